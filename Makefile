@@ -1,0 +1,41 @@
+# cutune: `make demo` and `make test` create what they need.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+.DEFAULT_GOAL := help
+.PHONY: help dev demo test check format golden bench gpu clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m cutune doctor --quiet --install-toolkit
+	@touch $@
+
+dev: $(VENV)/.installed ## create .venv and install cutune with its developer tools
+
+demo: $(VENV)/.installed ## tune samples/polybench/gemm.cu for an H200, without a GPU
+	$(BIN)/python -m cutune demo
+
+test: $(VENV)/.installed ## run all tests that need no GPU
+	$(BIN)/python -m pytest -m "not gpu"
+
+check: $(VENV)/.installed ## formatter, linter, types: read only
+	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+
+format: $(VENV)/.installed ## rewrite the sources as the formatter wants them
+	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+golden: $(VENV)/.installed ## rewrite the golden files; then read the diff
+	$(BIN)/python -m pytest tests/test_golden.py --update-golden
+
+bench: $(VENV)/.installed ## measure time (tests never do)
+	$(BIN)/python -m benchmarks
+
+gpu: $(VENV)/.installed ## the tests that need a GPU
+	$(BIN)/python -m pytest -m gpu
+
+clean: ## remove what the targets above created
+	rm -rf $(VENV) build *.egg-info .cutune

@@ -1,0 +1,111 @@
+"""Diagnostics in compiler form: one table of codes, data instead of exceptions.
+
+Takes a code, a place and values; gives `file:line:col: error: … [CT201]` with the line and a caret.
+CT0xx files and options, 1xx syntax, 2xx program, 3xx passes and edits, 4xx measuring and
+emulation, 5xx fitting, 6xx emitting, 7xx nvcc wrapper. A released code keeps its meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cutune.source import Source, Span
+
+ERROR, WARNING, NOTE = "error", "warning", "note"
+
+
+class Code(Enum):
+    """Every message: number, severity, template."""
+
+    UNREADABLE_FILE = (1, ERROR, "cannot read '{path}': {reason}")
+    UNWRITABLE_FILE = (2, ERROR, "cannot write '{path}': {reason}")
+    MISSING_NVCC = (
+        3,
+        ERROR,
+        "nvcc not found; give --nvcc PATH, set CUDACXX, or run: pip install 'cutune[toolkit]'",
+    )
+    UNKNOWN_DEVICE = (4, ERROR, "unknown device '{name}'; known: {known}")
+    UNKNOWN_SCHEMA = (5, ERROR, "'{path}' is not a {wanted} file: its first entry says '{found}'")
+    TORN_LINE = (6, WARNING, "skipped line {line} of '{path}', which is not complete JSON")
+    MISSING_COMPILER = (7, ERROR, "no C++ compiler found; install g++ or set CXX")
+    BAD_SIZE = (8, ERROR, "'{text}' is not {wanted}; write it as {example}")
+    MISSING_STAGE = (9, ERROR, "'{path}' is missing; run first: {command}")
+
+    UNBALANCED = (101, ERROR, "unbalanced '{bracket}'")
+    NOT_CUDA = (102, ERROR, "no kernel and no launch found; is '{path}' a CUDA source file?")
+
+    NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
+
+    @property
+    def number(self) -> str:
+        """The code as it is printed, for instance `CT201`."""
+        return f"CT{self.value[0]:03d}"
+
+    @property
+    def severity(self) -> str:
+        """error, warning or note."""
+        return self.value[1]
+
+    @property
+    def template(self) -> str:
+        """The message with named holes."""
+        return self.value[2]
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message at one place (or at none: then it speaks of the whole run)."""
+
+    code: Code
+    message: str
+    source: Source | None = None
+    span: Span | None = None
+    notes: tuple[Diagnostic, ...] = ()
+
+    @staticmethod
+    def at(
+        code: Code,
+        source: Source | None,
+        span: Span | None = None,
+        *,
+        notes: tuple[Diagnostic, ...] = (),
+        **values: object,
+    ) -> Diagnostic:
+        """Fill the template of `code` with `values`."""
+        return Diagnostic(code, code.template.format(**values), source, span, notes)
+
+    @property
+    def is_error(self) -> bool:
+        """Does the stage that reported this count as failed?"""
+        return self.code.severity == ERROR
+
+    def render(self) -> str:
+        """The message as GCC and clang print it, with the line and carets when a place is known."""
+        text = f"{self.code.severity}: {self.message} [{self.code.number}]"
+        if self.source is None:
+            text = f"cutune: {text}"
+        elif self.span is None:
+            text = f"{self.source.path}: {text}"
+        else:
+            text = f"{self.source.location(self.span.start)}: {text}\n{self._excerpt()}"
+        return "\n".join([text, *(note.render() for note in self.notes)])
+
+    def _excerpt(self) -> str:
+        assert self.source is not None and self.span is not None
+        place = self.source.location(self.span.start)
+        line = self.source.line_text(place.line)
+        width = max(1, min(self.span.end - self.span.start, len(line) - place.column + 1))
+        # Tabs stay tabs, so that the caret stands below its character in any terminal.
+        indent = "".join("\t" if c == "\t" else " " for c in line[: place.column - 1])
+        return f"{place.line:5d} | {line}\n      | {indent}^{'~' * (width - 1)}"
+
+
+class CutuneError(Exception):
+    """No value can be made. Caught only in `cli.main`."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic

@@ -1,0 +1,1 @@
+"""The emulated device: PTX to bytecode, a 32-lane machine, a replacement for libcudart."""

@@ -1,0 +1,109 @@
+// The 32-lane machine: runs assembled PTX modules. Used by the replacement libcudart inside the
+// user's process and, through the C functions at the end, by Python (ctypes) for replayed launches.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cutune {
+
+// ---- what the machine asks of its owner -------------------------------------------------------
+
+// A live or freed allocation of device memory. Device addresses are host addresses.
+struct Allocation {
+    uint64_t base;
+    uint64_t size;
+    bool live;
+};
+
+// Memory as the machine sees it: implemented by libcudart's arena and by the ctypes entry.
+class Memory {
+  public:
+    virtual ~Memory() = default;
+    // The allocation that holds `address`, or nullptr. Must be cheap: called for warps whose
+    // addresses left the allocation that the instruction touched last.
+    virtual const Allocation* find(uint64_t address) const = 0;
+    // Device-side malloc and free.
+    virtual uint64_t allocate(uint64_t bytes) = 0;
+    virtual void release(uint64_t address) = 0;
+};
+
+// ---- modules ----------------------------------------------------------------------------------
+
+struct ModuleImage;  // an assembled module, as cutune.emulator.assemble writes it
+
+struct KernelFacts {
+    std::string name;
+    std::vector<uint32_t> parameter_offsets;
+    std::vector<uint32_t> parameter_sizes;
+    uint32_t parameter_bytes;
+    uint32_t static_shared_bytes;
+    uint32_t local_bytes;
+    uint32_t max_threads;  // from .maxntid or .reqntid, else 1024
+    uint32_t block_count;  // basic blocks of the whole module (counters are per module)
+    uint32_t site_count;   // static memory instructions of the whole module
+};
+
+// Load an assembled module from memory. Returns nullptr and sets `error` when the bytes are not one.
+ModuleImage* load_module(const uint8_t* bytes, size_t size, std::string* error);
+const KernelFacts* find_kernel(const ModuleImage* module, const std::string& name);
+// Address and size of a __device__/__constant__ variable of the module; 0 when there is none.
+uint64_t module_variable(ModuleImage* module, const std::string& name, uint64_t* size);
+
+// ---- launches ---------------------------------------------------------------------------------
+
+struct Site {  // counters of one static memory instruction; costs are defined in docs/system.md
+    uint64_t executions;         // by warps, in all executed blocks
+    uint64_t lanes;              // active lanes in these
+    uint64_t traced;             // executions whose addresses were looked at
+    uint64_t sectors;            // of 32 bytes, distinct per execution
+    uint64_t full_sectors;       // sectors of which all 32 bytes were touched
+    uint64_t lines;              // of 128 bytes, distinct per execution
+    uint64_t wavefronts;         // distinct 4-byte words in the busiest of 32 banks
+    uint64_t load_cost_x20;      // sum of max(20 wavefronts, 7 lines)
+    uint64_t store_cost_x20;     // sum of max(20 full + 40 partial sectors, 33 lines)
+    uint64_t new_sectors;        // first touched by the block in a window of 8 executions
+    uint64_t lowest;             // lowest and one past the highest address touched
+    uint64_t highest;
+};
+
+struct Launch {
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t dynamic_shared_bytes;
+    const uint8_t* parameters;       // parameter_bytes long
+    const uint64_t* blocks;          // linear block indices to execute, or nullptr for all
+    uint64_t block_count;            // how many of them
+    bool count;                      // fill the counters
+    bool trace;                      // look at addresses (implies count)
+    uint32_t trace_every;            // trace one window of 8 executions out of this many (1: all)
+    uint64_t ghost_base, ghost_size; // addresses here have no memory: loads give 0, stores vanish
+    uint64_t instruction_limit;      // warp instructions per launch; 0: none
+};
+
+enum class Outcome : int32_t {
+    ok = 0,
+    illegal_address,
+    misaligned_address,
+    trap,
+    assertion,
+    deadlock,
+    instruction_limit,
+    unsupported,
+};
+
+struct Report {
+    Outcome outcome = Outcome::ok;
+    std::string message;               // kernel, block, thread, PTX and source line
+    uint64_t warp_instructions = 0;
+    uint64_t thread_instructions = 0;
+    uint64_t executed_blocks = 0;
+    std::vector<uint64_t> block_executions;  // per basic block: by warps
+    std::vector<uint64_t> block_lanes;       // per basic block: active lanes
+    std::vector<Site> sites;
+};
+
+Report run(ModuleImage* module, const KernelFacts* kernel, const Launch& launch, Memory* memory);
+
+}  // namespace cutune

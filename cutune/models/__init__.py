@@ -1,0 +1,1 @@
+"""Performance models, each written once as a rational program."""

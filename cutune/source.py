@@ -1,0 +1,74 @@
+"""Source text and places in it. Takes a path, gives a `Source`; offsets are byte offsets."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+
+
+class Span(NamedTuple):
+    """Half-open range of byte offsets."""
+
+    start: int
+    end: int
+
+
+class Location(NamedTuple):
+    """A place as compilers print it: line and column count from 1."""
+
+    path: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file. The text is decoded as latin-1, so that an index into it is a byte offset."""
+
+    path: str
+    text: str
+
+    @staticmethod
+    def read(path: str | Path) -> Source:
+        """Read a file byte for byte.
+
+        Raises:
+            CutuneError: CT001 when the file cannot be read.
+        """
+        try:
+            return Source(str(path), Path(path).read_bytes().decode("latin-1"))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise CutuneError(
+                Diagnostic.at(Code.UNREADABLE_FILE, None, path=path, reason=reason)
+            ) from error
+
+    def encode(self) -> bytes:
+        """The bytes of the file."""
+        return self.text.encode("latin-1")
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(i + 1 for i, character in enumerate(self.text) if character == "\n")]
+
+    def location(self, offset: int) -> Location:
+        """Where a byte offset lies."""
+        line = bisect_right(self._line_starts, offset)
+        return Location(self.path, line, offset - self._line_starts[line - 1] + 1)
+
+    def line_text(self, line: int) -> str:
+        """The text of a line (from 1), without its end."""
+        start = self._line_starts[line - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
+
+    def __getitem__(self, span: Span) -> str:
+        return self.text[span.start : span.end]

@@ -1,0 +1,1 @@
+"""Lark grammars, read with `Lark.open_from_package`."""
