@@ -37,6 +37,19 @@ class Code(Enum):
     UNBALANCED = (101, ERROR, "unbalanced '{bracket}'")
     NOT_CUDA = (102, ERROR, "no kernel and no launch found; is '{path}' a CUDA source file?")
 
+    # The emulated device: CT45x building and loading, CT46x what a launch can end with.
+    BUILD_FAILED = (450, ERROR, "cannot build {name} with {compiler}: {reason}")
+    UNSUPPORTED_PTX = (451, ERROR, "PTX line {line}, source line {source_line}: {reason}")
+    UNKNOWN_KERNEL = (452, ERROR, "the module has no kernel '{name}'; it has: {known}")
+    BAD_LAUNCH = (453, ERROR, "kernel '{kernel}' cannot be launched: {reason}")
+    ILLEGAL_ADDRESS = (460, ERROR, "illegal address: {reason}")
+    MISALIGNED_ADDRESS = (461, ERROR, "misaligned address: {reason}")
+    TRAPPED = (462, ERROR, "trap: {reason}")
+    FAILED_ASSERTION = (463, ERROR, "failed assertion: {reason}")
+    DEADLOCK = (464, ERROR, "deadlock: {reason}")
+    INSTRUCTION_LIMIT = (465, ERROR, "instruction limit reached: {reason}")
+    UNSUPPORTED_AT_RUN_TIME = (466, ERROR, "not supported by the emulated device: {reason}")
+
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
 
     @property

@@ -1,0 +1,186 @@
+"""Builds the emulated device's C++ on first use: takes sources and flags, gives a shared library.
+
+A library is made once per machine, compiler and version, and kept in the user's cache folder:
+`$XDG_CACHE_HOME/cutune/<key>/lib<name>.so`. Translation units are compiled in parallel and their
+objects are kept too, so that two libraries made of the same sources compile them once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+
+NATIVE = Path(__file__).parent / "native"
+# No contraction: a PTX mul followed by an add rounds twice. No trapping math and no errno: the
+# handlers' loops would not vectorise, and neither is visible in CUDA.
+FLAGS = (
+    "-O2",
+    "-std=c++17",
+    "-fPIC",
+    "-ftree-vectorize",
+    "-fvect-cost-model=dynamic",
+    "-ffp-contract=off",
+    "-fno-trapping-math",
+    "-fno-math-errno",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+    "-pthread",
+)
+MACHINE_FLAG = "-march=native"
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def machine_sources() -> tuple[Path, ...]:
+    """The translation units of the 32-lane machine, which every library of the device contains."""
+    return tuple(sorted(NATIVE.glob("machine*.cpp")))
+
+
+def machine_library() -> Path:
+    """The machine for Python (ctypes): libcutune_machine.so."""
+    return build_library("cutune_machine", machine_sources(), ())
+
+
+def build_library(name: str, sources: Sequence[Path], flags: Sequence[str]) -> Path:
+    """Make `lib<name>.so` unless the cache has it. `flags` are added when compiling and linking.
+
+    Raises:
+        CutuneError: CT007 without a compiler, CT450 when it fails.
+    """
+    compiler = _compiler()
+    wanted = (*FLAGS, *flags)
+    keys = [_key(compiler, wanted, source) for source in sources]
+    key = hashlib.sha256("\n".join([name, *keys]).encode()).hexdigest()[:24]
+    library = cache_folder() / key / f"lib{name}.so"
+    if library.exists():
+        return library
+    library.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(library.parent / "lock"):
+        if not library.exists():
+            _compile_and_link(
+                name, compiler, wanted, dict(zip(keys, sources, strict=True)), library
+            )
+    return library
+
+
+def cache_folder() -> Path:
+    """Where built libraries are kept."""
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "cutune"
+
+
+@cache
+def _compiler() -> tuple[str, ...]:
+    named = shlex.split(os.environ.get("CXX", ""))
+    for candidate in (named, ["g++"], ["c++"]):
+        if candidate and shutil.which(candidate[0]):
+            return tuple(candidate)
+    raise CutuneError(Diagnostic.at(Code.MISSING_COMPILER, None))
+
+
+@cache
+def _identity(compiler: tuple[str, ...]) -> str:
+    """What besides text decides the machine code: the compiler's version and the processor."""
+    version = subprocess.run(
+        [*compiler, "--version"], capture_output=True, text=True, check=False
+    ).stdout
+    try:
+        processor = re.findall(
+            r"^(?:model name|flags|Features)\s*:.*$",
+            Path("/proc/cpuinfo").read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )[:2]
+    except OSError:
+        processor = [platform.processor()]
+    return "\n".join([version, platform.machine(), *processor])
+
+
+def _key(compiler: tuple[str, ...], flags: Sequence[str], source: Path) -> str:
+    digest = hashlib.sha256("\0".join([_identity(compiler), *compiler, *flags]).encode())
+    for path in _with_includes(source):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _with_includes(source: Path) -> list[Path]:
+    """The file and every file that it includes by quotes, directly or not."""
+    found = [source]
+    for path in found:
+        for name in _INCLUDE.findall(path.read_text(encoding="utf-8")):
+            included = path.parent / name
+            if included.exists() and included not in found:
+                found.append(included)
+    return found
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock between processes: several programs may start on a new machine at once."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield  # closing the file gives the lock back
+
+
+def _compile_and_link(
+    name: str,
+    compiler: tuple[str, ...],
+    flags: Sequence[str],
+    sources: dict[str, Path],
+    library: Path,
+) -> None:
+    objects = cache_folder() / "objects"
+    objects.mkdir(parents=True, exist_ok=True)
+    paths = [objects / f"{key}.o" for key in sources]
+
+    def compile_one(pair: tuple[Path, Path]) -> None:
+        source, target = pair
+        if target.exists():
+            return
+        with _fresh(target) as temporary:
+            arguments = [*flags, "-c", str(source), "-o", str(temporary)]
+            tuned = subprocess.run(
+                [*compiler, MACHINE_FLAG, *arguments], capture_output=True, text=True, check=False
+            )
+            # Some compilers do not know the flag; a real error shows up again without it.
+            if tuned.returncode != 0:
+                _run(name, [*compiler, *arguments])
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        list(pool.map(compile_one, zip(sources.values(), paths, strict=True)))
+    with _fresh(library) as temporary:
+        _run(name, [*compiler, "-shared", "-o", str(temporary), *map(str, paths), *flags])
+
+
+@contextmanager
+def _fresh(target: Path) -> Iterator[Path]:
+    """A temporary file beside `target` that takes its place when all went well."""
+    handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=target.suffix)
+    os.close(handle)
+    try:
+        yield Path(temporary)
+        os.chmod(temporary, 0o755)
+        os.replace(temporary, target)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _run(name: str, command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        first = next((x for x in done.stderr.splitlines() if "error" in x), done.stderr[:200])
+        raise CutuneError(
+            Diagnostic.at(Code.BUILD_FAILED, None, name=name, compiler=command[0], reason=first)
+        )
