@@ -1,0 +1,57 @@
+"""The thread-block shapes that a kernel may be given. Takes its free dimensions, gives shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+Block = tuple[int, int, int]
+
+WARP = 32
+LARGEST = 1024
+LARGEST_Z = 64
+
+
+def candidate_blocks(
+    free: Sequence[bool], kept: Block, which: str = "paper", max_threads: int = LARGEST
+) -> tuple[Block, ...]:
+    """All shapes of one candidate set.
+
+    Args:
+        free: per dimension, may the block be changed?
+        kept: block sizes of the dimensions that are not free; as a whole it is always a candidate.
+        which: `paper`: powers of two per dimension with 32 <= product <= 1024 for kernels of two
+            or three dimensions (z at most 64), multiples of 32 for kernels of one dimension;
+            `all` adds every other shape whose product is a multiple of 32.
+        max_threads: threads per block that the kernel allows.
+    """
+    one_dimensional = sum(free) == 1
+    powers = [1 << exponent for exponent in range(11)]
+    multiples = list(range(WARP, LARGEST + 1, WARP))
+    everything = list(range(1, LARGEST + 1))
+    if which == "all":
+        axis = everything
+    else:
+        axis = multiples if one_dimensional else powers
+    axes = [axis if is_free else [size] for is_free, size in zip(free, kept, strict=True)]
+    if free[2]:
+        axes[2] = [size for size in axis if size <= LARGEST_Z]
+    shapes = {shape for shape in _bounded(axes, max_threads) if _fits(shape, which)}
+    return tuple(sorted(shapes | {kept}))
+
+
+def _bounded(axes: list[list[int]], max_threads: int) -> list[Block]:
+    # Nested instead of a full product: `all` in three dimensions has 65 million triples.
+    xs, ys, zs = axes
+    return [
+        (x, y, z)
+        for x, y in product(xs, ys)
+        if x * y <= max_threads
+        for z in zs
+        if x * y * z <= max_threads
+    ]
+
+
+def _fits(shape: Block, which: str) -> bool:
+    threads = shape[0] * shape[1] * shape[2]
+    return threads >= WARP and (which != "all" or threads % WARP == 0)

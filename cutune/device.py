@@ -1,0 +1,127 @@
+"""Device profiles: limits, rates, model constants of a GPU. Takes a name or path, gives one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+
+SCHEMA = "cutune-device-1"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the hardware allows (CUDA C++ Programming Guide, "Compute Capabilities")."""
+
+    warps_per_sm: int
+    blocks_per_sm: int
+    registers_per_sm: int
+    registers_per_thread: int
+    shared_bytes_per_sm: int
+    shared_bytes_opt_in: int
+    shared_bytes_reserved: int
+    shared_bytes_granularity: int
+    threads_per_block: int
+
+
+@dataclass(frozen=True)
+class ModelConstants:
+    """Constants of the mechanistic model; exact rationals, as a rational program needs them."""
+
+    load_cycles_per_wavefront: Fraction
+    cycles_per_request: Fraction
+    store_cycles_per_sector: Fraction
+    cycles_per_missed_sector: Fraction
+    #: One block leaves the dispatcher in this time, whole GPU, microseconds.
+    dispatch_us_per_block: Fraction
+    #: Loss 1 + h/A of kernels without a loop, A resident blocks per SM.
+    block_granularity: Fraction
+    launch_us: Fraction
+    #: Shorter kernels hide behind the host's launch rate, microseconds.
+    floor_us: Fraction
+    latency_cycles_per_step: Fraction
+    latency_cycles_start: Fraction
+    #: Warp instructions per cycle and SM.
+    issue_per_cycle: Fraction
+    #: Arrays up to this size stay in L1 across blocks.
+    resident_vector_bytes: Fraction
+
+
+@dataclass(frozen=True)
+class DeviceProfile:
+    """One GPU as the models see it."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    sm_count: int
+    clock_ghz: Fraction
+    dram_gbs: Fraction
+    l2_bytes: int
+    limits: Limits
+    model: ModelConstants
+    provenance: Mapping[str, str]
+
+    @property
+    def architecture(self) -> str:
+        """As nvcc names it, for instance `sm_90`."""
+        major, minor = self.compute_capability
+        return f"sm_{major}{minor}"
+
+    @staticmethod
+    def named(name: str) -> DeviceProfile:
+        """A shipped profile by name, or any profile by the path of its JSON file.
+
+        Raises:
+            CutuneError: CT004 for an unknown name, CT001 and CT005 for a file that is none.
+        """
+        if name.endswith(".json"):
+            try:
+                text = Path(name).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                raise CutuneError(
+                    Diagnostic.at(Code.UNREADABLE_FILE, None, path=name, reason=reason)
+                ) from error
+            return _parse(name, text)
+        shipped = resources.files("cutune") / "profiles" / f"{name.lower()}.json"
+        if not shipped.is_file():
+            known = ", ".join(profile_names())
+            raise CutuneError(Diagnostic.at(Code.UNKNOWN_DEVICE, None, name=name, known=known))
+        return _parse(name, shipped.read_text(encoding="utf-8"))
+
+
+def profile_names() -> list[str]:
+    """Names of the shipped profiles."""
+    folder = resources.files("cutune") / "profiles"
+    return sorted(p.name.removesuffix(".json") for p in folder.iterdir() if p.name[-5:] == ".json")
+
+
+def _parse(path: str, text: str) -> DeviceProfile:
+    try:
+        data: dict[str, Any] = json.loads(text)
+        if data.get("schema") != SCHEMA:
+            raise KeyError(data.get("schema"))
+        major, minor = (int(part) for part in data["compute_capability"].split("."))
+        return DeviceProfile(
+            name=data["name"],
+            compute_capability=(major, minor),
+            sm_count=int(data["sm_count"]),
+            clock_ghz=Fraction(str(data["clock_ghz"])),
+            dram_gbs=Fraction(str(data["dram_gbs"])),
+            l2_bytes=int(data["l2_bytes"]),
+            limits=Limits(**{f.name: int(data["limits"][f.name]) for f in fields(Limits)}),
+            model=ModelConstants(
+                **{f.name: Fraction(str(data["model"][f.name])) for f in fields(ModelConstants)}
+            ),
+            provenance=data["provenance"],
+        )
+    except (KeyError, ValueError, AttributeError, TypeError) as error:
+        raise CutuneError(
+            Diagnostic.at(Code.UNKNOWN_SCHEMA, None, path=path, wanted=SCHEMA, found=error)
+        ) from error

@@ -1,0 +1,272 @@
+"""Rational functions fitted to counted totals. Takes samples, gives a function and its evidence.
+
+Counts of an emulated device are integers, so the exact fit over the rationals comes first: a zero
+residual on every sample, the largest ones held out, is a certificate. Only where no exact function
+of low degree exists, a numerical fit is made: homogeneous least squares with scaled variables and
+relative weights, refined after Sanathanan and Koerner, its degree chosen by the error at the
+largest sizes held out (Brandt et al., section 3, with the remedies of their stated problems).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import svd
+
+from cutune.rational_program import Expression, expression
+from cutune.rational_program import Parameter as Name
+
+Exponents = tuple[int, ...]
+Floats = NDArray[np.float64]
+
+MAX_DEGREE = 4
+MAX_DEGREE_PER_VARIABLE = 3
+SINGULAR = 1e-10
+REFINEMENTS = 8
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A sum of coefficient * product(variable ** exponent)."""
+
+    variables: tuple[str, ...]
+    terms: tuple[tuple[Exponents, Fraction], ...]
+
+    def __call__(self, values: Mapping[str, int | Fraction]) -> Fraction:
+        point = [Fraction(values[name]) for name in self.variables]
+        return sum((c * _monomial(point, e) for e, c in self.terms), Fraction(0))
+
+    def expression(self) -> Expression:
+        """The same polynomial as a node of a rational program, in nested (Horner) form."""
+        return _horner(self.variables, self.terms)
+
+
+@dataclass(frozen=True)
+class RationalFunction:
+    """numerator / denominator, and the evidence for it.
+
+    `exact`: every sample is met exactly, also the held-out ones. `held_out_error`: the largest
+    relative error at the largest sizes, which were not used for choosing coefficients.
+    """
+
+    numerator: Polynomial
+    denominator: Polynomial
+    exact: bool
+    held_out_error: float
+
+    def __call__(self, values: Mapping[str, int | Fraction]) -> Fraction:
+        """The value at a point.
+
+        Raises:
+            ZeroDivisionError: the denominator is 0 there.
+        """
+        return self.numerator(values) / self.denominator(values)
+
+    def expression(self) -> Expression:
+        """The same function as a node of a rational program."""
+        if all(not any(e) for e, _ in self.denominator.terms):
+            return self.numerator.expression()
+        return self.numerator.expression() / self.denominator.expression()
+
+
+def constant_function(variables: tuple[str, ...], value: int | Fraction) -> RationalFunction:
+    """The function that is `value` everywhere."""
+    one = Polynomial(variables, (((0,) * len(variables), Fraction(1)),))
+    if value == 0:
+        return RationalFunction(Polynomial(variables, ()), one, True, 0.0)
+    top = Polynomial(variables, (((0,) * len(variables), Fraction(value)),))
+    return RationalFunction(top, one, True, 0.0)
+
+
+def fit(
+    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
+) -> RationalFunction:
+    """The simplest rational function through the samples.
+
+    Args:
+        variables: names of the data parameters.
+        points: one integer per variable and sample.
+        values: the counted total of each sample.
+    """
+    if len(set(values)) == 1:
+        return constant_function(variables, values[0])
+    exact = fit_polynomial(variables, points, values)
+    return exact if exact is not None else fit_numerical(variables, points, values)
+
+
+def fit_polynomial(
+    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
+) -> RationalFunction | None:
+    """The polynomial of least total degree that meets every sample exactly, if there is one.
+
+    A quarter of the samples, those at the largest sizes, never enter the equations.
+    """
+    order = sorted(range(len(points)), key=lambda s: sum(points[s]))
+    held_out = max(1, len(points) // 4)
+    used = order[:-held_out]
+    for degree in range(MAX_DEGREE + 1):
+        exponents = _exponents(points, used, degree)
+        if len(exponents) > len(used):
+            return None
+        matrix = [[_monomial(points[s], e) for e in exponents] for s in used]
+        solution = _solve(matrix, [Fraction(values[s]) for s in used])
+        if solution is None:
+            continue
+        terms = tuple((e, c) for e, c in zip(exponents, solution, strict=True) if c)
+        found = Polynomial(variables, terms)
+        samples = zip(points, values, strict=True)
+        if all(found(dict(zip(variables, p, strict=True))) == v for p, v in samples):
+            return RationalFunction(found, constant_function(variables, 1).numerator, True, 0.0)
+    return None
+
+
+def fit_numerical(
+    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
+) -> RationalFunction:
+    """The rational function whose error at the held-out largest sizes is least."""
+    sizes = np.array(points, dtype=np.float64)
+    targets = np.array(values, dtype=np.float64)
+    order = np.argsort(sizes.sum(axis=1), kind="stable")
+    held_out = order[-max(1, len(order) // 4) :]
+    used = order[: -len(held_out)]
+    scale = sizes.max(axis=0)
+    best: RationalFunction | None = None
+    for top, bottom in ((0, 0), (1, 0), (2, 0), (1, 1), (3, 0), (2, 1), (4, 0), (3, 1), (2, 2)):
+        candidate = _fit_degrees(variables, sizes, targets, used, held_out, scale, top, bottom)
+        # A higher degree must earn its place: 10 % better, not just luck.
+        if candidate and (
+            best is None or candidate.held_out_error < 0.9 * best.held_out_error - 1e-12
+        ):
+            best = candidate
+    if best is None:
+        mean = Fraction(float(targets.mean())).limit_denominator(10**6)
+        return RationalFunction(
+            constant_function(variables, mean).numerator,
+            constant_function(variables, 1).numerator,
+            False,
+            float("inf"),
+        )
+    return best
+
+
+def _fit_degrees(
+    variables: tuple[str, ...],
+    sizes: Floats,
+    targets: Floats,
+    used: NDArray[np.intp],
+    held_out: NDArray[np.intp],
+    scale: Floats,
+    top: int,
+    bottom: int,
+) -> RationalFunction | None:
+    points = [tuple(int(v) for v in row) for row in sizes]
+    upper = _exponents(points, list(used), top)
+    lower = _exponents(points, list(used), bottom)
+    if len(upper) + len(lower) - 1 > len(used):
+        return None
+    scaled = sizes / scale
+    numerator, denominator = _monomials(scaled, upper), _monomials(scaled, lower)
+    weights = 1.0 / np.maximum(np.abs(targets), 1.0)
+    previous = np.ones(len(targets))
+    solution: Floats = np.zeros(len(upper) + len(lower))
+    for _ in range(REFINEMENTS if bottom else 1):
+        rows = np.hstack([numerator, -targets[:, None] * denominator])
+        rows *= (weights / np.abs(previous))[:, None]
+        norms = np.linalg.norm(rows[used], axis=0)
+        norms[norms == 0] = 1.0
+        _, singular, right = svd(rows[used] / norms)
+        # More than one null vector leaves the ratio undetermined: a lower degree says the same.
+        if len(singular) > 1 and singular[-2] < SINGULAR * singular[0] and bottom:
+            return None
+        solution = right[-1] / norms
+        previous = denominator @ solution[len(upper) :]
+        if np.any(np.abs(previous) < 1e-12):
+            return None
+    bottoms = denominator @ solution[len(upper) :]
+    if bottoms.min() * bottoms.max() <= 0:  # a pole inside the samples
+        return None
+    predicted = numerator @ solution[: len(upper)] / bottoms
+    error = float(np.max(np.abs(predicted - targets)[held_out] * weights[held_out]))
+    unit = solution[len(upper)] or 1.0
+    return RationalFunction(
+        _polynomial(variables, upper, solution[: len(upper)] / unit, scale),
+        _polynomial(variables, lower, solution[len(upper) :] / unit, scale),
+        False,
+        error,
+    )
+
+
+def _polynomial(
+    variables: tuple[str, ...], exponents: list[Exponents], coefficients: Floats, scale: Floats
+) -> Polynomial:
+    terms = []
+    for exponent, coefficient in zip(exponents, coefficients, strict=True):
+        value = Fraction(float(coefficient / np.prod(scale ** np.array(exponent))))
+        terms.append((exponent, value))
+    return Polynomial(variables, tuple(terms))
+
+
+def _monomials(points: Floats, exponents: list[Exponents]) -> Floats:
+    columns = [np.prod(points ** np.array(exponent), axis=1) for exponent in exponents]
+    return np.stack(columns, axis=1)
+
+
+def _exponents(
+    points: Sequence[Sequence[int]], used: Sequence[int], degree: int
+) -> list[Exponents]:
+    """Monomials of bounded total degree, no variable higher than its distinct samples can tell."""
+    width = len(points[0])
+    levels = [len({points[s][v] for s in used}) - 1 for v in range(width)]
+    ranges = [range(min(degree, level, MAX_DEGREE_PER_VARIABLE) + 1) for level in levels]
+    return sorted((e for e in product(*ranges) if sum(e) <= degree), key=lambda e: (sum(e), e))
+
+
+def _monomial(point: Sequence[int | Fraction], exponents: Exponents) -> Fraction:
+    value = Fraction(1)
+    for base, exponent in zip(point, exponents, strict=True):
+        value *= Fraction(base) ** exponent
+    return value
+
+
+def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction] | None:
+    """Exact solution of an overdetermined system; None when inconsistent or rank deficient."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    width = len(matrix[0])
+    for column in range(width):
+        pivot = next((r for r in range(column, len(rows)) if rows[r][column]), None)
+        if pivot is None:
+            return None
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        head = rows[column]
+        inverse = 1 / head[column]
+        head[:] = [value * inverse for value in head]
+        for r, row in enumerate(rows):
+            if r != column and row[column]:
+                factor = row[column]
+                rows[r] = [a - factor * b for a, b in zip(row, head, strict=True)]
+    if any(row[width] for row in rows[width:]):
+        return None
+    return [rows[column][width] for column in range(width)]
+
+
+def _horner(variables: tuple[str, ...], terms: Sequence[tuple[Exponents, Fraction]]) -> Expression:
+    if not terms:
+        return expression(0)
+    if not variables:
+        return expression(terms[0][1])
+    by_power: dict[int, list[tuple[Exponents, Fraction]]] = {}
+    for exponents, coefficient in terms:
+        by_power.setdefault(exponents[0], []).append((exponents[1:], coefficient))
+    variable = Name(variables[0])
+    powers = sorted(by_power, reverse=True)
+    result = _horner(variables[1:], by_power[powers[0]])
+    for power in range(powers[0] - 1, -1, -1):
+        result = result * variable
+        if power in by_power:
+            result = result + _horner(variables[1:], by_power[power])
+    return result

@@ -1,0 +1,263 @@
+"""Rational programs: the closed expression language that every performance model is written in.
+
+A program takes integer data parameters (sizes) and the integers that describe one candidate, and
+evaluates named rational quantities by a straight line of definitions (Brandt et al., section 2:
+integers and rationals, + - * /, floor, ceil, comparison; a choice is a branch node of the flow
+chart). Three readers: `evaluate` (numpy, all candidates at once), `cutune.emit` (C), and reports.
+
+Numbers are IEEE doubles in both readers, with the same operations in the same order, so that
+`evaluate` and the compiled C agree to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+Number = Union[int, Fraction, "Expression"]
+Values = NDArray[np.float64]
+
+
+class Operator(Enum):
+    """Operations of the language; the value is the name used in files."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    MINIMUM = "min"
+    MAXIMUM = "max"
+    REMAINDER = "%"
+    FLOOR = "floor"
+    CEILING = "ceil"
+    LESS = "<"
+    LESS_EQUAL = "<="
+    EQUAL = "=="
+    CHOICE = "?:"
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A node of the language; Python's arithmetic operators build larger ones."""
+
+    def __add__(self, other: Number) -> Expression:
+        return Operation(Operator.ADD, (self, expression(other)))
+
+    def __radd__(self, other: Number) -> Expression:
+        return Operation(Operator.ADD, (expression(other), self))
+
+    def __sub__(self, other: Number) -> Expression:
+        return Operation(Operator.SUBTRACT, (self, expression(other)))
+
+    def __rsub__(self, other: Number) -> Expression:
+        return Operation(Operator.SUBTRACT, (expression(other), self))
+
+    def __mul__(self, other: Number) -> Expression:
+        return Operation(Operator.MULTIPLY, (self, expression(other)))
+
+    def __rmul__(self, other: Number) -> Expression:
+        return Operation(Operator.MULTIPLY, (expression(other), self))
+
+    def __truediv__(self, other: Number) -> Expression:
+        return Operation(Operator.DIVIDE, (self, expression(other)))
+
+    def __rtruediv__(self, other: Number) -> Expression:
+        return Operation(Operator.DIVIDE, (expression(other), self))
+
+    def __mod__(self, other: Number) -> Expression:
+        return Operation(Operator.REMAINDER, (self, expression(other)))
+
+
+@dataclass(frozen=True)
+class Constant(Expression):
+    """An exact rational number."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True)
+class Parameter(Expression):
+    """A data parameter, a property of the candidate, or an earlier definition, by name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Operation(Expression):
+    """An operator applied to operands."""
+
+    operator: Operator
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Lookup(Expression):
+    """Entry `index` (an integer expression) of a constant table."""
+
+    table: str
+    index: Expression
+
+
+def expression(value: Number) -> Expression:
+    """A number or expression as an expression."""
+    return value if isinstance(value, Expression) else Constant(Fraction(value))
+
+
+def minimum(first: Number, second: Number) -> Expression:
+    """The smaller of two."""
+    return Operation(Operator.MINIMUM, (expression(first), expression(second)))
+
+
+def maximum(first: Number, second: Number) -> Expression:
+    """The larger of two."""
+    return Operation(Operator.MAXIMUM, (expression(first), expression(second)))
+
+
+def floor(value: Number) -> Expression:
+    """The largest integer not above."""
+    return Operation(Operator.FLOOR, (expression(value),))
+
+
+def ceiling(value: Number) -> Expression:
+    """The smallest integer not below."""
+    return Operation(Operator.CEILING, (expression(value),))
+
+
+def less(first: Number, second: Number) -> Expression:
+    """1 if first < second, else 0."""
+    return Operation(Operator.LESS, (expression(first), expression(second)))
+
+
+def less_equal(first: Number, second: Number) -> Expression:
+    """1 if first <= second, else 0."""
+    return Operation(Operator.LESS_EQUAL, (expression(first), expression(second)))
+
+
+def choice(condition: Number, if_true: Number, if_false: Number) -> Expression:
+    """`if_true` where the condition is not 0, else `if_false` (both are evaluated)."""
+    operands = (expression(condition), expression(if_true), expression(if_false))
+    return Operation(Operator.CHOICE, operands)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One line of a program: a name for the value of an expression over what stands above it."""
+
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True)
+class RationalProgram:
+    """A straight line of definitions.
+
+    Attributes:
+        sizes: names of the data parameters, known once per launch.
+        properties: per name one integer per candidate, a static table of the emitted code.
+        tables: constant tables for `Lookup`; entries are exactly representable as C floats.
+        definitions: in order of evaluation.
+    """
+
+    sizes: tuple[str, ...]
+    properties: Mapping[str, tuple[int, ...]]
+    tables: Mapping[str, tuple[Fraction, ...]]
+    definitions: tuple[Definition, ...]
+    candidate_count: int = field(default=0)
+
+    def per_candidate(self) -> frozenset[str]:
+        """Names whose value differs between candidates; all others are known once per launch."""
+        names = set(self.properties) | {CANDIDATE}
+        for definition in self.definitions:
+            if any(name in names for name in parameters(definition.value)):
+                names.add(definition.name)
+        return frozenset(names)
+
+
+#: The index of the candidate, for `Lookup` in tables that hold one entry per candidate.
+CANDIDATE = "candidate"
+
+
+def parameters(value: Expression) -> Iterator[str]:
+    """Names that an expression reads, in order, with repetitions."""
+    if isinstance(value, Parameter):
+        yield value.name
+    elif isinstance(value, Operation):
+        for operand in value.operands:
+            yield from parameters(operand)
+    elif isinstance(value, Lookup):
+        yield from parameters(value.index)
+
+
+def evaluate(program: RationalProgram, sizes: Mapping[str, int]) -> dict[str, Values]:
+    """All definitions at given sizes: one number per candidate, or a single one (shape ()).
+
+    Raises:
+        KeyError: a data parameter has no value.
+    """
+    values: dict[str, Values] = {
+        name: np.asarray(sizes[name], dtype=np.float64) for name in program.sizes
+    }
+    for name, column in program.properties.items():
+        values[name] = np.array(column, dtype=np.float64)
+    values[CANDIDATE] = np.arange(program.candidate_count, dtype=np.float64)
+    tables = {name: np.array(table, dtype=np.float64) for name, table in program.tables.items()}
+    with np.errstate(all="ignore"):
+        for definition in program.definitions:
+            values[definition.name] = _value(definition.value, values, tables)
+    return values
+
+
+def _value(
+    node: Expression, values: Mapping[str, Values], tables: Mapping[str, NDArray[np.float64]]
+) -> Values:
+    if isinstance(node, Constant):
+        return np.asarray(float(node.value))
+    if isinstance(node, Parameter):
+        return values[node.name]
+    if isinstance(node, Lookup):
+        index = _value(node.index, values, tables)
+        entries: Values = tables[node.table][np.asarray(index, dtype=np.int64)]
+        return entries
+    assert isinstance(node, Operation)
+    return _apply(node.operator, [_value(operand, values, tables) for operand in node.operands])
+
+
+def _apply(operator: Operator, operands: list[Values]) -> Values:
+    result: Values
+    match operator, operands:
+        case Operator.ADD, [a, b]:
+            result = a + b
+        case Operator.SUBTRACT, [a, b]:
+            result = a - b
+        case Operator.MULTIPLY, [a, b]:
+            result = a * b
+        case Operator.DIVIDE, [a, b]:
+            result = a / b
+        # As C's `a < b ? a : b`, also where an operand is not a number.
+        case Operator.MINIMUM, [a, b]:
+            result = np.where(a < b, a, b)
+        case Operator.MAXIMUM, [a, b]:
+            result = np.where(a > b, a, b)
+        case Operator.REMAINDER, [a, b]:
+            result = a - b * np.floor(a / b)
+        case Operator.FLOOR, [a]:
+            result = np.floor(a)
+        case Operator.CEILING, [a]:
+            result = np.ceil(a)
+        case Operator.LESS, [a, b]:
+            result = np.where(a < b, 1.0, 0.0)
+        case Operator.LESS_EQUAL, [a, b]:
+            result = np.where(a <= b, 1.0, 0.0)
+        case Operator.EQUAL, [a, b]:
+            result = np.where(a == b, 1.0, 0.0)
+        case Operator.CHOICE, [condition, a, b]:
+            result = np.where(condition != 0, a, b)
+        case _:
+            raise ValueError(f"{operator} with {len(operands)} operands")
+    return result
