@@ -1,0 +1,183 @@
+"""From predicted times to one block. Takes a rational program and sizes, gives a ranked choice.
+
+The rule: among the blocks whose predicted time lies in a narrow band above the least, prefer the
+one that a static rank table prefers (the model cannot tell them apart), then the faster one. Where
+the launch itself costs more than the kernel, the program's own block stays if it is in the band.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutune.candidates import Block
+from cutune.models.mechanistic import CYCLES_PER_WARP, EXTENTS, TIME, TIME_WITH_FLOOR
+from cutune.rational_program import RationalProgram, evaluate
+
+#: Below this multiple of the launch floor the choice hardly matters.
+LAUNCH_BOUND = Fraction(13, 10)
+#: Width of the band of indistinguishable blocks, launch-bound and otherwise.
+BOUND_BAND = Fraction(101, 100)
+BAND = Fraction(1005, 1000)
+#: What is reported as "candidates within 2 %".
+REPORTED_BAND = 1.02
+
+
+@dataclass(frozen=True)
+class SelectionRule:
+    """The static part of the choice: one rank per candidate, smaller is preferred in a tie."""
+
+    blocks: tuple[Block, ...]
+    #: Ranks where the launch dominates, and otherwise.
+    bound_ranks: tuple[int, ...]
+    ranks: tuple[int, ...]
+    floor_us: Fraction
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One candidate at the asked sizes."""
+
+    block: Block
+    grid: Block
+    predicted_ms: float
+    cycles_per_warp: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The answer for one launch. `ranked` holds the valid candidates, best first."""
+
+    block: Block
+    grid: Block
+    ranked: tuple[Prediction, ...]
+    launch_bound: bool
+    kept_original: bool
+
+    @property
+    def within_band(self) -> int:
+        """How many candidates are predicted within 2 % of the best."""
+        limit = self.ranked[0].predicted_ms * REPORTED_BAND if self.ranked else 0.0
+        return sum(prediction.predicted_ms <= limit for prediction in self.ranked)
+
+    def predicted_ms(self, block: Block) -> float | None:
+        """The predicted time of one block, if it is a valid candidate."""
+        return next((p.predicted_ms for p in self.ranked if p.block == block), None)
+
+
+def selection_rule(
+    blocks: Sequence[Block], one_dimensional: bool, floor_us: Fraction
+) -> SelectionRule:
+    """Rank tables: one-dimensional kernels lean to 64 to 128 threads, others to 64 x 4."""
+    threads = [x * y * z for x, y, z in blocks]
+    if one_dimensional:
+        bound = [(_outside(t, 64, 128), 0.0) for t in threads]
+        other = [(_outside(t, 64, 96), 0.0) for t in threads]
+    else:
+        bound = [
+            (abs(math.log2(t / 256)), abs(math.log2(block[0] / 64)))
+            for t, block in zip(threads, blocks, strict=True)
+        ]
+        other = [(0.0, 0.0)] * len(blocks)
+    return SelectionRule(tuple(blocks), _dense_ranks(bound), _dense_ranks(other), floor_us)
+
+
+def select(
+    program: RationalProgram,
+    rule: SelectionRule,
+    sizes: Mapping[str, int],
+    extents: Block,
+    guarded: Sequence[bool],
+    original: Block,
+    free: Sequence[bool],
+) -> Choice:
+    """Choose a block.
+
+    Args:
+        sizes: the data parameters.
+        extents: threads per dimension that the launch must cover: the guard bound, else T.
+        guarded: per dimension, may the last block be partial?
+        original: the program's own block. free: dimensions that may be changed.
+    """
+    values = evaluate(program, {**sizes, **dict(zip(EXTENTS, extents, strict=True))})
+    count = len(rule.blocks)
+    time = np.broadcast_to(values[TIME], count)
+    floored = np.broadcast_to(values[TIME_WITH_FLOOR], count)
+    cycles = np.broadcast_to(values[CYCLES_PER_WARP], count)
+    valid = np.array([_is_valid(b, extents, guarded, original, free) for b in rule.blocks])
+    valid &= np.isfinite(floored)
+    chosen = choose(rule, time, floored, valid, original)
+    own_grid = grid_of(original, extents)
+    ranked = sorted(
+        (
+            Prediction(
+                rule.blocks[c], grid_of(rule.blocks[c], extents), floored[c] / 1e3, cycles[c]
+            )
+            for c in np.flatnonzero(valid)
+        ),
+        key=lambda p: p.predicted_ms,
+    )
+    best = ranked[0].predicted_ms * 1e3 if ranked else math.inf
+    bound = best < LAUNCH_BOUND * rule.floor_us
+    if chosen is None:
+        return Choice(original, own_grid, tuple(ranked), bound, True)
+    block = rule.blocks[chosen]
+    return Choice(block, grid_of(block, extents), tuple(ranked), bound, block == original)
+
+
+def choose(
+    rule: SelectionRule,
+    time: NDArray[np.float64],
+    floored: NDArray[np.float64],
+    valid: NDArray[np.bool_],
+    original: Block,
+) -> int | None:
+    """Index of the chosen candidate, or None where none is valid. The emitted C does the same."""
+    if not valid.any():
+        return None
+    best = floored[valid].min()
+    bound = best < float(LAUNCH_BOUND * rule.floor_us)
+    limit = best * float(BOUND_BAND if bound else BAND)
+    band = [int(c) for c in np.flatnonzero(valid & (floored <= limit))]
+    if bound and original in rule.blocks and rule.blocks.index(original) in band:
+        return rule.blocks.index(original)
+    ranks = rule.bound_ranks if bound else rule.ranks
+    return min(band, key=lambda c: (ranks[c], time[c], c))
+
+
+def grid_of(block: Block, extents: Block) -> Block:
+    """Blocks per dimension that cover the extents."""
+    x, y, z = (-(-extent // size) for extent, size in zip(extents, block, strict=True))
+    return (x, y, z)
+
+
+def _is_valid(
+    block: Block,
+    extents: Block,
+    guarded: Sequence[bool],
+    original: Block,
+    free: Sequence[bool],
+) -> bool:
+    for size, extent, is_guarded, own, is_free in zip(
+        block, extents, guarded, original, free, strict=True
+    ):
+        if not is_free and size != own:
+            return False
+        if is_free and not is_guarded and extent % size:
+            return False
+    return True
+
+
+def _outside(value: int, low: int, high: int) -> float:
+    """Distance in powers of two from a range."""
+    return max(0.0, math.log2(low / value), math.log2(value / high))
+
+
+def _dense_ranks(keys: Sequence[tuple[float, float]]) -> tuple[int, ...]:
+    order = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    return tuple(order[key] for key in keys)
