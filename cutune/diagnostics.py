@@ -50,7 +50,16 @@ class Code(Enum):
     INSTRUCTION_LIMIT = (465, ERROR, "instruction limit reached: {reason}")
     UNSUPPORTED_AT_RUN_TIME = (466, ERROR, "not supported by the emulated device: {reason}")
 
+    EDIT_CONFLICT = (301, ERROR, "passes '{first}' and '{second}' both edit this place")
+    HIDDEN_MEMBER = (
+        302,
+        WARNING,
+        "launch left alone: macro '{name}' would expand inside the rewritten launch; rename it",
+    )
+    NO_STATIC_COUNTERS = (303, WARNING, "no static counters: {reason}")
+
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
+    UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     @property
     def number(self) -> str:

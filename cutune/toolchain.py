@@ -1,0 +1,248 @@
+"""nvcc and the host compiler: found, asked and run. Takes options, gives `Nvcc` and its output.
+
+nvcc is looked for in this order: the option, `$CUDACXX`, `$CUDA_HOME` and `$CUDA_PATH`, `PATH`,
+the packages of the extra `toolkit` in this Python environment, `/usr/local/cuda`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.static_counters import StaticCounters, parse_ptxas
+
+#: Where the wheels put their tree below site-packages: CUDA 13, CUDA 12.
+_WHEEL_ROOTS = ("nvidia/cu13", "nvidia/cuda_nvcc")
+#: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
+TOOLKIT_PACKAGES = (
+    "nvidia-cuda-nvcc==13.0.*",
+    "nvidia-cuda-crt==13.0.*",
+    "nvidia-cuda-runtime==13.0.*",
+    "nvidia-cuda-cccl==13.0.*",
+    "nvidia-nvvm==13.0.*",
+)
+#: Headers that cutune's rewritten programs include.
+INCLUDE_DIRECTORY = Path(__file__).parent / "include"
+
+
+@dataclass(frozen=True)
+class Nvcc:
+    """One nvcc. What it says about itself is asked for once, when it is first needed."""
+
+    path: Path
+    #: Which rule found it, for `doctor`: an option, a variable, PATH or a package.
+    origin: str = "--nvcc"
+
+    @cached_property
+    def version(self) -> str:
+        """For instance `13.0.88`.
+
+        Raises:
+            CutuneError: CT702 when it does not run or is not nvcc.
+        """
+        try:
+            output = self._execute(["--version"]).stdout
+        except OSError as error:
+            raise _unusable(self.path, error.strerror or str(error)) from error
+        found = re.search(r"release [\d.]+, V([\d.]+)", output)
+        if found is None:
+            raise _unusable(self.path, "'--version' does not answer as nvcc does")
+        return found[1]
+
+    @cached_property
+    def root(self) -> Path:
+        """The toolkit that it belongs to."""
+        root = self.path.resolve().parent.parent
+        if (root / "include" / "cuda_runtime.h").exists():
+            return root
+        # A script may stand in front of the real nvcc, which then says where it is.
+        dry = self._execute(["--dryrun", "-E", "-x", "cu", os.devnull])
+        found = re.search(r"^#\$ TOP=(.+?)\s*$", dry.stderr + dry.stdout, re.MULTILINE)
+        return Path(found[1]).resolve() if found else root
+
+    @cached_property
+    def include_directories(self) -> tuple[Path, ...]:
+        """Where cuda_runtime.h and its companions lie."""
+        candidates = (self.root / "include", self.root / "include" / "cccl")
+        return tuple(path for path in candidates if path.is_dir())
+
+    @cached_property
+    def extra_flags(self) -> tuple[str, ...]:
+        """What this nvcc needs in order to link: its wheels hold `lib`, but it looks in `lib64`."""
+        if (self.root / "lib64").exists() or not (self.root / "lib").is_dir():
+            return ()
+        return (f"-L{self.root / 'lib'}",)
+
+    @cached_property
+    def architectures(self) -> tuple[int, ...]:
+        """Compute capabilities it can compile for, for instance 90 for sm_90, ascending."""
+        codes = re.findall(
+            r"^sm_(\d+)\s*$", self._execute(["--list-gpu-code"]).stdout, re.MULTILINE
+        )
+        return tuple(sorted({int(code) for code in codes}))
+
+    def architecture(self, wanted: str = "sm_90") -> str:
+        """`wanted`, or the nearest below it that this nvcc knows (or its lowest)."""
+        limit = int(wanted.removeprefix("sm_"))
+        known = self.architectures or (limit,)
+        return f"sm_{max((code for code in known if code <= limit), default=known[0])}"
+
+    def run(
+        self, arguments: Sequence[str], cwd: str | Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run it, whatever its status. Output is decoded as latin-1, as sources are."""
+        return self._execute([*self.extra_flags, *arguments], cwd)
+
+    def _execute(
+        self, arguments: Sequence[str], cwd: str | Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        command = [str(self.path), *arguments]
+        return subprocess.run(
+            command, cwd=cwd, capture_output=True, encoding="latin-1", check=False
+        )
+
+    def check(
+        self, arguments: Sequence[str], cwd: str | Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run it and insist on success.
+
+        Raises:
+            CutuneError: CT701 with nvcc's own messages.
+        """
+        result = self.run(arguments, cwd)
+        if result.returncode != 0:
+            command = " ".join([str(self.path), *arguments])
+            problem = Diagnostic.at(
+                Code.NVCC_FAILED, None, status=result.returncode, command=command
+            )
+            message = "\n".join([problem.message, (result.stderr or result.stdout).rstrip()])
+            raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
+        return result
+
+    def preprocess(self, path: str | Path, flags: Sequence[str] = ()) -> str:
+        """The host pass of the preprocessor, with line markers."""
+        # Plain -E is the device pass: there __CUDA_ARCH__ is defined and host code may be missing.
+        return self.check([*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__", str(path)]).stdout
+
+    def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "sm_80") -> str:
+        """The PTX of a source file."""
+        with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+            output = Path(folder) / "module.ptx"
+            target = f"-arch={self.architecture(architecture).replace('sm_', 'compute_')}"
+            kept = without_target_flags(flags)
+            self.check([*kept, target, "-ptx", str(path), "-o", str(output)])
+            return output.read_text(encoding="latin-1")
+
+    def static_counters(
+        self, path: str | Path, flags: Sequence[str] = (), architecture: str = "sm_90"
+    ) -> dict[str, StaticCounters]:
+        """Registers, shared memory, stack and spills by mangled kernel name, from ptxas."""
+        with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+            output = Path(folder) / "module.cubin"
+            target = f"-arch={self.architecture(architecture)}"
+            kept = without_target_flags(flags)
+            verbose = ["-Xptxas", "-v", "-cubin", str(path), "-o", str(output)]
+            result = self.check([*kept, target, *verbose])
+            return parse_ptxas(result.stderr + result.stdout)
+
+
+_TARGET_FLAGS_WITH_VALUE = frozenset(
+    [
+        "-arch",
+        "-gencode",
+        "-code",
+        "-o",
+        "--gpu-architecture",
+        "--gpu-code",
+        "--generate-code",
+        "--output-file",
+    ]
+)
+_PHASE_FLAGS = frozenset(
+    [
+        "-c",
+        "-dc",
+        "-dw",
+        "-ptx",
+        "-cubin",
+        "-fatbin",
+        "-dlto",
+        "--compile",
+        "--device-c",
+        "--device-w",
+    ]
+)
+
+
+def without_target_flags(flags: Iterable[str]) -> tuple[str, ...]:
+    """Compile flags without architecture, output and phase, which our own replace."""
+    kept: list[str] = []
+    pending = iter(flags)
+    for flag in pending:
+        if flag in _TARGET_FLAGS_WITH_VALUE:
+            next(pending, None)
+        elif flag.split("=")[0] not in _TARGET_FLAGS_WITH_VALUE and flag not in _PHASE_FLAGS:
+            kept.append(flag)
+    return tuple(kept)
+
+
+def find_nvcc(option: str | None = None) -> Nvcc:
+    """The nvcc to use.
+
+    Raises:
+        CutuneError: CT003 when there is none, CT702 when the one asked for is not there.
+    """
+    asked = option or _cudacxx()
+    if asked is not None:
+        path = shutil.which(os.path.expanduser(asked))
+        if path is None:
+            raise _unusable(asked, "no such program")
+        return Nvcc(Path(path), "--nvcc" if option else "$CUDACXX")
+    for candidate, origin in _candidates():
+        if os.access(candidate, os.X_OK) and candidate.is_file():
+            return Nvcc(candidate, origin)
+    raise CutuneError(Diagnostic.at(Code.MISSING_NVCC, None))
+
+
+def _cudacxx() -> str | None:
+    """`$CUDACXX`, unless it names another CUDA compiler: CMake's users may set it to clang++."""
+    value = os.environ.get("CUDACXX", "")
+    return value if "nvcc" in Path(value).name else None
+
+
+def _candidates() -> Iterable[tuple[Path, str]]:
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        if home := os.environ.get(variable):
+            yield Path(home) / "bin" / "nvcc", f"${variable}"
+    if on_path := shutil.which("nvcc"):
+        yield Path(on_path), "PATH"
+    for packages in dict.fromkeys((sysconfig.get_path("platlib"), sysconfig.get_path("purelib"))):
+        for root in _WHEEL_ROOTS:
+            yield Path(packages) / root / "bin" / "nvcc", "cutune[toolkit]"
+    yield Path("/usr/local/cuda/bin/nvcc"), "/usr/local/cuda"
+
+
+def host_compiler() -> str:
+    """Path of the C++ compiler that nvcc would use for host code.
+
+    Raises:
+        CutuneError: CT007 when there is none.
+    """
+    named = (os.environ.get(name) for name in ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX"))
+    for candidate in (*named, "g++", "clang++", "c++"):
+        if candidate and (path := shutil.which(candidate)):
+            return path
+    raise CutuneError(Diagnostic.at(Code.MISSING_COMPILER, None))
+
+
+def _unusable(path: object, reason: str) -> CutuneError:
+    return CutuneError(Diagnostic.at(Code.UNUSABLE_NVCC, None, path=path, reason=reason))
