@@ -1,0 +1,113 @@
+"""Passes and what runs them. Takes a translation unit and passes, gives a translation unit.
+
+A pass changes or complains: it never mutates, never prints. All edits refer to the original text
+and are made once, by `TranslationUnit.rewritten`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.edits import Edit, EditConflict, apply_edits
+from cutune.program import Program
+from cutune.source import Source
+from cutune.static_counters import StaticCounters
+
+
+@dataclass(frozen=True)
+class OwnedEdit:
+    """An edit and the name of the pass that wants it."""
+
+    owner: str
+    edit: Edit
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """What was learnt about one compiled kernel; a template has one entry per instance."""
+
+    kernel: str
+    #: The mangled name.
+    symbol: str
+    static_counters: StaticCounters
+    #: Static PTX instructions by class.
+    instruction_mix: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TranslationUnit:
+    """A program on its way through the passes."""
+
+    program: Program
+    edits: tuple[OwnedEdit, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    facts: tuple[KernelFacts, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Did a pass report an error?"""
+        return any(diagnostic.is_error for diagnostic in self.diagnostics)
+
+    def with_edits(self, owner: str, edits: Iterable[Edit]) -> TranslationUnit:
+        """This unit with further edits."""
+        added = tuple(OwnedEdit(owner, edit) for edit in edits)
+        return replace(self, edits=self.edits + added)
+
+    def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> TranslationUnit:
+        """This unit with further messages."""
+        return replace(self, diagnostics=self.diagnostics + tuple(diagnostics))
+
+    def with_facts(self, facts: Iterable[KernelFacts]) -> TranslationUnit:
+        """This unit with further facts about its kernels."""
+        return replace(self, facts=self.facts + tuple(facts))
+
+    def rewritten(self) -> Source:
+        """The source with all edits made.
+
+        Raises:
+            CutuneError: CT301 when two passes want the same place.
+        """
+        try:
+            return apply_edits(self.program.source, (owned.edit for owned in self.edits))
+        except EditConflict as error:
+            raise CutuneError(self._conflict(error)) from error
+
+    def _conflict(self, error: EditConflict) -> Diagnostic:
+        owners = {owned.edit: owned.owner for owned in self.edits}
+        return Diagnostic.at(
+            Code.EDIT_CONFLICT,
+            self.program.source,
+            error.second.span,
+            first=owners[error.first],
+            second=owners[error.second],
+        )
+
+
+@dataclass(frozen=True)
+class Pass(ABC):
+    """A named step from translation unit to translation unit. Its fields are its options."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def run(self, unit: TranslationUnit) -> TranslationUnit:
+        """The unit with this pass's edits, messages or facts added."""
+
+
+def run_passes(
+    passes: Iterable[Pass],
+    unit: TranslationUnit,
+    after: Callable[[Pass, TranslationUnit], None] | None = None,
+) -> TranslationUnit:
+    """Run passes in order; stop at the first that fails. `after` sees the unit behind each."""
+    for step in passes:
+        if unit.failed:
+            break
+        unit = step.run(unit)
+        if after is not None:
+            after(step, unit)
+    return unit

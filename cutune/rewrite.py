@@ -1,0 +1,213 @@
+"""The launch edit, shared by the instrumented and the tuned program. Takes launches, gives edits.
+
+`gemm<<<grid, block>>>(n, A)` becomes `for (cutune_launch cutune_7(7, grid, block, 0, 0, n, A);
+cutune_7.next();) gemm<<<cutune_7.grid, …>>>(n, A)`: one statement on the same lines. The text put
+before line 1 (`prelude`) holds the table of sites: by which rule each dimension may be re-blocked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import Enum
+
+from cutune.edits import Edit
+from cutune.program import DIMENSIONS, Kernel, LaunchSite, Program
+from cutune.source import Source, Span
+
+#: Members that follow a dot in the rewritten launch: a macro of that name would break it.
+LAUNCH_MEMBERS = ("grid", "block", "smem", "stream", "next")
+
+_BYTE_ORDER_MARK = "\xef\xbb\xbf"
+_PIECE = re.compile(
+    r"""(?P<literal>"(?:\\.|[^"\\\n])*" | (?<![\da-fA-F])'(?:\\.|[^'\\\n])*')
+      | (?P<comment>/\*.*?\*/ | //(?:\\\r?\n|[^\n])*?(?=\r?\n|\Z))
+      | (?P<continuation>\\\r?\n)
+      | (?P<newline>\r?\n)""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def one_line(text: str) -> str:
+    """The same tokens on one line, without comments."""
+
+    def joined(found: re.Match[str]) -> str:
+        if found["literal"] is not None:
+            return found[0]
+        return "" if found["continuation"] is not None else " "
+
+    parts = _PIECE.sub(joined, text)
+    # A blank in a literal is a character of it; elsewhere runs of blanks become one.
+    blanks = re.compile(r"(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')|\s+")
+    return blanks.sub(lambda found: found[1] or " ", parts).strip()
+
+
+def line_structure(text: str) -> str:
+    """The comments, continuations and line ends of a text: what must stay when its tokens go."""
+    return "".join(
+        found[0] if found["newline"] is not None else f" {found[0]}"
+        for found in _PIECE.finditer(text)
+        if found["literal"] is None
+    )
+
+
+def launch_edits(source: Source, site: LaunchSite) -> tuple[Edit, ...]:
+    """The edits that put one launch under the control of a `cutune_launch`."""
+    name = f"cutune_{site.id}"
+    expressions = [one_line(source[span]) for span in site.configuration_spans]
+    expressions += ["0"] * (4 - len(expressions))
+    values = [str(site.id), *expressions, *map(argument_copy, site.arguments)]
+    head = f"for (cutune_launch {name}({', '.join(values)}); {name}.next();) "
+    return (Edit.insert(site.span.start, head), *_configuration_edits(source, site, name))
+
+
+def _configuration_edits(source: Source, site: LaunchSite, name: str) -> list[Edit]:
+    members = [f"{name}.{member}" for member in LAUNCH_MEMBERS[:4]]
+    spans = site.configuration_spans
+    # The last expression that was written also takes the place of those that were not.
+    texts = [*members[: len(spans) - 1], ", ".join(members[len(spans) - 1 :])]
+    return [
+        Edit(span, text + line_structure(source[span]))
+        for span, text in zip(spans, texts, strict=True)
+    ]
+
+
+def argument_copy(argument: str) -> str:
+    """A launch argument as the constructor of `cutune_launch` gets it."""
+    text = one_line(argument)
+    if "{" in text or re.search(r'\bR"', text):
+        # An initializer list has no type to deduce, and a lambda would be another type.
+        return "cutune_unseen()"
+    if re.fullmatch(r"(::\s*)?\w[\w\s:<>,]*::\s*\w+", text):
+        # May be a static member without definition: a copy, unlike a reference, does not need one.
+        return f"decltype({text})({text})"
+    return text
+
+
+class Rule(Enum):
+    """How the grid follows when the block of one dimension changes."""
+
+    FIXED = "cutune_fixed"
+    #: The new block divides the thread space T, of which every thread stays.
+    DIVIDE = "cutune_divide"
+    #: Besides, threads from the guard bound on may come and go.
+    GUARD = "cutune_guarded"
+
+
+_INTEGER_WORDS = {"signed", "unsigned", "char", "short", "int", "long", "bool"}
+_INTEGER_NAMES = {"size_t", "ptrdiff_t"} | {
+    f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+
+
+def integer_type(text: str) -> str | None:
+    """The type without qualifiers when it is an integer type known at the top of any file."""
+    words = [
+        word for word in text.replace("std::", "").split() if word not in ("const", "volatile")
+    ]
+    if words and all(word in _INTEGER_WORDS for word in words):
+        return " ".join(words)
+    return words[0] if len(words) == 1 and words[0] in _INTEGER_NAMES else None
+
+
+def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
+    """Indices of the parameters a guard bound is made of; None when it cannot be computed."""
+    types = {p.name: integer_type(p.type) for p in kernel.parameters}
+    order = [p.name for p in kernel.parameters]
+    used: set[int] = set()
+    for word in re.findall(r"[A-Za-z_]\w*", re.sub(r"\b\d\w*", "", guard)):
+        if word in types and types[word] is not None:
+            used.add(order.index(word))
+        elif word not in _INTEGER_WORDS | _INTEGER_NAMES:
+            return None
+    return tuple(sorted(used))
+
+
+def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
+    """By which rule a dimension may be re-blocked."""
+    facts = kernel.dimensions[dimension]
+    if DIMENSIONS[dimension] not in kernel.pure_dimensions:
+        return Rule.FIXED
+    if facts.guard is None or facts.grid_stride or guard_parameters(kernel, facts.guard) is None:
+        return Rule.DIVIDE
+    return Rule.GUARD
+
+
+def site_table(
+    program: Program,
+    sites: Iterable[LaunchSite],
+    routines: Mapping[int, str] | None = None,
+) -> str:
+    """C++ text of the guard functions and of the table that `cutune_launch` looks sites up in."""
+    functions: list[str] = []
+    rows: list[str] = []
+    for site in sorted(sites, key=lambda site: site.id):
+        kernel = program.kernel(site.kernel)
+        if kernel is not None:
+            functions += _guard_functions(site, kernel)
+            routine = (routines or {}).get(site.id, "nullptr")
+            rows.append(_site_row(program.source, site, kernel, routine))
+    table = ["static const cutune_site cutune_sites[] = {", *rows, "};"]
+    return "".join(f"{line}\n" for line in (*functions, *table))
+
+
+def _guard_functions(site: LaunchSite, kernel: Kernel) -> list[str]:
+    return [
+        _guard_function(f"cutune_guard_{site.id}_{name}", kernel, facts.guard)
+        for index, (name, facts) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
+        if facts.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
+    ]
+
+
+def _guard_function(name: str, kernel: Kernel, guard: str) -> str:
+    # Parameters keep their own types, so that the value wraps and divides as it does in the kernel.
+    declarations = "".join(
+        f"const {integer_type(kernel.parameters[i].type)} {kernel.parameters[i].name} = "
+        f"static_cast<{integer_type(kernel.parameters[i].type)}>(cutune_argument[{i}]); "
+        for i in guard_parameters(kernel, guard) or ()
+    )
+    unused = "" if declarations else "(void)cutune_argument; "
+    return (
+        f"static inline long long {name}(const long long *cutune_argument) "
+        f"{{ {declarations}{unused}return static_cast<long long>({one_line(guard)}); }}"
+    )
+
+
+def _site_row(source: Source, site: LaunchSite, kernel: Kernel, routine: str) -> str:
+    rules = [dimension_rule(kernel, index) for index in range(3)]
+    guards = [
+        f"cutune_guard_{site.id}_{name}" if rule is Rule.GUARD else "nullptr"
+        for name, rule in zip(DIMENSIONS, rules, strict=True)
+    ]
+    needed = 0
+    for rule, facts in zip(rules, kernel.dimensions, strict=True):
+        if rule is Rule.GUARD and facts.guard is not None:
+            needed |= sum(1 << i for i in guard_parameters(kernel, facts.guard) or ())
+    return (
+        f"    {{{site.id}, {c_string(kernel.name)}, {c_string(source.path)}, "
+        f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
+        f"{needed}ull, {kernel.max_threads}u, {routine}}},"
+    )
+
+
+def c_string(text: str) -> str:
+    """A C string literal of a text."""
+    escaped = "".join(
+        f"\\{c}" if c in '\\"' else c if " " <= c <= "~" else f"\\{ord(c):03o}" for c in text
+    )
+    return f'"{escaped}"'
+
+
+def prelude_edit(source: Source, text: str) -> Edit:
+    """Put `text` before line 1 of the file, whose line numbers stay as they are for nvcc."""
+    start = len(_BYTE_ORDER_MARK) if source.text.startswith(_BYTE_ORDER_MARK) else 0
+    end = "\r\n" if "\r\n" in source.text else "\n"
+    lines = [*text.splitlines(), f"#line 1 {c_string(source.path)}"]
+    return Edit(Span(start, start), "".join(line + end for line in lines))
+
+
+def hiding_macro(source: Source) -> str | None:
+    """A macro of this file that would expand inside a rewritten launch, or None."""
+    names = "|".join(LAUNCH_MEMBERS)
+    found = re.search(rf"^[ \t]*#[ \t]*define[ \t]+({names}|cutune_\w*)\b(?!\()", source.text, re.M)
+    return found[1] if found else None

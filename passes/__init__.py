@@ -1,0 +1,12 @@
+"""The registry of passes, in running order."""
+
+from __future__ import annotations
+
+from cutune.passes.attach_static_counters import AttachStaticCounters
+from cutune.passes.instrument_launches import InstrumentLaunches
+from cutune.passes.replace_launches import ReplaceLaunches
+from cutune.pipeline import Pass
+
+PASSES: tuple[type[Pass], ...] = (AttachStaticCounters, InstrumentLaunches, ReplaceLaunches)
+
+__all__ = ["PASSES", "AttachStaticCounters", "InstrumentLaunches", "ReplaceLaunches"]

@@ -1,0 +1,65 @@
+"""Let every launch that has a selection routine choose its thread block at run time.
+
+Before:
+
+    gemm<<<grid, block>>>(n, A);
+
+After:
+
+    … the emitted routines, their table, and `cutune_launch`: the file needs no header of cutune …
+    #line 1 "gemm.cu"
+    for (cutune_launch cutune_7(7, grid, block, 0, 0, n, A); cutune_7.next();)
+        gemm<<<cutune_7.grid, cutune_7.block, cutune_7.smem, cutune_7.stream>>>(n, A);
+
+(on one line, where the launch was).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cutune.diagnostics import Code, Diagnostic
+from cutune.pipeline import Pass, TranslationUnit
+from cutune.rewrite import hiding_macro, launch_edits, prelude_edit, site_table
+from cutune.toolchain import INCLUDE_DIRECTORY
+
+
+@dataclass(frozen=True)
+class ReplaceLaunches(Pass):
+    """The launch edit with the tuned program's `cutune_launch`."""
+
+    name: ClassVar[str] = "replace-launches"
+
+    #: Emitted C++: the selection routines, written against cutune_launch.h.
+    selection: str = ""
+    #: Site and the name of its routine; a site without one stays as it was, byte for byte.
+    routines: tuple[tuple[int, str], ...] = ()
+
+    def run(self, unit: TranslationUnit) -> TranslationUnit:
+        """Edit the launches that have a routine."""
+        program = unit.program
+        routines = dict(self.routines)
+        sites = tuple(site for site in program.tunable_launches if site.id in routines)
+        if not sites:
+            return unit
+        if hidden := hiding_macro(program.source):
+            warnings = (
+                Diagnostic.at(Code.HIDDEN_MEMBER, program.source, site.span, name=hidden)
+                for site in sites
+            )
+            return unit.with_diagnostics(warnings)
+        text = "".join(
+            (
+                _header("cutune_launch.h"),
+                self.selection,
+                site_table(program, sites, routines),
+                _header("cutune_tuned.h"),
+            )
+        )
+        edits = [edit for site in sites for edit in launch_edits(program.source, site)]
+        return unit.with_edits(self.name, [prelude_edit(program.source, text), *edits])
+
+
+def _header(name: str) -> str:
+    return (INCLUDE_DIRECTORY / name).read_text(encoding="ascii")
