@@ -1,0 +1,68 @@
+// The shared state of the replacement libcudart, its device clock and its messages.
+#include "runtime.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+namespace cutune {
+
+namespace {
+
+// No more than the host has: a program that fills the memory of an H200 must get
+// cudaErrorMemoryAllocation here, not be killed by the host.
+uint64_t arena_capacity() {
+    const uint64_t pages = static_cast<uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES)));
+    const uint64_t host = pages * static_cast<uint64_t>(std::max(1L, sysconf(_SC_PAGESIZE)));
+    return host == 0 ? device().memory_bytes : std::min(device().memory_bytes, host);
+}
+
+}  // namespace
+
+Runtime::Runtime() : arena(arena_capacity()) {}
+
+Runtime& runtime() {
+    static Runtime* const shared = new Runtime;
+    return *shared;
+}
+
+void advance_clock_by_launch(uint64_t warp_instructions, uint64_t blocks) {
+    const Device& d = device();
+    const double processors =
+        static_cast<double>(std::clamp<uint64_t>(blocks, 1, static_cast<uint64_t>(d.multiprocessors)));
+    const double issued_per_ms = processors * 4.0 * static_cast<double>(d.clock_khz);
+    runtime().clock_ms += static_cast<double>(warp_instructions) / issued_per_ms + d.launch_floor_us / 1e3;
+}
+
+void advance_clock_by_copy(uint64_t bytes, bool leaves_device) {
+    const Device& d = device();
+    const double gigabytes_per_s = leaves_device ? d.link_gbs : d.dram_gbs / 2;
+    runtime().clock_ms += static_cast<double>(bytes) / (gigabytes_per_s * 1e6) + d.launch_floor_us / 1e3;
+}
+
+void say(const char* format, ...) {
+    char text[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    std::fprintf(stderr, "cutune: %s\n", text);
+}
+
+void say_once(const std::string& text) {
+    static std::set<std::string>* const said = new std::set<std::string>;
+    static std::mutex guard;
+    std::lock_guard<std::mutex> lock(guard);
+    if (said->insert(text).second) say("%s", text.c_str());
+}
+
+std::string environment(const char* name, const std::string& fallback) {
+    const char* value = std::getenv(name);
+    return value && *value ? value : fallback;
+}
+
+}  // namespace cutune

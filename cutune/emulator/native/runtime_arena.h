@@ -1,0 +1,71 @@
+// Device memory: one reserved range of host addresses, so that a device address is a host address.
+// Allocations are 256-byte aligned, zero-filled and separated by redzones; freed ones stay known
+// for a while, so that a use after free is told apart from a stray pointer.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <shared_mutex>
+
+#include "machine.h"
+
+namespace cutune {
+
+enum class MemoryKind { device, managed, pinned, registered, variable };
+
+struct Block : Allocation {
+    MemoryKind kind;
+    unsigned flags;  // as given to cudaHostAlloc, cudaHostRegister or cudaMallocManaged
+};
+
+class Arena : public Memory {
+  public:
+    // At most `capacity` bytes may be allocated at a time.
+    explicit Arena(uint64_t capacity);
+
+    // As the machine asks; `allocate` and `release` are malloc and free in device code.
+    const Allocation* find(uint64_t address) const override;
+    uint64_t allocate(uint64_t bytes) override;
+    void release(uint64_t address) override;
+
+    // The block that holds `address`, live or freed, or nullptr.
+    const Block* block(uint64_t address) const;
+    // Returns 0 when the memory is used up.
+    uint64_t allocate(uint64_t bytes, MemoryKind kind, unsigned flags);
+    // False unless `base` is the beginning of a live block.
+    bool free(uint64_t base);
+
+    // Memory that lives elsewhere: registered host memory, variables of modules.
+    bool adopt(uint64_t base, uint64_t size, MemoryKind kind, unsigned flags);
+    bool forget(uint64_t base);
+    // Free everything that is not registered host memory.
+    void clear();
+
+    uint64_t used() const { return used_; }
+    uint64_t capacity() const { return capacity_; }
+
+    template <class Visit>
+    void each_live(Visit visit) const {
+        std::shared_lock<std::shared_mutex> lock(mutex_);
+        for (const auto& entry : blocks_)
+            if (entry.second.live) visit(entry.second);
+    }
+
+  private:
+    struct Range {
+        uint64_t base, span;
+    };
+    uint64_t take(uint64_t span, uint64_t alignment);
+    void retire(uint64_t base);
+    static uint64_t span_of(uint64_t bytes);
+    static bool owned(const Block& block);
+
+    mutable std::shared_mutex mutex_;  // kernels may allocate on several threads
+    std::map<uint64_t, Block> blocks_;
+    std::deque<uint64_t> freed_;                // oldest first; still in blocks_, not live
+    std::multimap<uint64_t, uint64_t> reusable_;  // span to base
+    uint64_t begin_ = 0, next_ = 0, end_ = 0;
+    uint64_t capacity_, used_ = 0;
+};
+
+}  // namespace cutune

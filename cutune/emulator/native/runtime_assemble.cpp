@@ -1,0 +1,173 @@
+// From PTX to an image: asks the Python assembler, once per text and version, and keeps the result
+// in the user's cache folder.
+#include <dirent.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "runtime.h"
+#include "runtime_modules.h"
+
+// Given when the library is built: the interpreter, and the folder that holds the package.
+#ifndef CUTUNE_DEFAULT_PYTHON
+#define CUTUNE_DEFAULT_PYTHON "python3"
+#endif
+#ifndef CUTUNE_PACKAGE_ROOT
+#define CUTUNE_PACKAGE_ROOT ""
+#endif
+
+extern char** environ;
+
+namespace cutune {
+
+namespace {
+
+class Fingerprint {
+  public:
+    void add(const void* bytes, size_t size) {
+        const auto* at = static_cast<const unsigned char*>(bytes);
+        for (size_t i = 0; i < size; ++i) {
+            first_ = (first_ ^ at[i]) * 0x100000001b3;
+            second_ = (second_ + at[i] + 1) * 0x9E3779B97F4A7C15;
+            second_ ^= second_ >> 29;
+        }
+    }
+    std::string text() const {
+        char digits[33];
+        std::snprintf(digits, sizeof digits, "%016llx%016llx", (unsigned long long)first_,
+                      (unsigned long long)second_);
+        return digits;
+    }
+
+  private:
+    uint64_t first_ = 0xcbf29ce484222325, second_ = 0;
+};
+
+// An image is as good as the assembler that made it: names, sizes and times of its files stand for
+// its version, so that neither an upgrade nor an edit meets stale images.
+void add_assembler(Fingerprint* key) {
+    const std::string folder = std::string(CUTUNE_PACKAGE_ROOT) + "/cutune/emulator";
+    DIR* const open = opendir(folder.c_str());
+    if (!open) return;
+    std::vector<std::string> facts;
+    while (const dirent* entry = readdir(open)) {
+        const std::string name = entry->d_name;
+        struct stat info;
+        if (name.size() < 3 || name.compare(name.size() - 3, 3, ".py") != 0) continue;
+        if (stat((folder + "/" + name).c_str(), &info) != 0) continue;
+        facts.push_back(name + ":" + std::to_string(info.st_size) + ":" +
+                        std::to_string(info.st_mtim.tv_sec) + "." +
+                        std::to_string(info.st_mtim.tv_nsec));
+    }
+    closedir(open);
+    std::sort(facts.begin(), facts.end());
+    for (const std::string& fact : facts) key->add(fact.data(), fact.size());
+}
+
+// mkdir -p; false when the folder cannot be made.
+bool make_folder(const std::string& path) {
+    for (size_t slash = path.find('/', 1); slash != std::string::npos;
+         slash = path.find('/', slash + 1))
+        mkdir(path.substr(0, slash).c_str(), 0755);
+    return mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
+}
+
+std::string cache_folder() {
+    std::string root = environment("XDG_CACHE_HOME");
+    if (root.empty()) root = environment("HOME", "/tmp") + "/.cache";
+    const std::string wanted = root + "/cutune/modules";
+    if (make_folder(wanted) && access(wanted.c_str(), W_OK) == 0) return wanted;
+    // No home, or one that cannot be written: a folder of this user's own.
+    const std::string own = "/tmp/cutune-" + std::to_string(getuid());
+    return make_folder(own) ? own : "/tmp";
+}
+
+bool exists(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
+
+bool write_file(const std::string& path, const std::string& text) {
+    const std::string temporary = path + "." + std::to_string(getpid());
+    std::ofstream file(temporary, std::ios::binary);
+    file.write(text.data(), static_cast<std::streamsize>(text.size()));
+    file.close();
+    if (!file) {
+        unlink(temporary.c_str());
+        return false;
+    }
+    return rename(temporary.c_str(), path.c_str()) == 0;
+}
+
+// The program's environment, less what was set to load this library and would reach Python.
+std::vector<std::string> assembler_environment() {
+    std::vector<std::string> result;
+    for (char** entry = environ; *entry; ++entry)
+        if (std::strncmp(*entry, "LD_PRELOAD=", 11) != 0 &&
+            std::strncmp(*entry, "PYTHONPATH=", 11) != 0 &&
+            std::strncmp(*entry, "PYTHONHOME=", 11) != 0)
+            result.push_back(*entry);
+    result.push_back(std::string("PYTHONPATH=") + CUTUNE_PACKAGE_ROOT);
+    return result;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> result;
+    for (std::string& text : texts) result.push_back(&text[0]);
+    result.push_back(nullptr);
+    return result;
+}
+
+// Run the assembler; its complaints go to the program's stderr. True when it made `image`.
+bool assemble(const std::string& ptx_path, const std::string& image) {
+    const std::string python = environment("CUTUNE_PYTHON", CUTUNE_DEFAULT_PYTHON);
+    // -P: a file of the working folder must not shadow a module.
+    std::vector<std::string> words = {python, "-P", "-m", "cutune.emulator.assemble", ptx_path, image};
+    std::vector<std::string> settings = assembler_environment();
+    pid_t child = 0;
+    const int failed = posix_spawnp(&child, python.c_str(), nullptr, nullptr,
+                                    pointers(words).data(), pointers(settings).data());
+    if (failed != 0) {
+        say("cannot start '%s' to assemble PTX: %s; set CUTUNE_PYTHON to a Python that has cutune",
+            python.c_str(), std::strerror(failed));
+        return false;
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return exists(image);  // the program ignores SIGCHLD: look at the file
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 && exists(image);
+}
+
+}  // namespace
+
+std::string assembled_image(const std::string& ptx, std::string* ptx_path) {
+    Fingerprint key;
+    key.add(ptx.data(), ptx.size());
+    add_assembler(&key);
+    const std::string base = cache_folder() + "/" + key.text();
+    *ptx_path = base + ".ptx";
+    if (!exists(*ptx_path) && !write_file(*ptx_path, ptx)) {
+        say("cannot write '%s': %s", ptx_path->c_str(), std::strerror(errno));
+        return "";
+    }
+    const std::string image = base + ".image";
+    if (exists(image)) return image;
+    const std::string temporary = image + "." + std::to_string(getpid());
+    if (!assemble(*ptx_path, temporary)) {
+        unlink(temporary.c_str());
+        return "";
+    }
+    // Another process may have made the same image meanwhile: either is good.
+    if (rename(temporary.c_str(), image.c_str()) != 0) return "";
+    return image;
+}
+
+}  // namespace cutune

@@ -1,0 +1,209 @@
+// Launches: the execution configuration is checked as CUDA checks it, the machine runs the kernel
+// at once, and what went wrong becomes the error that CUDA would report.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "runtime.h"
+#include "runtime_log.h"
+#include "runtime_modules.h"
+#include "runtime_streams.h"
+
+namespace cutune {
+
+namespace {
+
+struct Configuration {
+    dim3 grid, block;
+    size_t shared;
+    cudaStream_t stream;
+};
+
+// What <<<…>>> left for the stub that follows; nested launches in arguments make it a stack.
+thread_local std::vector<Configuration> pending;
+thread_local int next_site = -1;
+
+enum class Counting { off, counters, trace };
+
+Counting counting() {
+    static const Counting mode = [] {
+        const std::string text = environment("CUTUNE_COUNT", "0");
+        return text == "0" ? Counting::off : text == "trace" ? Counting::trace : Counting::counters;
+    }();
+    return mode;
+}
+
+uint64_t number_from(const char* name, uint64_t fallback) {
+    const std::string text = environment(name);
+    return text.empty() ? fallback : std::strtoull(text.c_str(), nullptr, 10);
+}
+
+cudaError_t check_shape(const dim3& grid, const dim3& block) {
+    const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+    if (threads == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024)
+        return cudaErrorInvalidConfiguration;
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0) return cudaErrorInvalidConfiguration;
+    if (grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535)
+        return cudaErrorInvalidConfiguration;
+    return cudaSuccess;
+}
+
+cudaError_t check_kernel(const Function& function, const dim3& block, size_t shared) {
+    const KernelFacts& facts = *function.facts;
+    if (uint64_t{block.x} * block.y * block.z > facts.max_threads)
+        return cudaErrorInvalidValue;
+    const Device& d = device();
+    const size_t limit =
+        function.max_dynamic_shared > 0
+            ? static_cast<size_t>(std::max(function.max_dynamic_shared + static_cast<int>(facts.static_shared_bytes), d.shared_per_block))
+            : static_cast<size_t>(d.shared_per_block);
+    return facts.static_shared_bytes + shared > limit ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+cudaError_t error_of(Outcome outcome) {
+    switch (outcome) {
+        case Outcome::ok: return cudaSuccess;
+        case Outcome::illegal_address: return cudaErrorIllegalAddress;
+        case Outcome::misaligned_address: return cudaErrorMisalignedAddress;
+        case Outcome::assertion: return cudaErrorAssert;
+        case Outcome::deadlock:
+        case Outcome::instruction_limit: return cudaErrorLaunchTimeout;
+        case Outcome::unsupported: return cudaErrorNotSupported;
+        case Outcome::trap: return cudaErrorLaunchFailure;
+    }
+    return cudaErrorUnknown;
+}
+
+std::vector<uint8_t> pack_parameters(const KernelFacts& facts, void** arguments) {
+    std::vector<uint8_t> buffer(std::max<size_t>(facts.parameter_bytes, 1));
+    for (size_t i = 0; i < facts.parameter_offsets.size(); ++i)
+        std::memcpy(&buffer[facts.parameter_offsets[i]], arguments[i], facts.parameter_sizes[i]);
+    return buffer;
+}
+
+Launch describe(const Configuration& configuration, const std::vector<uint8_t>& parameters) {
+    static const uint64_t trace_every = number_from("CUTUNE_TRACE_EVERY", 1);
+    static const uint64_t instruction_limit = number_from("CUTUNE_INSTRUCTION_LIMIT", 0);
+    const dim3& grid = configuration.grid;
+    const dim3& block = configuration.block;
+    Launch launch{};
+    std::copy_n(&grid.x, 3, launch.grid);
+    std::copy_n(&block.x, 3, launch.block);
+    launch.dynamic_shared_bytes = static_cast<uint32_t>(configuration.shared);
+    launch.parameters = parameters.data();
+    launch.count = counting() != Counting::off;
+    launch.trace = counting() == Counting::trace;
+    launch.trace_every = static_cast<uint32_t>(trace_every);
+    launch.instruction_limit = instruction_limit;
+    return launch;
+}
+
+// An error in a kernel is found later on a GPU: the launch itself succeeds, and every call that
+// follows returns the error.
+cudaError_t settle(const Function& function, const Report& report) {
+    const cudaError_t error = error_of(report.outcome);
+    if (error == cudaSuccess) return cudaSuccess;
+    say("%s", report.message.empty() ? (function.name + ": " + cudaGetErrorString(error)).c_str()
+                                     : report.message.c_str());
+    // What the machine refused changed nothing on the device: an ordinary error of this launch.
+    if (report.outcome == Outcome::unsupported) return error;
+    runtime().sticky = error;
+    return cudaSuccess;
+}
+
+cudaError_t launch_function(Function* function, const Configuration& configuration, void** arguments) {
+    const int site = next_site;
+    next_site = -1;
+    if (!known_stream(configuration.stream)) return cudaErrorInvalidResourceHandle;
+    cudaError_t error = check_shape(configuration.grid, configuration.block);
+    if (error == cudaSuccess)
+        error = check_kernel(*function, configuration.block, configuration.shared);
+    if (error != cudaSuccess) return error;
+    const std::vector<uint8_t> parameters = pack_parameters(*function->facts, arguments);
+    const Launch launch = describe(configuration, parameters);
+    const Report report = run(function->module->image, function->facts, launch, &runtime().arena);
+    advance_clock_by_launch(report.warp_instructions,
+                            uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
+    log_launch({site, function, &launch, &report});
+    return settle(*function, report);
+}
+
+cudaError_t launch_stub(const void* stub, const Configuration& configuration, void** arguments) {
+    return call([&] {
+        Function* function = nullptr;
+        const cudaError_t error = find_function(stub, &function);
+        return error == cudaSuccess ? launch_function(function, configuration, arguments) : error;
+    });
+}
+
+}  // namespace
+
+}  // namespace cutune
+
+using namespace cutune;
+
+extern "C" {
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
+    pending.push_back({grid, block, shared, stream});
+    return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream) {
+    if (pending.empty()) return remember(cudaErrorMissingConfiguration);
+    const Configuration top = pending.back();
+    pending.pop_back();
+    *grid = top.grid;
+    *block = top.block;
+    *shared = top.shared;
+    std::memcpy(stream, &top.stream, sizeof top.stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void** arguments,
+                             size_t shared, cudaStream_t stream) {
+    return launch_stub(stub, {grid, block, shared, stream}, arguments);
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                               size_t shared, cudaStream_t stream) {
+    return launch_stub(kernel, {grid, block, shared, stream}, arguments);
+}
+
+// A grid-wide barrier needs all blocks at once; the machine says so if the kernel has one.
+cudaError_t cudaLaunchCooperativeKernel(const void* stub, dim3 grid, dim3 block, void** arguments,
+                                        size_t shared, cudaStream_t stream) {
+    int resident = 0;
+    const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &resident, stub, static_cast<int>(block.x * block.y * block.z), shared);
+    if (error != cudaSuccess) return error;
+    const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
+    if (blocks > static_cast<uint64_t>(resident) * static_cast<uint64_t>(device().multiprocessors))
+        return remember(cudaErrorCooperativeLaunchTooLarge);
+    return cudaLaunchKernel(stub, grid, block, arguments, shared, stream);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* stub, void** arguments) {
+    if (!config) return remember(cudaErrorInvalidValue);
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+        const cudaLaunchAttribute& attribute = config->attrs[i];
+        const auto& cluster = attribute.val.clusterDim;
+        if (attribute.id == cudaLaunchAttributeClusterDimension &&
+            (cluster.x > 1 || cluster.y > 1 || cluster.z > 1)) {
+            say_once("thread block clusters are not supported by the emulated device");
+            return remember(cudaErrorNotSupported);
+        }
+        if (attribute.id == cudaLaunchAttributeCooperative && attribute.val.cooperative)
+            return cudaLaunchCooperativeKernel(stub, config->gridDim, config->blockDim, arguments,
+                                               config->dynamicSmemBytes, config->stream);
+    }
+    return cudaLaunchKernel(stub, config->gridDim, config->blockDim, arguments,
+                            config->dynamicSmemBytes, config->stream);
+}
+
+// Called by instrumented programs through a weak symbol: the next launch of this thread comes from
+// launch site `site`.
+void cutune_emulated_site(int site) { next_site = site; }
+
+}  // extern "C"

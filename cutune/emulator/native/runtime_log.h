@@ -1,0 +1,21 @@
+// The launch log: one line of JSON for each launch (schema cutune-launch-1).
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "machine.h"
+#include "runtime_modules.h"
+
+namespace cutune {
+
+struct LaunchRecord {
+    int site;  // as the instrumented program named it, or -1
+    const Function* function;
+    const Launch* launch;
+    const Report* report;
+};
+
+// Write it to CUTUNE_LAUNCH_LOG unless CUTUNE_LAUNCH_LIMIT lines of this kernel and site are there.
+void log_launch(const LaunchRecord& record);
+
+}  // namespace cutune

@@ -1,0 +1,256 @@
+// Allocation calls. Device, managed and pinned memory all come from the arena.
+#include <cstring>
+
+#include "runtime.h"
+#include "runtime_modules.h"
+#include "runtime_streams.h"
+
+namespace cutune {
+
+namespace {
+
+cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, unsigned flags) {
+    return call([&] {
+        if (!pointer) return cudaErrorInvalidValue;
+        *pointer = nullptr;
+        if (bytes == 0) return cudaSuccess;
+        const uint64_t base = runtime().arena.allocate(bytes, kind, flags);
+        if (base == 0) {
+            const Arena& arena = runtime().arena;
+            say_once("out of device memory: " + std::to_string(bytes) + " bytes asked for, " +
+                     std::to_string(arena.used()) + " of " + std::to_string(arena.capacity()) +
+                     " in use (never more than the host has)");
+            return cudaErrorMemoryAllocation;
+        }
+        *pointer = reinterpret_cast<void*>(base);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t release(void* pointer, const char* function) {
+    return call([&] {
+        const uint64_t base = reinterpret_cast<uint64_t>(pointer);
+        if (base == 0 || runtime().arena.free(base)) return cudaSuccess;
+        const Block* const block = runtime().arena.block(base);
+        const char* const why = !block                ? "is not an allocation"
+                                : !block->live        ? "was freed before"
+                                : block->base != base ? "is not the beginning of its allocation"
+                                                      : "is not memory that can be freed";
+        say("%s: %p %s", function, pointer, why);
+        return cudaErrorInvalidValue;
+    });
+}
+
+const Block* live_block(const void* pointer) {
+    const Block* const block = runtime().arena.block(reinterpret_cast<uint64_t>(pointer));
+    return block && block->live ? block : nullptr;
+}
+
+constexpr size_t kPitch = 512;
+
+}  // namespace
+
+}  // namespace cutune
+
+using namespace cutune;
+
+extern "C" {
+
+cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+    return allocate(pointer, bytes, MemoryKind::device, 0);
+}
+
+cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
+    if (bytes == 0) return remember(cudaErrorInvalidValue);
+    return allocate(pointer, bytes, MemoryKind::managed, flags);
+}
+
+cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
+    return allocate(pointer, bytes, MemoryKind::pinned, flags);
+}
+
+cudaError_t cudaMallocHost(void** pointer, size_t bytes) { return cudaHostAlloc(pointer, bytes, 0); }
+
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
+    if (!known_stream(stream)) return remember(cudaErrorInvalidResourceHandle);
+    return cudaMalloc(pointer, bytes);
+}
+
+cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+    if (!pitch) return remember(cudaErrorInvalidValue);
+    *pitch = (width + kPitch - 1) / kPitch * kPitch;
+    return cudaMalloc(pointer, *pitch * height);
+}
+
+cudaError_t cudaMalloc3D(cudaPitchedPtr* result, cudaExtent extent) {
+    if (!result) return remember(cudaErrorInvalidValue);
+    *result = {nullptr, 0, extent.width, extent.height};
+    return cudaMallocPitch(&result->ptr, &result->pitch, extent.width, extent.height * extent.depth);
+}
+
+cudaError_t cudaFree(void* pointer) { return release(pointer, "cudaFree"); }
+
+cudaError_t cudaFreeHost(void* pointer) { return release(pointer, "cudaFreeHost"); }
+
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+    if (!known_stream(stream)) return remember(cudaErrorInvalidResourceHandle);
+    return release(pointer, "cudaFreeAsync");
+}
+
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
+    return call([&] {
+        if (!pointer || bytes == 0) return cudaErrorInvalidValue;
+        const bool added = runtime().arena.adopt(reinterpret_cast<uint64_t>(pointer), bytes,
+                                                 MemoryKind::registered, flags);
+        return added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
+    });
+}
+
+cudaError_t cudaHostUnregister(void* pointer) {
+    return call([&] {
+        const bool known = runtime().arena.forget(reinterpret_cast<uint64_t>(pointer));
+        return known ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
+    });
+}
+
+cudaError_t cudaHostGetDevicePointer(void** device_pointer, void* pointer, unsigned) {
+    return call([&] {
+        if (!device_pointer || !live_block(pointer)) return cudaErrorInvalidValue;
+        *device_pointer = pointer;
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaHostGetFlags(unsigned* flags, void* pointer) {
+    return call([&] {
+        const Block* const block = live_block(pointer);
+        if (!flags || !block || block->kind == MemoryKind::device) return cudaErrorInvalidValue;
+        *flags = block->flags;
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
+    return call([&] {
+        const Arena& arena = runtime().arena;
+        if (total) *total = arena.capacity();
+        if (available) *available = arena.capacity() - arena.used();
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+    return call([&] {
+        if (!attributes) return cudaErrorInvalidValue;
+        std::memset(attributes, 0, sizeof *attributes);
+        void* const same = const_cast<void*>(pointer);
+        const Block* const block = live_block(pointer);
+        if (!block) {
+            attributes->type = cudaMemoryTypeUnregistered;
+            attributes->device = -2;
+            attributes->hostPointer = same;
+            return cudaSuccess;
+        }
+        const bool managed = block->kind == MemoryKind::managed ||
+                             (block->kind == MemoryKind::variable && block->flags);
+        const bool host = block->kind == MemoryKind::pinned || block->kind == MemoryKind::registered;
+        attributes->type = managed ? cudaMemoryTypeManaged
+                           : host  ? cudaMemoryTypeHost
+                                   : cudaMemoryTypeDevice;
+        attributes->devicePointer = same;
+        attributes->hostPointer = managed || host ? same : nullptr;
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaDeviceReset(void) {
+    Runtime& shared = runtime();
+    std::lock_guard<std::recursive_mutex> lock(shared.mutex);
+    // After an error in a kernel CUDA itself needs a new process; so do we.
+    if (shared.sticky != cudaSuccess) return remember(shared.sticky);
+    unload_modules();
+    forget_streams();
+    shared.arena.clear();
+    cudaGetLastError();
+    return cudaSuccess;
+}
+
+cudaError_t cudaThreadExit(void) { return cudaDeviceReset(); }
+
+// Where the allocation that holds `pointer` begins and ends; 0, or 1 when there is none.
+int cutune_emulated_range(const void* pointer, void** base, size_t* bytes) {
+    const Block* const block = live_block(pointer);
+    if (!block) return 1;
+    if (base) *base = reinterpret_cast<void*>(block->base);
+    if (bytes) *bytes = block->size;
+    return 0;
+}
+
+}  // extern "C"
+
+namespace {
+
+// The one driver function that instrumented programs ask for, with the driver's signature.
+int range_of_address(uint64_t* base, size_t* bytes, uint64_t address) {
+    void* start = nullptr;
+    if (cutune_emulated_range(reinterpret_cast<const void*>(address), &start, bytes) != 0)
+        return cudaErrorInvalidValue;
+    if (base) *base = reinterpret_cast<uint64_t>(start);
+    return 0;
+}
+
+void* driver_function(const char* name) {
+    return std::strcmp(name, "cuMemGetAddressRange") == 0
+               ? reinterpret_cast<void*>(range_of_address)
+               : nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+#if CUDART_VERSION >= 12000
+cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long,
+                                    cudaDriverEntryPointQueryResult* result) {
+    if (!name || !function) return remember(cudaErrorInvalidValue);
+    *function = driver_function(name);
+    if (result)
+        *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+}
+#else
+cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long) {
+    if (!name || !function) return remember(cudaErrorInvalidValue);
+    *function = driver_function(name);
+    return *function ? cudaSuccess : remember(cudaErrorSymbolNotFound);
+}
+#endif
+
+#if CUDART_VERSION >= 12050
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
+                                             unsigned long long flags,
+                                             cudaDriverEntryPointQueryResult* result) {
+    return cudaGetDriverEntryPoint(name, function, flags, result);
+}
+#endif
+
+// Where managed memory lives and what is expected of it changes speed alone.
+#if CUDART_VERSION >= 13000
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t, cudaMemLocation, unsigned, cudaStream_t) {
+    return call([&] { return live_block(pointer) ? cudaSuccess : cudaErrorInvalidValue; });
+}
+
+cudaError_t cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, cudaMemLocation) {
+    return call([&] { return live_block(pointer) ? cudaSuccess : cudaErrorInvalidValue; });
+}
+#else
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t, int, cudaStream_t) {
+    return call([&] { return live_block(pointer) ? cudaSuccess : cudaErrorInvalidValue; });
+}
+
+cudaError_t cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, int) {
+    return call([&] { return live_block(pointer) ? cudaSuccess : cudaErrorInvalidValue; });
+}
+#endif
+
+}  // extern "C"

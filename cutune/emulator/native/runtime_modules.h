@@ -1,0 +1,55 @@
+// Kernels and variables of the program: registered by nvcc's code before main, assembled when one
+// of them is first used.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "machine.h"
+
+namespace cutune {
+
+struct Module {
+    const void* container = nullptr;  // the fat binary
+    ModuleImage* image = nullptr;
+    std::vector<uint8_t> bytes;  // of the image, which may refer to them
+    std::string ptx_path;        // the copy in the cache
+    unsigned architecture = 0;   // 80 for compute_80
+    bool tried = false;
+    cudaError_t error = cudaSuccess;  // why there is no image
+};
+
+struct Function {
+    Module* module = nullptr;
+    std::string name;  // mangled
+    const KernelFacts* facts = nullptr;
+    int max_dynamic_shared = 0;  // raised by cudaFuncSetAttribute; 0: not set
+    int carveout = -1;
+};
+
+struct Variable {
+    Module* module = nullptr;
+    std::string name;
+    uint64_t size = 0;
+    void** managed_slot = nullptr;  // where nvcc's code reads the address of a managed variable
+    uint64_t address = 0;           // 0 until the module is loaded
+};
+
+// Assemble and load the module unless that was tried before. Says once what went wrong.
+cudaError_t load(Module* module);
+
+// The function behind a host stub or a cudaKernel_t, with its facts. The error when there is none.
+cudaError_t find_function(const void* stub, Function** function);
+// The variable behind its host shadow, with its address.
+cudaError_t find_variable(const void* shadow, Variable** variable);
+
+// Forget all images (cudaDeviceReset): the next use starts from the initial values.
+void unload_modules();
+
+// The .ptx and .image files of this PTX in the user's cache, made by the assembler if need be.
+// Returns the path of the image, or "" after the assembler complained.
+std::string assembled_image(const std::string& ptx, std::string* ptx_path);
+
+}  // namespace cutune

@@ -1,0 +1,231 @@
+// Streams and events. Work is done when it is submitted, so waiting never waits, and an event holds
+// the modelled device time at which it was recorded.
+#include "runtime_streams.h"
+
+#include <set>
+
+#include "runtime.h"
+
+namespace cutune {
+
+namespace {
+
+struct Stream {
+    unsigned flags;
+    int priority;
+    unsigned long long id;
+};
+
+struct Event {
+    unsigned flags;
+    bool recorded;
+    double at_ms;
+};
+
+std::set<Stream*>& streams() {
+    static auto* const all = new std::set<Stream*>;
+    return *all;
+}
+
+std::set<Event*>& events() {
+    static auto* const all = new std::set<Event*>;
+    return *all;
+}
+
+Event* find_event(cudaEvent_t handle) {
+    const auto entry = events().find(reinterpret_cast<Event*>(handle));
+    return entry == events().end() ? nullptr : *entry;
+}
+
+Stream* find_stream(cudaStream_t handle) {
+    const auto entry = streams().find(reinterpret_cast<Stream*>(handle));
+    return entry == streams().end() ? nullptr : *entry;
+}
+
+bool default_stream(cudaStream_t handle) {
+    return handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread;
+}
+
+// The body of a call that only has to know that the stream exists.
+cudaError_t with_stream(cudaStream_t stream) {
+    return call([&] { return known_stream(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle; });
+}
+
+constexpr int kHighestPriority = -5;
+
+}  // namespace
+
+bool known_stream(cudaStream_t stream) { return default_stream(stream) || find_stream(stream); }
+
+void forget_streams() {
+    for (Stream* stream : streams()) delete stream;
+    for (Event* event : events()) delete event;
+    streams().clear();
+    events().clear();
+}
+
+}  // namespace cutune
+
+using namespace cutune;
+
+extern "C" {
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+    return call([&] {
+        if (!stream || flags > cudaStreamNonBlocking) return cudaErrorInvalidValue;
+        static unsigned long long made = 0;
+        const int clamped = priority > 0 ? 0 : priority < kHighestPriority ? kHighestPriority : priority;
+        Stream* const fresh = new Stream{flags, clamped, ++made};
+        streams().insert(fresh);
+        *stream = reinterpret_cast<cudaStream_t>(fresh);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+    return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    return call([&] {
+        Stream* const found = find_stream(stream);
+        if (!found) return cudaErrorInvalidResourceHandle;
+        streams().erase(found);
+        delete found;
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return with_stream(stream); }
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return with_stream(stream); }
+
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
+    return with_stream(stream);
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
+    return call([&] {
+        if (!flags) return cudaErrorInvalidValue;
+        if (!known_stream(stream)) return cudaErrorInvalidResourceHandle;
+        *flags = default_stream(stream) ? 0 : find_stream(stream)->flags;
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+    return call([&] {
+        if (!priority) return cudaErrorInvalidValue;
+        if (!known_stream(stream)) return cudaErrorInvalidResourceHandle;
+        *priority = default_stream(stream) ? 0 : find_stream(stream)->priority;
+        return cudaSuccess;
+    });
+}
+
+#if CUDART_VERSION >= 12000
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
+    return call([&] {
+        if (!id) return cudaErrorInvalidValue;
+        if (!known_stream(stream)) return cudaErrorInvalidResourceHandle;
+        *id = default_stream(stream) ? 0 : find_stream(stream)->id;
+        return cudaSuccess;
+    });
+}
+#endif
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+    if (least) *least = 0;
+    if (greatest) *greatest = kHighestPriority;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+    if (status) *status = cudaStreamCaptureStatusNone;
+    return with_stream(stream);
+}
+
+// User code runs outside the lock: it may wait for another thread that calls us.
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+    const cudaError_t error = with_stream(stream);
+    if (error == cudaSuccess) function(data);
+    return error;
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data,
+                                  unsigned) {
+    const cudaError_t error = with_stream(stream);
+    if (error == cudaSuccess) function(stream, cudaSuccess, data);
+    return error;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+    return call([&] {
+        if (!event) return cudaErrorInvalidValue;
+        Event* const fresh = new Event{flags, false, 0};
+        events().insert(fresh);
+        *event = reinterpret_cast<cudaEvent_t>(fresh);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    return call([&] {
+        Event* const found = find_event(event);
+        if (!found) return cudaErrorInvalidResourceHandle;
+        events().erase(found);
+        delete found;
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
+    return call([&] {
+        Event* const found = find_event(event);
+        if (!found || !known_stream(stream)) return cudaErrorInvalidResourceHandle;
+        found->recorded = true;
+        found->at_ms = runtime().clock_ms;
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    return cudaEventRecordWithFlags(event, stream, 0);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    return call([&] { return find_event(event) ? cudaSuccess : cudaErrorInvalidResourceHandle; });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    const cudaError_t error = with_stream(stream);
+    return error == cudaSuccess ? cudaEventSynchronize(event) : error;
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+    return call([&] {
+        if (!milliseconds) return cudaErrorInvalidValue;
+        const Event* const first = find_event(start);
+        const Event* const last = find_event(end);
+        if (!first || !last || !first->recorded || !last->recorded)
+            return cudaErrorInvalidResourceHandle;
+        if ((first->flags | last->flags) & cudaEventDisableTiming)
+            return cudaErrorInvalidResourceHandle;
+        *milliseconds = static_cast<float>(last->at_ms - first->at_ms);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaDeviceSynchronize(void) {
+    return call([] { return cudaSuccess; });
+}
+
+// Removed in CUDA 12 and 13, still called by older programs and objects.
+cudaError_t cudaThreadSynchronize(void) { return cudaDeviceSynchronize(); }
+
+}  // extern "C"
