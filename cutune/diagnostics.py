@@ -58,6 +58,18 @@ class Code(Enum):
     )
     NO_STATIC_COUNTERS = (303, WARNING, "no static counters: {reason}")
 
+    NO_MEASUREMENTS = (
+        501,
+        WARNING,
+        "kernel '{kernel}' has no complete measurements; its launches stay as they are",
+    )
+    POOR_FIT = (
+        502,
+        WARNING,
+        "counts of kernel '{kernel}' are {error} % off at held-out sizes (limit {limit} %); its "
+        "launches stay as they are",
+    )
+
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 

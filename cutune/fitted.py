@@ -6,16 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cutune.candidates import Block
+from cutune.measure import MeasuredKernel
 from cutune.rational import RationalFunction
-
-
-@dataclass(frozen=True)
-class StaticCounters:
-    """What ptxas says of a kernel."""
-
-    registers: int
-    static_shared_bytes: int = 0
-    spill_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -46,35 +38,21 @@ class FeatureColumn:
 class FittedModel:
     """Everything that the performance model needs of one kernel.
 
-    All functions are totals over a launch, over threads, in the data parameters `parameters`.
+    All functions are totals over the threads of a launch, in `facts.variables`.
 
     Attributes:
-        kernel: name in the source; `entry`: name in the PTX (one model per instantiation).
-        positions: index among the kernel's parameters of each data parameter.
-        kept: per other scalar argument, its recorded value is built in (launch counters).
-        free: per dimension, may the block be changed?
-        extents: per dimension the guard bound as C text, or None where only the thread space
-            grid * block is known, or the text of a function of the sizes that gives it.
+        facts: the kernel as it was measured.
         working: threads that touch memory.
         steps: dependent load steps. instructions: those that take an issue slot.
         looped: does a loop hold memory accesses?
         groups: executions of the instructions of each count group.
         requests: memory instructions in each count group.
         classes: per data parameter the class of each residue modulo the length of the tuple.
-        lowest, highest: per data parameter the sizes that the fit has seen.
+        blocks: the candidates, in the order of the columns' values.
+        held_out_error: of the worst count function, 0 when all are exact.
     """
 
-    kernel: str
-    entry: str
-    code: str
-    parameters: tuple[str, ...]
-    positions: tuple[int, ...]
-    kept: tuple[tuple[str, int], ...]
-    free: tuple[bool, bool, bool]
-    extents: tuple[str | None, str | None, str | None]
-    guarded: tuple[bool, bool, bool]
-    static: StaticCounters
-    dynamic_shared_bytes: int
+    facts: MeasuredKernel
     working: RationalFunction
     steps: RationalFunction
     instructions: RationalFunction
@@ -84,12 +62,13 @@ class FittedModel:
     arrays: tuple[Array, ...]
     classes: tuple[tuple[int, ...], ...]
     blocks: tuple[Block, ...]
-    original: Block
     columns: tuple[FeatureColumn, ...]
+    held_out_error: float
 
     @property
     def one_dimensional(self) -> bool:
         """Is exactly one dimension free and no other used?"""
-        return sum(self.free) == 1 and all(
-            free or size == 1 for free, size in zip(self.free, self.original, strict=True)
+        facts = self.facts
+        return sum(facts.free) == 1 and all(
+            free or size == 1 for free, size in zip(facts.free, facts.original, strict=True)
         )

@@ -213,6 +213,12 @@ def evaluate(program: RationalProgram, sizes: Mapping[str, int]) -> dict[str, Va
     return values
 
 
+def value_of(node: Expression, values: Mapping[str, int]) -> float:
+    """An expression without tables at given parameters."""
+    numbers = {name: np.asarray(value, dtype=np.float64) for name, value in values.items()}
+    return float(_value(node, numbers, {}))
+
+
 def _value(
     node: Expression, values: Mapping[str, Values], tables: Mapping[str, NDArray[np.float64]]
 ) -> Values:

@@ -71,7 +71,7 @@ class _Composer:
         cycles = self._define(CYCLES_PER_WARP, cycles)
         self._define_times(cycles)
         return RationalProgram(
-            (*self.model.parameters, *EXTENTS),
+            (*self.model.facts.parameters, *EXTENTS),
             self.properties,
             self.tables,
             tuple(self.definitions),
@@ -81,7 +81,7 @@ class _Composer:
     # ---- what is known of the candidates at emit time
 
     def _describe_candidates(self) -> None:
-        blocks, static = self.model.blocks, self.model.static
+        blocks = self.model.blocks
         for axis, name in enumerate("xyz"):
             self.properties[f"block_{name}"] = tuple(block[axis] for block in blocks)
             self.properties[f"footprint_{name}"] = tuple(
@@ -93,11 +93,10 @@ class _Composer:
         self.properties["resident"] = tuple(
             max(1, resident_blocks(self._resources(t), self.device.limits)) for t in threads
         )
-        assert static.registers >= 0
 
     def _resources(self, threads: int) -> BlockResources:
-        static = self.model.static
-        shared = static.static_shared_bytes + self.model.dynamic_shared_bytes
+        static = self.model.facts.static
+        shared = static.static_shared_bytes + self.model.facts.dynamic_shared_bytes
         return BlockResources(threads, static.registers, shared)
 
     # ---- once per launch
@@ -120,7 +119,7 @@ class _Composer:
     def _class_index(self) -> Expression:
         """Which alignment class: residues of the data parameters, mixed radix."""
         index = expression(0)
-        for name, classes in zip(self.model.parameters, self.model.classes, strict=True):
+        for name, classes in zip(self.model.facts.parameters, self.model.classes, strict=True):
             if len(set(classes)) > 1:
                 table = f"class_of_{name}"
                 self.tables[table] = tuple(Fraction(c) for c in classes)

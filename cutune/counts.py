@@ -1,0 +1,119 @@
+"""Counts as functions of the sizes. Takes full launches at small sizes, gives rational functions.
+
+All totals are over threads of the whole launch, so that they depend neither on the block nor on
+partial warps; most of them are polynomials in the sizes, found exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from cutune.fitted import Array
+from cutune.measure import MeasuredKernel, Measurement
+from cutune.rational import RationalFunction, fit
+
+#: Multiples of 32, so that unrolled loops have no remainder and warps are full.
+LEVELS = (32, 64, 96, 128, 160, 192, 224, 256)
+MAX_POINTS = 81
+
+Fitter = Callable[[Sequence[int]], RationalFunction]
+
+
+@dataclass(frozen=True)
+class CountFunctions:
+    """Totals of a launch as functions of its variables.
+
+    `groups`: distinct execution totals of memory instructions; `group_of`: per memory instruction
+    the index of its group, or -1 where it is never executed.
+    """
+
+    working: RationalFunction
+    steps: RationalFunction
+    instructions: RationalFunction
+    groups: tuple[RationalFunction, ...]
+    group_of: tuple[int, ...]
+    arrays: tuple[Array, ...]
+
+    @property
+    def worst_error(self) -> float:
+        """How far the worst of these functions is off at sizes that it has not seen."""
+        functions = [self.working, self.steps, self.instructions, *self.groups]
+        return max(function.held_out_error for function in functions)
+
+    def per_thread(self, function: RationalFunction, sizes: Mapping[str, int]) -> float:
+        """A total divided by the threads that work."""
+        return float(function(sizes)) / max(1.0, float(self.working(sizes)))
+
+
+def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
+    """Sizes at which full launches are counted: every variable on its own, a product grid."""
+    width = len(variables)
+    if width == 0:
+        return [{}]
+    levels = next((n for n in (8, 5, 3, 2) if n**width <= MAX_POINTS), 2)
+    points: list[dict[str, int]] = [{}]
+    for name in variables:
+        points = [{**point, name: level} for point in points for level in LEVELS[:levels]]
+    if len(points) <= MAX_POINTS:
+        return points
+    # Many variables: corners far apart, evenly spread, still at least twice MAX_POINTS / 2.
+    stride = -(-len(points) // MAX_POINTS)
+    return [p for i, p in enumerate(points) if i % stride == (i // stride) % stride]
+
+
+def count_functions(facts: MeasuredKernel, measured: Sequence[Measurement]) -> CountFunctions:
+    """Fit every total that the model needs.
+
+    Args:
+        facts: the kernel.
+        measured: measurements of purpose `counts`, at least two.
+    """
+    variables = facts.variables
+    points = [[dict(m.sizes)[name] for name in variables] for m in measured]
+    known: dict[tuple[int, ...], RationalFunction] = {}
+
+    def fitted(values: Sequence[int]) -> RationalFunction:
+        key = tuple(values)
+        if key not in known:
+            known[key] = fit(variables, points, key)
+        return known[key]
+
+    def weighted(weights: Sequence[int]) -> RationalFunction:
+        products = [
+            sum(lanes * weight for lanes, weight in zip(m.lanes, weights, strict=True))
+            for m in measured
+        ]
+        return fitted(products)
+
+    groups: list[tuple[int, ...]] = []
+    group_of = []
+    for index in range(len(facts.memory)):
+        lanes = tuple(m.sites[index].lanes for m in measured)
+        if not any(lanes):
+            group_of.append(-1)
+            continue
+        if lanes not in groups:
+            groups.append(lanes)
+        group_of.append(groups.index(lanes))
+    return CountFunctions(
+        working=fitted([m.working_threads for m in measured]),
+        steps=weighted([block.load_phases for block in facts.code_blocks]),
+        instructions=weighted([block.instructions for block in facts.code_blocks]),
+        groups=tuple(fitted(lanes) for lanes in groups),
+        group_of=tuple(group_of),
+        arrays=_arrays(measured, fitted),
+    )
+
+
+def _arrays(measured: Sequence[Measurement], fitted: Fitter) -> tuple[Array, ...]:
+    """Extent of each array: from the lowest to the highest address that any instruction touched."""
+    touched = sorted({s.array for m in measured for s in m.sites if s.array >= 0})
+    arrays = []
+    for array in touched:
+        extents = []
+        for measurement in measured:
+            sites = [s for s in measurement.sites if s.array == array and s.executions]
+            extents.append(max(s.high for s in sites) - min(s.low for s in sites) if sites else 0)
+        arrays.append(Array(array, fitted(extents)))
+    return tuple(arrays)

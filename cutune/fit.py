@@ -1,0 +1,109 @@
+"""Measurements to models. Takes the counters of one kernel, gives a `FittedModel`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from cutune.candidates import Block
+from cutune.classes import alignment_classes
+from cutune.counts import CountFunctions, count_functions
+from cutune.diagnostics import Code, Diagnostic
+from cutune.fitted import FeatureColumn, FittedModel
+from cutune.measure import COUNTS, FEATURES, MeasuredKernel, Measurement, SiteCounters
+from cutune.plan import is_looped
+
+#: A model whose counts are further off at unseen sizes is not used.
+HELD_OUT_LIMIT = 0.05
+
+Cell = tuple[tuple[int, ...], Block]
+
+
+def fit_model(facts: MeasuredKernel, measurements: Sequence[Measurement]) -> FittedModel | Diagnostic:
+    """Fit one kernel; a diagnostic says why it cannot be modelled."""
+    counted = [m for m in measurements if m.purpose == COUNTS]
+    features = [m for m in measurements if m.purpose == FEATURES]
+    if len(counted) < 1 or not features:
+        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
+    counts = count_functions(facts, counted)
+    if counts.worst_error > HELD_OUT_LIMIT:
+        return Diagnostic.at(
+            Code.POOR_FIT,
+            None,
+            kernel=facts.kernel,
+            error=f"{100 * counts.worst_error:.1f}",
+            limit=f"{100 * HELD_OUT_LIMIT:.0f}",
+        )
+    classes = alignment_classes(facts, measurements)
+    cells = _cells(facts, classes, features)
+    blocks = tuple(sorted({block for _, block in cells}))
+    rows = list(product(*(range(max(c) + 1) for c in classes)))
+    missing = [(row, block) for row in rows for block in blocks if (row, block) not in cells]
+    if missing:
+        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
+    ordered = [cells[row, block] for row in rows for block in blocks]
+    return FittedModel(
+        facts=facts,
+        working=counts.working,
+        steps=counts.steps,
+        instructions=counts.instructions,
+        looped=is_looped(facts),
+        groups=counts.groups,
+        requests=tuple(counts.group_of.count(g) for g in range(len(counts.groups))),
+        arrays=counts.arrays,
+        classes=classes,
+        blocks=blocks,
+        columns=tuple(_columns(facts, counts, ordered)),
+        held_out_error=counts.worst_error,
+    )
+
+
+def _cells(
+    facts: MeasuredKernel,
+    classes: Sequence[Sequence[int]],
+    features: Iterable[Measurement],
+) -> dict[Cell, Measurement]:
+    """Feature launches by alignment class and block."""
+    cells = {}
+    for measurement in features:
+        sizes = dict(measurement.sizes)
+        residues = zip(facts.parameters, classes, strict=True)
+        row = tuple(c[sizes[name] % len(c)] for name, c in residues)
+        cells[row, measurement.block] = measurement
+    return cells
+
+
+def _columns(
+    facts: MeasuredKernel, counts: CountFunctions, ordered: Sequence[Measurement]
+) -> Iterable[FeatureColumn]:
+    """Features per execution, summed over the memory instructions of each group."""
+    arrays = [array.parameter for array in counts.arrays]
+    for group in range(len(counts.groups)):
+        members = [i for i, g in enumerate(counts.group_of) if g == group]
+        loads = [i for i in members if facts.memory[i].kind == "load"]
+        stores = [i for i in members if facts.memory[i].kind != "load"]
+        if loads:
+            values = [_mean(m, loads, "load_cost_x20") / 20 for m in ordered]
+            yield FeatureColumn("load", group, None, _exact(values))
+        if stores:
+            values = [_mean(m, stores, "store_cost_x20") / 20 for m in ordered]
+            yield FeatureColumn("store", group, None, _exact(values))
+        for index, array in enumerate(arrays):
+            touching = [i for i in members if any(m.sites[i].array == array for m in ordered)]
+            if touching:
+                values = [_mean(m, touching, "new_sectors") for m in ordered]
+                yield FeatureColumn("missed", group, index, _exact(values))
+
+
+def _mean(measurement: Measurement, sites: Sequence[int], attribute: str) -> float:
+    """Sum over memory instructions of a counter per traced execution."""
+    chosen: list[SiteCounters] = [measurement.sites[i] for i in sites]
+    return sum(getattr(site, attribute) / site.traced for site in chosen if site.traced)
+
+
+def _exact(values: Sequence[float]) -> tuple[Fraction, ...]:
+    """As C will hold them: rounded to single precision."""
+    return tuple(Fraction(float(np.float32(value))) for value in values)

@@ -1,0 +1,162 @@
+"""Measurements: what was counted where. The types of measurements.jsonl and their reading.
+
+Two kinds of lines: `cutune-kernel-1` describes a kernel once (what its basic blocks and memory
+instructions are), `cutune-measurement-1` holds the counters of one launch of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from cutune.candidates import Block
+from cutune.static_counters import StaticCounters
+
+KERNEL_SCHEMA = "cutune-kernel-1"
+MEASUREMENT_SCHEMA = "cutune-measurement-1"
+
+COUNTS, PROBE, FEATURES = "counts", "probe", "features"
+
+
+@dataclass(frozen=True)
+class CodeBlock:
+    """A basic block: innermost loop (-1: none), instructions with an issue slot, load steps."""
+
+    loop: int
+    instructions: int
+    load_phases: int
+
+
+@dataclass(frozen=True)
+class MemoryInstruction:
+    """A static memory instruction in global memory."""
+
+    site: int
+    kind: str
+    bytes: int
+    block: int
+
+
+@dataclass(frozen=True)
+class MeasuredKernel:
+    """What does not change from launch to launch.
+
+    `parameters`: data parameters by name, at `positions` among the kernel's arguments;
+    `kept`: other integer arguments with their recorded value; `guards`: guard bound per dimension
+    as C text; `variable_extents`: dimensions whose thread space is a variable of its own, because
+    no guard tells it.
+    """
+
+    kernel: str
+    entry: str
+    code: str
+    sites: tuple[int, ...]
+    parameters: tuple[str, ...]
+    positions: tuple[int, ...]
+    kept: tuple[tuple[str, int], ...]
+    free: tuple[bool, bool, bool]
+    guards: tuple[str | None, str | None, str | None]
+    variable_extents: tuple[bool, bool, bool]
+    original: Block
+    max_threads: int
+    candidate_set: str
+    dynamic_shared_bytes: int
+    static: StaticCounters
+    code_blocks: tuple[CodeBlock, ...]
+    memory: tuple[MemoryInstruction, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Everything that the counts may depend on: data parameters, then unguarded extents."""
+        extents = zip("xyz", self.variable_extents, strict=True)
+        return (*self.parameters, *(f"extent_{d}" for d, variable in extents if variable))
+
+    def to_json(self) -> dict[str, Any]:
+        """As a line of measurements.jsonl."""
+        return {"schema": KERNEL_SCHEMA, **asdict(self)}
+
+    @staticmethod
+    def from_json(entry: dict[str, Any]) -> MeasuredKernel:
+        """Read back what `to_json` gave."""
+        values = {field.name: _frozen(entry[field.name]) for field in fields(MeasuredKernel)}
+        values["static"] = StaticCounters(**entry["static"])
+        values["code_blocks"] = tuple(CodeBlock(**block) for block in entry["code_blocks"])
+        values["memory"] = tuple(MemoryInstruction(**m) for m in entry["memory"])
+        return MeasuredKernel(**values)
+
+
+@dataclass(frozen=True)
+class SiteCounters:
+    """Counters of one memory instruction in one launch; see `struct Site` of the machine.
+
+    `array`: index of the pointer parameter that it went through, or -1; `low`, `high`: byte
+    offsets from there of the lowest and one past the highest address.
+    """
+
+    executions: int
+    lanes: int
+    traced: int
+    load_cost_x20: int
+    store_cost_x20: int
+    new_sectors: int
+    array: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Counters of one launch. `sizes` gives every variable of the kernel a value."""
+
+    entry: str
+    code: str
+    purpose: str
+    source: str
+    sizes: tuple[tuple[str, int], ...]
+    grid: Block
+    block: Block
+    executed_blocks: int
+    working_threads: int
+    lanes: tuple[int, ...]
+    sites: tuple[SiteCounters, ...]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal keys mean equal counters: the emulated device is deterministic."""
+        return (self.entry, self.code, self.purpose, self.sizes, self.block)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a line of measurements.jsonl: sites as plain lists, in the order of their fields."""
+        line: dict[str, Any] = {"schema": MEASUREMENT_SCHEMA}
+        line.update({f.name: getattr(self, f.name) for f in fields(self) if f.name != "sites"})
+        line["sites"] = [list(vars(site).values()) for site in self.sites]
+        return line
+
+    @staticmethod
+    def from_json(entry: dict[str, Any]) -> Measurement:
+        """Read back what `to_json` gave."""
+        values = {field.name: _frozen(entry[field.name]) for field in fields(Measurement)}
+        values["sites"] = tuple(SiteCounters(*site) for site in entry["sites"])
+        return Measurement(**values)
+
+
+def by_entry(
+    facts: Iterable[MeasuredKernel], measurements: Iterable[Measurement]
+) -> list[tuple[MeasuredKernel, list[Measurement]]]:
+    """Join kernels and their measurements; those of another version of the code are left out.
+
+    A kernel that was described more than once counts as described last.
+    """
+    latest = {(f.kernel, f.entry): f for f in facts}
+    groups: dict[tuple[str, str], list[Measurement]] = {}
+    for measurement in measurements:
+        groups.setdefault((measurement.entry, measurement.code), []).append(measurement)
+    return [(f, groups.get((f.entry, f.code), [])) for f in latest.values()]
+
+
+def _frozen(value: Any) -> Any:
+    """Lists of JSON as tuples."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(_frozen(item) for item in value)
+    return value

@@ -1,0 +1,123 @@
+"""models.json: fitted models as text. Rationals are written as "numerator/denominator"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cutune.candidates import Block
+from cutune.fitted import Array, FeatureColumn, FittedModel
+from cutune.measure import MeasuredKernel
+from cutune.rational import Polynomial, RationalFunction
+from cutune.workspace import Json, read_document, write_document
+
+SCHEMA = "cutune-models-1"
+
+
+def write_models(path: Path, models: Sequence[FittedModel]) -> None:
+    """Save all models of a program.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    write_document(path, SCHEMA, {"models": [_to_json(model) for model in models]})
+
+
+def read_models(path: Path) -> list[FittedModel]:
+    """Read back what `write_models` saved.
+
+    Raises:
+        CutuneError: CT009, CT001 or CT005.
+    """
+    document = read_document(path, SCHEMA, "cutune fit")
+    return [_from_json(entry) for entry in document["models"]]
+
+
+def _to_json(model: FittedModel) -> Json:
+    return {
+        "kernel": model.facts.kernel,
+        "facts": model.facts.to_json(),
+        "working": _function(model.working),
+        "steps": _function(model.steps),
+        "instructions": _function(model.instructions),
+        "looped": model.looped,
+        "groups": [_function(group) for group in model.groups],
+        "requests": model.requests,
+        "arrays": [
+            {"parameter": a.parameter, "extent_bytes": _function(a.extent_bytes)}
+            for a in model.arrays
+        ],
+        "classes": model.classes,
+        "blocks": model.blocks,
+        "columns": [
+            {
+                "kind": c.kind,
+                "group": c.group,
+                "array": c.array,
+                # Single precision has at most 9 significant digits: nothing is lost.
+                "values": [float(f"{float(v):.9g}") for v in c.values],
+            }
+            for c in model.columns
+        ],
+        "held_out_error": model.held_out_error,
+    }
+
+
+def _from_json(entry: Json) -> FittedModel:
+    facts = MeasuredKernel.from_json(entry["facts"])
+    names = facts.variables
+
+    def function(data: Json) -> RationalFunction:
+        return RationalFunction(
+            _terms(names, data["numerator"]),
+            _terms(names, data["denominator"]),
+            data["exact"],
+            data["held_out_error"],
+        )
+
+    return FittedModel(
+        facts=facts,
+        working=function(entry["working"]),
+        steps=function(entry["steps"]),
+        instructions=function(entry["instructions"]),
+        looped=entry["looped"],
+        groups=tuple(function(group) for group in entry["groups"]),
+        requests=tuple(entry["requests"]),
+        arrays=tuple(Array(a["parameter"], function(a["extent_bytes"])) for a in entry["arrays"]),
+        classes=tuple(tuple(c) for c in entry["classes"]),
+        blocks=tuple(_block(b) for b in entry["blocks"]),
+        columns=tuple(
+            FeatureColumn(c["kind"], c["group"], c["array"], _single(c["values"]))
+            for c in entry["columns"]
+        ),
+        held_out_error=entry["held_out_error"],
+    )
+
+
+def _function(function: RationalFunction) -> Json:
+    def terms(polynomial: Polynomial) -> list[Any]:
+        return [[list(e), f"{c.numerator}/{c.denominator}"] for e, c in polynomial.terms]
+
+    return {
+        "numerator": terms(function.numerator),
+        "denominator": terms(function.denominator),
+        "exact": function.exact,
+        "held_out_error": function.held_out_error,
+    }
+
+
+def _terms(names: tuple[str, ...], terms: list[Any]) -> Polynomial:
+    return Polynomial(names, tuple((tuple(e), Fraction(c)) for e, c in terms))
+
+
+def _single(values: list[float]) -> tuple[Fraction, ...]:
+    return tuple(Fraction(float(np.float32(value))) for value in values)
+
+
+def _block(values: list[int]) -> Block:
+    x, y, z = values
+    return (x, y, z)

@@ -1,0 +1,94 @@
+"""Which launches of a kernel are replayed: sizes, blocks, and how much of each is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from cutune.candidates import Block, candidate_blocks
+from cutune.classes import modulus, representatives
+from cutune.counts import CountFunctions
+from cutune.measure import FEATURES, PROBE, MeasuredKernel
+
+#: Looping kernels are looked at near this size, cheaper ones at larger sizes, costly at smaller.
+BASES = (512, 256, 128)
+#: Loop-free kernels cost nothing at any size: by number of free dimensions.
+LOOP_FREE_BASES = {1: 1 << 20, 2: 2048, 3: 256}
+#: Instructions that one warp may take in a feature launch.
+WARP_BUDGET = 60_000
+#: Windows of eight executions that are traced per instruction and warp, about.
+WINDOWS = 16
+WARP = 32
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One launch to be replayed."""
+
+    purpose: str
+    sizes: Mapping[str, int]
+    block: Block
+    trace_every: int
+
+
+def count_block(facts: MeasuredKernel) -> Block:
+    """One warp wide in the first free dimension: it divides all sizes that are counted."""
+    block = [1 if free else own for free, own in zip(facts.free, facts.original, strict=True)]
+    block[facts.free.index(True)] = WARP
+    x, y, z = block
+    return (x, y, z)
+
+
+def is_looped(facts: MeasuredKernel) -> bool:
+    """Does a loop hold accesses to global memory?"""
+    return any(facts.code_blocks[memory.block].loop >= 0 for memory in facts.memory)
+
+
+def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:
+    """The size near which address features are taken; a multiple of every period."""
+    if not is_looped(facts):
+        return LOOP_FREE_BASES[max(1, sum(facts.free))]
+    for base in BASES:
+        sizes = dict.fromkeys(facts.variables, base)
+        if counts.per_thread(counts.instructions, sizes) <= WARP_BUDGET:
+            return base
+    return BASES[-1]
+
+
+def probe_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
+    """One launch per residue of each data parameter, the others aligned, for a few blocks."""
+    base, every = base_size(facts, counts), _trace_every(facts, counts)
+    shapes = _probe_blocks(facts)
+    for name in facts.parameters:
+        for residue in range(modulus(facts)):
+            sizes = {**dict.fromkeys(facts.variables, base), name: base + residue}
+            for block in shapes:
+                yield Replay(PROBE, sizes, block, every)
+
+
+def feature_launches(
+    facts: MeasuredKernel, counts: CountFunctions, classes: Sequence[Sequence[int]]
+) -> Iterator[Replay]:
+    """One launch per alignment class and candidate block."""
+    base, every = base_size(facts, counts), _trace_every(facts, counts)
+    blocks = candidate_blocks(facts.free, facts.original, facts.candidate_set, facts.max_threads)
+    for residues in product(*(representatives(c) for c in classes)):
+        sizes = dict.fromkeys(facts.variables, base)
+        for name, residue in zip(facts.parameters, residues, strict=True):
+            sizes[name] += residue
+        for block in blocks:
+            yield Replay(FEATURES, sizes, block, every)
+
+
+def _trace_every(facts: MeasuredKernel, counts: CountFunctions) -> int:
+    sizes = dict.fromkeys(facts.variables, base_size(facts, counts))
+    busiest = max((counts.per_thread(group, sizes) for group in counts.groups), default=1.0)
+    return max(1, int(busiest / 8 / WINDOWS))
+
+
+def _probe_blocks(facts: MeasuredKernel) -> list[Block]:
+    """A wide, a square-ish and a tall shape."""
+    blocks = candidate_blocks(facts.free, facts.original, "paper", min(256, facts.max_threads))
+    full = [b for b in blocks if b[0] * b[1] * b[2] == max(x * y * z for x, y, z in blocks)]
+    return sorted({full[0], full[len(full) // 2], full[-1]})

@@ -1,0 +1,207 @@
+"""Replayed launches: a recorded launch again, at any size and block, without data or memory.
+
+A kernel whose branches and addresses do not depend on loaded data does the same work whatever its
+arrays hold. So its pointers may point nowhere (each array gets an address range of its own in
+which loads give 0 and stores vanish) and only the blocks of interest need to run.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cutune.c_expression import parse_expression
+from cutune.candidates import Block
+from cutune.emulator.assemble import KernelCode
+from cutune.emulator.machine import Counters, LoadedModule
+from cutune.measure import MeasuredKernel, Measurement, SiteCounters
+from cutune.rational_program import value_of
+from cutune.selection import grid_of
+
+#: Every array gets 2^40 bytes of addresses of its own, in a range that no allocation can have.
+GHOST_BASE = 1 << 56
+ARRAY_BYTES = 1 << 40
+MAX_ARRAYS = 64
+GHOSTS = (GHOST_BASE, MAX_ARRAYS * ARRAY_BYTES)
+
+INSTRUCTION_LIMIT = 400_000_000
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """One launch of the program as it ran, from the emulated runtime's launch log.
+
+    `pointers`: byte offset in the parameter buffer, and offset into the allocation, of every
+    parameter word that points to device memory.
+    """
+
+    site: int | None
+    entry: str
+    module: Path
+    grid: Block
+    block: Block
+    shared_bytes: int
+    parameters: bytes
+    pointers: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def from_json(entry: Mapping[str, Any]) -> LaunchRecord:
+        """Read one line of the launch log."""
+        return LaunchRecord(
+            site=entry["site"],
+            entry=entry["kernel"],
+            module=Path(entry["module"]),
+            grid=_triple(entry["grid"]),
+            block=_triple(entry["block"]),
+            shared_bytes=entry["shared"],
+            parameters=bytes.fromhex(entry["parameters"]),
+            pointers=tuple((p["offset"], p["delta"]) for p in entry["pointers"]),
+        )
+
+    def threads(self, axis: int) -> int:
+        """Size of the thread space in one dimension."""
+        return self.grid[axis] * self.block[axis]
+
+    def integer(self, code: KernelCode, position: int) -> int:
+        """The value of an integer parameter."""
+        parameter = code.parameters[position]
+        raw = self.parameters[parameter.offset : parameter.offset + parameter.size]
+        return int.from_bytes(raw, "little", signed=not parameter.type.startswith("u"))
+
+
+def read_launch_log(path: Path) -> list[LaunchRecord]:
+    """All launches of a finished run, in order."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [LaunchRecord.from_json(json.loads(line)) for line in lines]
+
+
+class Replayer:
+    """Runs one kernel of a loaded module with ghost memory."""
+
+    def __init__(
+        self, module: LoadedModule, code: KernelCode, record: LaunchRecord, facts: MeasuredKernel
+    ) -> None:
+        self._module, self._code, self._record, self._facts = module, code, record, facts
+        self._guards = [parse_expression(text) if text else None for text in facts.guards]
+
+    def extents(self, sizes: Mapping[str, int]) -> Block:
+        """Threads per dimension that a launch at these sizes must cover, at least 1."""
+        extents = []
+        for axis, name in enumerate("xyz"):
+            guard = self._guards[axis]
+            if self._facts.variable_extents[axis]:
+                extents.append(sizes[f"extent_{name}"])
+            elif guard is not None:
+                extents.append(int(value_of(guard, sizes)))
+            else:
+                extents.append(self._record.threads(axis))
+        x, y, z = (max(1, extent) for extent in extents)
+        return (x, y, z)
+
+    def run(
+        self,
+        purpose: str,
+        sizes: Mapping[str, int],
+        block: Block,
+        *,
+        blocks: Sequence[int] | None = None,
+        trace_every: int = 0,
+    ) -> Measurement:
+        """Count one launch.
+
+        Args:
+            sizes: a value for every variable of the kernel.
+            blocks: linear indices of the blocks to run; all when None.
+            trace_every: look at the addresses of one window out of this many; 0: of none.
+
+        Raises:
+            CutuneError: CT4xx when the launch fails or takes too many instructions.
+        """
+        grid = grid_of(block, self.extents(sizes))
+        counters = self._module.run(
+            self._code.name,
+            grid,
+            block,
+            self._parameters(sizes),
+            shared_bytes=self._record.shared_bytes,
+            blocks=blocks,
+            trace=trace_every > 0,
+            trace_every=max(1, trace_every),
+            ghosts=GHOSTS,
+            instruction_limit=INSTRUCTION_LIMIT,
+        )
+        return Measurement(
+            entry=self._facts.entry,
+            code=self._facts.code,
+            purpose=purpose,
+            source="emulation",
+            sizes=tuple((name, sizes[name]) for name in self._facts.variables),
+            grid=grid,
+            block=block,
+            executed_blocks=counters.executed_blocks,
+            working_threads=counters.working_threads,
+            lanes=tuple(int(n) for n in counters.block_lanes),
+            sites=self._sites(counters),
+        )
+
+    def _parameters(self, sizes: Mapping[str, int]) -> bytes:
+        buffer = bytearray(self._record.parameters)
+        values = {**dict(self._facts.kept), **sizes}
+        named = zip(self._facts.parameters, self._facts.positions, strict=True)
+        for name, position in named:
+            parameter = self._code.parameters[position]
+            value = values[name].to_bytes(parameter.size, "little", signed=values[name] < 0)
+            buffer[parameter.offset : parameter.offset + parameter.size] = value
+        for array, (offset, delta) in enumerate(self._record.pointers[:MAX_ARRAYS]):
+            # The offset into the allocation is kept: it decides the alignment.
+            address = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2 + delta % 4096
+            struct.pack_into("<Q", buffer, offset, address)
+        return bytes(buffer)
+
+    def _sites(self, counters: Counters) -> tuple[SiteCounters, ...]:
+        found = []
+        for memory in self._facts.memory:
+            site = counters.sites[memory.site]
+            low, high = int(site["lowest"]), int(site["highest"])
+            array, start = -1, 0
+            if site["traced"] and GHOST_BASE <= low < GHOST_BASE + GHOSTS[1]:
+                array = (low - GHOST_BASE) // ARRAY_BYTES
+                start = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
+            found.append(
+                SiteCounters(
+                    executions=int(site["executions"]),
+                    lanes=int(site["lanes"]),
+                    traced=int(site["traced"]),
+                    load_cost_x20=int(site["load_cost_x20"]),
+                    store_cost_x20=int(site["store_cost_x20"]),
+                    new_sectors=int(site["new_sectors"]),
+                    array=array,
+                    low=low - start if array >= 0 else 0,
+                    high=high - start if array >= 0 else 0,
+                )
+            )
+        return tuple(found)
+
+
+def interior_blocks(grid: Block, warps: int, wanted_warps: int = 16) -> list[int]:
+    """Linear indices of a few blocks around the middle of the grid, enough for `wanted_warps`.
+
+    Neighbours in y and alternating in x, so that rows of several alignments are seen.
+    """
+    count = max(1, -(-wanted_warps // warps))
+    chosen = []
+    for index in range(count):
+        x = max(0, min((grid[0] - 1) // 2 + index % 2, grid[0] - 2))
+        y = max(0, min((grid[1] - 1) // 2 + index, grid[1] - 2))
+        z = (grid[2] - 1) // 2
+        chosen.append((z * grid[1] + y) * grid[0] + x)
+    return sorted(set(chosen))
+
+
+def _triple(values: Sequence[int]) -> Block:
+    x, y, z = values
+    return (x, y, z)
