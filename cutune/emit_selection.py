@@ -1,0 +1,189 @@
+"""Selection routines of a tuned program. Takes models and a device, gives C++ for the prelude.
+
+Per model three parts: the rational program (`emit.emit_model`), the rule (`emit.emit_choice`) and
+`cutune_select_KERNEL`, which guards both: it returns the program's own configuration unless the
+device is the one that was modelled, the arguments are integers, the sizes lie where the model may
+be asked and a candidate fits. The last decisions are remembered per thread.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cutune.device import DeviceProfile
+from cutune.emit import OPERATORS, Emitter, emit_choice, emit_model
+from cutune.fitted import FittedModel
+from cutune.models.mechanistic import compose
+from cutune.selection import selection_rule
+
+#: Sizes from here on are not exact in the products of the model.
+LARGEST_SIZE = 1 << 31
+#: Decisions that a thread remembers per kernel.
+MEMO_ENTRIES = 4
+#: Words of a memo's key before the sizes: device and guards, block, three extents.
+KEY_HEAD = 5
+
+SUPPORT = """\
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <atomic>
+
+// One remembered decision: what was asked, and the block that was chosen.
+template <int words>
+struct cutune_memo {
+    long long key[words];
+    dim3 block;
+    bool filled;
+};
+
+// Is the current device the one that was modelled? Asked once per device.
+static inline bool cutune_device_is(int device, int major, int minor, int multiprocessors)
+{
+    static std::atomic<signed char> known[64] = {};
+    if (device < 0 || device >= 64) return false;
+    signed char answer = known[device].load(std::memory_order_relaxed);
+    if (answer == 0) {
+        int found[3] = {0, 0, 0};
+        const bool answered =
+            cudaDeviceGetAttribute(&found[0], cudaDevAttrComputeCapabilityMajor, device) ==
+                cudaSuccess &&
+            cudaDeviceGetAttribute(&found[1], cudaDevAttrComputeCapabilityMinor, device) ==
+                cudaSuccess &&
+            cudaDeviceGetAttribute(&found[2], cudaDevAttrMultiProcessorCount, device) ==
+                cudaSuccess;
+        const bool same = answered && found[0] == major && found[1] == minor &&
+                          found[2] == multiprocessors;
+        answer = same ? 1 : -1;
+        known[device].store(answer, std::memory_order_relaxed);
+    }
+    return answer > 0;
+}
+
+"""
+
+
+@dataclass(frozen=True)
+class SelectionText:
+    """C++ of all routines, and which routine serves which launch site."""
+
+    text: str
+    routines: tuple[tuple[int, str], ...]
+
+
+def emit_selection(models: Sequence[FittedModel], device: DeviceProfile) -> SelectionText:
+    """Emit the routines of all models of one source file for one device."""
+    parts = [f"// Emitted by cutune for {device.name}.\n", SUPPORT, OPERATORS, "\n"]
+    routines: list[tuple[int, str]] = []
+    taken: set[str] = set()
+    for model in models:
+        name = _unique(re.sub(r"\W", "_", model.facts.kernel), taken)
+        program = compose(model, device)
+        rule = selection_rule(model.blocks, model.one_dimensional, device.model.floor_us)
+        parts += [emit_model(program, name), emit_choice(rule, name)]
+        parts += [_routine(model, device, name), "\n"]
+        routines += [(site, f"cutune_select_{name}") for site in model.facts.sites]
+    return SelectionText("".join(parts), tuple(routines))
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    candidate, number = name, 2
+    while candidate in taken:
+        candidate, number = f"{name}_{number}", number + 1
+    taken.add(candidate)
+    return candidate
+
+
+def _routine(model: FittedModel, device: DeviceProfile, name: str) -> str:
+    """`cutune_select_NAME`: a request in, a configuration out."""
+    facts = model.facts
+    count = len(model.blocks)
+    major, minor = device.compute_capability
+    words = KEY_HEAD + len(facts.positions)
+    mask = sum(1 << position for position in facts.positions)
+    emit = Emitter()
+    emit("static inline cutune_configuration")
+    emit(f"cutune_select_{name}(const cutune_request *cutune_asked)")
+    with emit.braces():
+        emit("cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};")
+        emit("int cutune_device = 0;")
+        emit("if (cudaGetDevice(&cutune_device) != cudaSuccess) return cutune_answer;")
+        known = f"cutune_device_is(cutune_device, {major}, {minor}, {device.sm_count})"
+        emit(f"if (!{known}) return cutune_answer;")
+        if mask:
+            wanted = f"(cutune_asked->integers & {mask}ull) != {mask}ull"
+            emit(f"if ({wanted}) return cutune_answer;")
+        shared = facts.dynamic_shared_bytes
+        emit(f"if (cutune_asked->smem != {shared}u) return cutune_answer;")
+        _emit_memo(emit, model, words)
+        _emit_validity(emit, model, name)
+        emit(f"double cutune_time[{count}], cutune_time_with_floor[{count}];")
+        extents = [f"cutune_asked->extent[{axis}]" for axis in range(3)]
+        sizes = [f"cutune_key[{KEY_HEAD + index}]" for index in range(len(facts.positions))]
+        arguments = ", ".join([*sizes, *extents, "cutune_time", "cutune_time_with_floor"])
+        emit(f"cutune_model_{name}({arguments});")
+        emit(f"const int cutune_chosen = cutune_choose_{name}(")
+        emit("    cutune_time, cutune_time_with_floor, cutune_valid, cutune_own);")
+        emit("if (cutune_chosen >= 0) {")
+        triple = ", ".join(f"cutune_{name}_blocks[3 * cutune_chosen + {a}]" for a in range(3))
+        emit(f"    cutune_answer.block = dim3({triple});")
+        emit("}")
+        _emit_remember(emit, words)
+        emit("return cutune_answer;")
+    return str(emit)
+
+
+def _emit_memo(emit: Emitter, model: FittedModel, words: int) -> None:
+    """The key of a request, the range of its sizes, and the search for a remembered decision."""
+    emit(f"static thread_local cutune_memo<{words}> cutune_memory[{MEMO_ENTRIES}];")
+    emit("static thread_local unsigned cutune_oldest;")
+    emit(f"const long long cutune_key[{words}] = {{")
+    emit("    (static_cast<long long>(cutune_device) << 8) + cutune_asked->guarded,")
+    emit(
+        "    (cutune_asked->block.x << 20) + (cutune_asked->block.y << 8) + cutune_asked->block.z,"
+    )
+    emit("    cutune_asked->extent[0], cutune_asked->extent[1], cutune_asked->extent[2],")
+    for position in model.facts.positions:
+        emit(f"    cutune_asked->arguments[{position}],")
+    emit("};")
+    with emit.braces(f"for (int m = 0; m < {MEMO_ENTRIES}; ++m)"):
+        emit("if (!cutune_memory[m].filled ||")
+        emit("    memcmp(cutune_memory[m].key, cutune_key, sizeof cutune_key) != 0)")
+        emit("    continue;")
+        emit("cutune_answer.block = cutune_memory[m].block;")
+        emit("return cutune_answer;")
+    ranges = ["cutune_key[i] < 1", f"cutune_key[i] > {LARGEST_SIZE}ll"]
+    with emit.braces(f"for (int i = 2; i < {words}; ++i)"):
+        emit(f"if ({' || '.join(ranges)}) return cutune_answer;")
+
+
+def _emit_validity(emit: Emitter, model: FittedModel, name: str) -> None:
+    """Which candidates cover the same threads, and where the program's own block stands."""
+    count = len(model.blocks)
+    emit(f"unsigned char cutune_valid[{count}];")
+    emit("int cutune_own = -1;")
+    emit("const long long cutune_block[3] = {cutune_asked->block.x, cutune_asked->block.y,")
+    emit("                                   cutune_asked->block.z};")
+    free = sum(1 << axis for axis, is_free in enumerate(model.facts.free) if is_free)
+    with emit.braces(f"for (int c = 0; c < {count}; ++c)"):
+        emit("bool cutune_fits = true, cutune_same = true;")
+        with emit.braces("for (int d = 0; d < 3; ++d)"):
+            emit(f"const long long cutune_width = cutune_{name}_blocks[3 * c + d];")
+            emit("const bool cutune_equal_width = cutune_width == cutune_block[d];")
+            emit("cutune_same = cutune_same && cutune_equal_width;")
+            emit("const bool cutune_guards = (cutune_asked->guarded >> d & 1u) != 0;")
+            emit("cutune_fits = cutune_fits && (cutune_equal_width ||")
+            emit(f"    (({free} >> d & 1) != 0 &&")
+            emit("     (cutune_guards || cutune_asked->extent[d] % cutune_width == 0)));")
+        emit("cutune_valid[c] = cutune_fits ? 1 : 0;")
+        emit("if (cutune_same) cutune_own = c;")
+
+
+def _emit_remember(emit: Emitter, words: int) -> None:
+    emit(f"cutune_memo<{words}> &cutune_slot = cutune_memory[cutune_oldest++ % {MEMO_ENTRIES}u];")
+    emit("memcpy(cutune_slot.key, cutune_key, sizeof cutune_key);")
+    emit("cutune_slot.block = cutune_answer.block;")
+    emit("cutune_slot.filled = true;")
