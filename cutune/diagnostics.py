@@ -36,6 +36,71 @@ class Code(Enum):
 
     UNBALANCED = (101, ERROR, "unbalanced '{bracket}'")
     NOT_CUDA = (102, ERROR, "no kernel and no launch found; is '{path}' a CUDA source file?")
+    BAD_ANNOTATION = (103, ERROR, "cannot read this pragma: {reason}")
+
+    # Why a launch stays as it is: what is wrong with the launch …
+    MISSING_KERNEL = (201, WARNING, "the definition of kernel '{name}' was not found")
+    DEVICE_LAUNCH = (202, WARNING, "'{name}' is launched from device code")
+    DIRECTIVE_IN_LAUNCH = (
+        203,
+        WARNING,
+        "a preprocessor directive stands inside the launch; move it outside",
+    )
+    LAUNCH_IN_MACRO = (
+        204,
+        WARNING,
+        "the launch stands in the body of macro '{name}'; write it out or move it into a function",
+    )
+    NOT_A_STATEMENT = (
+        205,
+        WARNING,
+        "the launch is part of a larger statement; make it a statement of its own",
+    )
+    SIDE_EFFECT = (206, WARNING, "{what} in the launch; compute it before the launch")
+    IGNORED = (207, WARNING, "left alone by #pragma cutune ignore")
+    INDIRECT_LAUNCH = (
+        208,
+        WARNING,
+        "'{callee}' is not the name of a kernel; launch the kernel by its name",
+    )
+    DIFFERING_KERNELS = (
+        209,
+        WARNING,
+        "the kernels named '{name}' that this may launch differ in what is proven about them",
+    )
+    # … and what is wrong with its kernel.
+    SHARED_MEMORY = (211, WARNING, "uses shared memory, which may depend on the block's shape")
+    BARRIER = (212, WARNING, "synchronizes the threads of a block with {what}")
+    WARP_LEVEL = (213, WARNING, "uses the warp-level function {what}")
+    COOPERATIVE = (214, WARNING, "uses {what}, by which threads cooperate")
+    ASSEMBLY = (215, WARNING, "holds inline assembly, which is not analysed")
+    ATOMIC_RESULT = (216, WARNING, "uses the result of {what}, which depends on the order of threads")
+    BLOCK_DEPENDENT = (
+        217,
+        WARNING,
+        "uses {what} other than as blockIdx.{d} * blockDim.{d} + threadIdx.{d}",
+    )
+    UNKNOWN_FUNCTION = (218, WARNING, "calls {what}, whose definition was not found")
+    NOT_PROVEN = (219, WARNING, "cannot be analysed here: {what}")
+    UNRESOLVED_NAME = (
+        220,
+        WARNING,
+        "'{what}' is not declared in what was read and may be a macro; give nvcc so that macros "
+        "are expanded",
+    )
+    NO_INDEX = (221, WARNING, "does not index its threads by blockIdx, blockDim and threadIdx")
+    ORDERING = (222, WARNING, "uses {what}, whose effect depends on the order of threads")
+    CONDITIONAL_CODE = (
+        223,
+        WARNING,
+        "holds #{what}; give nvcc so that the branch that is compiled is known",
+    )
+    REDUNDANT_THREADS = (
+        230,
+        WARNING,
+        "kernel '{kernel}' does not index {d}, but its block is {size} wide in {d}: {size} threads "
+        "do the same work and race",
+    )
 
     # The emulated device: CT45x building and loading, CT46x what a launch can end with.
     BUILD_FAILED = (450, ERROR, "cannot build {name} with {compiler}: {reason}")
