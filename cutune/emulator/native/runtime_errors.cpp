@@ -128,4 +128,10 @@ const char* cudaGetErrorString(cudaError_t error) {
     return entry ? entry->text : "unrecognized error code";
 }
 
+// Every function of the toolkit's headers that is not emulated ends here (see link.py).
+int cutune_unsupported_call(const char* name) {
+    say_once(std::string(name) + " is not supported by the emulated device");
+    return remember(cudaErrorNotSupported);
+}
+
 }  // extern "C"

@@ -1,0 +1,159 @@
+"""The replacement libcudart: built for an nvcc, with the flags that link programs against it.
+
+Takes an `Nvcc`; gives the library, the options for our own builds (`own_build_flags`) and those
+for anybody's build system (`append_flags`, an `NVCC_APPEND_FLAGS` that needs no Makefile edit).
+The library is compiled with the headers of that nvcc, so that structures look as programs expect.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import cutune
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emulator.build import NATIVE, build_library, cache_folder, machine_library
+from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, host_compiler
+
+#: The soname: never to be confused with NVIDIA's library.
+LIBRARY = "cutune_cudart"
+#: What the device executes, whatever GPU is modelled (docs/system.md).
+TARGET_FLAGS = ("-gencode", "arch=compute_80,code=compute_80")
+
+_DECLARED = re.compile(r"\bextern\b[^;{}]*?\b(cuda[A-Z]\w*)\s*\(")
+_PER_THREAD = re.compile(r"^(\w+)_pt[ds][sz]$")
+#: Entry points of nvcc's start-up code, in no public header.
+_HIDDEN_PER_THREAD = ("__cudaLaunchKernel_ptsz",)
+
+
+def runtime_library(nvcc: Nvcc) -> Path:
+    """The shared library that stands in for libcudart, built unless the cache has it.
+
+    Raises:
+        CutuneError: CT007 without a compiler, CT450 when it fails.
+    """
+    names = _declared_names(nvcc)
+    sources = (*sorted(NATIVE.glob("runtime*.cpp")), _generated_source(names))
+    return build_library(LIBRARY, sources, _build_flags(nvcc, names))
+
+
+def own_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
+    """Options with which nvcc makes a program that runs on the emulated device and nowhere else."""
+    library = runtime_library(nvcc)
+    folder = str(library.parent)
+    linker = ("-Xlinker", f"-rpath={folder}")
+    return ("-cudart", "none", *TARGET_FLAGS, f"-L{folder}", f"-l{LIBRARY}", *linker)
+
+
+def append_flags(nvcc: Nvcc) -> str:
+    """The value of NVCC_APPEND_FLAGS for builds that know nothing of cutune.
+
+    The program then asks for `libcudart.so.N`: run it with `alias_folder` in LD_LIBRARY_PATH.
+    """
+    compatibility = INCLUDE_DIRECTORY / "cutune_compat.h"
+    # Plain PTX needs no libzstd where the program runs.
+    flags = ("-no-compress", "-cudart", "shared", *TARGET_FLAGS, "-include", str(compatibility))
+    # nvcc splits the variable at spaces, so that only a path without any can be given.
+    return " ".join([*flags, *nvcc.extra_flags])
+
+
+def alias_folder(nvcc: Nvcc) -> Path:
+    """A folder that holds the library under NVIDIA's name, for LD_LIBRARY_PATH."""
+    library = runtime_library(nvcc)
+    folder = library.parent / "alias"
+    folder.mkdir(exist_ok=True)
+    alias = folder / _versioned_name(nvcc)
+    if not alias.exists():
+        with tempfile.TemporaryDirectory(dir=folder) as temporary:
+            link = Path(temporary) / alias.name
+            link.symlink_to(Path("..") / library.name)
+            os.replace(link, alias)
+    return folder
+
+
+def _versioned_name(nvcc: Nvcc) -> str:
+    """The soname of NVIDIA's library of this toolkit, which also is its symbols' version."""
+    major = nvcc.version.split(".")[0]
+    return f"libcudart.so.{'11.0' if major == '11' else major}"
+
+
+def _build_flags(nvcc: Nvcc, names: Iterable[str]) -> list[str]:
+    machine = machine_library().parent
+    root = Path(cutune.__file__).resolve().parent.parent
+    return [
+        *(f"-I{path}" for path in nvcc.include_directories),
+        f"-I{NATIVE}",
+        "-Wno-deprecated-declarations",
+        f'-DCUTUNE_DEFAULT_PYTHON="{sys.executable}"',
+        f'-DCUTUNE_PACKAGE_ROOT="{root}"',
+        "-Wl,-Bsymbolic,--no-undefined",
+        f"-Wl,-soname,lib{LIBRARY}.so",
+        f"-Wl,--version-script={_version_script(nvcc)}",
+        # Per-thread default streams need no code of their own: every stream is synchronous.
+        *(f"-Wl,--defsym={n}={found[1]}" for n in names if (found := _PER_THREAD.match(n))),
+        f"-L{machine}",
+        "-lcutune_machine",
+        f"-Wl,-rpath,{machine}",
+        "-ldl",
+    ]
+
+
+def _declared_names(nvcc: Nvcc) -> tuple[str, ...]:
+    """Every function that this toolkit's headers declare, as linkers see it."""
+    text = "#include <cuda_runtime_api.h>\n#include <cuda_profiler_api.h>\n"
+    plain = _preprocessed(nvcc, text)
+    per_thread = _preprocessed(nvcc, "#define CUDA_API_PER_THREAD_DEFAULT_STREAM 1\n" + text)
+    names = {*_DECLARED.findall(plain), *_DECLARED.findall(per_thread), *_HIDDEN_PER_THREAD}
+    return tuple(sorted(names))
+
+
+def _preprocessed(nvcc: Nvcc, text: str) -> str:
+    includes = [f"-I{path}" for path in nvcc.include_directories]
+    command = [host_compiler(), "-x", "c++", "-E", "-P", *includes, "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CutuneError(
+            Diagnostic.at(
+                Code.BUILD_FAILED,
+                None,
+                name=LIBRARY,
+                compiler=shlex.join(command),
+                reason=done.stderr.strip().splitlines()[0] if done.stderr.strip() else "no output",
+            )
+        )
+    return done.stdout
+
+
+def _generated_source(names: Iterable[str]) -> Path:
+    """Weak definitions of all functions: those that the library lacks say so when called."""
+    lines = ['extern "C" int cutune_unsupported_call(const char*);', 'extern "C" {']
+    for name in names:
+        if not _PER_THREAD.match(name):
+            body = f'return cutune_unsupported_call("{name}");'
+            lines.append(f"__attribute__((weak)) int {name}() {{ {body} }}")
+    return _kept_file("runtime_missing.cpp", "\n".join([*lines, "}", ""]))
+
+
+def _version_script(nvcc: Nvcc) -> Path:
+    """NVIDIA's symbols carry a version; a program linked to them warns when ours have none."""
+    exported = "global: cuda*; __cuda*; cutune_*; local: *;"
+    return _kept_file("runtime.version", f"{_versioned_name(nvcc)} {{ {exported} }};\n")
+
+
+def _kept_file(name: str, text: str) -> Path:
+    """A file of this content in the cache, at a path that is a function of the content."""
+    key = hashlib.sha256(text.encode()).hexdigest()[:24]
+    path = cache_folder() / "generated" / key / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(text)
+        os.replace(file.name, path)
+    return path

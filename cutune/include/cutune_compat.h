@@ -1,0 +1,12 @@
+// Calls that CUDA 12 and 13 removed and older programs still use. Given to nvcc with -include by
+// the NVCC_APPEND_FLAGS of the emulated device.
+#ifndef CUTUNE_COMPAT_H
+#define CUTUNE_COMPAT_H
+#if defined(__cplusplus) && defined(__CUDACC__)
+#include <cuda_runtime.h>
+#if CUDART_VERSION >= 12000
+static inline cudaError_t cudaThreadSynchronize(void) { return cudaDeviceSynchronize(); }
+static inline cudaError_t cudaThreadExit(void) { return cudaDeviceReset(); }
+#endif
+#endif
+#endif
