@@ -52,6 +52,7 @@ class ReplaceLaunches(Pass):
         text = "".join(
             (
                 _header("cutune_launch.h"),
+                _header("cutune_choice.h"),
                 self.selection,
                 site_table(program, sites, routines),
                 _header("cutune_tuned.h"),

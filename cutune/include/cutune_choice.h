@@ -1,0 +1,81 @@
+// What the selection routines of a tuned program may ask: the mode, and the current device.
+// Lock-free; nothing is read twice, and no error of the program is touched.
+#ifndef CUTUNE_CHOICE_H
+#define CUTUNE_CHOICE_H
+
+#include <cuda_runtime.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <atomic>
+
+enum cutune_mode { cutune_mode_on, cutune_mode_off, cutune_mode_verbose };
+
+// Of CUTUNE=off|verbose; whatever else it says means on.
+inline cutune_mode cutune_read_mode() {
+    static std::atomic<int> known(-1);
+    int mode = known.load(std::memory_order_relaxed);
+    if (mode < 0) {
+        const char *text = getenv("CUTUNE");
+        mode = cutune_mode_on;
+        if (text != nullptr && strcmp(text, "off") == 0) mode = cutune_mode_off;
+        if (text != nullptr && strcmp(text, "verbose") == 0) mode = cutune_mode_verbose;
+        known.store(mode, std::memory_order_relaxed);
+    }
+    return static_cast<cutune_mode>(mode);
+}
+
+struct cutune_device {
+    int multiprocessors, major, minor;  // all 0 when the device cannot be asked
+};
+
+// Did our question succeed? An error that it caused is taken back.
+inline bool cutune_answered(cudaError_t error) {
+    if (error != cudaSuccess) cudaGetLastError();
+    return error == cudaSuccess;
+}
+
+// Index of the current device, or -1 when there is none or an error is pending, which a failing
+// question of ours would replace.
+inline int cutune_current_ordinal() {
+    static std::atomic<int> devices(-1);
+    int count = devices.load(std::memory_order_relaxed);
+    if (count == 1) return 0;
+    if (cudaPeekAtLastError() != cudaSuccess) return -1;
+    if (count < 0) {
+        if (!cutune_answered(cudaGetDeviceCount(&count))) count = 0;
+        devices.store(count, std::memory_order_relaxed);
+    }
+    int ordinal = 0;
+    return count > 0 && cutune_answered(cudaGetDevice(&ordinal)) ? ordinal : -1;
+}
+
+// The current device. Asked once per device; several threads may ask at the same time.
+inline cutune_device cutune_current_device() {
+    enum { most_devices = 64 };
+    static std::atomic<unsigned> known[most_devices];  // 0: not asked yet
+    cutune_device device = {0, 0, 0};
+    const int ordinal = cutune_current_ordinal();
+    if (ordinal < 0 || ordinal >= most_devices) return device;
+    unsigned facts = known[ordinal].load(std::memory_order_relaxed);
+    if (facts == 0) {
+        if (cudaPeekAtLastError() != cudaSuccess) return device;
+        int count = 0, major = 0, minor = 0;
+        if (!cutune_answered(cudaDeviceGetAttribute(
+                &count, cudaDevAttrMultiProcessorCount, ordinal)) ||
+            !cutune_answered(cudaDeviceGetAttribute(
+                &major, cudaDevAttrComputeCapabilityMajor, ordinal)) ||
+            !cutune_answered(cudaDeviceGetAttribute(
+                &minor, cudaDevAttrComputeCapabilityMinor, ordinal)))
+            return device;
+        facts = static_cast<unsigned>(count) << 16 | static_cast<unsigned>(major) << 8 |
+                static_cast<unsigned>(minor);
+        known[ordinal].store(facts, std::memory_order_relaxed);
+    }
+    device.multiprocessors = static_cast<int>(facts >> 16);
+    device.major = static_cast<int>(facts >> 8 & 255u);
+    device.minor = static_cast<int>(facts & 255u);
+    return device;
+}
+
+#endif  // CUTUNE_CHOICE_H

@@ -1,0 +1,131 @@
+// What instrumented and tuned programs share: the table of launch sites, and the one rule by which
+// a grid follows a changed block. C++11 and later; every name begins with cutune_.
+#ifndef CUTUNE_LAUNCH_H
+#define CUTUNE_LAUNCH_H
+
+#include <cuda_runtime.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <type_traits>
+
+struct cutune_configuration {
+    dim3 grid, block;
+};
+
+// A launch as the program asked for it, and what is known about the threads that it needs.
+struct cutune_request {
+    dim3 grid, block;
+    size_t smem;
+    // Per dimension: the guard bound g where the kernel has one and enough threads were asked for,
+    // else the thread space T = grid * block.
+    long long extent[3];
+    // The kernel arguments in order; 0 in place of those that are no integers.
+    const long long *arguments;
+    // Bit i: argument i is an integer. Bit d: extent d is a guard bound.
+    unsigned long long integers;
+    unsigned guarded;
+};
+
+enum cutune_rule {
+    cutune_fixed,    // block and grid of this dimension stay
+    cutune_divide,   // the block divides T: exactly the same threads run
+    cutune_guarded,  // besides, threads from the guard bound on have no effect
+};
+
+struct cutune_site {
+    int id;
+    const char *kernel;
+    const char *file;
+    cutune_rule rule[3];
+    long long (*guard[3])(const long long *arguments);
+    unsigned long long guard_arguments;  // bit i: the guards read argument i
+    unsigned max_threads;
+    cutune_configuration (*select)(const cutune_request *request);  // tuned programs only
+};
+
+// Stands for an argument that cannot be looked at twice.
+struct cutune_unseen {};
+
+template <class T>
+inline long long cutune_integer_value(const T &value, std::true_type) {
+    return static_cast<long long>(value);
+}
+
+template <class T>
+inline long long cutune_integer_value(const T &, std::false_type) {
+    return 0;
+}
+
+template <class T>
+struct cutune_is_integer
+    : std::integral_constant<bool, std::is_integral<T>::value || std::is_enum<T>::value> {};
+
+template <class T>
+inline long long cutune_integer(const T &value) {
+    return cutune_integer_value(value, typename cutune_is_integer<T>::type());
+}
+
+// Bit i: type i is an integer type.
+template <class... T>
+struct cutune_integer_bits : std::integral_constant<unsigned long long, 0> {};
+
+template <class First, class... Rest>
+struct cutune_integer_bits<First, Rest...>
+    : std::integral_constant<unsigned long long, (cutune_integer_bits<Rest...>::value << 1) |
+                                                     (cutune_is_integer<First>::value ? 1u : 0u)> {
+};
+
+static inline long long cutune_threads(dim3 block) {
+    return static_cast<long long>(block.x) * block.y * block.z;
+}
+
+static inline cutune_request cutune_make_request(const cutune_site &site, dim3 grid, dim3 block,
+                                                 size_t smem, const long long *arguments,
+                                                 unsigned long long integers) {
+    cutune_request request = {grid, block, smem, {0, 0, 0}, arguments, integers, 0};
+    const long long space[3] = {static_cast<long long>(grid.x) * block.x,
+                                static_cast<long long>(grid.y) * block.y,
+                                static_cast<long long>(grid.z) * block.z};
+    const bool computable = (site.guard_arguments & ~integers) == 0;
+    for (int d = 0; d < 3; ++d) {
+        request.extent[d] = space[d];
+        if (site.rule[d] != cutune_guarded || !computable) continue;
+        const long long bound = site.guard[d](arguments);
+        // Fewer threads than the bound: each of them counts. No bound above 0: it may have wrapped.
+        if (bound <= 0 || bound > space[d]) continue;
+        request.extent[d] = bound;
+        request.guarded |= 1u << d;
+    }
+    return request;
+}
+
+// The grid for another block. False when that block may not be used; then `grid` is not touched.
+static inline bool cutune_fit_grid(const cutune_site &site, const cutune_request &request,
+                                   dim3 block, dim3 *grid) {
+    const unsigned before[3] = {request.block.x, request.block.y, request.block.z};
+    const unsigned after[3] = {block.x, block.y, block.z};
+    const unsigned most[3] = {2147483647u, 65535u, 65535u};
+    unsigned fitted[3] = {request.grid.x, request.grid.y, request.grid.z};
+    if (after[0] == before[0] && after[1] == before[1] && after[2] == before[2]) {
+        *grid = request.grid;
+        return true;
+    }
+    if (after[0] == 0 || after[1] == 0 || after[2] == 0) return false;
+    if (after[0] > 1024 || after[1] > 1024 || after[2] > 64) return false;
+    if (cutune_threads(block) > static_cast<long long>(site.max_threads)) return false;
+    for (int d = 0; d < 3; ++d) {
+        const long long extent = request.extent[d], width = after[d];
+        const bool guarded = (request.guarded >> d & 1u) != 0;
+        if (after[d] == before[d] && !guarded) continue;
+        if (site.rule[d] == cutune_fixed || extent == 0) return false;
+        if (!guarded && extent % width != 0) return false;
+        const long long blocks = (extent + width - 1) / width;
+        if (blocks > static_cast<long long>(most[d])) return false;
+        fitted[d] = static_cast<unsigned>(blocks);
+    }
+    *grid = dim3(fitted[0], fitted[1], fitted[2]);
+    return true;
+}
+
+#endif  // CUTUNE_LAUNCH_H

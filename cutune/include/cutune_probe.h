@@ -1,0 +1,137 @@
+// The launch of an instrumented program. Needs the table cutune_sites before it.
+//
+//   CUTUNE_MODE=off         (or unset) each launch runs as it was written
+//   CUTUNE_MODE=record      appends a line of JSON for each launch
+//   CUTUNE_MODE=sweep       times every candidate block and compares its results
+//   CUTUNE_MODE=profile     launches every candidate block once, for a profiler
+//   CUTUNE_OUTPUT           file to which lines are appended
+//   CUTUNE_CANDIDATES       file of candidate blocks, in lines `site x y z [source file]`
+//   CUTUNE_LAUNCH_LIMIT     how many launches of each site are looked at (record: all; else 1)
+//   CUTUNE_REPETITIONS      how often a candidate is timed (5)
+#ifndef CUTUNE_PROBE_H
+#define CUTUNE_PROBE_H
+
+#include <atomic>
+
+#include "cutune_sweep.h"
+
+inline cutune_probe_mode cutune_read_probe_mode() {
+    const char *const text = getenv("CUTUNE_MODE");
+    if (text == nullptr || strcmp(text, "off") == 0) return cutune_probe_off;
+    if (strcmp(text, "record") == 0) return cutune_probe_record;
+    if (strcmp(text, "sweep") == 0) return cutune_probe_sweep;
+    if (strcmp(text, "profile") == 0) return cutune_probe_profile;
+    fprintf(stderr, "cutune: CUTUNE_MODE='%s' is not off, record, sweep or profile\n", text);
+    return cutune_probe_off;
+}
+
+inline cutune_probe_mode cutune_current_probe_mode() {
+    static const cutune_probe_mode mode = cutune_read_probe_mode();
+    return mode;
+}
+
+// One experiment at a time: what another thread launches meanwhile runs as it was written.
+inline std::atomic<bool> &cutune_experiment_running() {
+    static std::atomic<bool> running(false);
+    return running;
+}
+
+// Nothing may be asked of the device while a stream is capturing, and nothing is asked while an
+// error is pending: the program has to find it.
+inline bool cutune_may_interfere(cudaStream_t stream) {
+    if (cudaPeekAtLastError() != cudaSuccess) return false;
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    return !cutune_refused(cudaStreamIsCapturing(stream, &status)) &&
+           status == cudaStreamCaptureStatusNone;
+}
+
+// Everything has internal linkage, because cutune_sites has: each file knows its own launches.
+namespace {
+
+class cutune_launch {
+  public:
+    dim3 grid, block;
+    size_t smem;
+    cudaStream_t stream;
+
+    template <class... Arguments>
+    cutune_launch(int site, dim3 asked_grid, dim3 asked_block, size_t asked_smem,
+                  cudaStream_t asked_stream, const Arguments &...arguments)
+        : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream), site_(site),
+          pending_(true) {
+        if (cutune_current_probe_mode() == cutune_probe_off) return;
+        const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};
+        const cutune_asked_launch asked = {
+            nullptr, 0, grid, block, smem, stream,
+            std::vector<long long>(integers, integers + sizeof...(Arguments) + 1),
+            cutune_integer_bits<Arguments...>::value,
+            std::vector<cutune_argument>{cutune_describe<Arguments>::of(arguments)...}};
+        begin(asked);
+    }
+    cutune_launch(const cutune_launch &) = delete;
+    cutune_launch &operator=(const cutune_launch &) = delete;
+    ~cutune_launch() { end_experiment(); }
+
+    // Sets what is to be launched now. False when all launches were made.
+    bool next() {
+        if (experiment_ != nullptr) {
+            cutune_configuration now = {grid, block};
+            if (experiment_->next(&now)) {
+                set(now.grid, now.block);
+                return announce();
+            }
+            end_experiment();
+            set(asked_.grid, asked_.block);
+        }
+        if (!pending_) return false;
+        pending_ = false;
+        return announce();
+    }
+
+  private:
+    int site_;
+    bool pending_;  // the launch that the program asked for has not been made
+    cutune_configuration asked_;
+    std::unique_ptr<cutune_experiment> experiment_;
+
+    void set(dim3 new_grid, dim3 new_block) {
+        grid = new_grid;
+        block = new_block;
+    }
+
+    bool announce() const {
+        if (cutune_emulated_site != nullptr) cutune_emulated_site(site_);
+        return true;
+    }
+
+    void end_experiment() {
+        if (experiment_ == nullptr) return;
+        experiment_.reset();
+        cutune_experiment_running() = false;
+    }
+
+    void begin(cutune_asked_launch asked) {
+        enum { sites = sizeof cutune_sites / sizeof cutune_sites[0] };
+        static std::atomic<int> launches[sites];
+        size_t row = 0;
+        while (row < sites && cutune_sites[row].id != site_) ++row;
+        if (row == sites || !cutune_may_interfere(stream)) return;
+        const cutune_probe_mode mode = cutune_current_probe_mode();
+        static const int limit = cutune_environment_number(
+            "CUTUNE_LAUNCH_LIMIT", mode == cutune_probe_record ? 2147483647 : 1);
+        asked.site = &cutune_sites[row];
+        asked.number = launches[row].fetch_add(1);
+        if (asked.number >= limit) return;
+        if (mode == cutune_probe_record) {
+            cutune_write_line(cutune_line_text("cutune-record-1", asked, grid, block) + "}");
+        } else if (!cutune_experiment_running().exchange(true)) {
+            asked_.grid = grid;
+            asked_.block = block;
+            experiment_.reset(new cutune_experiment(asked, mode == cutune_probe_sweep));
+        }
+    }
+};
+
+}  // namespace
+
+#endif  // CUTUNE_PROBE_H

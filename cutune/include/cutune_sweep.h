@@ -1,0 +1,229 @@
+// One launch of the program turned into many: the original and every candidate block, each on the
+// same contents of device memory. At the end the original runs once more, so that the program goes
+// on as if nothing had happened.
+#ifndef CUTUNE_SWEEP_H
+#define CUTUNE_SWEEP_H
+
+#include <algorithm>
+
+#include "cutune_buffers.h"
+
+enum cutune_probe_mode { cutune_probe_off, cutune_probe_record, cutune_probe_sweep,
+                         cutune_probe_profile };
+
+inline int cutune_environment_number(const char *name, int otherwise) {
+    const char *const text = getenv(name);
+    const int value = text == nullptr ? 0 : atoi(text);
+    return value > 0 ? value : otherwise;
+}
+
+// The launch as it was asked for, and what tells it apart from others in the output.
+struct cutune_asked_launch {
+    const cutune_site *site;
+    int number;  // of this site in this process, from 0
+    dim3 grid, block;
+    size_t smem;
+    cudaStream_t stream;
+    std::vector<long long> integers;
+    unsigned long long integer_bits;
+    std::vector<cutune_argument> arguments;
+
+    cutune_request request() const {
+        return cutune_make_request(*site, grid, block, smem, integers.data(), integer_bits);
+    }
+};
+
+inline std::string cutune_argument_text(const cutune_argument &argument) {
+    if (argument.kind == cutune_integer_kind)
+        return "{\"kind\":\"integer\",\"value\":" + std::to_string(argument.integer) + "}";
+    if (argument.kind == cutune_real_kind)
+        return "{\"kind\":\"real\",\"value\":" + cutune_real_text(argument.real) + "}";
+    if (argument.kind == cutune_bytes_kind)
+        return "{\"kind\":\"bytes\",\"hex\":\"" + cutune_hex(argument.bytes) + "\"}";
+    unsigned long long base = argument.address;
+    size_t size = 0;
+    if (!cutune_range(argument.address, &base, &size)) size = 0;
+    return "{\"kind\":\"pointer\",\"address\":" + std::to_string(argument.address) +
+           ",\"base\":" + std::to_string(base) + ",\"size\":" + std::to_string(size) + "}";
+}
+
+// The members that all kinds of lines share, without the closing brace.
+inline std::string cutune_line_text(const char *schema, const cutune_asked_launch &launch,
+                                    dim3 grid, dim3 block) {
+    const cutune_request request = launch.request();
+    std::string text = std::string("{\"schema\":\"") + schema + "\"";
+    text += ",\"site\":" + std::to_string(launch.site->id);
+    text += ",\"kernel\":" + cutune_string_text(launch.site->kernel);
+    text += ",\"file\":" + cutune_string_text(launch.site->file);
+    text += ",\"launch\":" + std::to_string(launch.number);
+    text += ",\"grid\":" + cutune_dim3_text(grid) + ",\"block\":" + cutune_dim3_text(block);
+    text += ",\"shared\":" + std::to_string(launch.smem) + ",\"extent\":[";
+    for (int d = 0; d < 3; ++d)
+        text += (d > 0 ? "," : "") + std::to_string(request.extent[d]);
+    text += "],\"arguments\":[";
+    for (size_t i = 0; i < launch.arguments.size(); ++i)
+        text += (i > 0 ? "," : "") + cutune_argument_text(launch.arguments[i]);
+    return text + "]";
+}
+
+// The blocks that $CUTUNE_CANDIDATES lists for a site, in lines `site x y z [source file]`.
+inline std::vector<dim3> cutune_read_candidates(const cutune_site &site) {
+    std::vector<dim3> blocks;
+    const char *const path = getenv("CUTUNE_CANDIDATES");
+    FILE *const file = path == nullptr ? nullptr : fopen(path, "r");
+    if (file == nullptr) return blocks;
+    char line[4096];
+    while (fgets(line, sizeof line, file) != nullptr) {
+        int id = 0, used = 0;
+        unsigned x = 0, y = 0, z = 0;
+        if (sscanf(line, "%d %u %u %u %n", &id, &x, &y, &z, &used) < 4 || id != site.id) continue;
+        std::string name = line + used;
+        while (!name.empty() && (name.back() == '\n' || name.back() == '\r')) name.pop_back();
+        if (name.empty() || name == site.file) blocks.push_back(dim3(x, y, z));
+    }
+    fclose(file);
+    return blocks;
+}
+
+class cutune_experiment {
+  public:
+    cutune_experiment(const cutune_asked_launch &launch, bool timed)
+        : launch_(launch), timed_(timed), at_(0), run_(0), running_(false), over_(false),
+          start_(nullptr), stop_(nullptr), best_(0) {
+        timed_runs_ = cutune_is_emulated() || !timed
+                          ? 0
+                          : cutune_environment_number("CUTUNE_REPETITIONS", 5);
+        if (!prepare()) over_ = true;
+    }
+    cutune_experiment(const cutune_experiment &) = delete;
+    cutune_experiment &operator=(const cutune_experiment &) = delete;
+    ~cutune_experiment() {
+        if (start_ != nullptr) cutune_refused(cudaEventDestroy(start_));
+        if (stop_ != nullptr) cutune_refused(cudaEventDestroy(stop_));
+    }
+
+    // Ends the launch that is running and says what to launch next. False: no more candidates; then
+    // memory is as it was and the original has to be launched.
+    bool next(cutune_configuration *now) {
+        if (running_) finish();
+        running_ = false;
+        if (over_ || at_ == steps_.size()) {
+            buffers_.restore();
+            cutune_refused(cudaStreamSynchronize(launch_.stream));
+            return false;
+        }
+        if (!buffers_.restore()) {
+            over_ = true;
+            return next(now);
+        }
+        *now = steps_[at_];
+        if (timed_) cutune_refused(cudaEventRecord(start_, launch_.stream));
+        running_ = true;
+        return true;
+    }
+
+  private:
+    const cutune_asked_launch launch_;
+    const bool timed_;
+    cutune_buffers buffers_;
+    std::vector<cutune_configuration> steps_;  // the original first
+    size_t at_;
+    int run_;         // of this step; the first one warms up and is compared
+    int timed_runs_;  // after the first one
+    bool running_, over_;
+    cudaEvent_t start_, stop_;
+    double best_, difference_ = 0;
+    std::vector<double> milliseconds_;
+
+    bool prepare() {
+        // Other streams may still be writing to what is saved now.
+        if (cudaDeviceSynchronize() != cudaSuccess) return false;
+        const char *problem = buffers_.save(launch_.arguments, launch_.stream);
+        if (problem == nullptr && timed_ &&
+            (cutune_refused(cudaEventCreate(&start_)) || cutune_refused(cudaEventCreate(&stop_))))
+            problem = "no events";
+        if (problem != nullptr) {
+            write(launch_.grid, launch_.block, problem);
+            return false;
+        }
+        const cutune_configuration original = {launch_.grid, launch_.block};
+        steps_.push_back(original);
+        const cutune_request request = launch_.request();
+        for (const dim3 block : cutune_read_candidates(*launch_.site)) {
+            const bool same = block.x == launch_.block.x && block.y == launch_.block.y &&
+                              block.z == launch_.block.z;
+            cutune_configuration step = {launch_.grid, block};
+            if (same) continue;
+            if (cutune_fit_grid(*launch_.site, request, block, &step.grid))
+                steps_.push_back(step);
+            else
+                write(step.grid, block, "this block does not fit the thread space");
+        }
+        return true;
+    }
+
+    void finish() {
+        cudaError_t error = cudaGetLastError();
+        if (error == cudaSuccess && timed_) error = cudaEventRecord(stop_, launch_.stream);
+        if (error == cudaSuccess) error = cudaStreamSynchronize(launch_.stream);
+        if (error != cudaSuccess) {
+            const cudaError_t lasting = cudaDeviceSynchronize();
+            cutune_refused(error);
+            step_done(cudaGetErrorString(error));
+            // A broken context or a failing original ends it: nothing more can be learnt.
+            if (lasting != cudaSuccess || at_ == 1) over_ = true;
+            return;
+        }
+        float elapsed = 0;
+        if (timed_ && cutune_refused(cudaEventElapsedTime(&elapsed, start_, stop_))) elapsed = 0;
+        if (run_ == 0 && at_ == 0) buffers_.expect();
+        if (run_ == 0 && at_ > 0) difference_ = buffers_.difference();
+        const bool hopeless = at_ > 0 && best_ > 0 && static_cast<double>(elapsed) > 5 * best_;
+        if (timed_ && (run_ > 0 || timed_runs_ == 0 || hopeless))
+            milliseconds_.push_back(static_cast<double>(elapsed));
+        if (run_++ >= timed_runs_ || hopeless) step_done(nullptr);
+    }
+
+    void step_done(const char *problem) {
+        write(steps_[at_].grid, steps_[at_].block, problem);
+        for (const double time : milliseconds_)
+            if (best_ <= 0 || time < best_) best_ = time;
+        milliseconds_.clear();
+        difference_ = 0;
+        run_ = 0;
+        ++at_;
+    }
+
+    void write(dim3 grid, dim3 block, const char *problem) {
+        const bool original = block.x == launch_.block.x && block.y == launch_.block.y &&
+                              block.z == launch_.block.z;
+        const char *const schema = timed_ ? "cutune-timing-1" : "cutune-profile-1";
+        std::string text = cutune_line_text(schema, launch_, grid, block);
+        text += original ? ",\"original\":true" : ",\"original\":false";
+        if (timed_) {
+            text += ",\"milliseconds\":[";
+            for (size_t i = 0; i < milliseconds_.size(); ++i)
+                text += (i > 0 ? "," : "") + cutune_real_text(milliseconds_[i]);
+            text += "],\"median\":" + median_text();
+            text += cutune_is_emulated() ? ",\"modelled\":true" : ",\"modelled\":false";
+        }
+        if (problem == nullptr)
+            text += std::string(",\"identical\":") + (difference_ > 0 ? "false" : "true") +
+                    ",\"difference\":" + cutune_real_text(difference_);
+        else
+            text += ",\"error\":" + cutune_string_text(problem);
+        if (!cutune_write_line(text + "}")) over_ = true;
+    }
+
+    std::string median_text() const {
+        std::vector<double> sorted = milliseconds_;
+        if (sorted.empty()) return "null";
+        std::sort(sorted.begin(), sorted.end());
+        const size_t middle = sorted.size() / 2;
+        return cutune_real_text(sorted.size() % 2 != 0
+                                    ? sorted[middle]
+                                    : (sorted[middle - 1] + sorted[middle]) / 2);
+    }
+};
+
+#endif  // CUTUNE_SWEEP_H
