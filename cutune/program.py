@@ -27,6 +27,36 @@ class Parameter:
         return "*" in self.type or "[" in self.type
 
 
+class Role(Enum):
+    """How an integer parameter reaches the work of a kernel, the strongest use first."""
+
+    #: The upper bound of a global id: the size of the thread space.
+    GUARD = "guard"
+    #: The upper bound of a loop, or of another value that is compared.
+    BOUND = "bound"
+    #: A factor of an id or a loop variable in an address: the distance of neighbours.
+    STRIDE = "stride"
+    #: The lower bound of an id or a loop, or a value compared with a bound: a launch counter.
+    COUNTER = "counter"
+    #: Any other condition: a flag.
+    BRANCH = "branch"
+    #: Only a shift of an address.
+    OFFSET = "offset"
+
+
+@dataclass(frozen=True)
+class DataParameter:
+    """An integer kernel parameter that reaches a condition or an address."""
+
+    name: str
+    role: Role
+
+    @property
+    def is_size(self) -> bool:
+        """Does its value decide how much work there is? Others take their recorded value."""
+        return self.role in (Role.GUARD, Role.BOUND, Role.STRIDE)
+
+
 @dataclass(frozen=True)
 class Impurity:
     """Why a kernel may not be re-blocked: the rule that failed, and where."""
@@ -41,9 +71,12 @@ class DimensionFacts:
     """What is proven about one index dimension of a kernel.
 
     `indexed`: the kernel uses a built-in of this dimension. `impurity`: None when the dimension is
-    pure, that is, built-ins occur only as the global id or as the grid stride. `guard`: text of an
-    expression g over the kernel's parameters such that every effect lies under `id < g`, or None.
-    `grid_stride`: the dimension is used with `gridDim.d * blockDim.d`.
+    pure, that is, built-ins occur only as the global id or as the grid stride. `guard`: C text of
+    an expression g over the kernel's parameters such that every effect, and every access of memory
+    that differs between threads, lies under `id < g`, or None. It speaks of exact integers: compute
+    it in 64 bits, and keep the original launch unless 0 < g < 2^31 and every parameter in it fits
+    in 32 bits. `grid_stride`: the dimension is used with `gridDim.d * blockDim.d`, so that the
+    number of threads must be kept; `guard` is None then.
     """
 
     indexed: bool
@@ -64,8 +97,8 @@ class Kernel:
     dimensions: tuple[DimensionFacts, DimensionFacts, DimensionFacts]
     #: Why no dimension can be tuned (shared memory, warp-level code, not parsed …), or None.
     impurity: Impurity | None = None
-    #: Integer parameters that reach a guard, a loop bound, another branch or an address.
-    data_parameters: tuple[str, ...] = ()
+    #: Integer parameters that reach a condition or an address, in their order.
+    data_parameters: tuple[DataParameter, ...] = ()
     max_threads: int = 1024
 
     @property
@@ -75,6 +108,11 @@ class Kernel:
             return ()
         facts = zip(DIMENSIONS, self.dimensions, strict=True)
         return tuple(d for d, f in facts if f.indexed and f.impurity is None)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The data parameters that decide how much work there is."""
+        return tuple(parameter.name for parameter in self.data_parameters if parameter.is_size)
 
 
 class Verdict(Enum):
