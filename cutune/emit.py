@@ -54,11 +54,13 @@ static inline double cutune_equal(double a, double b) { return a == b ? 1.0 : 0.
 static inline double cutune_choice(double c, double a, double b) { return c != 0.0 ? a : b; }
 static inline double cutune_floor(double a)
 {
+    if (!(a > -9e15 && a < 9e15)) return a; // whole already, or not a number
     const double whole = (double)(long long)a;
     return whole > a ? whole - 1.0 : whole;
 }
 static inline double cutune_ceiling(double a)
 {
+    if (!(a > -9e15 && a < 9e15)) return a;
     const double whole = (double)(long long)a;
     return whole < a ? whole + 1.0 : whole;
 }

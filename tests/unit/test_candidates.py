@@ -1,0 +1,41 @@
+"""Candidate sets."""
+
+from __future__ import annotations
+
+from cutune.candidates import candidate_blocks
+
+KEPT = (32, 8, 1)
+
+
+def test_the_papers_set_of_two_dimensional_shapes() -> None:
+    blocks = candidate_blocks((True, True, False), KEPT)
+    assert len(blocks) == 51
+    assert all(32 <= x * y <= 1024 and z == 1 for x, y, z in blocks)
+    assert {(1, 32, 1), (1024, 1, 1), (32, 32, 1)} <= set(blocks)
+
+
+def test_one_dimensional_kernels_get_multiples_of_a_warp() -> None:
+    blocks = candidate_blocks((True, False, False), (256, 1, 1))
+    assert blocks == tuple((x, 1, 1) for x in range(32, 1025, 32))
+
+
+def test_the_depth_of_a_block_is_bounded() -> None:
+    blocks = candidate_blocks((True, True, True), (8, 8, 8))
+    assert max(z for _, _, z in blocks) == 64
+
+
+def test_all_adds_shapes_that_are_no_powers_of_two() -> None:
+    paper = set(candidate_blocks((True, True, False), KEPT))
+    everything = set(candidate_blocks((True, True, False), KEPT, "all"))
+    assert paper < everything
+    assert (96, 1, 1) in everything
+    assert all(x * y % 32 == 0 for x, y, _ in everything)
+
+
+def test_the_programs_own_block_is_always_a_candidate() -> None:
+    assert (17, 5, 1) in candidate_blocks((True, True, False), (17, 5, 1))
+
+
+def test_limits_of_the_kernel_hold() -> None:
+    blocks = candidate_blocks((True, True, False), KEPT, max_threads=256)
+    assert max(x * y for x, y, _ in blocks) == 256

@@ -1,0 +1,69 @@
+"""Fits of counted totals: exact where an exact function exists, honest where none does."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutune.rational import Polynomial, RationalFunction, fit, fit_numerical
+from cutune.rational_program import value_of
+
+VARIABLES = ("NI", "NJ")
+GRID = list(product((32, 64, 96, 128, 160), repeat=2))
+
+
+@st.composite
+def polynomials(draw: st.DrawFn) -> Polynomial:
+    exponents = [e for e in product(range(3), repeat=2) if sum(e) <= 3]
+    coefficients = [
+        draw(st.integers(-50, 50))
+        * Fraction(1, draw(st.sampled_from([1, 2, 4] if any(e) else [1])))
+        for e in exponents
+    ]
+    return Polynomial(VARIABLES, tuple(zip(exponents, coefficients, strict=True)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(polynomials())
+def test_a_polynomial_is_recovered_exactly(truth: Polynomial) -> None:
+    values = [truth(dict(zip(VARIABLES, point, strict=True))) for point in GRID]
+    found = fit(VARIABLES, GRID, [int(v) for v in values])
+    assert all(v.denominator == 1 for v in values)  # the grid holds multiples of 4
+    assert found.exact
+    unseen = {"NI": 1000, "NJ": 1023}
+    assert found(unseen) == truth(unseen)
+
+
+def test_a_rational_function_is_found_where_no_polynomial_is() -> None:
+    values = [10**9 * a // (a + 2 * b) for a, b in GRID]
+    found = fit(VARIABLES, GRID, values)
+    assert not found.exact
+    assert found.held_out_error < 1e-6
+    assert float(found({"NI": 1000, "NJ": 3000})) == pytest.approx(10**9 / 7, rel=1e-4)
+
+
+def test_what_is_no_rational_function_says_how_far_it_is_off() -> None:
+    points = [(size,) for size in range(32, 320, 32)]
+    noisy = [1000 + 700 * (i % 2) for i in range(len(points))]
+    assert fit(("N",), points, noisy).held_out_error > 0.1
+
+
+def test_held_out_samples_decide_the_degree() -> None:
+    # A quadratic with rounding noise: a quartic would follow the noise at the samples.
+    points = [(size,) for size in range(32, 288, 32)]
+    values = [3 * size * size + (size // 32) % 2 for (size,) in points]
+    found = fit_numerical(("N",), points, values)
+    assert float(found({"N": 2048})) == pytest.approx(3 * 2048 * 2048, rel=1e-3)
+
+
+def test_the_expression_form_has_the_same_value() -> None:
+    truth = Polynomial(
+        VARIABLES, (((2, 1), Fraction(1, 2)), ((0, 1), Fraction(-3)), ((0, 0), Fraction(7)))
+    )
+    function = RationalFunction(truth, Polynomial(VARIABLES, (((0, 0), Fraction(1)),)), True, 0.0)
+    point = {"NI": 12, "NJ": 10}
+    assert value_of(function.expression(), point) == float(truth(point))

@@ -1,0 +1,60 @@
+"""Files that outlive a stage survive interruptions and refuse what they are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.workspace import (
+    append_lines,
+    read_document,
+    read_lines,
+    replace_file,
+    write_document,
+)
+
+
+def test_a_torn_last_line_is_skipped_and_the_file_stays_usable(tmp_path: Path) -> None:
+    path = tmp_path / "measurements.jsonl"
+    append_lines(path, [{"schema": "s", "n": 1}])
+    with path.open("ab") as file:
+        file.write(b'{"schema": "s", "n"')
+    append_lines(path, [{"schema": "s", "n": 2}, {"schema": "other", "n": 3}])
+    warnings: list[Diagnostic] = []
+    entries = list(read_lines(path, "s", "cutune collect", warnings.append))
+    assert [entry["n"] for entry in entries] == [1, 2]
+    assert [w.code for w in warnings] == [Code.TORN_LINE]
+
+
+def test_a_document_of_another_kind_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "models.json"
+    write_document(path, "cutune-models-1", {"models": []})
+    assert read_document(path, "cutune-models-1", "cutune fit")["models"] == []
+    with pytest.raises(CutuneError) as error:
+        read_document(path, "cutune-models-2", "cutune fit")
+    assert error.value.diagnostic.code is Code.UNKNOWN_SCHEMA
+
+
+def test_a_missing_document_names_the_command_that_makes_it(tmp_path: Path) -> None:
+    with pytest.raises(CutuneError) as error:
+        read_document(tmp_path / "models.json", "cutune-models-1", "cutune fit")
+    assert "cutune fit" in error.value.diagnostic.message
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out.cu"
+    path.write_text("old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(CutuneError) as error:
+        replace_file(path, b"new")
+    assert "No space left on device" in error.value.diagnostic.message
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
