@@ -32,16 +32,18 @@ Runtime& runtime() {
 
 void advance_clock_by_launch(uint64_t warp_instructions, uint64_t blocks) {
     const Device& d = device();
-    const double processors =
-        static_cast<double>(std::clamp<uint64_t>(blocks, 1, static_cast<uint64_t>(d.multiprocessors)));
+    const double processors = static_cast<double>(
+        std::clamp<uint64_t>(blocks, 1, static_cast<uint64_t>(d.multiprocessors)));
     const double issued_per_ms = processors * 4.0 * static_cast<double>(d.clock_khz);
-    runtime().clock_ms += static_cast<double>(warp_instructions) / issued_per_ms + d.launch_floor_us / 1e3;
+    runtime().clock_ms +=
+        static_cast<double>(warp_instructions) / issued_per_ms + d.launch_floor_us / 1e3;
 }
 
 void advance_clock_by_copy(uint64_t bytes, bool leaves_device) {
     const Device& d = device();
     const double gigabytes_per_s = leaves_device ? d.link_gbs : d.dram_gbs / 2;
-    runtime().clock_ms += static_cast<double>(bytes) / (gigabytes_per_s * 1e6) + d.launch_floor_us / 1e3;
+    runtime().clock_ms +=
+        static_cast<double>(bytes) / (gigabytes_per_s * 1e6) + d.launch_floor_us / 1e3;
 }
 
 void say(const char* format, ...) {

@@ -62,7 +62,7 @@ class Arena : public Memory {
 
     mutable std::shared_mutex mutex_;  // kernels may allocate on several threads
     std::map<uint64_t, Block> blocks_;
-    std::deque<uint64_t> freed_;                // oldest first; still in blocks_, not live
+    std::deque<uint64_t> freed_;                  // oldest first; still in blocks_, not live
     std::multimap<uint64_t, uint64_t> reusable_;  // span to base
     uint64_t begin_ = 0, next_ = 0, end_ = 0;
     uint64_t capacity_, used_ = 0;

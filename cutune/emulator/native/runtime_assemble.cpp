@@ -130,7 +130,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 bool assemble(const std::string& ptx_path, const std::string& image) {
     const std::string python = environment("CUTUNE_PYTHON", CUTUNE_DEFAULT_PYTHON);
     // -P: a file of the working folder must not shadow a module.
-    std::vector<std::string> words = {python, "-P", "-m", "cutune.emulator.assemble", ptx_path, image};
+    std::vector<std::string> words = {python,   "-P", "-m", "cutune.emulator.assemble",
+                                      ptx_path, image};
     std::vector<std::string> settings = assembler_environment();
     pid_t child = 0;
     const int failed = posix_spawnp(&child, python.c_str(), nullptr, nullptr,

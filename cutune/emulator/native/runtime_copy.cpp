@@ -26,8 +26,8 @@ bool reachable(const char* role, const void* pointer, size_t bytes, bool device_
     }
     const uint64_t room = block->size - (address - block->base);
     if (bytes <= room) return true;
-    say("copy: %s %p: %zu bytes go %llu past the end of the allocation of %llu bytes", role, pointer,
-        bytes, (unsigned long long)(bytes - room), (unsigned long long)block->size);
+    say("copy: %s %p: %zu bytes go %llu past the end of the allocation of %llu bytes", role,
+        pointer, bytes, (unsigned long long)(bytes - room), (unsigned long long)block->size);
     return false;
 }
 
@@ -94,6 +94,15 @@ cudaError_t on_stream(cudaStream_t stream, Body body) {
     return call([&] { return known_stream(stream) ? body() : cudaErrorInvalidResourceHandle; });
 }
 
+// A symbol is on the device: copies to it never are of a kind that ends on the host, and so on.
+bool ends_on_device(cudaMemcpyKind kind) {
+    return device_target(kind) || kind == cudaMemcpyDefault;
+}
+
+bool begins_on_device(cudaMemcpyKind kind) {
+    return device_source(kind) || kind == cudaMemcpyDefault;
+}
+
 // The bytes [offset, offset + bytes) of the variable behind `symbol`.
 cudaError_t part_of_symbol(const void* symbol, size_t bytes, size_t offset, void** part) {
     Variable* variable = nullptr;
@@ -137,14 +146,15 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t byt
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                              size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+                              size_t width, size_t height, cudaMemcpyKind kind,
+                              cudaStream_t stream) {
     return on_stream(stream, [&] {
         return copy(place(to, to_pitch), place(from, from_pitch), {width, height, 1}, kind);
     });
 }
 
-cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                         size_t height, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind) {
     return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
 }
 
@@ -156,8 +166,9 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* request, cudaStream_t str
     }
     return on_stream(stream, [&] {
         const cudaExtent& size = request->extent;
-        return copy(place(request->dstPtr, request->dstPos), place(request->srcPtr, request->srcPos),
-                    {size.width, size.height, size.depth}, request->kind);
+        return copy(place(request->dstPtr, request->dstPos),
+                    place(request->srcPtr, request->srcPos), {size.width, size.height, size.depth},
+                    request->kind);
     });
 }
 
@@ -192,9 +203,10 @@ cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent size) {
     return cudaMemset3DAsync(to, value, size, nullptr);
 }
 
-cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset,
-                                    cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes,
+                                    size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
     return on_stream(stream, [&] {
+        if (!ends_on_device(kind)) return cudaErrorInvalidMemcpyDirection;
         void* part = nullptr;
         const cudaError_t error = part_of_symbol(symbol, bytes, offset, &part);
         return error == cudaSuccess ? copy_line(part, from, bytes, kind) : error;
@@ -209,6 +221,7 @@ cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t byte
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
                                       cudaMemcpyKind kind, cudaStream_t stream) {
     return on_stream(stream, [&] {
+        if (!begins_on_device(kind)) return cudaErrorInvalidMemcpyDirection;
         void* part = nullptr;
         const cudaError_t error = part_of_symbol(symbol, bytes, offset, &part);
         return error == cudaSuccess ? copy_line(to, part, bytes, kind) : error;
@@ -220,7 +233,8 @@ cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, siz
     return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr);
 }
 
-cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                            cudaChannelFormatKind kind) {
     return {x, y, z, w, kind};
 }
 

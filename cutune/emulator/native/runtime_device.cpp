@@ -20,7 +20,7 @@ namespace {
 using Setter = std::function<void(Device&, const std::string&)>;
 
 template <class Number>
-Setter number(Number Device::*field) {
+Setter number(Number Device::* field) {
     return [field](Device& d, const std::string& text) { std::istringstream(text) >> d.*field; };
 }
 
@@ -58,7 +58,8 @@ Device read_device() {
     const std::string path = environment("CUTUNE_DEVICE_FILE");
     if (path.empty()) return d;
     std::ifstream file(path);
-    if (!file) say("cannot read the device description '%s'; using %s", path.c_str(), d.name.c_str());
+    if (!file)
+        say("cannot read the device description '%s'; using %s", path.c_str(), d.name.c_str());
     for (std::string line; std::getline(file, line);) {
         const size_t space = line.find(' ');
         if (line.empty() || line[0] == '#' || space == std::string::npos) continue;
@@ -241,7 +242,9 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int number, int) {
     return checked(number);
 }
 
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return remember(cudaErrorInvalidDevice); }
+cudaError_t cudaDeviceEnablePeerAccess(int number, unsigned) {
+    return remember(number == 0 ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice);
+}
 
 cudaError_t cudaDeviceDisablePeerAccess(int) { return remember(cudaErrorPeerAccessNotEnabled); }
 
@@ -272,8 +275,14 @@ cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return cudaSuccess; }
 
 cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
     if (!value) return remember(cudaErrorInvalidValue);
-    *value = limit == cudaLimitMallocHeapSize ? 8 << 20 : limit == cudaLimitPrintfFifoSize ? 1 << 20 : 1024;
-    return cudaSuccess;
+    switch (limit) {
+        case cudaLimitStackSize: *value = 1024; return cudaSuccess;
+        case cudaLimitPrintfFifoSize: *value = 8650752; return cudaSuccess;
+        case cudaLimitMallocHeapSize: *value = 8388608; return cudaSuccess;
+        case cudaLimitDevRuntimePendingLaunchCount: *value = 2048; return cudaSuccess;
+        case cudaLimitMaxL2FetchGranularity: *value = 64; return cudaSuccess;
+        default: return remember(cudaErrorUnsupportedLimit);
+    }
 }
 
 cudaError_t cudaProfilerStart(void) { return cudaSuccess; }

@@ -12,8 +12,8 @@ struct Device {
     int multiprocessors = 132;
     int clock_khz = 1980000;
     int memory_clock_khz = 3201000;
-    int memory_bus_bits = 6144;
-    uint64_t memory_bytes = 150754820096;
+    int memory_bus_bits = 6016;
+    uint64_t memory_bytes = 150109880320;
     int l2_bytes = 62914560;
     int threads_per_multiprocessor = 2048;
     int blocks_per_multiprocessor = 32;
@@ -21,8 +21,8 @@ struct Device {
     int shared_per_multiprocessor = 233472;
     int shared_per_block = 49152;
     int shared_per_block_optin = 232448;
-    int shared_reserved = 1024;    // taken by the system for each resident block
-    int shared_granularity = 128;  // of the allocation per block
+    int shared_reserved = 1024;     // taken by the system for each resident block
+    int shared_granularity = 128;   // of the allocation per block
     int registers_per_thread = 32;  // assumed for every kernel: PTX has no register allocation
     double launch_floor_us = 4.2;
     double dram_gbs = 4800;

@@ -39,24 +39,26 @@ uint64_t number_from(const char* name, uint64_t fallback) {
     return text.empty() ? fallback : std::strtoull(text.c_str(), nullptr, 10);
 }
 
+// CUDA 13 changed what a launch of an impossible shape returns (seen on an H200, driver 580).
+constexpr cudaError_t kBadShape =
+    CUDART_VERSION >= 13000 ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration;
+
 cudaError_t check_shape(const dim3& grid, const dim3& block) {
     const uint64_t threads = uint64_t{block.x} * block.y * block.z;
     if (threads == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024)
-        return cudaErrorInvalidConfiguration;
-    if (grid.x == 0 || grid.y == 0 || grid.z == 0) return cudaErrorInvalidConfiguration;
-    if (grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535)
-        return cudaErrorInvalidConfiguration;
+        return kBadShape;
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0) return kBadShape;
+    if (grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535) return kBadShape;
     return cudaSuccess;
 }
 
 cudaError_t check_kernel(const Function& function, const dim3& block, size_t shared) {
     const KernelFacts& facts = *function.facts;
-    if (uint64_t{block.x} * block.y * block.z > facts.max_threads)
-        return cudaErrorInvalidValue;
+    if (uint64_t{block.x} * block.y * block.z > facts.max_threads) return cudaErrorInvalidValue;
     const Device& d = device();
     const size_t limit =
         function.max_dynamic_shared > 0
-            ? static_cast<size_t>(std::max(function.max_dynamic_shared + static_cast<int>(facts.static_shared_bytes), d.shared_per_block))
+            ? static_cast<size_t>(function.max_dynamic_shared) + facts.static_shared_bytes
             : static_cast<size_t>(d.shared_per_block);
     return facts.static_shared_bytes + shared > limit ? cudaErrorInvalidValue : cudaSuccess;
 }
@@ -112,7 +114,8 @@ cudaError_t settle(const Function& function, const Report& report) {
     return cudaSuccess;
 }
 
-cudaError_t launch_function(Function* function, const Configuration& configuration, void** arguments) {
+cudaError_t launch_function(Function* function, const Configuration& configuration,
+                            void** arguments) {
     const int site = next_site;
     next_site = -1;
     if (!known_stream(configuration.stream)) return cudaErrorInvalidResourceHandle;
@@ -184,7 +187,8 @@ cudaError_t cudaLaunchCooperativeKernel(const void* stub, dim3 grid, dim3 block,
     return cudaLaunchKernel(stub, grid, block, arguments, shared, stream);
 }
 
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* stub, void** arguments) {
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* stub,
+                                void** arguments) {
     if (!config) return remember(cudaErrorInvalidValue);
     for (unsigned i = 0; i < config->numAttrs; ++i) {
         const cudaLaunchAttribute& attribute = config->attrs[i];

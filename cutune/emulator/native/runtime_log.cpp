@@ -114,16 +114,17 @@ void log_launch(const LaunchRecord& record) {
     const Launch& launch = *record.launch;
     const Report& report = *record.report;
     const std::string line =
-        "{\"schema\":\"cutune-launch-1\"," + field("sequence", sequence) + ",\"site\":" +
-        (record.site < 0 ? "null" : std::to_string(record.site)) + ",\"kernel\":" +
-        quoted(record.function->name) + ",\"module\":" + quoted(record.function->module->ptx_path) +
+        "{\"schema\":\"cutune-launch-1\"," + field("sequence", sequence) +
+        ",\"site\":" + (record.site < 0 ? "null" : std::to_string(record.site)) +
+        ",\"kernel\":" + quoted(record.function->name) +
+        ",\"module\":" + quoted(record.function->module->ptx_path) +
         ",\"grid\":" + triple(launch.grid) + ",\"block\":" + triple(launch.block) + "," +
         field("shared", launch.dynamic_shared_bytes) + ",\"parameters\":\"" +
-        hexadecimal(launch.parameters, facts.parameter_bytes) + "\",\"pointers\":" +
-        pointers(launch.parameters, facts.parameter_bytes) + "," +
+        hexadecimal(launch.parameters, facts.parameter_bytes) +
+        "\",\"pointers\":" + pointers(launch.parameters, facts.parameter_bytes) + "," +
         field("warp_instructions", report.warp_instructions) + "," +
-        field("thread_instructions", report.thread_instructions) + ",\"counters\":" +
-        counters(launch, report) + "}\n";
+        field("thread_instructions", report.thread_instructions) +
+        ",\"counters\":" + counters(launch, report) + "}\n";
     // One write, so that lines of several processes do not mix.
     if (write(log.file, line.data(), line.size()) < 0)
         say_once(std::string("cannot write the launch log: ") + std::strerror(errno));

@@ -61,7 +61,6 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 }
 
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
-    if (bytes == 0) return remember(cudaErrorInvalidValue);
     return allocate(pointer, bytes, MemoryKind::managed, flags);
 }
 
@@ -69,7 +68,9 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
     return allocate(pointer, bytes, MemoryKind::pinned, flags);
 }
 
-cudaError_t cudaMallocHost(void** pointer, size_t bytes) { return cudaHostAlloc(pointer, bytes, 0); }
+cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+    return cudaHostAlloc(pointer, bytes, 0);
+}
 
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
     if (!known_stream(stream)) return remember(cudaErrorInvalidResourceHandle);
@@ -85,7 +86,8 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t 
 cudaError_t cudaMalloc3D(cudaPitchedPtr* result, cudaExtent extent) {
     if (!result) return remember(cudaErrorInvalidValue);
     *result = {nullptr, 0, extent.width, extent.height};
-    return cudaMallocPitch(&result->ptr, &result->pitch, extent.width, extent.height * extent.depth);
+    return cudaMallocPitch(&result->ptr, &result->pitch, extent.width,
+                           extent.height * extent.depth);
 }
 
 cudaError_t cudaFree(void* pointer) { return release(pointer, "cudaFree"); }
@@ -153,7 +155,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
         }
         const bool managed = block->kind == MemoryKind::managed ||
                              (block->kind == MemoryKind::variable && block->flags);
-        const bool host = block->kind == MemoryKind::pinned || block->kind == MemoryKind::registered;
+        const bool host =
+            block->kind == MemoryKind::pinned || block->kind == MemoryKind::registered;
         attributes->type = managed ? cudaMemoryTypeManaged
                            : host  ? cudaMemoryTypeHost
                                    : cudaMemoryTypeDevice;
@@ -166,12 +169,14 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 cudaError_t cudaDeviceReset(void) {
     Runtime& shared = runtime();
     std::lock_guard<std::recursive_mutex> lock(shared.mutex);
-    // After an error in a kernel CUDA itself needs a new process; so do we.
-    if (shared.sticky != cudaSuccess) return remember(shared.sticky);
+    // After an error in a kernel a reset succeeds, but the device is lost to this process.
+    if (shared.sticky != cudaSuccess) {
+        shared.sticky = cudaErrorDevicesUnavailable;
+        return cudaSuccess;
+    }
     unload_modules();
     forget_streams();
     shared.arena.clear();
-    cudaGetLastError();
     return cudaSuccess;
 }
 
@@ -236,7 +241,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
 
 // Where managed memory lives and what is expected of it changes speed alone.
 #if CUDART_VERSION >= 13000
-cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t, cudaMemLocation, unsigned, cudaStream_t) {
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t, cudaMemLocation, unsigned,
+                                 cudaStream_t) {
     return call([&] { return live_block(pointer) ? cudaSuccess : cudaErrorInvalidValue; });
 }
 

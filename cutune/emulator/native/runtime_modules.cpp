@@ -38,6 +38,11 @@ constexpr const char* kRebuild =
     "rebuild it for the emulated device: cutune nvcc --cutune-mode=emulated, or nvcc with "
     "-gencode arch=compute_80,code=compute_80";
 
+// What an address that is no kernel's stub gives: CUDA 13 looks for a handle, older ones for a
+// function.
+constexpr cudaError_t kNoFunction =
+    CUDART_VERSION >= 13000 ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
+
 cudaError_t refuse(Module* module, cudaError_t error) { return module->error = error; }
 
 // Give every variable of the module its address, and managed ones to the program.
@@ -62,7 +67,8 @@ cudaError_t load(Module* module) {
     module->tried = true;
     const FatBinary binary = read_fat_binary(module->container);
     if (binary.ptx.empty()) {
-        say("this program cannot run on the emulated device: %s; %s", binary.problem.c_str(), kRebuild);
+        say("this program cannot run on the emulated device: %s; %s", binary.problem.c_str(),
+            kRebuild);
         return refuse(module, cudaErrorNoKernelImageForDevice);
     }
     module->architecture = binary.architecture;
@@ -82,7 +88,7 @@ cudaError_t load(Module* module) {
 
 cudaError_t find_function(const void* stub, Function** function) {
     const auto entry = registry().by_stub.find(stub);
-    if (entry == registry().by_stub.end()) return cudaErrorInvalidDeviceFunction;
+    if (entry == registry().by_stub.end()) return kNoFunction;
     *function = entry->second;
     const cudaError_t error = load((*function)->module);
     if (error != cudaSuccess) return error;
@@ -124,8 +130,9 @@ void** __cudaRegisterFatBinary(void* data) {
     all.modules.emplace_back();
     all.modules.back().container = wrapper->container;
     if (wrapper->version != 1)
-        say_once("separate compilation (nvcc -rdc=true) is not supported by the emulated device; "
-                 "build without it");
+        say_once(
+            "separate compilation (nvcc -rdc=true) is not supported by the emulated device; "
+            "build without it");
     return reinterpret_cast<void**>(&all.modules.back());
 }
 
@@ -181,7 +188,7 @@ char __cudaInitModule(void** handle) {
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* stub) {
     // The program keeps the result for ever, so trouble with the module must wait for the launch.
     const auto entry = registry().by_stub.find(stub);
-    if (entry == registry().by_stub.end()) return remember(cudaErrorInvalidDeviceFunction);
+    if (entry == registry().by_stub.end()) return remember(kNoFunction);
     *kernel = reinterpret_cast<cudaKernel_t>(entry->second);
     return cudaSuccess;
 }

@@ -18,7 +18,7 @@ int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
 int resident_blocks(const KernelFacts& facts, int threads, size_t dynamic_shared) {
     const Device& d = device();
     const int warps = (threads + 31) / 32;
-    if (threads <= 0 || threads > static_cast<int>(facts.max_threads)) return 0;
+    if (threads <= 0 || threads > 1024) return 0;
     const int per_warp = round_up(32 * d.registers_per_thread, 256);
     const int by_registers = 4 * (d.registers_per_multiprocessor / 4 / per_warp) / warps;
     const int by_warps = d.threads_per_multiprocessor / 32 / warps;
@@ -118,8 +118,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
     });
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* stub, int threads,
-                                                          size_t shared) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* stub,
+                                                          int threads, size_t shared) {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, stub, threads, shared, 0);
 }
 
@@ -129,8 +129,8 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*
     return with_function(stub, [&](Function* function) {
         const Device& d = device();
         if (blocks <= 0 || threads <= 0) return cudaErrorInvalidValue;
-        const int share = d.shared_per_multiprocessor / blocks / d.shared_granularity *
-                          d.shared_granularity;
+        const int share =
+            d.shared_per_multiprocessor / blocks / d.shared_granularity * d.shared_granularity;
         const int room = std::min(share - d.shared_reserved, d.shared_per_block);
         *bytes = static_cast<size_t>(
             std::max(0, room - static_cast<int>(function->facts->static_shared_bytes)));

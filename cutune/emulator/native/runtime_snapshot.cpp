@@ -74,7 +74,8 @@ int cutune_emulated_restore(void) {
     const Snapshot& taken = snapshot();
     for (const Copy& copy : taken.copies) {
         const Block* const block = runtime().arena.block(copy.base);
-        if (!block || !block->live || block->base != copy.base || block->size != copy.size) continue;
+        if (!block || !block->live || block->base != copy.base || block->size != copy.size)
+            continue;
         std::memcpy(reinterpret_cast<void*>(copy.base),
                     static_cast<const char*>(taken.buffer) + copy.offset, copy.size);
     }

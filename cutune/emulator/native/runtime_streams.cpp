@@ -48,7 +48,8 @@ bool default_stream(cudaStream_t handle) {
 
 // The body of a call that only has to know that the stream exists.
 cudaError_t with_stream(cudaStream_t stream) {
-    return call([&] { return known_stream(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle; });
+    return call(
+        [&] { return known_stream(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle; });
 }
 
 constexpr int kHighestPriority = -5;
@@ -74,7 +75,9 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
     return call([&] {
         if (!stream || flags > cudaStreamNonBlocking) return cudaErrorInvalidValue;
         static unsigned long long made = 0;
-        const int clamped = priority > 0 ? 0 : priority < kHighestPriority ? kHighestPriority : priority;
+        const int clamped = priority > 0                  ? 0
+                            : priority < kHighestPriority ? kHighestPriority
+                                                          : priority;
         Stream* const fresh = new Stream{flags, clamped, ++made};
         streams().insert(fresh);
         *stream = reinterpret_cast<cudaStream_t>(fresh);

@@ -1,9 +1,9 @@
 // What the test programs share: a check that ends the program with its line.
 #pragma once
+#include <cuda_runtime.h>
+
 #include <cstdio>
 #include <cstdlib>
-
-#include <cuda_runtime.h>
 
 #define REQUIRE(condition)                                                    \
     do {                                                                      \
@@ -13,13 +13,14 @@
         }                                                                     \
     } while (0)
 #define SUCCEED(call) REQUIRE((call) == cudaSuccess)
-#define EXPECT(error, call)                                                                      \
-    do {                                                                                         \
-        const cudaError_t got = (call);                                                          \
-        if (got != (error)) {\
-            std::printf("%s:%d: FAIL: %s gives %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(got)); \
-            std::exit(1);                                                                        \
-        }                                                                                        \
+#define EXPECT(error, call)                                                      \
+    do {                                                                         \
+        const cudaError_t got = (call);                                          \
+        if (got != (error)) {                                                    \
+            std::printf("%s:%d: FAIL: %s gives %s\n", __FILE__, __LINE__, #call, \
+                        cudaGetErrorName(got));                                  \
+            std::exit(1);                                                        \
+        }                                                                        \
     } while (0)
 
 inline int pass() {

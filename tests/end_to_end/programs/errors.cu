@@ -12,21 +12,27 @@ __global__ void dynamic(int *x) {
     x[threadIdx.x] = buffer[31 - threadIdx.x];
 }
 
-#define LAUNCH_GIVES(error, ...)          \
-    do {                                  \
-        __VA_ARGS__;                      \
-        EXPECT(error, cudaPeekAtLastError()); \
-        EXPECT(error, cudaGetLastError());    \
+#define LAUNCH_GIVES(error, ...)                 \
+    do {                                         \
+        __VA_ARGS__;                             \
+        EXPECT(error, cudaPeekAtLastError());    \
+        EXPECT(error, cudaGetLastError());       \
         EXPECT(cudaSuccess, cudaGetLastError()); \
     } while (0)
 
+#if CUDART_VERSION >= 13000
+const cudaError_t bad_shape = cudaErrorInvalidValue;
+#else
+const cudaError_t bad_shape = cudaErrorInvalidConfiguration;
+#endif
+
 int main() {
-    LAUNCH_GIVES(cudaErrorInvalidConfiguration, nothing<<<1, 1025>>>());
-    LAUNCH_GIVES(cudaErrorInvalidConfiguration, nothing<<<1, 0>>>());
-    LAUNCH_GIVES(cudaErrorInvalidConfiguration, nothing<<<0, 32>>>());
-    LAUNCH_GIVES(cudaErrorInvalidConfiguration, nothing<<<1, dim3(1, 1, 65)>>>());
-    LAUNCH_GIVES(cudaErrorInvalidConfiguration, nothing<<<dim3(1, 65536), 32>>>());
-    LAUNCH_GIVES(cudaErrorInvalidConfiguration, nothing<<<dim3(1, 1, 65536), 32>>>());
+    LAUNCH_GIVES(bad_shape, nothing<<<1, 1025>>>());
+    LAUNCH_GIVES(bad_shape, nothing<<<1, 0>>>());
+    LAUNCH_GIVES(bad_shape, nothing<<<0, 32>>>());
+    LAUNCH_GIVES(bad_shape, nothing<<<1, dim3(1, 1, 65)>>>());
+    LAUNCH_GIVES(bad_shape, nothing<<<dim3(1, 65536), 32>>>());
+    LAUNCH_GIVES(bad_shape, nothing<<<dim3(1, 1, 65536), 32>>>());
     LAUNCH_GIVES(cudaErrorInvalidValue, bounded<<<1, 256>>>());
     LAUNCH_GIVES(cudaSuccess, bounded<<<1, 128>>>());
     int *x;
@@ -46,6 +52,7 @@ int main() {
     SUCCEED(cudaFree(x));
     EXPECT(cudaErrorInvalidValue, cudaFree(x));
     EXPECT(cudaErrorInvalidValue, cudaMemcpy(host, x, 4, cudaMemcpyDeviceToHost));
+    EXPECT(cudaErrorInvalidMemcpyDirection, cudaMemcpy(host, host, 4, (cudaMemcpyKind)7));
     EXPECT(cudaErrorInvalidDevice, cudaSetDevice(99));
     EXPECT(cudaErrorInvalidDevice, cudaGetLastError());
     EXPECT(cudaErrorMemoryAllocation, cudaMalloc(&x, (size_t)1 << 50));

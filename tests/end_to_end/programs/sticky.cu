@@ -8,12 +8,16 @@ int main() {
     int *x, *y, host[32];
     SUCCEED(cudaMalloc(&x, sizeof host));
     beyond<<<1, 32>>>(x);
+    EXPECT(cudaSuccess, cudaGetLastError());  // launches do not wait
     EXPECT(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     EXPECT(cudaErrorIllegalAddress, cudaGetLastError());
+    EXPECT(cudaSuccess, cudaGetLastError());
     fine<<<1, 32>>>(x);
     EXPECT(cudaErrorIllegalAddress, cudaGetLastError());
     EXPECT(cudaErrorIllegalAddress, cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost));
     EXPECT(cudaErrorIllegalAddress, cudaMalloc(&y, 4));
     EXPECT(cudaErrorIllegalAddress, cudaFree(x));
+    SUCCEED(cudaDeviceReset());
+    EXPECT(cudaErrorDevicesUnavailable, cudaMalloc(&y, 4));
     return pass();
 }
