@@ -74,7 +74,11 @@ class Code(Enum):
     WARP_LEVEL = (213, WARNING, "uses the warp-level function {what}")
     COOPERATIVE = (214, WARNING, "uses {what}, by which threads cooperate")
     ASSEMBLY = (215, WARNING, "holds inline assembly, which is not analysed")
-    ATOMIC_RESULT = (216, WARNING, "uses the result of {what}, which depends on the order of threads")
+    ATOMIC_RESULT = (
+        216,
+        WARNING,
+        "uses the result of {what}, which depends on the order of threads",
+    )
     BLOCK_DEPENDENT = (
         217,
         WARNING,
@@ -102,6 +106,22 @@ class Code(Enum):
         "do the same work and race",
     )
 
+    # Programs on the emulated device.
+    STATIC_CUDART = (
+        440,
+        ERROR,
+        "'{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build it again "
+        "with: NVCC_APPEND_FLAGS='{flags}'",
+    )
+    NOT_RUN = (441, ERROR, "cannot run '{path}': {reason}")
+    NO_LAUNCHES = (442, WARNING, "'{path}' launched no kernel on the emulated device")
+    OTHER_CUDART = (
+        443,
+        ERROR,
+        "'{path}' was built with another CUDA version: it asks for {found}, this nvcc offers "
+        "{offered}; name its nvcc in CUDACXX",
+    )
+
     # The emulated device: CT45x building and loading, CT46x what a launch can end with.
     BUILD_FAILED = (450, ERROR, "cannot build {name} with {compiler}: {reason}")
     UNSUPPORTED_PTX = (451, ERROR, "PTX line {line}, source line {source_line}: {reason}")
@@ -123,6 +143,34 @@ class Code(Enum):
     )
     NO_STATIC_COUNTERS = (303, WARNING, "no static counters: {reason}")
 
+    BAD_RUN = (
+        410,
+        ERROR,
+        "cannot fill in '{template}': {reason}; name only {{program}} and what --vary gives",
+    )
+    RUN_FAILED = (411, ERROR, "'{command}' failed on the emulated device: {reason}")
+    NEVER_LAUNCHED = (
+        412,
+        WARNING,
+        "this launch of '{kernel}' did not happen in any run; it stays as it is",
+    )
+    MANY_INSTANCES = (
+        413,
+        WARNING,
+        "this launch runs several instances of template '{kernel}'; it stays as it is",
+    )
+    DATA_DEPENDENT = (
+        414,
+        WARNING,
+        "the work of kernel '{kernel}' depends on its data ({reason}); its launches stay as they "
+        "are",
+    )
+    NOTHING_TUNABLE = (
+        415,
+        ERROR,
+        "no launch in '{path}' can be tuned; 'cutune inspect' says why",
+    )
+
     NO_MEASUREMENTS = (
         501,
         WARNING,
@@ -134,6 +182,10 @@ class Code(Enum):
         "counts of kernel '{kernel}' are {error} % off at held-out sizes (limit {limit} %); its "
         "launches stay as they are",
     )
+
+    UNMODELLED_KERNEL = (510, ERROR, "no model of kernel '{name}'; known: {known}")
+    MISSING_SIZE = (511, ERROR, "kernel '{kernel}' needs more sizes; add: {example}")
+    UNKNOWN_SIZE = (512, ERROR, "kernel '{kernel}' has no size '{name}'; known: {known}")
 
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")

@@ -1,0 +1,78 @@
+"""Just enough of ELF to see how a program is linked: takes a path, gives the names it asks for.
+
+Layout: System V ABI, chapters 4 (sections) and 5 (dynamic linking). Only 64-bit little-endian
+files, which is what nvcc makes.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+_DYNAMIC_SECTION = 6
+_NEEDED, _SEARCH_PATH = 1, (15, 29)  # DT_NEEDED; DT_RPATH and DT_RUNPATH
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """What a program or library says about itself."""
+
+    needed: tuple[str, ...]
+    search_path: tuple[str, ...]
+    sections: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Section:
+    name: int
+    kind: int
+    offset: int
+    size: int
+    link: int
+
+
+def read_linkage(path: Path) -> Linkage | None:
+    """The linkage, or None for anything that is not such a file (a script, for instance).
+
+    Raises:
+        OSError: when it cannot be read.
+    """
+    data = path.read_bytes()
+    if data[:6] != b"\x7fELF\x02\x01":
+        return None
+    try:
+        return _linkage(data)
+    except (struct.error, IndexError, ValueError):
+        return None
+
+
+def _linkage(data: bytes) -> Linkage:
+    (table,) = struct.unpack_from("<Q", data, 0x28)
+    entry_size, count, names_index = struct.unpack_from("<HHH", data, 0x3A)
+    sections = [_section(data, table + i * entry_size) for i in range(count)]
+    names = sections[names_index]
+    needed: list[str] = []
+    search_path: list[str] = []
+    for section in sections:
+        if section.kind != _DYNAMIC_SECTION:
+            continue
+        strings = sections[section.link]
+        end = section.offset + section.size
+        for tag, value in struct.iter_unpack("<QQ", data[section.offset : end]):
+            if tag == _NEEDED:
+                needed.append(_text(data, strings.offset + value))
+            elif tag in _SEARCH_PATH:
+                search_path += _text(data, strings.offset + value).split(":")
+    found = frozenset(_text(data, names.offset + section.name) for section in sections)
+    return Linkage(tuple(needed), tuple(search_path), found)
+
+
+def _section(data: bytes, at: int) -> _Section:
+    name, kind = struct.unpack_from("<II", data, at)
+    offset, size, link = struct.unpack_from("<QQI", data, at + 0x18)
+    return _Section(name, kind, offset, size, link)
+
+
+def _text(data: bytes, start: int) -> str:
+    return data[start : data.index(b"\0", start)].decode("utf-8", "replace")

@@ -1,0 +1,103 @@
+"""The launch log of the emulated device: takes the file, gives one `LaunchRecord` per launch.
+
+The replacement libcudart writes it (native/runtime_log.cpp) when CUTUNE_LAUNCH_LOG names a file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+SCHEMA = "cutune-launch-1"
+
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A word of the parameters that points into an allocation, `delta` bytes after its `base`."""
+
+    offset: int
+    base: int
+    size: int
+    delta: int
+
+
+@dataclass(frozen=True)
+class LoggedSite:
+    """Counters of one static memory instruction: `struct Site` of native/machine.h."""
+
+    site: int
+    executions: int
+    lanes: int
+    traced: int
+    sectors: int
+    full_sectors: int
+    lines: int
+    wavefronts: int
+    load_cost_x20: int
+    store_cost_x20: int
+    new_sectors: int
+    lowest: int
+    highest: int
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """One launch. `sites` is empty unless counters were asked for."""
+
+    sequence: int
+    site: int | None
+    kernel: str
+    module: str
+    grid: Triple
+    block: Triple
+    shared: int
+    parameters: bytes
+    pointers: tuple[Pointer, ...]
+    warp_instructions: int
+    thread_instructions: int
+    executed_blocks: int | None
+    sites: tuple[LoggedSite, ...]
+
+
+def read_launches(path: Path) -> Iterator[LaunchRecord]:
+    """The launches in order. A torn last line (the program was killed) is left out."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(entry, dict) and entry.get("schema") == SCHEMA:
+                yield _record(entry)
+
+
+def _record(entry: dict[str, Any]) -> LaunchRecord:
+    counters = entry["counters"] or {"executed_blocks": None, "sites": []}
+    names = [field.name for field in fields(LoggedSite)]
+    return LaunchRecord(
+        sequence=entry["sequence"],
+        site=entry["site"],
+        kernel=entry["kernel"],
+        module=entry["module"],
+        grid=_triple(entry["grid"]),
+        block=_triple(entry["block"]),
+        shared=entry["shared"],
+        parameters=bytes.fromhex(entry["parameters"]),
+        pointers=tuple(Pointer(**pointer) for pointer in entry["pointers"]),
+        warp_instructions=entry["warp_instructions"],
+        thread_instructions=entry["thread_instructions"],
+        executed_blocks=counters["executed_blocks"],
+        sites=tuple(LoggedSite(*(site[name] for name in names)) for site in counters["sites"]),
+    )
+
+
+def _triple(values: list[int]) -> Triple:
+    x, y, z = values
+    return x, y, z

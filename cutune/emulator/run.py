@@ -1,0 +1,293 @@
+"""Runs a program on the emulated device: takes its command line, gives what its kernels did.
+
+The program must be linked to the replacement libcudart (see link.py): directly, or to NVIDIA's
+shared library, in whose place LD_LIBRARY_PATH then puts ours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emulator.elf import Linkage, read_linkage
+from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
+from cutune.emulator.link import LIBRARY, alias_folder, append_flags, runtime_library
+from cutune.toolchain import Nvcc, find_nvcc
+
+SCHEMA = "cutune-run-1"
+
+
+@dataclass(frozen=True)
+class KernelSummary:
+    """All launches of one kernel. `grid` and `block` are the most frequent ones."""
+
+    kernel: str
+    launches: int
+    configurations: int
+    grid: Triple
+    block: Triple
+    warp_instructions: int
+    thread_instructions: int
+    traced_requests: int
+    sectors: int
+
+    @property
+    def simd_efficiency(self) -> float | None:
+        """Active lanes per executed lane, 0 to 1."""
+        lanes = 32 * self.warp_instructions
+        return self.thread_instructions / lanes if lanes and self.thread_instructions else None
+
+    @property
+    def sectors_per_request(self) -> float | None:
+        """Sectors of 32 bytes that a warp's access to global memory touches, on average."""
+        return self.sectors / self.traced_requests if self.traced_requests else None
+
+    def render(self) -> str:
+        """One line for people."""
+        plural = "" if self.launches == 1 else "es"
+        others = f" and {self.configurations - 1} other" if self.configurations > 1 else ""
+        words = [
+            f"{self.kernel}: {self.launches} launch{plural}",
+            f"grid {_dimensions(self.grid)}, block {_dimensions(self.block)}{others}",
+            f"{self.warp_instructions:,} warp instructions",
+        ]
+        if (efficiency := self.simd_efficiency) is not None:
+            words.append(f"SIMD efficiency {100 * efficiency:.1f} %")
+        if (sectors := self.sectors_per_request) is not None:
+            words.append(f"{sectors:.2f} sectors per request")
+        return ", ".join(words)
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How the program ended, and its kernels in the order of their first launch."""
+
+    status: int
+    kernels: tuple[KernelSummary, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """As `cutune run --json` prints it."""
+        kernels = [
+            {
+                **asdict(kernel),
+                "simd_efficiency": kernel.simd_efficiency,
+                "sectors_per_request": kernel.sectors_per_request,
+            }
+            for kernel in self.kernels
+        ]
+        return {"schema": SCHEMA, "status": self.status, "kernels": kernels}
+
+
+def run_program(
+    argv: Sequence[str],
+    device: DeviceProfile,
+    *,
+    trace: bool = False,
+    launch_log: Path | None = None,
+    nvcc: Nvcc | None = None,
+    stdout: int | None = None,
+) -> RunResult:
+    """Run it to its end. `trace` looks at addresses (slower); `launch_log` keeps the launch log.
+
+    Raises:
+        CutuneError: CT440, CT441, CT443 when it cannot run on the emulated device.
+    """
+    program = _program_path(argv[0])
+    with tempfile.TemporaryDirectory(prefix="cutune-run-") as folder:
+        log = launch_log or Path(folder) / "launches.jsonl"
+        environment = {
+            **program_environment(program, nvcc),
+            **device_environment(device, Path(folder)),
+            "CUTUNE_LAUNCH_LOG": str(log),
+            "CUTUNE_COUNT": "trace" if trace else "1",
+        }
+        try:
+            done = subprocess.run(
+                [str(program), *argv[1:]], env=environment, stdout=stdout, check=False
+            )
+        except OSError as error:
+            raise _not_run(argv[0], error.strerror or str(error)) from error
+        # As a shell reports the end by a signal.
+        status = done.returncode if done.returncode >= 0 else 128 - done.returncode
+        return RunResult(status, summarize(read_launches(log)))
+
+
+def program_environment(program: Path, nvcc: Nvcc | None = None) -> dict[str, str]:
+    """The environment in which a program finds the replacement libcudart.
+
+    Raises:
+        CutuneError: CT440 when its CUDA runtime is built in, CT443 when it needs another version.
+    """
+    environment = {**os.environ, "CUTUNE_PYTHON": sys.executable}
+    folders = _library_folders(program, nvcc)
+    if folders:
+        before = environment.get("LD_LIBRARY_PATH")
+        environment["LD_LIBRARY_PATH"] = ":".join([*map(str, folders), *filter(None, [before])])
+    return environment
+
+
+def device_environment(device: DeviceProfile, folder: Path) -> dict[str, str]:
+    """Variables that make the program see this device; the description is written to `folder`."""
+    path = folder / "device.txt"
+    path.write_text(device_description(device), encoding="utf-8")
+    return {"CUTUNE_DEVICE_FILE": str(path)}
+
+
+def device_description(device: DeviceProfile) -> str:
+    """The device as the replacement libcudart reads it: `key value` lines."""
+    major, minor = device.compute_capability
+    limits = device.limits
+    bus_bits = 6016
+    # From these two programs compute the bandwidth, at two transfers per clock.
+    memory_clock_khz = round(device.dram_gbs * 8 * 1_000_000 / (2 * bus_bits))
+    values: dict[str, object] = {
+        "name": device.name,
+        "compute_capability": f"{major}.{minor}",
+        "multiprocessors": device.sm_count,
+        "clock_khz": round(device.clock_ghz * 1_000_000),
+        "memory_clock_khz": memory_clock_khz,
+        "memory_bus_bits": bus_bits,
+        "l2_bytes": device.l2_bytes,
+        "threads_per_multiprocessor": 32 * limits.warps_per_sm,
+        "blocks_per_multiprocessor": limits.blocks_per_sm,
+        "registers_per_multiprocessor": limits.registers_per_sm,
+        "shared_per_multiprocessor": limits.shared_bytes_per_sm,
+        "shared_per_block_optin": limits.shared_bytes_opt_in,
+        "shared_reserved": limits.shared_bytes_reserved,
+        "shared_granularity": limits.shared_bytes_granularity,
+        "launch_floor_us": float(device.model.floor_us),
+        "dram_gbs": float(device.dram_gbs),
+    }
+    return "".join(f"{key} {value}\n" for key, value in values.items())
+
+
+def summarize(launches: Iterable[LaunchRecord]) -> tuple[KernelSummary, ...]:
+    """One line per kernel, in the order of first launches."""
+    by_kernel: dict[str, list[LaunchRecord]] = {}
+    for launch in launches:
+        by_kernel.setdefault(launch.kernel, []).append(launch)
+    names = _demangled(list(by_kernel))
+    return tuple(
+        _summary(name, group) for name, group in zip(names, by_kernel.values(), strict=True)
+    )
+
+
+def main_run(
+    argv: Sequence[str],
+    device: str = "h200",
+    *,
+    json_output: bool = False,
+    trace: bool = False,
+    launch_log: Path | None = None,
+) -> int:
+    """`cutune run`: the program's own output, then a line per kernel on stderr (or JSON on stdout,
+    the program's output then going to stderr). Returns the program's exit status.
+
+    Raises:
+        CutuneError: as `run_program`, and CT004 for an unknown device.
+    """
+    profile = DeviceProfile.named(device)
+    stdout = sys.stderr.fileno() if json_output else None
+    sys.stdout.flush()
+    result = run_program(argv, profile, trace=trace, launch_log=launch_log, stdout=stdout)
+    if json_output:
+        print(json.dumps(result.to_json(), indent=2))
+    else:
+        for kernel in result.kernels:
+            print(kernel.render(), file=sys.stderr)
+    if not result.kernels and result.status == 0:
+        print(Diagnostic.at(Code.NO_LAUNCHES, None, path=argv[0]).render(), file=sys.stderr)
+    return result.status
+
+
+def _program_path(name: str) -> Path:
+    found = shutil.which(name)
+    if found is None:
+        reason = "it is not executable" if Path(name).exists() else "no such program"
+        raise _not_run(name, reason)
+    return Path(found)
+
+
+def _library_folders(program: Path, nvcc: Nvcc | None) -> list[Path]:
+    """What LD_LIBRARY_PATH must hold for this program."""
+    try:
+        linkage = read_linkage(program)
+    except OSError as error:
+        raise _not_run(program, error.strerror or str(error)) from error
+    if linkage is None:
+        # A script, perhaps, that starts the program: whichever way that is linked, it will do.
+        compiler = nvcc or find_nvcc()
+        return [runtime_library(compiler).parent, alias_folder(compiler)]
+    ours = f"lib{LIBRARY}.so"
+    if ours in linkage.needed:
+        found = any((Path(folder) / ours).exists() for folder in linkage.search_path)
+        return [] if found else [runtime_library(nvcc or find_nvcc()).parent]
+    compiler = nvcc or find_nvcc()
+    wanted = [name for name in linkage.needed if name.startswith("libcudart.so")]
+    if not wanted and ".nv_fatbin" in linkage.sections:
+        flags = append_flags(compiler)
+        raise CutuneError(Diagnostic.at(Code.STATIC_CUDART, None, path=program, flags=flags))
+    _check_version(program, linkage, alias_folder(compiler))
+    return [runtime_library(compiler).parent, alias_folder(compiler)]
+
+
+def _check_version(program: Path, linkage: Linkage, folder: Path) -> None:
+    offered = [path.name for path in folder.iterdir()]
+    for name in linkage.needed:
+        if name.startswith("libcudart.so") and name not in offered:
+            raise CutuneError(
+                Diagnostic.at(
+                    Code.OTHER_CUDART,
+                    None,
+                    path=program,
+                    found=name,
+                    offered=" ".join(offered),
+                )
+            )
+
+
+def _not_run(path: object, reason: str) -> CutuneError:
+    return CutuneError(Diagnostic.at(Code.NOT_RUN, None, path=path, reason=reason))
+
+
+def _summary(name: str, launches: list[LaunchRecord]) -> KernelSummary:
+    configurations = Counter((launch.grid, launch.block) for launch in launches)
+    ((grid, block), _) = configurations.most_common(1)[0]
+    sites = [site for launch in launches for site in launch.sites if site.sectors]
+    return KernelSummary(
+        kernel=name,
+        launches=len(launches),
+        configurations=len(configurations),
+        grid=grid,
+        block=block,
+        warp_instructions=sum(launch.warp_instructions for launch in launches),
+        thread_instructions=sum(launch.thread_instructions for launch in launches),
+        traced_requests=sum(site.traced for site in sites),
+        sectors=sum(site.sectors for site in sites),
+    )
+
+
+def _dimensions(values: Triple) -> str:
+    return "x".join(map(str, values))
+
+
+def _demangled(names: list[str]) -> list[str]:
+    """As written in the source where c++filt is at hand, else as they are."""
+    tool = shutil.which("c++filt")
+    if tool is None or not names:
+        return names
+    done = subprocess.run(
+        [tool], input="\n".join(names), capture_output=True, text=True, check=False
+    )
+    lines = done.stdout.splitlines()
+    return lines if done.returncode == 0 and len(lines) == len(names) else names
