@@ -94,33 +94,13 @@ class Rule(Enum):
     GUARD = "cutune_guarded"
 
 
-_INTEGER_WORDS = {"signed", "unsigned", "char", "short", "int", "long", "bool"}
-_INTEGER_NAMES = {"size_t", "ptrdiff_t"} | {
-    f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)
-}
-
-
-def integer_type(text: str) -> str | None:
-    """The type without qualifiers when it is an integer type known at the top of any file."""
-    words = [
-        word for word in text.replace("std::", "").split() if word not in ("const", "volatile")
-    ]
-    if words and all(word in _INTEGER_WORDS for word in words):
-        return " ".join(words)
-    return words[0] if len(words) == 1 and words[0] in _INTEGER_NAMES else None
-
-
 def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
-    """Indices of the parameters a guard bound is made of; None when it cannot be computed."""
-    types = {p.name: integer_type(p.type) for p in kernel.parameters}
-    order = [p.name for p in kernel.parameters]
-    used: set[int] = set()
-    for word in re.findall(r"[A-Za-z_]\w*", re.sub(r"\b\d\w*", "", guard)):
-        if word in types and types[word] is not None:
-            used.add(order.index(word))
-        elif word not in _INTEGER_WORDS | _INTEGER_NAMES:
-            return None
-    return tuple(sorted(used))
+    """Indices of the parameters a guard bound is made of; None when it holds another name."""
+    order = {parameter.name: index for index, parameter in enumerate(kernel.parameters)}
+    words = re.findall(r"[A-Za-z_]\w*", re.sub(r"\b\d\w*", "", guard))
+    if any(word not in order for word in words):
+        return None
+    return tuple(sorted({order[word] for word in words}))
 
 
 def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
@@ -160,16 +140,14 @@ def _guard_functions(site: LaunchSite, kernel: Kernel) -> list[str]:
 
 
 def _guard_function(name: str, kernel: Kernel, guard: str) -> str:
-    # Parameters keep their own types, so that the value wraps and divides as it does in the kernel.
-    declarations = "".join(
-        f"const {integer_type(kernel.parameters[i].type)} {kernel.parameters[i].name} = "
-        f"static_cast<{integer_type(kernel.parameters[i].type)}>(cutune_argument[{i}]); "
-        for i in guard_parameters(kernel, guard) or ()
-    )
-    unused = "" if declarations else "(void)cutune_argument; "
+    # Exact integers: see `DimensionFacts.guard`. A parameter beyond 32 bits means "not known": 0.
+    names = [(i, kernel.parameters[i].name) for i in guard_parameters(kernel, guard) or ()]
+    declarations = "".join(f"const long long {n} = cutune_argument[{i}]; " for i, n in names)
+    unused = "" if names else "(void)cutune_argument; "
+    fits = " && ".join(f"cutune_fits_int({n})" for _, n in names) or "true"
     return (
         f"static inline long long {name}(const long long *cutune_argument) "
-        f"{{ {declarations}{unused}return static_cast<long long>({one_line(guard)}); }}"
+        f"{{ {declarations}{unused}return {fits} ? ({one_line(guard)}) : 0; }}"
     )
 
 

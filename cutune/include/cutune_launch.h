@@ -80,6 +80,10 @@ static inline long long cutune_threads(dim3 block) {
     return static_cast<long long>(block.x) * block.y * block.z;
 }
 
+static inline bool cutune_fits_int(long long value) {
+    return value >= -2147483648ll && value <= 2147483647ll;
+}
+
 static inline cutune_request cutune_make_request(const cutune_site &site, dim3 grid, dim3 block,
                                                  size_t smem, const long long *arguments,
                                                  unsigned long long integers) {
@@ -92,8 +96,9 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
         request.extent[d] = space[d];
         if (site.rule[d] != cutune_guarded || !computable) continue;
         const long long bound = site.guard[d](arguments);
-        // Fewer threads than the bound: each of them counts. No bound above 0: it may have wrapped.
-        if (bound <= 0 || bound > space[d]) continue;
+        // Fewer threads than the bound: each of them counts. Outside this range the kernel, which
+        // computes with 32 bits, may see another bound.
+        if (bound <= 0 || bound > 2147483647ll || bound > space[d]) continue;
         request.extent[d] = bound;
         request.guarded |= 1u << d;
     }
