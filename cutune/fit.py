@@ -22,7 +22,9 @@ HELD_OUT_LIMIT = 0.05
 Cell = tuple[tuple[int, ...], Block]
 
 
-def fit_model(facts: MeasuredKernel, measurements: Sequence[Measurement]) -> FittedModel | Diagnostic:
+def fit_model(
+    facts: MeasuredKernel, measurements: Sequence[Measurement]
+) -> FittedModel | Diagnostic:
     """Fit one kernel; a diagnostic says why it cannot be modelled."""
     counted = [m for m in measurements if m.purpose == COUNTS]
     features = [m for m in measurements if m.purpose == FEATURES]

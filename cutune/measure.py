@@ -63,6 +63,9 @@ class MeasuredKernel:
     candidate_set: str
     dynamic_shared_bytes: int
     static: StaticCounters
+    #: Launches of the program as it ran: a value per data parameter, and the
+    #: thread space.
+    recorded: tuple[tuple[tuple[int, ...], Block], ...]
     code_blocks: tuple[CodeBlock, ...]
     memory: tuple[MemoryInstruction, ...]
 

@@ -7,18 +7,16 @@ which loads give 0 and stores vanish) and only the blocks of interest need to ru
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from cutune.c_expression import parse_expression
 from cutune.candidates import Block
 from cutune.emulator.assemble import KernelCode
+from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
-from cutune.measure import MeasuredKernel, Measurement, SiteCounters
+from cutune.measure import COUNTS, MeasuredKernel, Measurement, SiteCounters
+from cutune.plan import WARP, Replay
 from cutune.rational_program import value_of
 from cutune.selection import grid_of
 
@@ -31,52 +29,17 @@ GHOSTS = (GHOST_BASE, MAX_ARRAYS * ARRAY_BYTES)
 INSTRUCTION_LIMIT = 400_000_000
 
 
-@dataclass(frozen=True)
-class LaunchRecord:
-    """One launch of the program as it ran, from the emulated runtime's launch log.
-
-    `pointers`: byte offset in the parameter buffer, and offset into the allocation, of every
-    parameter word that points to device memory.
-    """
-
-    site: int | None
-    entry: str
-    module: Path
-    grid: Block
-    block: Block
-    shared_bytes: int
-    parameters: bytes
-    pointers: tuple[tuple[int, int], ...]
-
-    @staticmethod
-    def from_json(entry: Mapping[str, Any]) -> LaunchRecord:
-        """Read one line of the launch log."""
-        return LaunchRecord(
-            site=entry["site"],
-            entry=entry["kernel"],
-            module=Path(entry["module"]),
-            grid=_triple(entry["grid"]),
-            block=_triple(entry["block"]),
-            shared_bytes=entry["shared"],
-            parameters=bytes.fromhex(entry["parameters"]),
-            pointers=tuple((p["offset"], p["delta"]) for p in entry["pointers"]),
-        )
-
-    def threads(self, axis: int) -> int:
-        """Size of the thread space in one dimension."""
-        return self.grid[axis] * self.block[axis]
-
-    def integer(self, code: KernelCode, position: int) -> int:
-        """The value of an integer parameter."""
-        parameter = code.parameters[position]
-        raw = self.parameters[parameter.offset : parameter.offset + parameter.size]
-        return int.from_bytes(raw, "little", signed=not parameter.type.startswith("u"))
+def thread_space(record: LaunchRecord) -> Block:
+    """Threads per dimension of a recorded launch."""
+    x, y, z = (g * b for g, b in zip(record.grid, record.block, strict=True))
+    return (x, y, z)
 
 
-def read_launch_log(path: Path) -> list[LaunchRecord]:
-    """All launches of a finished run, in order."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [LaunchRecord.from_json(json.loads(line)) for line in lines]
+def integer_argument(record: LaunchRecord, code: KernelCode, position: int) -> int:
+    """The value of an integer parameter in a recorded launch."""
+    parameter = code.parameters[position]
+    raw = record.parameters[parameter.offset : parameter.offset + parameter.size]
+    return int.from_bytes(raw, "little", signed=parameter.signed)
 
 
 class Replayer:
@@ -98,9 +61,24 @@ class Replayer:
             elif guard is not None:
                 extents.append(int(value_of(guard, sizes)))
             else:
-                extents.append(self._record.threads(axis))
+                extents.append(thread_space(self._record)[axis])
         x, y, z = (max(1, extent) for extent in extents)
         return (x, y, z)
+
+    def replay(self, plan: Replay, done: Mapping[tuple[object, ...], Measurement]) -> Measurement:
+        """One planned launch, unless its counters are known."""
+        sizes = tuple((name, plan.sizes[name]) for name in self._facts.variables)
+        key = (self._facts.entry, self._facts.code, plan.purpose, sizes, plan.block)
+        if key in done:
+            return done[key]
+        blocks = None
+        if plan.purpose != COUNTS:
+            grid = grid_of(plan.block, self.extents(plan.sizes))
+            threads = plan.block[0] * plan.block[1] * plan.block[2]
+            blocks = interior_blocks(grid, -(-threads // WARP))
+        return self.run(
+            plan.purpose, plan.sizes, plan.block, blocks=blocks, trace_every=plan.trace_every
+        )
 
     def run(
         self,
@@ -127,7 +105,7 @@ class Replayer:
             grid,
             block,
             self._parameters(sizes),
-            shared_bytes=self._record.shared_bytes,
+            shared_bytes=self._record.shared,
             blocks=blocks,
             trace=trace_every > 0,
             trace_every=max(1, trace_every),
@@ -156,10 +134,10 @@ class Replayer:
             parameter = self._code.parameters[position]
             value = values[name].to_bytes(parameter.size, "little", signed=values[name] < 0)
             buffer[parameter.offset : parameter.offset + parameter.size] = value
-        for array, (offset, delta) in enumerate(self._record.pointers[:MAX_ARRAYS]):
+        for array, pointer in enumerate(self._record.pointers[:MAX_ARRAYS]):
             # The offset into the allocation is kept: it decides the alignment.
-            address = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2 + delta % 4096
-            struct.pack_into("<Q", buffer, offset, address)
+            address = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2 + pointer.delta % 4096
+            struct.pack_into("<Q", buffer, pointer.offset, address)
         return bytes(buffer)
 
     def _sites(self, counters: Counters) -> tuple[SiteCounters, ...]:
@@ -200,8 +178,3 @@ def interior_blocks(grid: Block, warps: int, wanted_warps: int = 16) -> list[int
         z = (grid[2] - 1) // 2
         chosen.append((z * grid[1] + y) * grid[0] + x)
     return sorted(set(chosen))
-
-
-def _triple(values: Sequence[int]) -> Block:
-    x, y, z = values
-    return (x, y, z)

@@ -1,0 +1,227 @@
+"""The command line: one verb per stage. Reads options, calls the stage, shows what it gives.
+
+Exit status: 0 done, 1 errors in the input, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.options import WORKSPACE, parser
+
+if TYPE_CHECKING:
+    from cutune.device import DeviceProfile
+    from cutune.fitted import FittedModel
+    from cutune.stages import Session
+    from cutune.workspace import Workspace
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb; the status for the shell."""
+    options = parser().parse_args(arguments)
+    try:
+        return VERBS[options.verb](options)
+    except CutuneError as error:
+        _show(error.diagnostic)
+        return 1
+    except BrokenPipeError:
+        # The reader of a pipe went away; that is its right.
+        sys.stderr.close()
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _show(diagnostic: Diagnostic) -> None:
+    print(diagnostic.render(), file=sys.stderr)
+
+
+# ---- verbs
+
+
+def _inspect(options: argparse.Namespace) -> int:
+    from cutune.inspect import print_programs, to_json
+
+    session = _session(options)
+    programs = []
+    failed = False
+    for path in options.files:
+        try:
+            programs.append(session.load(path))
+        except CutuneError as error:
+            _show(error.diagnostic)
+            failed = True
+    if options.json:
+        print(json.dumps(to_json(programs), indent=1))
+    else:
+        print_programs(programs)
+    return 1 if failed else 0
+
+
+def _instrument(options: argparse.Namespace) -> int:
+    from cutune.workspace import write_text
+
+    session = _session(options)
+    source = session.instrument(session.load(options.file))
+    if options.output is None:
+        sys.stdout.buffer.write(source.encode())
+    else:
+        write_text(Path(options.output), source.text)
+    return 0
+
+
+def _collect(options: argparse.Namespace) -> int:
+    _run_collect(_session(options), options)
+    return 0
+
+
+def _run_collect(session: Session, options: argparse.Namespace) -> None:
+    session.collect(
+        options.file,
+        options.run,
+        _varied(options.vary),
+        _device(options),
+        _workspace(options),
+        options.candidates,
+    )
+
+
+def _fit(options: argparse.Namespace) -> int:
+    from cutune.summary import print_models
+
+    print_models(_session(options).fit(_workspace(options)))
+    return 0
+
+
+def _emit(options: argparse.Namespace) -> int:
+    session = _session(options)
+    output = _output(options)
+    session.emit(options.file, _workspace(options), _device(options), output)
+    return 0
+
+
+def _tune(options: argparse.Namespace) -> int:
+    from cutune.summary import print_choices
+
+    session = _session(options)
+    device, workspace = _device(options), _workspace(options)
+    _run_collect(session, options)
+    models = session.fit(workspace)
+    output = _output(options)
+    session.emit(options.file, workspace, device, output)
+    print_choices(models, device, options.sizes)
+    print(f"tuned program: {output}")
+    return 0
+
+
+def _select(options: argparse.Namespace) -> int:
+    from cutune.models_file import read_models
+    from cutune.question import parse_size, parse_sizes
+    from cutune.stages import choose_block
+    from cutune.summary import choice_to_json, print_choice
+
+    every = None
+    if options.all_sizes is not None:
+        every = parse_size(options.all_sizes, "--all-sizes 1024")
+    sizes = parse_sizes(options.sizes)
+    model = _named(read_models(_workspace(options).models), options.kernel)
+    choice = choose_block(model, _device(options), sizes, every)
+    if options.json:
+        print(json.dumps(choice_to_json(model, choice)))
+    else:
+        print_choice(model, choice)
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    from cutune.emulator.run import main_run
+
+    return main_run(options.program, _device(options), options.json)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from cutune.doctor import main_doctor
+
+    return main_doctor(options.json, options.quiet, options.install_toolkit, options.nvcc)
+
+
+# ---- what verbs share
+
+
+def _session(options: argparse.Namespace) -> Session:
+    from cutune.progress import progress_for
+    from cutune.stages import Session
+
+    flags = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
+    if options.std is not None:
+        flags.append(f"-std={options.std}")
+    flags += options.nvcc_flag
+    return Session(options.nvcc, tuple(flags), _show, progress_for(options.quiet))
+
+
+def _device(options: argparse.Namespace) -> DeviceProfile:
+    from cutune.device import DeviceProfile
+
+    return DeviceProfile.named(options.device)
+
+
+def _workspace(options: argparse.Namespace) -> Workspace:
+    from cutune.workspace import Workspace
+
+    folder = options.workspace
+    if folder is None:
+        file = getattr(options, "file", None)
+        folder = Path(file).parent / WORKSPACE if file else WORKSPACE
+    return Workspace(Path(folder))
+
+
+def _output(options: argparse.Namespace) -> Path:
+    if options.output is not None:
+        return Path(options.output)
+    path = Path(options.file)
+    return path.with_name(f"{path.stem}.tuned{path.suffix}")
+
+
+def _varied(words: Sequence[str]) -> dict[str, list[str]]:
+    varied = {}
+    for word in words:
+        name, equals, values = word.partition("=")
+        if not equals or not name.isidentifier() or not all(values.split(",")):
+            raise CutuneError(
+                Diagnostic.at(
+                    Code.BAD_SIZE,
+                    None,
+                    text=word,
+                    wanted="a variation",
+                    example="--vary n=128,256,512",
+                )
+            )
+        varied[name] = values.split(",")
+    return varied
+
+
+def _named(models: Sequence[FittedModel], name: str) -> FittedModel:
+    for model in models:
+        if name in (model.facts.kernel, model.facts.entry):
+            return model
+    known = ", ".join(model.facts.kernel for model in models) or "none"
+    raise CutuneError(Diagnostic.at(Code.UNMODELLED_KERNEL, None, name=name, known=known))
+
+
+VERBS = {
+    "inspect": _inspect,
+    "instrument": _instrument,
+    "collect": _collect,
+    "fit": _fit,
+    "emit": _emit,
+    "tune": _tune,
+    "select": _select,
+    "run": _run,
+    "doctor": _doctor,
+}

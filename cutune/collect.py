@@ -1,0 +1,291 @@
+"""Collection on the emulated device: the program runs, its launches are recorded and replayed.
+
+Takes an instrumented program and ways to run it, gives measurements. Nothing here needs a GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from cutune.classes import alignment_classes
+from cutune.counts import count_functions, count_points
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emulator.assemble import AssembledModule, KernelCode, assemble
+from cutune.emulator.launch_log import LaunchRecord, read_launches
+from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.run import device_environment
+from cutune.measure import (
+    COUNTS,
+    CodeBlock,
+    MeasuredKernel,
+    Measurement,
+    MemoryInstruction,
+)
+from cutune.pipeline import KernelFacts
+from cutune.plan import Replay, count_block, feature_launches, probe_launches
+from cutune.program import Kernel, LaunchSite, Program
+from cutune.replay import Replayer, integer_argument, thread_space
+from cutune.static_counters import StaticCounters
+
+#: Launches recorded per launch site and run.
+RECORDED_LAUNCHES = 3
+RUN_SECONDS = 600
+#: Instructions that take no issue slot of their own after ptxas, or another unit's.
+NOT_ISSUED = {"move", "convert"}
+FEW_REGISTERS = 32
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the program: its command line after substitution, and the values substituted."""
+
+    command: tuple[str, ...]
+    values: Mapping[str, str]
+
+
+def plan_runs(template: str, vary: Mapping[str, Sequence[str]], program: Path) -> list[Run]:
+    """Every combination of the varied values, filled into `./{program} {n}`.
+
+    Raises:
+        CutuneError: CT410 when the template names something that is not varied.
+    """
+    combinations: list[dict[str, str]] = [{}]
+    for name, values in vary.items():
+        combinations = [{**c, name: value} for c in combinations for value in values]
+    relative = os.path.relpath(program)
+    runs = []
+    for values in combinations:
+        try:
+            words = shlex.split(template)
+            filled = tuple(word.format(program=relative, **values) for word in words)
+        except (KeyError, IndexError, ValueError) as error:
+            raise CutuneError(
+                Diagnostic.at(Code.BAD_RUN, None, template=template, reason=error)
+            ) from error
+        runs.append(Run(filled, values))
+    return runs
+
+
+def record_launches(
+    runs: Sequence[Run], device: DeviceProfile, progress: Progress
+) -> list[list[LaunchRecord]]:
+    """Run the instrumented program on the emulated device; the launches of each run, in order.
+
+    Raises:
+        CutuneError: CT411 when it does not end well.
+    """
+    recorded = []
+    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        described = device_environment(device, Path(folder))
+        for index, run in enumerate(runs):
+            log = Path(folder) / f"launches-{index}.jsonl"
+            environment = {
+                **os.environ,
+                **described,
+                "CUTUNE_LAUNCH_LOG": str(log),
+                "CUTUNE_LAUNCH_LIMIT": str(RECORDED_LAUNCHES),
+            }
+            progress("running", index, len(runs))
+            _run(run, environment)
+            recorded.append(list(read_launches(log)) if log.exists() else [])
+    progress("running", len(runs), len(runs))
+    return recorded
+
+
+def _run(run: Run, environment: Mapping[str, str]) -> None:
+    command = list(run.command)
+    if os.sep in command[0] and not command[0].startswith((os.sep, ".")):
+        command[0] = os.path.join(os.curdir, command[0])
+    try:
+        done = subprocess.run(
+            command,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=RUN_SECONDS,
+            check=False,
+        )
+        problem = f"status {done.returncode}" if done.returncode else ""
+        said = "\n".join([*done.stdout.splitlines()[-5:], *done.stderr.splitlines()[-5:]])
+    except subprocess.TimeoutExpired:
+        problem, said = f"no end within {RUN_SECONDS} s", ""
+    except OSError as error:
+        problem, said = error.strerror or str(error), ""
+    if problem:
+        text = Diagnostic.at(Code.RUN_FAILED, None, command=shlex.join(run.command), reason=problem)
+        message = "\n".join([text.message, said]).rstrip()
+        raise CutuneError(Diagnostic(Code.RUN_FAILED, message))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kernel that is going to be measured: its code, a recorded launch, its description."""
+
+    module: LoadedModule
+    code: KernelCode
+    record: LaunchRecord
+    kernel: MeasuredKernel
+
+    def replayer(self) -> Replayer:
+        """What runs it."""
+        return Replayer(self.module, self.code, self.record, self.kernel)
+
+
+def subjects(
+    program: Program,
+    recorded: Sequence[Sequence[LaunchRecord]],
+    facts: Sequence[KernelFacts],
+    candidate_set: str,
+    warn: Callable[[Diagnostic], None],
+) -> list[Subject]:
+    """The kernels that were launched, are tunable, and whose counts do not depend on data."""
+    registers = {fact.symbol: fact.static_counters for fact in facts}
+    loaded: dict[str, tuple[AssembledModule, LoadedModule]] = {}
+    found = []
+    for kernel, sites in _launched(program, recorded, warn):
+        records = [r for run in recorded for r in run if r.site in {s.id for s in sites}]
+        record = records[0]
+        if record.module not in loaded:
+            assembled = assemble(Path(record.module).read_text(encoding="latin-1"))
+            loaded[record.module] = (assembled, load(assembled))
+        assembled, module = loaded[record.module]
+        code = assembled.kernel(record.kernel)
+        if not code.oblivious:
+            warn(
+                Diagnostic.at(
+                    Code.DATA_DEPENDENT,
+                    kernel.source,
+                    kernel.span,
+                    kernel=kernel.name,
+                    reason=code.oblivious_reason,
+                )
+            )
+            continue
+        static = registers.get(record.kernel, StaticCounters(FEW_REGISTERS))
+        found.append(
+            Subject(
+                module,
+                code,
+                record,
+                _describe(kernel, sites, records, code, static, candidate_set),
+            )
+        )
+    return found
+
+
+def _launched(
+    program: Program,
+    recorded: Sequence[Sequence[LaunchRecord]],
+    warn: Callable[[Diagnostic], None],
+) -> Iterator[tuple[Kernel, list[LaunchSite]]]:
+    """Kernels with those of their sites that were launched as one and the same instance."""
+    entries: dict[int, set[str]] = {}
+    for record in (r for run in recorded for r in run):
+        if record.site is not None:
+            entries.setdefault(record.site, set()).add(record.kernel)
+    by_instance: dict[tuple[str, str], list[LaunchSite]] = {}
+    for site in program.tunable_launches:
+        names = entries.get(site.id, set())
+        if len(names) == 1:
+            by_instance.setdefault((site.kernel, *names), []).append(site)
+        else:
+            code = Code.NEVER_LAUNCHED if not names else Code.MANY_INSTANCES
+            warn(Diagnostic.at(code, program.source, site.span, kernel=site.kernel))
+    for (name, _), sites in by_instance.items():
+        kernel = program.kernel(name)
+        assert kernel is not None, "a tunable launch has a kernel"
+        yield kernel, sites
+
+
+def _describe(
+    kernel: Kernel,
+    sites: Sequence[LaunchSite],
+    records: Sequence[LaunchRecord],
+    code: KernelCode,
+    static: StaticCounters,
+    candidate_set: str,
+) -> MeasuredKernel:
+    record = records[0]
+    order = [parameter.name for parameter in kernel.parameters]
+    sizes = tuple(parameter.name for parameter in kernel.data_parameters if parameter.is_size)
+    others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
+    free = [name in kernel.pure_dimensions for name in "xyz"]
+    guards = [facts.guard for facts in kernel.dimensions]
+    # Without a guard only T is known; where it never is more than 1, it is no variable.
+    variable = [
+        guard is None and any(thread_space(r)[axis] > 1 for r in records)
+        for axis, guard in enumerate(guards)
+    ]
+    return MeasuredKernel(
+        kernel=kernel.name,
+        entry=record.kernel,
+        code=sha256(repr(code).encode()).hexdigest()[:16],
+        sites=tuple(site.id for site in sites),
+        parameters=sizes,
+        positions=tuple(order.index(name) for name in sizes),
+        kept=tuple((name, integer_argument(record, code, order.index(name))) for name in others),
+        free=(free[0], free[1], free[2]),
+        guards=(guards[0], guards[1], guards[2]),
+        variable_extents=(variable[0], variable[1], variable[2]),
+        original=record.block,
+        max_threads=kernel.max_threads,
+        candidate_set=candidate_set,
+        dynamic_shared_bytes=record.shared,
+        static=static,
+        recorded=tuple(
+            (
+                tuple(integer_argument(r, code, order.index(name)) for name in sizes),
+                thread_space(r),
+            )
+            for r in records
+        ),
+        code_blocks=tuple(
+            CodeBlock(
+                block.loop,
+                sum(n for kind, n in block.instructions.items() if kind not in NOT_ISSUED),
+                block.load_phases,
+            )
+            for block in code.blocks
+        ),
+        memory=tuple(
+            MemoryInstruction(site.index, site.kind, site.bytes, site.block)
+            for site in code.sites
+            if site.space in ("global", "generic")
+        ),
+    )
+
+
+def collect_kernel(
+    subject: Subject, known: Sequence[Measurement], progress: Progress
+) -> Iterator[Measurement]:
+    """Replay a kernel at the planned sizes and blocks; what is known already is not repeated."""
+    kernel, replayer = subject.kernel, subject.replayer()
+    done = {m.key: m for m in known}
+
+    def measured(replays: Sequence[Replay]) -> Iterator[Measurement]:
+        for index, replay in enumerate(replays):
+            progress(kernel.kernel, index, len(replays))
+            measurement = replayer.replay(replay, done)
+            if measurement.key not in done:
+                done[measurement.key] = measurement
+                yield measurement
+        progress(kernel.kernel, len(replays), len(replays))
+
+    full = [Replay(COUNTS, p, count_block(kernel), 1) for p in count_points(kernel.variables)]
+    yield from measured(full)
+    counts = count_functions(kernel, [m for m in done.values() if m.purpose == COUNTS])
+    yield from measured(list(probe_launches(kernel, counts)))
+    classes = alignment_classes(kernel, list(done.values()))
+    yield from measured(list(feature_launches(kernel, counts, classes)))

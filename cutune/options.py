@@ -1,0 +1,135 @@
+"""The options of every verb, and their help texts. Takes nothing, gives a parser."""
+
+from __future__ import annotations
+
+import argparse
+
+from cutune import __version__
+
+WORKSPACE = ".cutune"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of `cutune VERB …`; `verb` holds the name of the verb."""
+    main = argparse.ArgumentParser(
+        prog="cutune",
+        description="Every CUDA kernel launch picks its own thread block at run time.",
+    )
+    main.add_argument("--version", action="version", version=f"cutune {__version__}")
+    verbs = main.add_subparsers(dest="verb", metavar="VERB", required=True)
+    source = _source_options()
+    place = _place_options()
+    running = _running_options()
+
+    inspect = verbs.add_parser(
+        "inspect", parents=[source], help="list kernels and launches, and which can be tuned"
+    )
+    inspect.add_argument("files", nargs="+", metavar="FILE")
+    inspect.add_argument("--json", action="store_true", help="for programs instead of people")
+
+    instrument = verbs.add_parser(
+        "instrument", parents=[source], help="put hooks at the launches of a program"
+    )
+    instrument.add_argument("file", metavar="FILE")
+    instrument.add_argument("-o", "--output", help="file to write (default: standard output)")
+
+    collect = verbs.add_parser(
+        "collect",
+        parents=[source, place, running],
+        help="run the program on the emulated device and count what its kernels do",
+    )
+    collect.add_argument("file", metavar="FILE")
+
+    verbs.add_parser("fit", parents=[source, place], help="fit models to measurements")
+
+    emit = verbs.add_parser(
+        "emit", parents=[source, place], help="write the program that chooses its thread blocks"
+    )
+    emit.add_argument("file", metavar="FILE")
+    emit.add_argument("-o", "--output", help="file to write (default: NAME.tuned.cu)")
+
+    tune = verbs.add_parser(
+        "tune",
+        parents=[source, place, running],
+        help="all of it: instrument, collect, fit, emit",
+    )
+    tune.add_argument("file", metavar="FILE")
+    tune.add_argument("-o", "--output", help="file to write (default: NAME.tuned.cu)")
+    tune.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=[1000, 1024, 2048, 4096],
+        metavar="N",
+        help="sizes to show the choice for",
+    )
+
+    choice = verbs.add_parser(
+        "select", parents=[place], help="which thread block a kernel would get at given sizes"
+    )
+    choice.add_argument("kernel", metavar="KERNEL")
+    choice.add_argument("sizes", nargs="*", metavar="NAME=VALUE", help="data parameters; T.x=… too")
+    choice.add_argument("--all-sizes", metavar="N", help="the value of all sizes not named")
+    choice.add_argument("--json", action="store_true", help="for programs instead of people")
+
+    run = verbs.add_parser("run", help="run a program on the emulated device")
+    run.add_argument("--device", default="h200", help="profile that the program sees")
+    run.add_argument("--json", action="store_true", help="for programs instead of people")
+    run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM …")
+
+    doctor = verbs.add_parser("doctor", help="what this machine has and lacks")
+    doctor.add_argument("--json", action="store_true", help="for programs instead of people")
+    doctor.add_argument("--quiet", action="store_true", help="problems only")
+    doctor.add_argument("--nvcc", metavar="PATH", help="the compiler to use")
+    doctor.add_argument(
+        "--install-toolkit",
+        action="store_true",
+        help="where no nvcc is found, install it from the Python index",
+    )
+    return main
+
+
+def _source_options() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(add_help=False)
+    group = options.add_argument_group("compiling")
+    group.add_argument("--nvcc", metavar="PATH", help="the compiler to use")
+    group.add_argument("-I", dest="include", action="append", default=[], metavar="DIR")
+    group.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]")
+    group.add_argument("-std", dest="std", metavar="c++17")
+    group.add_argument(
+        "--nvcc-flag", action="append", default=[], metavar="FLAG", help="any other option of nvcc"
+    )
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    return options
+
+
+def _place_options() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(
+        "--workspace", metavar="DIR", help=f"folder for results (default: {WORKSPACE} beside FILE)"
+    )
+    options.add_argument(
+        "--device", default="h200", metavar="NAME", help="GPU that is modelled (default: h200)"
+    )
+    return options
+
+
+def _running_options() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(
+        "--run",
+        default="./{program}",
+        metavar="COMMAND",
+        help="how to run the program, for instance './{program} {n}'",
+    )
+    options.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="NAME=V1,V2,…",
+        help="values for {NAME} in --run",
+    )
+    options.add_argument(
+        "--candidates", choices=("paper", "all"), default="paper", help="which blocks to consider"
+    )
+    return options

@@ -1,0 +1,139 @@
+"""What `select` is asked: sizes by name. Takes `NAME=VALUE` words, gives sizes and extents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cutune.c_expression import parse_expression
+from cutune.candidates import Block
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.fitted import FittedModel
+from cutune.measure import MeasuredKernel
+from cutune.rational import fit_polynomial
+from cutune.rational_program import value_of
+
+LARGEST_SIZE = 1 << 31
+_WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Sizes by parameter name, and threads per dimension that the launch must cover."""
+
+    sizes: Mapping[str, int]
+    extents: Block
+
+
+def parse_sizes(words: Sequence[str]) -> dict[str, int]:
+    """`NAME=VALUE` words as a mapping; `T.x` names the thread space of a dimension.
+
+    Raises:
+        CutuneError: CT008 for a word of another form.
+    """
+    sizes = {}
+    for word in words:
+        found = _WORD.fullmatch(word)
+        if found is None:
+            raise _bad(word, "a size", "NAME=1024")
+        sizes[found["name"]] = parse_size(found["value"], f"{found['name']}=1024")
+    return sizes
+
+
+def parse_size(text: str, example: str) -> int:
+    """A positive integer below 2^31.
+
+    Raises:
+        CutuneError: CT008.
+    """
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < LARGEST_SIZE:
+        raise _bad(text, "a positive integer below 2^31", example)
+    return value
+
+
+def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Question:
+    """Complete the sizes of a question.
+
+    Args:
+        named: sizes by name; the case of a name does not matter where it is clear.
+        every: the value of all sizes that are not named, or None.
+
+    Raises:
+        CutuneError: CT511 when a size is missing, CT512 for a name that the kernel does not have.
+    """
+    facts = model.facts
+    extents_by_name = {
+        f"T.{d}": f"extent_{d}"
+        for d, variable in zip("xyz", facts.variable_extents, strict=True)
+        if variable
+    }
+    known = {**{name: name for name in facts.parameters}, **extents_by_name}
+    sizes = {known[_resolve(name, known, facts)]: value for name, value in named.items()}
+    if every is not None:
+        sizes = {**dict.fromkeys(facts.parameters, every), **sizes}
+    for word, variable in extents_by_name.items():
+        if variable not in sizes:
+            extent = _recorded_extent(facts, "xyz".index(word[-1]), sizes)
+            if extent is not None:
+                sizes[variable] = extent
+    missing = [word for word, variable in known.items() if variable not in sizes]
+    if missing:
+        example = " ".join(f"{name}=1024" for name in missing)
+        raise CutuneError(
+            Diagnostic.at(Code.MISSING_SIZE, None, kernel=facts.kernel, example=example)
+        )
+    return Question(sizes, _extents(facts, sizes))
+
+
+def _extents(facts: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
+    extents = []
+    for axis, name in enumerate("xyz"):
+        guard = facts.guards[axis]
+        parsed = parse_expression(guard) if guard is not None else None
+        if facts.variable_extents[axis]:
+            extents.append(sizes[f"extent_{name}"])
+        elif parsed is not None:
+            extents.append(max(1, int(value_of(parsed, sizes))))
+        else:
+            extents.append(facts.recorded[0][1][axis])
+    x, y, z = extents
+    return (x, y, z)
+
+
+def _recorded_extent(facts: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:
+    """The thread space that the source's grid expression gives, as far as its runs tell it."""
+    if any(name not in sizes for name in facts.parameters):
+        return None
+    seen = {values: threads[axis] for values, threads in facts.recorded}
+    if len(seen) == 1:
+        threads = next(iter(seen.values()))
+        return threads if not facts.parameters else None
+    function = fit_polynomial(facts.parameters, list(seen), list(seen.values()))
+    if function is None:
+        return None
+    value: Fraction = function(sizes)
+    return int(value) if value.denominator == 1 and value > 0 else None
+
+
+def _resolve(name: str, known: Mapping[str, str], facts: MeasuredKernel) -> str:
+    if name in known:
+        return name
+    same = [candidate for candidate in known if candidate.lower() == name.lower()]
+    if len(same) == 1:
+        return same[0]
+    names = ", ".join(known) or "none"
+    raise CutuneError(
+        Diagnostic.at(Code.UNKNOWN_SIZE, None, name=name, kernel=facts.kernel, known=names)
+    )
+
+
+def _bad(text: str, wanted: str, example: str) -> CutuneError:
+    return CutuneError(
+        Diagnostic.at(Code.BAD_SIZE, None, text=text, wanted=wanted, example=example)
+    )

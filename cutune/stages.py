@@ -1,0 +1,229 @@
+"""The verbs as functions on files: read, one function, write.
+
+`Session` holds what all of them share: where nvcc is, its flags, where messages go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from cutune.analysis.analyze import analyze
+from cutune.collect import Subject, collect_kernel, plan_runs, record_launches, subjects
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emit_selection import emit_selection
+from cutune.emulator.link import own_build_flags
+from cutune.fit import fit_model
+from cutune.fitted import FittedModel
+from cutune.measure import (
+    KERNEL_SCHEMA,
+    MEASUREMENT_SCHEMA,
+    MeasuredKernel,
+    Measurement,
+    by_entry,
+)
+from cutune.models.mechanistic import compose
+from cutune.models_file import read_models, write_models
+from cutune.passes import AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
+from cutune.pipeline import Pass, TranslationUnit, run_passes
+from cutune.program import Program
+from cutune.question import ask
+from cutune.selection import Choice, select, selection_rule
+from cutune.source import Source
+from cutune.syntax import parse
+from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc
+from cutune.workspace import Workspace, append_lines, read_lines, write_text
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Session:
+    """What every verb needs besides its own input."""
+
+    nvcc_option: str | None = None
+    flags: tuple[str, ...] = ()
+    warn: Callable[[Diagnostic], None] = field(default=lambda diagnostic: None)
+    progress: Progress = field(default=lambda what, done, total: None)
+
+    @cached_property
+    def nvcc(self) -> Nvcc:
+        """The compiler.
+
+        Raises:
+            CutuneError: CT003 when there is none.
+        """
+        return find_nvcc(self.nvcc_option)
+
+    def report(self, diagnostics: Sequence[Diagnostic]) -> None:
+        """Show messages; the first error ends the verb.
+
+        Raises:
+            CutuneError: the first error among them, after the others were shown.
+        """
+        errors = [diagnostic for diagnostic in diagnostics if diagnostic.is_error]
+        for diagnostic in diagnostics:
+            if diagnostic not in errors[:1]:
+                self.warn(diagnostic)
+        if errors:
+            raise CutuneError(errors[0])
+
+    # ---- source to source
+
+    def load(self, path: str, require_nvcc: bool = False) -> Program:
+        """Read and analyze one file; without nvcc macros are expanded by their text alone."""
+        source = Source.read(path)
+        syntax = parse(source)
+        self.report(syntax.diagnostics)
+        try:
+            expanded = self.nvcc.preprocess(path, self.compile_flags(path))
+        except CutuneError as error:
+            missing = error.diagnostic.code is Code.MISSING_NVCC
+            if require_nvcc or not missing or self.nvcc_option is not None:
+                raise
+            expanded = None
+        program = analyze(syntax, expanded)
+        self.report(program.diagnostics)
+        return program
+
+    def compile_flags(self, path: str) -> list[str]:
+        """The user's flags; quoted includes are found beside the original file."""
+        return [*self.flags, f"-I{Path(path).resolve().parent}"]
+
+    def instrument(self, program: Program, passes: Sequence[Pass] | None = None) -> Source:
+        """The source with hooks at its tunable launches."""
+        chosen = (InstrumentLaunches(),) if passes is None else passes
+        unit = run_passes(chosen, TranslationUnit(program))
+        self.report(unit.diagnostics)
+        return unit.rewritten()
+
+    def build(self, source: Source, original: str, output: Path, extra: Sequence[str]) -> Path:
+        """Write a rewritten source beside its program and compile that."""
+        text = output.with_suffix(".cu") if output.suffix != ".cu" else output
+        write_text(text, source.text)
+        binary = text.with_suffix("")
+        self.nvcc.check(
+            [
+                *self.compile_flags(original),
+                f"-I{INCLUDE_DIRECTORY}",
+                *extra,
+                str(text),
+                "-o",
+                str(binary),
+            ]
+        )
+        return binary
+
+    # ---- measuring
+
+    def collect(
+        self,
+        path: str,
+        template: str,
+        vary: Mapping[str, Sequence[str]],
+        device: DeviceProfile,
+        workspace: Workspace,
+        candidate_set: str,
+    ) -> list[MeasuredKernel]:
+        """Instrument, compile, run on the emulated device, replay; append to the workspace."""
+        program = self.load(path, require_nvcc=True)
+        if not program.tunable_launches:
+            raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=path))
+        workspace.create()
+        stem = Path(path).stem
+        self.progress("compiling", 0, 1)
+        binary = self.build(
+            self.instrument(program),
+            path,
+            workspace.folder / f"{stem}.instrumented.cu",
+            ["-O2", *own_build_flags(self.nvcc)],
+        )
+        counters = AttachStaticCounters(
+            nvcc=self.nvcc, flags=tuple(self.compile_flags(path)), architecture=device.architecture
+        )
+        unit = run_passes((counters,), TranslationUnit(program))
+        self.report(unit.diagnostics)
+        self.progress("compiling", 1, 1)
+        runs = plan_runs(template, vary, binary)
+        recorded = record_launches(runs, device, self.progress)
+        found = subjects(program, recorded, unit.facts, candidate_set, self.warn)
+        for subject in found:
+            self._measure(subject, workspace)
+        return [subject.kernel for subject in found]
+
+    def _measure(self, subject: Subject, workspace: Workspace) -> None:
+        known = []
+        if workspace.measurements.exists():
+            known = self.measurements(workspace)[1]
+        append_lines(workspace.measurements, [subject.kernel.to_json()])
+        replayed = collect_kernel(subject, known, self.progress)
+        append_lines(workspace.measurements, (m.to_json() for m in replayed))
+
+    def measurements(self, workspace: Workspace) -> tuple[list[MeasuredKernel], list[Measurement]]:
+        """Everything that was measured.
+
+        Raises:
+            CutuneError: CT009 when nothing was.
+        """
+        path = workspace.measurements
+        command = "cutune collect"
+        kernels = read_lines(path, KERNEL_SCHEMA, command, self.warn)
+        measured = read_lines(path, MEASUREMENT_SCHEMA, command, lambda _: None)
+        return (
+            [MeasuredKernel.from_json(entry) for entry in kernels],
+            [Measurement.from_json(entry) for entry in measured],
+        )
+
+    # ---- models and what is made of them
+
+    def fit(self, workspace: Workspace) -> list[FittedModel]:
+        """Fit every measured kernel and save the models."""
+        kernels, measured = self.measurements(workspace)
+        models = []
+        for index, (kernel, own) in enumerate(by_entry(kernels, measured)):
+            self.progress("fitting", index, len(kernels))
+            model = fit_model(kernel, own)
+            if isinstance(model, Diagnostic):
+                self.warn(model)
+            else:
+                models.append(model)
+        self.progress("fitting", 1, 1)
+        write_models(workspace.models, models)
+        return models
+
+    def emit(self, path: str, workspace: Workspace, device: DeviceProfile, output: Path) -> Source:
+        """Write the tuned program."""
+        program = self.load(path)
+        names = {site.kernel for site in program.tunable_launches}
+        models = [m for m in read_models(workspace.models) if m.facts.kernel in names]
+        selection = emit_selection(models, device)
+        step = ReplaceLaunches(selection=selection.text, routines=selection.routines)
+        unit = run_passes((step,), TranslationUnit(program))
+        self.report(unit.diagnostics)
+        tuned = unit.rewritten()
+        write_text(output, tuned.text)
+        return tuned
+
+
+def choose_block(
+    model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None = None
+) -> Choice:
+    """The block that the tuned program would use at these sizes.
+
+    Raises:
+        CutuneError: CT511, CT512 for sizes that do not fit the kernel.
+    """
+    question = ask(model, sizes, every)
+    facts = model.facts
+    return select(
+        compose(model, device),
+        selection_rule(model.blocks, model.one_dimensional, device.model.floor_us),
+        {name: question.sizes[name] for name in facts.parameters},
+        question.extents,
+        tuple(guard is not None for guard in facts.guards),
+        facts.original,
+        facts.free,
+    )

@@ -1,0 +1,111 @@
+"""Choices as tables for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from cutune.candidates import Block
+from cutune.device import DeviceProfile
+from cutune.diagnostics import CutuneError
+from cutune.fitted import FittedModel
+from cutune.selection import Choice
+from cutune.stages import choose_block
+
+#: Rows of `cutune select` as text.
+SHOWN = 10
+
+
+def shape(block: Block) -> str:
+    """A block as people write it: `32x8`, without trailing ones."""
+    x, y, z = block
+    return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else f"{x}"
+
+
+def choice_to_json(model: FittedModel, choice: Choice) -> dict[str, Any]:
+    """The answer of `cutune select --json`."""
+    return {
+        "kernel": model.facts.kernel,
+        "choice": {"grid": list(choice.grid), "block": list(choice.block)},
+        "launch_bound": choice.launch_bound,
+        "kept_original": choice.kept_original,
+        "within_2_percent": choice.within_band,
+        "ranked": [
+            {
+                "block": list(prediction.block),
+                "grid": list(prediction.grid),
+                "predicted_ms": float(prediction.predicted_ms),
+                "cycles_per_warp": float(prediction.cycles_per_warp),
+            }
+            for prediction in choice.ranked
+        ],
+    }
+
+
+def print_choice(model: FittedModel, choice: Choice) -> None:
+    """The answer of `cutune select` as text."""
+    console = Console()
+    bound = " (bound by launching: the choice hardly matters)" if choice.launch_bound else ""
+    console.print(
+        f"{model.facts.kernel}: block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
+    )
+    table = Table("block", "grid", "predicted ms", box=None)
+    for prediction in choice.ranked[:SHOWN]:
+        table.add_row(
+            shape(prediction.block), shape(prediction.grid), f"{prediction.predicted_ms:.4g}"
+        )
+    console.print(table)
+    console.print(f"{choice.within_band} of {len(choice.ranked)} blocks within 2 % of the best")
+
+
+def print_models(models: Iterable[FittedModel]) -> None:
+    """What `cutune fit` has found, a line per kernel."""
+    table = Table("kernel", "counts", "alignment classes", "blocks", box=None)
+    for model in models:
+        error = model.held_out_error
+        classes = zip(model.facts.parameters, model.classes, strict=True)
+        table.add_row(
+            model.facts.kernel,
+            "exact" if error == 0 else f"{100 * error:.2g} % off at held-out sizes",
+            ", ".join(f"{name}: {max(c) + 1}" for name, c in classes) or "1",
+            str(len(model.blocks)),
+        )
+    Console().print(table)
+
+
+def print_choices(
+    models: Sequence[FittedModel], device: DeviceProfile, sizes: Sequence[int]
+) -> None:
+    """One row per kernel and size: the program's own block, cutune's, and what that should gain."""
+    table = Table(
+        "kernel",
+        "size",
+        "own block",
+        "cutune's",
+        "predicted speed-up",
+        "within 2 %",
+        title=f"predicted for {device.name}",
+        box=None,
+        title_justify="left",
+    )
+    for model in models:
+        for size in sizes:
+            row = _choice_row(model, device, size)
+            if row is not None:
+                table.add_row(model.facts.kernel, str(size), *row)
+    Console().print(table)
+
+
+def _choice_row(model: FittedModel, device: DeviceProfile, size: int) -> list[str] | None:
+    try:
+        choice = choose_block(model, device, {}, size)
+    except CutuneError:
+        return None  # its thread space has to be named: `cutune select KERNEL T.x=…`
+    own = choice.predicted_ms(model.facts.original)
+    chosen = choice.predicted_ms(choice.block)
+    gain = f"{own / chosen:.2f}" if own and chosen else "-"
+    within = f"{choice.within_band} of {len(choice.ranked)}"
+    return [shape(model.facts.original), shape(choice.block), gain, within]
