@@ -142,7 +142,7 @@ FatBinary read_fat_binary(const void* container) {
     }
     if (found.ptx.empty() && found.problem.empty()) {
         found.problem = "it was built without PTX";
-        for (const unsigned each : found.machine_code)
+        for (const unsigned& each : found.machine_code)
             found.problem += (&each == &found.machine_code[0] ? ", only for sm_" : ", sm_") +
                              std::to_string(each);
     }

@@ -1,0 +1,213 @@
+"""CUDA programs on the emulated device: built by nvcc, linked to the replacement libcudart."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError
+from cutune.emulator.launch_log import LaunchRecord, read_launches
+from cutune.emulator.link import alias_folder, append_flags, own_build_flags
+from cutune.emulator.run import RunResult, main_run, program_environment, run_program
+from cutune.toolchain import Nvcc, find_nvcc
+
+pytestmark = pytest.mark.nvcc
+
+PROGRAMS = Path(__file__).parent / "programs"
+SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
+SINGLE = (
+    "vector_add",
+    "symbols",
+    "streams_events",
+    "errors",
+    "sticky",
+    "managed",
+    "templates",
+    "device_queries",
+    "snapshot",
+    "unsupported",
+)
+
+Build = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def nvcc() -> Nvcc:
+    return find_nvcc()
+
+
+@pytest.fixture
+def build(nvcc: Nvcc, tmp_path: Path) -> Build:
+    """Compile sources for the emulated device; further flags may follow."""
+
+    def compiled(*sources: Path, flags: Sequence[str] = ()) -> Path:
+        program = tmp_path / sources[0].stem
+        link = own_build_flags(nvcc)
+        nvcc.check([*map(str, sources), *link, *flags, "-o", str(program)])
+        return program
+
+    return compiled
+
+
+def execute(program: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    environment = {**program_environment(program), **settings}
+    return subprocess.run(
+        [program, *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def launches(program: Path, folder: Path, **settings: str) -> list[LaunchRecord]:
+    log = folder / "launches.jsonl"
+    done = execute(program, CUTUNE_LAUNCH_LOG=str(log), **settings)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return list(read_launches(log))
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_program_passes_its_own_check(build: Build, name: str) -> None:
+    done = execute(build(PROGRAMS / f"{name}.cu"))
+    assert (done.stdout.splitlines()[-1:], done.returncode) == (["PASS"], 0), done.stderr
+
+
+def test_two_translation_units(build: Build) -> None:
+    program = build(PROGRAMS / "two_files_main.cu", PROGRAMS / "two_files_other.cu")
+    assert execute(program).stdout == "PASS\n"
+
+
+@pytest.mark.parametrize("mode", ["default", "size", "speed", "none"])
+def test_compressed_fat_binaries(build: Build, nvcc: Nvcc, mode: str) -> None:
+    if int(nvcc.version.split(".")[0]) < 13 and mode != "default":
+        pytest.skip("this nvcc has no -compress-mode")
+    program = build(PROGRAMS / "vector_add.cu", flags=["-compress-mode", mode])
+    assert execute(program).stdout == "PASS\n"
+
+
+def test_per_thread_default_streams(build: Build) -> None:
+    for name in ("vector_add", "streams_events"):
+        program = build(PROGRAMS / f"{name}.cu", flags=["-default-stream", "per-thread"])
+        assert execute(program).stdout == "PASS\n"
+
+
+def test_a_build_that_knows_nothing_of_cutune(nvcc: Nvcc, tmp_path: Path) -> None:
+    source = tmp_path / "old.cu"
+    text = (PROGRAMS / "vector_add.cu").read_text().replace("DeviceSynch", "ThreadSynch")
+    source.write_text(text)
+    (tmp_path / "check.h").write_text((PROGRAMS / "check.h").read_text())
+    environment = {**os.environ, "NVCC_APPEND_FLAGS": append_flags(nvcc)}
+    command = [str(nvcc.path), *nvcc.extra_flags, "-arch=sm_90", "old.cu", "-o", "old"]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    done = execute(tmp_path / "old")
+    assert (done.stdout, done.stderr) == ("PASS\n", "")
+    assert str(alias_folder(nvcc)) in program_environment(tmp_path / "old")["LD_LIBRARY_PATH"]
+
+
+def test_a_program_for_gpus_only_is_refused(nvcc: Nvcc, tmp_path: Path) -> None:
+    program = tmp_path / "gpu_only"
+    nvcc.check([str(PROGRAMS / "vector_add.cu"), "-o", str(program)])
+    with pytest.raises(CutuneError) as caught:
+        run_program([str(program)], DeviceProfile.named("h200"))
+    assert caught.value.diagnostic.code is Code.STATIC_CUDART
+    assert "NVCC_APPEND_FLAGS='-no-compress -cudart shared" in caught.value.diagnostic.message
+
+
+def test_a_program_without_ptx_says_how_to_rebuild_it(nvcc: Nvcc, tmp_path: Path) -> None:
+    program = tmp_path / "no_ptx"
+    flags = [flag for flag in own_build_flags(nvcc) if "compute_80" not in flag]
+    flags = [flag for flag in flags if flag != "-gencode"]
+    target = ["-gencode", "arch=compute_90,code=sm_90"]
+    nvcc.check([str(PROGRAMS / "vector_add.cu"), *flags, *target, "-o", str(program)])
+    done = execute(program)
+    assert done.returncode == 1
+    assert done.stderr.count("built without PTX, only for sm_90; rebuild it") == 1
+
+
+def test_the_launch_log_tells_what_was_launched(build: Build, tmp_path: Path) -> None:
+    program = build(PROGRAMS / "vector_add.cu")
+    (launch,) = launches(program, tmp_path, CUTUNE_COUNT="1")
+    assert launch.kernel == "_Z3addiPKfS0_Pf"
+    assert (launch.grid, launch.block, launch.shared) == ((4, 1, 1), (256, 1, 1), 0)
+    assert int.from_bytes(launch.parameters[:4], "little") == 1000
+    assert [(p.offset, p.size, p.delta) for p in launch.pointers] == [
+        (8, 4000, 0),
+        (16, 4000, 0),
+        (24, 4000, 0),
+    ]
+    assert Path(launch.module).read_text().count(".entry") == 1
+    assert launch.site is None and launch.executed_blocks == 4
+    # 1000 threads in 32 warps; two loads and a store each.
+    assert sum(site.executions for site in launch.sites) == 3 * 32
+    assert sum(site.lanes for site in launch.sites) == 3 * 1000
+
+
+def test_tracing_counts_sectors(build: Build, tmp_path: Path) -> None:
+    (launch,) = launches(build(PROGRAMS / "vector_add.cu"), tmp_path, CUTUNE_COUNT="trace")
+    assert sum(site.sectors for site in launch.sites) == 3 * 1000 * 4 // 32
+    assert sum(site.traced for site in launch.sites) == 3 * 32
+
+
+def test_launch_sites_and_the_limit_of_the_log(build: Build, tmp_path: Path) -> None:
+    program = build(PROGRAMS / "snapshot.cu")
+    assert [launch.site for launch in launches(program, tmp_path)] == [None, 7, 7, 7]
+    (tmp_path / "launches.jsonl").unlink()
+    limited = launches(program, tmp_path, CUTUNE_LAUNCH_LIMIT="1")
+    assert [(launch.site, launch.sequence) for launch in limited] == [(None, 0), (7, 1)]
+
+
+def test_the_program_sees_the_described_device(build: Build, tmp_path: Path) -> None:
+    program = build(PROGRAMS / "device_queries.cu")
+    description = tmp_path / "device.txt"
+    description.write_text("name Test GPU 1\ncompute_capability 8.6\nmultiprocessors 14\n")
+    done = execute(program, CUTUNE_DEVICE_FILE=str(description))
+    assert done.stdout.splitlines()[0] == "Test GPU 1 8.6 14"
+    assert execute(program).stdout.splitlines()[0] == "NVIDIA H200 9.0 132"
+
+
+def test_run_sums_up_the_kernels(
+    build: Build, capfd: pytest.CaptureFixture[str], nvcc: Nvcc
+) -> None:
+    program = build(PROGRAMS / "vector_add.cu")
+    result = run_program([str(program), "500"], DeviceProfile.named("h200"), trace=True, nvcc=nvcc)
+    assert isinstance(result, RunResult) and result.status == 0
+    (kernel,) = result.kernels
+    assert (kernel.launches, kernel.grid, kernel.block) == (1, (2, 1, 1), (256, 1, 1))
+    capfd.readouterr()
+    assert main_run([str(program)]) == 0
+    shown = capfd.readouterr()
+    assert shown.out == "PASS\n" and "1 launch, grid 4x1x1, block 256x1x1" in shown.err
+    assert main_run([str(program)], json_output=True) == 0
+    shown = capfd.readouterr()
+    assert json.loads(shown.out)["kernels"][0]["launches"] == 1 and "PASS" in shown.err
+
+
+def test_the_status_of_the_program_is_returned(build: Build, tmp_path: Path) -> None:
+    source = tmp_path / "status.cu"
+    source.write_text(
+        "int main(int argc, char **) { cudaFree(0); if (argc > 1) __builtin_trap(); return 3; }"
+    )
+    program = build(source)
+    assert main_run([str(program)]) == 3
+    assert main_run([str(program), "x"]) > 128
+
+
+@pytest.mark.parametrize("reason", ["no such program", "it is not executable"])
+def test_what_cannot_be_run_is_said(tmp_path: Path, reason: str) -> None:
+    path = tmp_path / "file"
+    if "executable" in reason:
+        path.write_text("")
+    with pytest.raises(CutuneError) as caught:
+        main_run([str(path)])
+    assert caught.value.diagnostic.code is Code.NOT_RUN
+    assert reason in caught.value.diagnostic.message
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.cu")), ids=lambda path: path.stem)
+def test_polybench_sample_passes(build: Build, sample: Path) -> None:
+    done = execute(build(sample, flags=["-O2"]), "64")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASS" in done.stdout
