@@ -17,7 +17,7 @@ $(VENV)/.installed: pyproject.toml
 dev: $(VENV)/.installed ## create .venv and install cutune with its developer tools
 
 demo: $(VENV)/.installed ## tune samples/polybench/gemm.cu for an H200, without a GPU
-	$(BIN)/python -m cutune demo
+	$(BIN)/python samples/demo.py
 
 test: $(VENV)/.installed ## run all tests that need no GPU
 	$(BIN)/python -m pytest -m "not gpu"

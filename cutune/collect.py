@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -91,6 +92,7 @@ def record_launches(
             log = Path(folder) / f"launches-{index}.jsonl"
             environment = {
                 **os.environ,
+                "CUTUNE_PYTHON": sys.executable,
                 **described,
                 "CUTUNE_LAUNCH_LOG": str(log),
                 "CUTUNE_LAUNCH_LIMIT": str(RECORDED_LAUNCHES),

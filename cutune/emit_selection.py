@@ -116,6 +116,8 @@ def _routine(model: FittedModel, device: DeviceProfile, name: str) -> str:
         if mask:
             wanted = f"(cutune_asked->integers & {mask}ull) != {mask}ull"
             emit(f"if ({wanted}) return cutune_answer;")
+        for axis, threads in _fixed_extents(model):
+            emit(f"if (cutune_asked->extent[{axis}] != {threads}) return cutune_answer;")
         shared = facts.dynamic_shared_bytes
         emit(f"if (cutune_asked->smem != {shared}u) return cutune_answer;")
         _emit_memo(emit, model, words)
@@ -134,6 +136,16 @@ def _routine(model: FittedModel, device: DeviceProfile, name: str) -> str:
         _emit_remember(emit, words)
         emit("return cutune_answer;")
     return str(emit)
+
+
+def _fixed_extents(model: FittedModel) -> list[tuple[int, int]]:
+    """Dimensions whose thread space was the same in every recorded launch, and is built in."""
+    facts = model.facts
+    return [
+        (axis, facts.recorded[0][1][axis])
+        for axis in range(3)
+        if facts.guards[axis] is None and not facts.variable_extents[axis]
+    ]
 
 
 def _emit_memo(emit: Emitter, model: FittedModel, words: int) -> None:

@@ -10,7 +10,10 @@ resources is joined by a smooth maximum, a p-norm, in a rational form (error bel
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
+
+import numpy as np
 
 from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
@@ -88,11 +91,17 @@ class _Composer:
                 warp_footprint(block)[axis] for block in blocks
             )
         threads = [x * y * z for x, y, z in blocks]
+        warps = [-(-t // WARP) for t in threads]
+        limits = self.device.limits
+        resident = [max(1, resident_blocks(self._resources(t), limits)) for t in threads]
+        at_once = [min(r * w, limits.warps_per_sm) for r, w in zip(resident, warps, strict=True)]
         self.properties["threads"] = tuple(threads)
-        self.properties["warps"] = tuple(-(-t // WARP) for t in threads)
-        self.properties["resident"] = tuple(
-            max(1, resident_blocks(self._resources(t), self.device.limits)) for t in threads
-        )
+        self.properties["warps"] = tuple(warps)
+        # Blocks that fill the GPU once; the other two save a division per candidate.
+        self.properties["wave"] = tuple(self.device.sm_count * r for r in resident)
+        granularity = self.device.model.block_granularity
+        self.tables["granularity"] = single(1 + granularity / r for r in resident)
+        self.tables["share"] = single(Fraction(1, n) for n in at_once)
 
     def _resources(self, threads: int) -> BlockResources:
         static = self.model.facts.static
@@ -158,23 +167,23 @@ class _Composer:
 
     def _define_times(self, cycles: Expression) -> None:
         device, constants = self.device, self.device.model
-        resident, warps = Parameter("resident"), Parameter("warps")
+        warps = Parameter("warps")
         blocks, active_warps = self._define_grid()
         fill = self._define("fill", minimum(1, active_warps / (blocks * warps)))
-        sms = device.sm_count
-        one_wave = less_equal(blocks, sms * resident)
-        per_sm = choice(one_wave, ceiling(blocks / sms), blocks / sms + Fraction(1, 2))
+        per_sm = self._define("blocks_per_sm", blocks / device.sm_count)
+        one_wave = less_equal(blocks, Parameter("wave"))
+        per_sm = choice(one_wave, ceiling(per_sm), per_sm + Fraction(1, 2))
         if self.model.one_dimensional:
             on_sm = maximum(1, minimum(per_sm * warps, active_warps))
         else:
             on_sm = per_sm * warps * fill / (FILL_OFFSET + FILL_SLOPE * fill)
-        on_sm = self._define("warps_on_sm", on_sm)
-        throughput = cycles * on_sm
+        busy_warps = self._define("warps_on_sm", on_sm)
+        throughput = cycles * busy_warps
         if not self.model.looped:
-            throughput = throughput * (1 + constants.block_granularity / resident)
+            throughput = throughput * Lookup("granularity", Parameter(CANDIDATE))
         throughput = self._define("throughput_cycles", throughput)
-        at_once = minimum(resident * warps, device.limits.warps_per_sm)
-        waiting = Parameter("latency_cycles") * maximum(1, on_sm / at_once)
+        rounds = maximum(1, busy_warps * Lookup("share", Parameter(CANDIDATE)))
+        waiting = Parameter("latency_cycles") * rounds
         waiting = self._define("waiting_cycles", waiting)
         busy = self._norm(4, throughput, waiting) / (device.clock_ghz * 1000)
         busy = self._define("busy_us", busy)
@@ -185,7 +194,7 @@ class _Composer:
     def _define_grid(self) -> tuple[Expression, Expression]:
         """Blocks that have work, and warps that have work."""
         blocks, active = expression(1), expression(1)
-        for name in "xyz":
+        for name in self._used_dimensions():
             extent = Parameter(f"extent_{name}")
             blocks = blocks * ceiling(extent / Parameter(f"block_{name}"))
             active = active * ceiling(extent / Parameter(f"footprint_{name}"))
@@ -194,6 +203,17 @@ class _Composer:
             blocks = minimum(blocks, ceiling(working / Parameter("threads")))
             active = maximum(1, working / WARP)
         return self._define("blocks", blocks), self._define("active_warps", active)
+
+    def _used_dimensions(self) -> str:
+        """Dimensions in which the thread space may be larger than 1."""
+        facts = self.model.facts
+        single_thread = [
+            facts.guards[axis] is None
+            and not facts.variable_extents[axis]
+            and all(threads[axis] == 1 for _, threads in facts.recorded)
+            for axis in range(3)
+        ]
+        return "".join(n for n, one in zip("xyz", single_thread, strict=True) if not one)
 
     # ---- building blocks
 
@@ -219,6 +239,11 @@ class _Composer:
         raised = self._define(f"raised_{index}", raised)
         top, bottom = NORMS[power]
         return larger * (1 + top * raised / (1 + bottom * raised))
+
+
+def single(values: Iterable[Fraction]) -> tuple[Fraction, ...]:
+    """Rounded to single precision, as the tables of the emitted C hold them."""
+    return tuple(Fraction(float(np.float32(float(value)))) for value in values)
 
 
 def warp_footprint(block: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -1,0 +1,79 @@
+"""What `make demo` runs: tune samples/polybench/gemm.cu for an H200, on a machine without a GPU.
+
+Analyse, instrument, run and replay on the emulated device, fit, emit; then compile the original
+and the tuned program and let both check their results on the emulated device.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from cutune.device import DeviceProfile
+from cutune.diagnostics import CutuneError
+from cutune.emulator.link import own_build_flags
+from cutune.emulator.run import device_environment, program_environment
+from cutune.inspect import print_programs
+from cutune.progress import progress_for
+from cutune.source import Source
+from cutune.stages import Session
+from cutune.summary import print_choices
+from cutune.workspace import Workspace
+
+SAMPLE = Path(__file__).parent / "polybench" / "gemm.cu"
+VARIED = {"n": ["128", "256", "512"]}
+SHOWN_SIZES = (512, 1000, 1024, 2048, 3000, 4096)
+CHECKED_SIZE = "200"
+
+
+def main() -> int:
+    """Run the demonstration; 0 when both programs pass."""
+    device = DeviceProfile.named("h200")
+    session = Session(
+        warn=lambda diagnostic: print(diagnostic.render(), file=sys.stderr),
+        progress=progress_for(quiet=False),
+    )
+    with tempfile.TemporaryDirectory(prefix="cutune-demo-") as folder:
+        workspace = Workspace(Path(folder))
+        print_programs([session.load(str(SAMPLE))])
+        session.collect(str(SAMPLE), "./{program} {n}", VARIED, device, workspace, "paper")
+        models = session.fit(workspace)
+        tuned = session.emit(str(SAMPLE), workspace, device, Path(folder) / "gemm.tuned.cu")
+        print()
+        print_choices(models, device, SHOWN_SIZES)
+        print()
+        passed = [
+            check(session, name, source, Path(folder), device)
+            for name, source in (("original", Source.read(SAMPLE)), ("tuned", tuned))
+        ]
+    return 0 if all(passed) else 1
+
+
+def check(
+    session: Session, name: str, source: Source, folder: Path, device: DeviceProfile
+) -> bool:
+    """Compile one of the programs, run it on the emulated device and show its verdict."""
+    flags = ["-O2", *own_build_flags(session.nvcc)]
+    binary = session.build(source, str(SAMPLE), folder / f"gemm.{name}.cu", flags)
+    environment = {
+        **program_environment(binary, session.nvcc),
+        **device_environment(device, folder),
+        "CUTUNE": "verbose",
+    }
+    done = subprocess.run(
+        [str(binary), CHECKED_SIZE], env=environment, capture_output=True, text=True, check=False
+    )
+    print(f"{name:>8} on the emulated device, N = {CHECKED_SIZE}: {done.stdout.strip()}")
+    if done.stderr:
+        print(f"{'':>8} {done.stderr.strip()}")
+    return done.returncode == 0 and "PASS" in done.stdout
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except CutuneError as error:
+        print(error.diagnostic.render(), file=sys.stderr)
+        sys.exit(1)
