@@ -186,6 +186,7 @@ def prelude_edit(source: Source, text: str) -> Edit:
 
 def hiding_macro(source: Source) -> str | None:
     """A macro of this file that would expand inside a rewritten launch, or None."""
-    names = "|".join(LAUNCH_MEMBERS)
-    found = re.search(rf"^[ \t]*#[ \t]*define[ \t]+({names}|cutune_\w*)\b(?!\()", source.text, re.M)
+    # A macro with parameters only expands before a parenthesis, which `next` alone has.
+    names = rf"(?:{'|'.join(LAUNCH_MEMBERS[:4])}|cutune_\w*)\b(?!\()|next\b"
+    found = re.search(rf"^[ \t]*#[ \t]*define[ \t]+({names})", source.text, re.MULTILINE)
     return found[1] if found else None

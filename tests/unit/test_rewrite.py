@@ -1,0 +1,127 @@
+"""Pieces of the launch edit; whole files are in tests/golden/instrument."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutune.diagnostics import Code
+from cutune.edits import apply_edits
+from cutune.program import DimensionFacts, Impurity, Kernel, Parameter
+from cutune.rewrite import (
+    Rule,
+    argument_copy,
+    c_string,
+    dimension_rule,
+    guard_parameters,
+    hiding_macro,
+    line_structure,
+    one_line,
+    prelude_edit,
+)
+from cutune.source import Source, Span
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n", "n"),
+        ("a +  b", "a + b"),
+        ("a // why\n + b", "a + b"),
+        ("a /* one\n two */ + b", "a + b"),
+        ("a + \\\n b", "a + b"),
+        ("a +\r\n b // end\r\n", "a + b"),
+        ('f("a  // b")', 'f("a  // b")'),
+        ("'/' /* c */ + '\"'", "'/' + '\"'"),
+        ("1'000'000 // x", "1'000'000"),
+        ("a // continued \\\n comment\n + b", "a + b"),
+    ],
+)
+def test_one_line(text: str, expected: str) -> None:
+    assert one_line(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n", ""),
+        ("a\n+ b", "\n"),
+        ("a // why\n + b", " // why\n"),
+        ("a /* one\n two */ + b", " /* one\n two */"),
+        ("a + \\\n b", " \\\n"),
+        ("a // why\r\n + b\r\n", " // why\r\n\r\n"),
+        ('"// no"', ""),
+    ],
+)
+def test_line_structure(text: str, expected: str) -> None:
+    assert line_structure(text) == expected
+    assert line_structure(text).count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("n", "n"),
+        ("f<a, b>(x)", "f<a, b>(x)"),
+        ("{1, 2}", "cutune_unseen()"),
+        ("[=] { return 1; }", "cutune_unseen()"),
+        ("Traits::size", "decltype(Traits::size)(Traits::size)"),
+        ("::limits<int>::most", "decltype(::limits<int>::most)(::limits<int>::most)"),
+        ("a::f(x)", "a::f(x)"),
+        ("n > 3 ? a::b : c", "n > 3 ? a::b : c"),
+    ],
+)
+def test_argument_copy(argument: str, expected: str) -> None:
+    assert argument_copy(argument) == expected
+
+
+def kernel(*dimensions: DimensionFacts) -> Kernel:
+    rest = (DimensionFacts(indexed=False),) * (3 - len(dimensions))
+    parameters = (Parameter("n", "int"), Parameter("m", "unsigned"), Parameter("x", "float *"))
+    source = Source("k.cu", "")
+    return Kernel("k", source, Span(0, 0), parameters, (), (*dimensions, *rest))  # type: ignore[arg-type]
+
+
+def test_rules() -> None:
+    impurity = Impurity(Code.NOT_CUDA, "", Span(0, 0))
+    guarded = DimensionFacts(indexed=True, guard="n - m")
+    assert dimension_rule(kernel(guarded), 0) is Rule.GUARD
+    assert dimension_rule(kernel(guarded), 1) is Rule.FIXED
+    assert dimension_rule(kernel(DimensionFacts(indexed=True)), 0) is Rule.DIVIDE
+    strided = DimensionFacts(indexed=True, guard="n", grid_stride=True)
+    assert dimension_rule(kernel(strided), 0) is Rule.DIVIDE
+    assert dimension_rule(kernel(DimensionFacts(True, guard="LIMIT")), 0) is Rule.DIVIDE
+    assert dimension_rule(kernel(DimensionFacts(True, impurity, "n")), 0) is Rule.FIXED
+
+
+@pytest.mark.parametrize(
+    ("guard", "expected"),
+    [("n", (0,)), ("m * (n - 1)", (0, 1)), ("1000", ()), ("1000u", ()), ("LIMIT", None)],
+)
+def test_guard_parameters(guard: str, expected: tuple[int, ...] | None) -> None:
+    assert guard_parameters(kernel(), guard) == expected
+
+
+def test_prelude_stands_behind_a_mark_and_keeps_line_ends() -> None:
+    source = Source('dir\\a "b".cu', "\xef\xbb\xbfint a;\r\nint b;\r\n")
+    text = apply_edits(source, [prelude_edit(source, "first\nsecond\n")]).text
+    line = '#line 1 "dir\\\\a \\"b\\".cu"\r\n'
+    assert text == "\xef\xbb\xbffirst\r\nsecond\r\n" + line + "int a;\r\nint b;\r\n"
+
+
+def test_strings_of_any_bytes() -> None:
+    assert c_string('a"\\\xe9\n1') == '"a\\"\\\\\\351\\0121"'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#define block 256\n", "block"),
+        ("  #  define next(x) x\n", "next"),
+        ("#define grids 3\n", None),
+        ("// #define grid 3\n", None),
+        ("#define grid(n) ((n) / 2)\n", None),
+        ("#define cutune_x\n", "cutune_x"),
+    ],
+)
+def test_hiding_macros(text: str, expected: str | None) -> None:
+    assert hiding_macro(Source("a.cu", text)) == expected

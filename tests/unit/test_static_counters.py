@@ -1,0 +1,169 @@
+"""What ptxas and PTX say, for the compilers that cutune meets."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutune.static_counters import (
+    StaticCounters,
+    by_kernel,
+    instruction_class,
+    instruction_mix,
+    kernel_name,
+    parse_ptxas,
+)
+
+CUDA_13 = """\
+ptxas info    : 24 bytes gmem
+ptxas info    : Compiling entry function '_Z1hIdEvPT_' for 'sm_90'
+ptxas info    : Function properties for _Z1hIdEvPT_
+    320 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads
+ptxas info    : Used 106 registers, used 1 barriers, 320 bytes cumulative stack size, 512 bytes smem
+ptxas info    : Compile time = 20.518 ms
+ptxas info    : Compiling entry function 'ec' for 'sm_90'
+ptxas info    : Function properties for ec
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 4 registers, used 0 barriers
+ptxas info    : Compile time = 0.500 ms
+"""
+
+CUDA_11 = """\
+ptxas info    : 0 bytes gmem, 40 bytes cmem[3]
+ptxas info    : Compiling entry function '_Z4gemmiPf' for 'sm_80'
+ptxas info    : Function properties for _Z4gemmiPf
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 32 registers, 1024+16 bytes smem, 392 bytes cmem[0], 8 bytes cmem[2]
+"""
+
+WITH_CALLEE = """\
+ptxas info    : Compiling entry function '_Z1ki' for 'sm_90'
+ptxas info    : Function properties for _Z1ki
+    16 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Function properties for _Z6calleei
+    64 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
+ptxas info    : Used 24 registers, used 0 barriers, 80 bytes cumulative stack size
+ptxas info    : Function properties for _Z5otheri
+    8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+"""
+
+
+def test_remarks_of_cuda_13() -> None:
+    assert parse_ptxas(CUDA_13) == {
+        "_Z1hIdEvPT_": StaticCounters(
+            106,
+            static_shared_bytes=512,
+            spill_store_bytes=8,
+            spill_load_bytes=12,
+            stack_bytes=320,
+        ),
+        "ec": StaticCounters(4),
+    }
+
+
+def test_remarks_of_cuda_11() -> None:
+    expected = StaticCounters(32, static_shared_bytes=1024, constant_bytes=400)
+    assert parse_ptxas(CUDA_11) == {"_Z4gemmiPf": expected}
+
+
+def test_callees_do_not_count_as_their_caller() -> None:
+    assert parse_ptxas(WITH_CALLEE) == {"_Z1ki": StaticCounters(24, stack_bytes=16)}
+
+
+@pytest.mark.parametrize("text", ["", "nvcc warning : something\n", "Used 3 registers"])
+def test_nothing_to_read(text: str) -> None:
+    assert parse_ptxas(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("plain", "plain"),
+        ("_Z4gemmiPf", "gemm"),
+        ("_ZL4gemmi", "gemm"),
+        ("_Z1hIdEvPT_", "h"),
+        ("_ZN2ns30_GLOBAL__N__b704f543_4_s_cu_ec1qEi", "q"),
+        ("_ZN1aL2khIiEEvT_", "kh"),
+    ],
+)
+def test_names_behind_symbols(symbol: str, name: str) -> None:
+    assert kernel_name(symbol) == name
+
+
+def test_of_several_instances_the_largest_counts() -> None:
+    counters = {"_Z1hIdEvPT_": StaticCounters(40), "_Z1hIfEvPT_": StaticCounters(20)}
+    assert by_kernel(counters) == {"h": StaticCounters(40)}
+
+
+PTX = """\
+.visible .func helper(
+){
+  add.s32 %r1, %r2, %r3;
+}
+.visible .entry _Z1kPf(
+  .param .u64 .ptr .align 1 _Z1kPf_param_0
+)
+.maxntid 256
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<5>;
+  ld.param.u64 %rd1, [_Z1kPf_param_0];
+  cvta.to.global.u64 %rd2, %rd1;
+  mov.u32 %r1, %ctaid.x;
+  mad.lo.s32 %r2, %r1, %r1, %r1;
+$L__BB0_1:
+  ld.global.v2.f32 {%f1, %f2}, [%rd2];
+  fma.rn.f32 %f3, %f1, %f2, %f1;
+  @%p1 bra $L__BB0_1;
+  st.global.f32 [%rd2], %f3;
+  { // a call has its own scope
+  bar.sync 0;
+  }
+  ret;
+}
+.visible .entry empty()
+{
+  ret;
+}
+"""
+
+
+def test_mix_of_a_module() -> None:
+    assert instruction_mix(PTX) == {
+        "_Z1kPf": {
+            "barrier": 1,
+            "branch": 2,
+            "float32": 1,
+            "global_load": 1,
+            "global_store": 1,
+            "integer": 1,
+            "move": 2,
+            "param_load": 1,
+        },
+        "empty": {"branch": 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("opcode", "expected"),
+    [
+        ("ld.global.nc.f32", "global_load"),
+        ("st.shared.v4.f32", "shared_store"),
+        ("ld.f32", "generic_load"),
+        ("ld.shared::cta.u32", "shared_load"),
+        ("atom.global.add.f32", "atomic"),
+        ("red.global.add.u32", "atomic"),
+        ("barrier.sync", "barrier"),
+        ("div.rn.f32", "float32_divide"),
+        ("div.rn.f64", "float64_divide"),
+        ("rem.s32", "integer_divide"),
+        ("sqrt.rn.f32", "special"),
+        ("fma.rn.f16x2", "float16"),
+        ("setp.lt.s32", "move"),
+        ("cvt.rn.f32.s32", "convert"),
+        ("mul.wide.s32", "integer"),
+        ("and.pred", "integer"),
+        ("membar.gl", "other"),
+    ],
+)
+def test_classes(opcode: str, expected: str) -> None:
+    assert instruction_class(opcode) == expected

@@ -1,0 +1,151 @@
+"""Finding nvcc and asking it: with programs that pretend to be nvcc, without a compiler."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from cutune import toolchain
+from cutune.diagnostics import Code, CutuneError
+from cutune.toolchain import Nvcc, find_nvcc, host_compiler, without_target_flags
+
+FAKE = """#!/bin/sh
+case "$*" in
+*--version*) echo 'Cuda compilation tools, release 13.0, V13.0.88' ;;
+*--list-gpu-code*) printf 'sm_75\\nsm_80\\nsm_90\\nsm_103\\nsm_100\\n' ;;
+*fail*) echo "cannot open fail.cu" >&2; exit 3 ;;
+*) echo "$*" ;;
+esac
+"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Hide the toolchain of the machine that runs the tests."""
+    for name in ("CUDACXX", "CUDA_HOME", "CUDA_PATH", "NVCC_CCBIN", "CUDAHOSTCXX", "CXX"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: str(tmp_path / "site"))
+    original = toolchain._candidates
+    monkeypatch.setattr(
+        toolchain, "_candidates", lambda: (c for c in original() if c[1] != "/usr/local/cuda")
+    )
+
+
+def fake_nvcc(path: Path, text: str = FAKE) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def test_no_nvcc_says_how_to_get_one() -> None:
+    with pytest.raises(CutuneError) as caught:
+        find_nvcc()
+    assert caught.value.diagnostic.code is Code.MISSING_NVCC
+
+
+def test_order_of_the_search(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wheel = fake_nvcc(tmp_path / "site/nvidia/cu13/bin/nvcc")
+    assert find_nvcc() == Nvcc(wheel, "cutune[toolkit]")
+    on_path = fake_nvcc(tmp_path / "path/nvcc")
+    assert find_nvcc() == Nvcc(on_path, "PATH")
+    home = fake_nvcc(tmp_path / "home/bin/nvcc")
+    monkeypatch.setenv("CUDA_PATH", str(tmp_path / "home"))
+    assert find_nvcc() == Nvcc(home, "$CUDA_PATH")
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "home"))
+    assert find_nvcc() == Nvcc(home, "$CUDA_HOME")
+    named = fake_nvcc(tmp_path / "named/nvcc")
+    monkeypatch.setenv("CUDACXX", str(named))
+    assert find_nvcc() == Nvcc(named, "$CUDACXX")
+    option = fake_nvcc(tmp_path / "option/nvcc")
+    assert find_nvcc(str(option)) == Nvcc(option, "--nvcc")
+
+
+def test_another_compiler_in_cudacxx_is_not_ours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    on_path = fake_nvcc(tmp_path / "path/nvcc")
+    monkeypatch.setenv("CUDACXX", "/usr/bin/clang++")
+    assert find_nvcc().path == on_path
+
+
+@pytest.mark.parametrize("variable", [False, True])
+def test_a_named_nvcc_must_exist(monkeypatch: pytest.MonkeyPatch, variable: bool) -> None:
+    if variable:
+        monkeypatch.setenv("CUDACXX", "/nowhere/nvcc")
+    with pytest.raises(CutuneError) as caught:
+        find_nvcc(None if variable else "/nowhere/nvcc")
+    assert caught.value.diagnostic.code is Code.UNUSABLE_NVCC
+
+
+def test_what_is_not_nvcc_is_told_apart(tmp_path: Path) -> None:
+    other = fake_nvcc(tmp_path / "other", "#!/bin/sh\necho gcc 12\n")
+    with pytest.raises(CutuneError) as caught:
+        _ = Nvcc(other).version
+    assert caught.value.diagnostic.code is Code.UNUSABLE_NVCC
+
+
+def test_version_and_architectures(tmp_path: Path) -> None:
+    nvcc = Nvcc(fake_nvcc(tmp_path / "bin/nvcc"))
+    assert nvcc.version == "13.0.88"
+    assert nvcc.architectures == (75, 80, 90, 100, 103)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given"),
+    [("sm_90", "sm_90"), ("sm_89", "sm_80"), ("sm_70", "sm_75"), ("sm_120", "sm_103")],
+)
+def test_architecture_is_one_that_nvcc_knows(tmp_path: Path, wanted: str, given: str) -> None:
+    assert Nvcc(fake_nvcc(tmp_path / "bin/nvcc")).architecture(wanted) == given
+
+
+def test_wheels_need_their_library_folder(tmp_path: Path) -> None:
+    path = fake_nvcc(tmp_path / "site/nvidia/cu13/bin/nvcc")
+    (tmp_path / "site/nvidia/cu13/include").mkdir()
+    (tmp_path / "site/nvidia/cu13/include/cuda_runtime.h").touch()
+    (tmp_path / "site/nvidia/cu13/lib").mkdir()
+    nvcc = Nvcc(path)
+    assert nvcc.extra_flags == (f"-L{tmp_path}/site/nvidia/cu13/lib",)
+    assert nvcc.run(["a.cu"]).stdout == f"-L{tmp_path}/site/nvidia/cu13/lib a.cu\n"
+
+
+def test_an_installed_toolkit_needs_nothing(tmp_path: Path) -> None:
+    path = fake_nvcc(tmp_path / "cuda/bin/nvcc")
+    (tmp_path / "cuda/include").mkdir()
+    (tmp_path / "cuda/include/cuda_runtime.h").touch()
+    (tmp_path / "cuda/lib64").mkdir()
+    assert Nvcc(path).extra_flags == ()
+    assert Nvcc(path).include_directories == (tmp_path / "cuda/include",)
+
+
+def test_failure_carries_nvccs_own_message(tmp_path: Path) -> None:
+    nvcc = Nvcc(fake_nvcc(tmp_path / "bin/nvcc"))
+    with pytest.raises(CutuneError) as caught:
+        nvcc.check(["fail.cu"])
+    assert caught.value.diagnostic.code is Code.NVCC_FAILED
+    assert "status 3" in caught.value.diagnostic.message
+    assert "cannot open fail.cu" in caught.value.diagnostic.message
+
+
+def test_flags_of_the_users_build_without_its_target() -> None:
+    flags = ["-O2", "-arch=sm_80", "-gencode", "arch=compute_70,code=sm_70", "-c", "-o", "a.o"]
+    assert without_target_flags([*flags, "-DN=3", "-I", "inc", "--gpu-code=sm_80"]) == (
+        "-O2",
+        "-DN=3",
+        "-I",
+        "inc",
+    )
+
+
+def test_host_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(CutuneError) as caught:
+        host_compiler()
+    assert caught.value.diagnostic.code is Code.MISSING_COMPILER
+    fallback = fake_nvcc(tmp_path / "path/g++")
+    assert host_compiler() == str(fallback)
+    monkeypatch.setenv("CXX", sys.executable)
+    assert host_compiler() == sys.executable
