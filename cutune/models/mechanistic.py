@@ -170,9 +170,9 @@ class _Composer:
         warps = Parameter("warps")
         blocks, active_warps = self._define_grid()
         fill = self._define("fill", minimum(1, active_warps / (blocks * warps)))
-        per_sm = self._define("blocks_per_sm", blocks / device.sm_count)
+        share = self._define("blocks_per_sm", blocks / device.sm_count)
         one_wave = less_equal(blocks, Parameter("wave"))
-        per_sm = choice(one_wave, ceiling(per_sm), per_sm + Fraction(1, 2))
+        per_sm = choice(one_wave, ceiling(share), share + Fraction(1, 2))
         if self.model.one_dimensional:
             on_sm = maximum(1, minimum(per_sm * warps, active_warps))
         else:
