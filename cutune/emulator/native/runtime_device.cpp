@@ -151,7 +151,10 @@ void fill(const Device& d, cudaDeviceProp* p) {
     p->maxBlocksPerMultiProcessor = d.blocks_per_multiprocessor;
     p->streamPrioritiesSupported = p->globalL1CacheSupported = p->localL1CacheSupported = 1;
     p->managedMemory = p->concurrentManagedAccess = p->computePreemptionSupported = 1;
-    p->canUseHostPointerForRegisteredMem = p->cooperativeLaunch = p->hostRegisterSupported = 1;
+    p->canUseHostPointerForRegisteredMem = p->cooperativeLaunch = 1;
+#if CUDART_VERSION >= 12000
+    p->hostRegisterSupported = 1;
+#endif
 #if CUDART_VERSION < 13000
     p->clockRate = d.clock_khz;
     p->memoryClockRate = d.memory_clock_khz;

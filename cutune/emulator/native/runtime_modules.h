@@ -9,6 +9,10 @@
 
 #include "machine.h"
 
+#if CUDART_VERSION < 12000
+typedef struct CUkern_st* cudaKernel_t;
+#endif
+
 namespace cutune {
 
 struct Module {
