@@ -98,21 +98,26 @@ class cutune_buffers {
         return done;
     }
 
-    // The greatest relative difference from the results of the original launch: 0 when all bits are
-    // equal, 2 when numbers have nothing in common or are no floating-point numbers.
-    double difference() {
-        double greatest = 0;
+    // How far the results are from those of the original launch: false when any bit differs.
+    // `greatest` is the greatest relative difference; 2 when numbers have nothing in common or are
+    // no floating-point numbers.
+    bool identical(double *greatest) {
+        bool same = true;
         std::vector<char> contents;
+        *greatest = 0;
         for (const cutune_buffer &buffer : found_) {
-            if (!fetch(buffer, &contents)) return 2;
-            if (memcmp(contents.data(), buffer.expected.data(), buffer.size) == 0) continue;
-            const double found =
-                buffer.element == cutune_float_element    ? compare<float>(buffer, contents)
-                : buffer.element == cutune_double_element ? compare<double>(buffer, contents)
-                                                          : 2.0;
-            greatest = found > greatest ? found : greatest;
+            double found = 2;
+            if (fetch(buffer, &contents)) {
+                if (memcmp(contents.data(), buffer.expected.data(), buffer.size) == 0) continue;
+                if (buffer.element == cutune_float_element)
+                    found = compare<float>(buffer, contents);
+                if (buffer.element == cutune_double_element)
+                    found = compare<double>(buffer, contents);
+            }
+            same = false;
+            *greatest = found > *greatest ? found : *greatest;
         }
-        return greatest;
+        return same;
     }
 
   private:

@@ -133,6 +133,7 @@ class cutune_experiment {
     bool running_, over_;
     cudaEvent_t start_, stop_;
     double best_, difference_ = 0;
+    bool identical_ = true;
     std::vector<double> milliseconds_;
 
     bool prepare() {
@@ -157,7 +158,7 @@ class cutune_experiment {
             if (cutune_fit_grid(*launch_.site, request, block, &step.grid))
                 steps_.push_back(step);
             else
-                write(step.grid, block, "this block does not fit the thread space");
+                write(step.grid, block, "this block is not allowed here");
         }
         return true;
     }
@@ -177,7 +178,7 @@ class cutune_experiment {
         float elapsed = 0;
         if (timed_ && cutune_refused(cudaEventElapsedTime(&elapsed, start_, stop_))) elapsed = 0;
         if (run_ == 0 && at_ == 0) buffers_.expect();
-        if (run_ == 0 && at_ > 0) difference_ = buffers_.difference();
+        if (run_ == 0 && at_ > 0) identical_ = buffers_.identical(&difference_);
         const bool hopeless = at_ > 0 && best_ > 0 && static_cast<double>(elapsed) > 5 * best_;
         if (timed_ && (run_ > 0 || timed_runs_ == 0 || hopeless))
             milliseconds_.push_back(static_cast<double>(elapsed));
@@ -190,6 +191,7 @@ class cutune_experiment {
             if (best_ <= 0 || time < best_) best_ = time;
         milliseconds_.clear();
         difference_ = 0;
+        identical_ = true;
         run_ = 0;
         ++at_;
     }
@@ -208,7 +210,7 @@ class cutune_experiment {
             text += cutune_is_emulated() ? ",\"modelled\":true" : ",\"modelled\":false";
         }
         if (problem == nullptr)
-            text += std::string(",\"identical\":") + (difference_ > 0 ? "false" : "true") +
+            text += std::string(",\"identical\":") + (identical_ ? "true" : "false") +
                     ",\"difference\":" + cutune_real_text(difference_);
         else
             text += ",\"error\":" + cutune_string_text(problem);
