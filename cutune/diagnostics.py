@@ -99,6 +99,7 @@ class Code(Enum):
         WARNING,
         "holds #{what}; give nvcc so that the branch that is compiled is known",
     )
+    KERNEL_REASON = (229, NOTE, "kernel '{kernel}' {message}")
     REDUNDANT_THREADS = (
         230,
         WARNING,

@@ -64,6 +64,15 @@ class Source:
         line = bisect_right(self._line_starts, offset)
         return Location(self.path, line, offset - self._line_starts[line - 1] + 1)
 
+    def line_start(self, line: int) -> int:
+        """The offset at which a line (from 1) begins."""
+        return self._line_starts[line - 1]
+
+    @property
+    def line_count(self) -> int:
+        """The number of lines, an empty one behind the last line's end included."""
+        return len(self._line_starts)
+
     def line_text(self, line: int) -> str:
         """The text of a line (from 1), without its end."""
         start = self._line_starts[line - 1]

@@ -1,0 +1,536 @@
+"""Values of expressions. Takes AST nodes, gives polynomials, and collects what breaks a proof.
+
+Each expression is evaluated once, in the order of the text. Wherever a value leaves the integer
+polynomials (a subscript, a comparison, a call, a store into a variable that changes), no raw
+built-in may be left in it: what remains of `blockIdx.d * blockDim.d + threadIdx.d` is the id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from pycparser import c_ast
+
+from cutune.analysis import known
+from cutune.analysis.bindings import Bindings, Doubt, Variable, own_memory
+from cutune.analysis.guards import NOTHING, Facts, Range, bounds, quotient
+from cutune.analysis.integers import (
+    INT,
+    UNSIGNED,
+    IntegerType,
+    common,
+    integer_type,
+    literal_type,
+    literal_value,
+    promoted,
+)
+from cutune.analysis.polynomial import (
+    BLOCK,
+    BLOCK_SIZE,
+    GRID_SIZE,
+    OPAQUE,
+    PARAMETER,
+    QUOTIENT,
+    THREAD,
+    Atom,
+    Polynomial,
+    TooLarge,
+)
+from cutune.analysis.unit import Unit
+from cutune.diagnostics import Code
+from cutune.program import DIMENSIONS
+
+_BUILTINS = {THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE}
+_SIZE_T = IntegerType(64, False)
+_COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
+
+
+class Value(NamedTuple):
+    """A polynomial; its type if it is an integer; is it the same in all threads?
+
+    `if_true` and `if_false` are what follows when the value is tested.
+    """
+
+    polynomial: Polynomial
+    type: IntegerType | None
+    uniform: bool = False
+    if_true: Facts = NOTHING
+    if_false: Facts = NOTHING
+
+
+class Callee(Protocol):
+    """What the proof of a called function says."""
+
+    @property
+    def has_effects(self) -> bool:
+        """Does it touch memory?"""
+
+    @property
+    def result(self) -> Value | None:
+        """Its value, where that is a polynomial in ids."""
+
+
+@dataclass
+class Findings:
+    """What the evaluation of one function has shown."""
+
+    #: The first rule that refuses the whole function.
+    refusal: tuple[Code, str, c_ast.Node] | None = None
+    #: Per dimension, the first use of a raw built-in: its name and where.
+    raw: dict[str, tuple[str, c_ast.Node]] = field(default_factory=dict)
+    indexed: set[str] = field(default_factory=set)
+    strides: set[str] = field(default_factory=set)
+    #: For each effect, the bounds under which it lies.
+    effects: list[Facts] = field(default_factory=list)
+
+    def refuse(self, code: Code, what: str, node: c_ast.Node) -> None:
+        """Keep the first refusal."""
+        if self.refusal is None:
+            self.refusal = (code, what, node)
+
+
+@dataclass
+class Expressions:
+    """Evaluates the expressions of one function. `callee` looks a called function up."""
+
+    unit: Unit
+    bindings: Bindings
+    callee: Callable[[str, c_ast.Node], Callee | None]
+    findings: Findings = field(default_factory=Findings)
+    facts: Facts = NOTHING
+    _values: dict[Variable, Value] = field(default_factory=dict)
+    _first_values: dict[Variable, list[Polynomial]] = field(default_factory=dict)
+    _read_early: set[Variable] = field(default_factory=set)
+    _owners: dict[Atom, Variable] = field(default_factory=dict)
+    _count: int = 0
+
+    # Values that are not polynomials.
+
+    def opaque(self, type_: IntegerType | None = None, uniform: bool = False) -> Value:
+        """A value of which nothing is known."""
+        self._count += 1
+        return Value(Polynomial.atom(OPAQUE, str(self._count)), type_, uniform)
+
+    def sink(self, value: Value, node: c_ast.Node) -> Value:
+        """The value leaves the polynomials: raw built-ins in it make their dimension impure."""
+        for atom in value.polynomial.atoms:
+            if atom.kind in _BUILTINS:
+                self.findings.raw.setdefault(atom.name, (f"{atom.kind}.{atom.name}", node))
+        return value
+
+    def used(self, node: c_ast.Node) -> Value:
+        """Evaluate an expression whose value is used in a way that must not tell blocks apart."""
+        return self.sink(self.value(node), node)
+
+    def access(self, uniform: bool) -> None:
+        """A thread touches memory; uniform reads are the same however many threads there are."""
+        if not uniform:
+            self.findings.effects.append(self.facts)
+
+    # Expressions.
+
+    def value(self, node: c_ast.Node) -> Value:
+        """Evaluate an expression."""
+        method = _METHODS.get(type(node))
+        if method is None:
+            raise Doubt(node, f"a {type(node).__name__}")
+        try:
+            return method(self, node)
+        except TooLarge:
+            raise Doubt(node, "too long an index expression") from None
+
+    def under(self, facts: Facts, node: c_ast.Node) -> Value:
+        """Evaluate an expression that is reached only under further facts."""
+        before = self.facts
+        self.facts = before | facts
+        value = self.value(node)
+        self.facts = before
+        return value
+
+    def _identifier(self, node: c_ast.ID) -> Value:
+        variable = self.bindings.of(node)
+        if variable is not None:
+            return self._read(variable)
+        if node.name in _BUILTINS:
+            for dimension in DIMENSIONS:
+                self.findings.indexed.add(dimension)
+                self.findings.raw.setdefault(dimension, (node.name, node))
+        if node.name in self.unit.constants:
+            return Value(Polynomial.constant(self.unit.constants[node.name]), INT, True)
+        return self.opaque()
+
+    def _read(self, variable: Variable) -> Value:
+        if variable.is_reference or variable.rank or variable.is_pointer:
+            return self.opaque(uniform=variable.is_pointer and variable.is_parameter)
+        if variable.is_constant:
+            if variable.is_parameter:
+                if variable.type is None:
+                    return self.opaque(uniform=True)
+                return Value(Polynomial.atom(PARAMETER, variable.name), variable.type, True)
+            if variable in self._values:
+                return self._values[variable]
+            self._read_early.add(variable)
+        value = self.opaque(variable.type)
+        self._owners[value.polynomial.terms[0][0][0]] = variable
+        return value
+
+    def assign(self, variable: Variable, value: Value, node: c_ast.Node) -> None:
+        """A variable takes a value (declaration or plain assignment)."""
+        type_ = value.type if variable.is_auto else variable.type
+        if type_ is None or variable.is_reference or variable.is_pointer:
+            self.sink(value, node)
+            self._values[variable] = value._replace(polynomial=self.opaque().polynomial, type=None)
+            return
+        value = self.converted(value, type_, node)
+        if not variable.is_constant or variable in self._read_early:
+            self.sink(value, node)
+        self._values[variable] = value
+        self._first_values.setdefault(variable, []).append(value.polynomial)
+
+    def converted(self, value: Value, type_: IntegerType, node: c_ast.Node) -> Value:
+        """Convert between integer types, as long as the polynomial stays true."""
+        if value.type is None or type_.bits < 32:
+            self.sink(value, node)
+            return self.opaque(type_, value.uniform)._replace(
+                if_true=value.if_true, if_false=value.if_false
+            )
+        widens = type_.bits > value.type.bits and not value.type.signed
+        if widens and value.polynomial.has_negative_coefficient:
+            # The unsigned value may have wrapped around.
+            self.sink(value, node)
+            return self.opaque(type_, value.uniform)
+        return value._replace(type=type_)
+
+    def _constant(self, node: c_ast.Constant) -> Value:
+        integer = literal_value(node.value) if "int" in node.type else None
+        if integer is None:
+            return self.opaque(INT if node.type == "char" else None, True)
+        return Value(Polynomial.constant(integer), literal_type(node.value), True)
+
+    def _binary(self, node: c_ast.BinaryOp) -> Value:
+        if node.op in ("&&", "||"):
+            return self._logical(node)
+        left, right = self.value(node.left), self.value(node.right)
+        if node.op in _COMPARISONS:
+            return self._comparison(node, left, right)
+        uniform = left.uniform and right.uniform
+        if left.type is None or right.type is None:
+            self.sink(left, node.left)
+            self.sink(right, node.right)
+            return self.opaque(None, uniform)
+        if node.op in ("+", "-", "*"):
+            return self._ring(node, left, right)
+        shift = right.polynomial.literal
+        if node.op == "<<" and shift is not None and 0 <= shift < 31:
+            factor = Polynomial.constant(1 << shift)
+            return Value(left.polynomial * factor, promoted(left.type), uniform)
+        if node.op == "/" and self._divides_exactly(left, right):
+            divisor = right.polynomial.literal
+            assert divisor is not None
+            type_ = common(left.type, right.type)
+            return Value(quotient(left.polynomial, divisor), type_, True)
+        self.sink(left, node.left)
+        self.sink(right, node.right)
+        is_shift = node.op in ("<<", ">>")
+        return self.opaque(
+            promoted(left.type) if is_shift else common(left.type, right.type), uniform
+        )
+
+    def _ring(self, node: c_ast.BinaryOp, left: Value, right: Value) -> Value:
+        assert left.type is not None and right.type is not None
+        type_ = common(left.type, right.type)
+        a = self.converted(left, type_, node.left).polynomial
+        b = self.converted(right, type_, node.right).polynomial
+        uniform = left.uniform and right.uniform
+        try:
+            result = {"+": a.__add__, "-": a.__sub__, "*": a.__mul__}[node.op](b)
+        except TooLarge:
+            self.sink(left, node.left)
+            self.sink(right, node.right)
+            return self.opaque(type_, uniform)
+        return Value(result, type_, uniform)
+
+    def _divides_exactly(self, left: Value, right: Value) -> bool:
+        """Is the quotient that of the exact integers, for parameters and literals?"""
+        divisor = right.polynomial.literal
+        if divisor is None or divisor <= 0 or left.type is None or right.type is None:
+            return False
+        if not left.polynomial.kinds() <= {PARAMETER, QUOTIENT}:
+            return False
+        if common(left.type, right.type).signed:
+            return True
+        parameters = (
+            self.bindings.parameters[a.name] for a in left.polynomial.atoms if a.kind == PARAMETER
+        )
+        are_unsigned = all(p.type is not None and not p.type.signed for p in parameters)
+        has_quotient = QUOTIENT in left.polynomial.kinds()
+        return are_unsigned and not has_quotient and not left.polynomial.has_negative_coefficient
+
+    def _logical(self, node: c_ast.BinaryOp) -> Value:
+        left = self.used(node.left)
+        is_and = node.op == "&&"
+        right = self.under(left.if_true if is_and else left.if_false, node.right)
+        self.sink(right, node.right)
+        value = self.opaque(INT, left.uniform and right.uniform)
+        both_true, both_false = left.if_true | right.if_true, left.if_false | right.if_false
+        if is_and:
+            return value._replace(if_true=both_true, if_false=left.if_false & right.if_false)
+        return value._replace(if_true=left.if_true & right.if_true, if_false=both_false)
+
+    def _comparison(self, node: c_ast.BinaryOp, left: Value, right: Value) -> Value:
+        self.sink(left, node.left)
+        self.sink(right, node.right)
+        value = self.opaque(INT, left.uniform and right.uniform)
+        if left.type is None or right.type is None:
+            return value
+        type_ = common(left.type, right.type)
+        a = self.converted(left, type_, node.left).polynomial
+        b = self.converted(right, type_, node.right).polynomial
+        below, at_most = (
+            bounds(a, b, True, type_, self.range_of),
+            bounds(a, b, False, type_, self.range_of),
+        )
+        above, at_least = (
+            bounds(b, a, True, type_, self.range_of),
+            bounds(b, a, False, type_, self.range_of),
+        )
+        equal = at_most | at_least
+        if_true, if_false = {
+            "<": (below, at_least),
+            "<=": (at_most, above),
+            ">": (above, at_most),
+            ">=": (at_least, below),
+            "==": (equal, NOTHING),
+            "!=": (NOTHING, equal),
+        }[node.op]
+        return value._replace(if_true=if_true, if_false=if_false)
+
+    def _unary(self, node: c_ast.UnaryOp) -> Value:
+        if node.op in ("sizeof", "_Alignof"):
+            return self.opaque(_SIZE_T, True)
+        if node.op == "&":
+            return self._address(node.expr)
+        if node.op in ("++", "p++", "--", "p--"):
+            self._store(node.expr)
+            variable = self.bindings.of(node.expr)
+            return self.opaque(variable.type if variable else None)
+        if node.op == "!":
+            value = self.used(node.expr)
+            return self.opaque(INT, value.uniform)._replace(
+                if_true=value.if_false, if_false=value.if_true
+            )
+        value = self.value(node.expr)
+        if node.op in ("-", "+") and value.type is not None:
+            polynomial = -value.polynomial if node.op == "-" else value.polynomial
+            type_ = promoted(value.type)
+            return self.converted(value, type_, node)._replace(polynomial=polynomial)
+        self.sink(value, node.expr)
+        if node.op == "*":
+            self.access(value.uniform)
+            return self.opaque()
+        return self.opaque(promoted(value.type) if value.type else None, value.uniform)
+
+    def _address(self, lvalue: c_ast.Node) -> Value:
+        """`&lvalue`: its subscripts are evaluated, memory is not read."""
+        uniform = self._subscripts(lvalue)
+        return self.opaque(None, uniform)
+
+    def _subscripts(self, node: c_ast.Node) -> bool:
+        """Evaluate what an lvalue is made of; is its address the same in all threads?"""
+        if isinstance(node, c_ast.ArrayRef):
+            index = self.used(node.subscript)
+            return self._subscripts(node.name) and index.uniform
+        if isinstance(node, c_ast.StructRef):
+            if node.type == "->":
+                return self.used(node.name).uniform
+            return self._subscripts(node.name)
+        if isinstance(node, c_ast.UnaryOp) and node.op == "*":
+            return self.used(node.expr).uniform
+        if isinstance(node, c_ast.ID) and self.bindings.of(node) is None:
+            self._identifier(node)
+            return True
+        return self.used(node).uniform
+
+    def _element(self, node: c_ast.Node) -> Value:
+        """Read `a[i]`, `s.m` or `p->m`."""
+        if isinstance(node, c_ast.StructRef) and isinstance(node.name, c_ast.ID):
+            name, member = node.name.name, node.field.name
+            if name in _BUILTINS and self.bindings.of(node.name) is None:
+                return self._builtin(name, member, node)
+        uniform = self._subscripts(node)
+        if own_memory(self.bindings, node) is None:
+            self.access(uniform)
+        return self.opaque(None, uniform and self._is_parameter_member(node))
+
+    def _is_parameter_member(self, node: c_ast.Node) -> bool:
+        variable = own_memory(self.bindings, node)
+        return variable is not None and variable.is_parameter and not variable.escapes
+
+    def _builtin(self, name: str, dimension: str, node: c_ast.Node) -> Value:
+        if dimension not in DIMENSIONS:
+            raise Doubt(node, f"{name}.{dimension}")
+        self.findings.indexed.add(dimension)
+        if name == GRID_SIZE:
+            self.findings.strides.add(dimension)
+        uniform = name in (GRID_SIZE, BLOCK_SIZE)
+        return Value(Polynomial.atom(name, dimension), UNSIGNED, uniform)
+
+    def _assignment(self, node: c_ast.Assignment) -> Value:
+        value = self.value(node.rvalue)
+        variable = self.bindings.of(node.lvalue)
+        if variable is not None and not variable.is_reference and node.op == "=":
+            self.assign(variable, value, node.rvalue)
+            return value
+        self.sink(value, node.rvalue)
+        self._store(node.lvalue)
+        return self.opaque(variable.type if variable else None)
+
+    def _store(self, lvalue: c_ast.Node) -> None:
+        variable = self.bindings.of(lvalue) if isinstance(lvalue, c_ast.ID) else None
+        if variable is not None:
+            if variable.is_reference:
+                self.access(uniform=False)
+            return
+        self._subscripts(lvalue)
+        if own_memory(self.bindings, lvalue) is None:
+            self.access(uniform=False)
+
+    def _cast(self, node: c_ast.Cast) -> Value:
+        value = self.value(node.expr)
+        type_ = node.to_type.type
+        if isinstance(type_, c_ast.TypeDecl) and isinstance(type_.type, c_ast.IdentifierType):
+            words = type_.type.names
+            if words == ["void"]:
+                return value
+            integer = integer_type(words, self.unit.typedefs)
+            if integer is not None:
+                return self.converted(value, integer, node.expr)
+        self.sink(value, node.expr)
+        return self.opaque(None, value.uniform)
+
+    def _choice(self, node: c_ast.TernaryOp) -> Value:
+        condition = self.used(node.cond)
+        left = self.under(condition.if_true, node.iftrue)
+        right = self.under(condition.if_false, node.iffalse)
+        self.sink(left, node.iftrue)
+        self.sink(right, node.iffalse)
+        both = left.type is not None and right.type is not None
+        type_ = common(left.type, right.type) if both and left.type and right.type else None
+        return self.opaque(type_, condition.uniform and left.uniform and right.uniform)
+
+    def _list(self, node: c_ast.ExprList | c_ast.InitList) -> Value:
+        values = [self.used(expression) for expression in node.exprs or ()]
+        is_list = isinstance(node, c_ast.InitList)
+        return self.opaque() if is_list or not values else values[-1]
+
+    # Calls.
+
+    def call(self, node: c_ast.FuncCall, is_statement: bool = False) -> Value:
+        """Evaluate a call. `is_statement`: its value is not used."""
+        arguments: Sequence[c_ast.Node] = node.args.exprs if node.args is not None else ()
+        uniform = all([self.used(argument).uniform for argument in arguments])
+        if isinstance(node.name, c_ast.StructRef):
+            self._subscripts(node.name.name)
+            name = node.name.field.name
+        elif isinstance(node.name, c_ast.ID) and self.bindings.of(node.name) is None:
+            name = node.name.name
+        else:
+            self.findings.refuse(Code.UNKNOWN_FUNCTION, "a function value", node)
+            return self.opaque()
+        callee = self.callee(name, node)
+        if callee is not None:
+            if callee.has_effects:
+                self.access(uniform=False)
+            return callee.result or self.opaque()
+        return self._library_call(name, node, uniform, is_statement)
+
+    def _library_call(
+        self, name: str, node: c_ast.FuncCall, uniform: bool, is_statement: bool
+    ) -> Value:
+        if known.is_atomic(name):
+            self.access(uniform=False)
+            if not is_statement:
+                self.findings.refuse(Code.ATOMIC_RESULT, name, node)
+            return self.opaque()
+        code = known.refusal(name)
+        if code is not None:
+            self.findings.refuse(code, name, node)
+        elif name in ("__construct", "__init"):
+            return self.opaque(None, uniform)
+        elif isinstance(node.name, c_ast.StructRef) or not known.is_pure(name):
+            self.findings.refuse(Code.UNKNOWN_FUNCTION, f"'{name.replace('__', '::')}'", node)
+        elif known.has_effect(name):
+            self.access(uniform=False)
+        elif known.reads_memory(name):
+            self.access(uniform)
+        return self.opaque(None, uniform)
+
+    # Variables that only grow or only shrink.
+
+    def range_of(self, atom: Atom) -> Range:
+        """Limits of the variable that was read as this symbol."""
+        variable = self._owners.get(atom)
+        if variable is None or variable.escapes or variable.type is None:
+            return Range()
+        if variable.is_parameter or not variable.steps:
+            return Range()
+        first = self._first_value(variable)
+        if first is None:
+            return Range()
+        directions = {self._direction(op, step) for op, step in variable.steps}
+        if directions == {1}:
+            return Range(lower=first)
+        return Range(upper=first) if directions == {-1} else Range()
+
+    def _first_value(self, variable: Variable) -> Polynomial | None:
+        """The one value that it starts from (or the least of several literals)."""
+        seen = self._first_values.get(variable, [])
+        if len(seen) != len(variable.values) or not seen:
+            return None
+        return seen[0] if len(set(seen)) == 1 else None
+
+    def _direction(self, op: str, step: c_ast.Node | None) -> int:
+        if step is None:
+            return 1 if op == "++" else -1
+        sign = {"+=": 1, "-=": -1}.get(op, 0)
+        return sign if sign and self._is_positive(step) else 0
+
+    def _is_positive(self, step: c_ast.Node) -> bool:
+        """A literal, or the grid's stride, perhaps through a variable."""
+        if isinstance(step, c_ast.Constant):
+            value = literal_value(step.value)
+            return value is not None and value > 0
+        if isinstance(step, c_ast.ID):
+            variable = self.bindings.of(step)
+            value_of = self._values.get(variable) if variable and variable.is_constant else None
+            return value_of is not None and _is_positive(value_of.polynomial)
+        if isinstance(step, c_ast.BinaryOp) and step.op in ("+", "*"):
+            return self._is_positive(step.left) and self._is_positive(step.right)
+        if isinstance(step, c_ast.StructRef) and isinstance(step.name, c_ast.ID):
+            return step.name.name in (GRID_SIZE, BLOCK_SIZE) and self.bindings.of(step.name) is None
+        return False
+
+
+def _is_positive(polynomial: Polynomial) -> bool:
+    positive = {"stride", GRID_SIZE, BLOCK_SIZE}
+    return bool(polynomial.terms) and all(
+        c > 0 and all(atom.kind in positive for atom in m) for m, c in polynomial.terms
+    )
+
+
+_METHODS: dict[type, Callable[[Expressions, c_ast.Node], Value]] = {
+    c_ast.ID: Expressions._identifier,
+    c_ast.Constant: Expressions._constant,
+    c_ast.BinaryOp: Expressions._binary,
+    c_ast.UnaryOp: Expressions._unary,
+    c_ast.ArrayRef: Expressions._element,
+    c_ast.StructRef: Expressions._element,
+    c_ast.Assignment: Expressions._assignment,
+    c_ast.Cast: Expressions._cast,
+    c_ast.TernaryOp: Expressions._choice,
+    c_ast.ExprList: Expressions._list,
+    c_ast.InitList: Expressions._list,
+    c_ast.FuncCall: Expressions.call,
+}

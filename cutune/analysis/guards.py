@@ -1,0 +1,160 @@
+"""Guards: upper bounds of global ids. Takes comparisons as polynomials, gives bounds.
+
+A `Bound` says `id.d < g` with g a polynomial over kernel parameters. Bounds speak only of values
+that never change (ids, parameters), so that once true they stay true.
+
+Signed comparisons are exact, because signed overflow is undefined. Unsigned ones wrap around:
+there the id stands alone on the smaller side, with at most a non-negative literal added. A bound
+is then right for every value of the parameters for which g, computed exactly, lies in 1 .. 2^31-1;
+whoever uses it checks that (`program.DimensionFacts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from cutune.analysis.integers import IntegerType
+from cutune.analysis.polynomial import (
+    IDENTITY,
+    ONE,
+    PARAMETER,
+    QUOTIENT,
+    STRIDE,
+    ZERO,
+    Atom,
+    Polynomial,
+    to_c,
+)
+from cutune.program import DIMENSIONS
+
+_KNOWN = frozenset({PARAMETER, QUOTIENT})
+_NEVER_NEGATIVE = frozenset({IDENTITY, STRIDE})
+
+
+class Bound(NamedTuple):
+    """id.dimension < limit."""
+
+    dimension: str
+    limit: Polynomial
+
+
+Facts = frozenset[Bound]
+NOTHING: Facts = frozenset()
+
+
+class Range(NamedTuple):
+    """Limits of a variable that only grows, or only shrinks."""
+
+    lower: Polynomial | None = None
+    upper: Polynomial | None = None
+
+
+RangeOf = Callable[[Atom], Range]
+
+
+def bounds(
+    smaller: Polynomial, larger: Polynomial, strict: bool, type_: IntegerType, range_of: RangeOf
+) -> Facts:
+    """What `smaller < larger` (or `<=`) says about ids, computed in `type_`."""
+    if type_.signed:
+        return frozenset(_signed(smaller - larger, strict, range_of))
+    return frozenset(_unsigned(smaller, larger, strict, range_of))
+
+
+def _signed(difference: Polynomial, strict: bool, range_of: RangeOf) -> Iterable[Bound]:
+    """From `difference < 0`, with the variables replaced by what they cannot fall below."""
+    least = _least(difference, range_of)
+    if least is None:
+        return
+    for dimension in DIMENSIONS:
+        identity = (Atom(IDENTITY, dimension),)
+        factor = dict(least.terms).get(identity, 0)
+        if factor <= 0:
+            continue
+        rest = {m: c for m, c in least.terms if m != identity}
+        # Other ids and strides only make the smaller side larger.
+        rest = {m: c for m, c in rest.items() if not (c > 0 and _never_negative(m))}
+        remainder = Polynomial.of(rest)
+        if remainder.kinds() <= _KNOWN:
+            yield Bound(dimension, _limit(-remainder, factor, strict))
+
+
+def _limit(right: Polynomial, factor: int, strict: bool) -> Polynomial:
+    """The least g with `factor * id < right` (or `<=`) → id < g, for positive g."""
+    if factor == 1:
+        return right if strict else right + ONE
+    dividend = right + Polynomial.constant(factor - 1 if strict else factor)
+    return quotient(dividend, factor)
+
+
+def quotient(dividend: Polynomial, divisor: int) -> Polynomial:
+    """An integer division as one symbol."""
+    text = to_c(dividend)
+    is_simple = len(dividend.terms) == 1 and dividend.terms[0][1] > 0
+    text = text if is_simple else f"({text})"
+    return Polynomial.atom(QUOTIENT, f"({text} / {divisor})")
+
+
+def _unsigned(
+    smaller: Polynomial, larger: Polynomial, strict: bool, range_of: RangeOf
+) -> Iterable[Bound]:
+    if not larger.kinds() <= _KNOWN:
+        return
+    variables = [(m, c) for m, c in smaller.terms if m]
+    if len(variables) != 1 or variables[0][1] != 1 or len(variables[0][0]) != 1:
+        return
+    offset = dict(smaller.terms).get((), 0)
+    atom = variables[0][0][0]
+    base = Polynomial.of({(atom,): 1}) if atom.kind == IDENTITY else range_of(atom).lower
+    if base is None or offset < 0:
+        return
+    constant = dict(base.terms).get((), 0)
+    others = {m: c for m, c in base.terms if m}
+    if constant < 0 or not all(c == 1 and _never_negative(m) for m, c in others.items()):
+        return
+    limit = larger - Polynomial.constant(offset + constant)
+    for monomial in others:
+        if len(monomial) == 1 and monomial[0].kind == IDENTITY:
+            yield Bound(monomial[0].name, limit if strict else limit + ONE)
+
+
+def _least(polynomial: Polynomial, range_of: RangeOf) -> Polynomial | None:
+    """A polynomial that is never above this one, free of variables; None if there is none."""
+    result = ZERO
+    for monomial, coefficient in polynomial.terms:
+        term = Polynomial.of({monomial: coefficient})
+        if all(atom.kind in _KNOWN | _NEVER_NEGATIVE for atom in monomial):
+            result = result + term
+            continue
+        if len(monomial) != 1:
+            return None
+        range_ = range_of(monomial[0])
+        limit = range_.lower if coefficient > 0 else range_.upper
+        if limit is None:
+            return None
+        result = result + limit * Polynomial.constant(coefficient)
+    return result
+
+
+def _never_negative(monomial: Sequence[Atom]) -> bool:
+    return bool(monomial) and all(atom.kind in _NEVER_NEGATIVE for atom in monomial)
+
+
+def guard(dimension: str, effects: Iterable[Facts]) -> Polynomial | None:
+    """The bound of a dimension under which every effect lies."""
+    limits = [[b.limit for b in facts if b.dimension == dimension] for facts in effects]
+    if not limits:
+        return None
+    candidates = sorted(
+        {limit for one in limits for limit in one}, key=lambda g: (len(g.terms), g.terms)
+    )
+    common = [g for g in candidates if all(any(_implies(h, g) for h in one) for one in limits)]
+    least = [g for g in common if not any(h != g and _implies(h, g) for h in common)]
+    return least[0] if least else None
+
+
+def _implies(tight: Polynomial, wide: Polynomial) -> bool:
+    """Does id < tight make id < wide?"""
+    gap = (wide - tight).literal
+    return gap is not None and gap >= 0

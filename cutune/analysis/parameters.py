@@ -1,0 +1,63 @@
+"""Parameters of a function. Takes the tokens of one, gives its name, type and kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from cutune.analysis.bindings import ParameterType
+from cutune.analysis.integers import QUALIFIERS, integer_type
+from cutune.program import Parameter
+from cutune.tokens import Token
+
+
+def parameter_of(
+    tokens: Sequence[Token], typedefs: Mapping[str, Sequence[str]]
+) -> tuple[Parameter, ParameterType]:
+    """parameter = type NAME? ("[" … "]")* ("=" default)?."""
+    tokens = _without_default(tokens)
+    brackets = next((i for i, token in enumerate(tokens) if token.text == "["), len(tokens))
+    index = brackets - 1
+    names = [i for i in range(brackets) if tokens[i].kind == "IDENTIFIER"]
+    is_named = (
+        index > 0
+        and tokens[index].kind == "IDENTIFIER"
+        and (len(names) > 1 and (tokens[index - 1].text != "::"))
+    )
+    name = tokens[index].text if is_named else ""
+    type_tokens = [*tokens[: index if is_named else brackets], *tokens[brackets:]]
+    texts = [token.text for token in type_tokens]
+    words = _folded(texts)
+    is_pointer = "*" in texts or "[" in texts or "(" in texts or "..." in texts
+    is_reference = "&" in texts or "&&" in texts
+    integer = None if is_pointer or is_reference else integer_type(words, typedefs)
+    return Parameter(name, type_text(texts)), ParameterType(name, integer, is_pointer, is_reference)
+
+
+def type_text(texts: Sequence[str]) -> str:
+    """The type as one would write it."""
+    text = " ".join(texts)
+    text = re.sub(r"\s*(::|<|>|\[|\]|\(|\))\s*", r"\1", text)
+    text = re.sub(r"\* (?=\*)", "*", text)
+    text = re.sub(r"\s+,", ",", text)
+    return re.sub(r"([>\w])(?=[*&])|(>)(?=\w)", r"\1\2 ", text).strip()
+
+
+def _without_default(tokens: Sequence[Token]) -> Sequence[Token]:
+    equals = next((i for i, token in enumerate(tokens) if token.text == "="), len(tokens))
+    return tokens[:equals]
+
+
+def _folded(texts: Sequence[str]) -> list[str]:
+    """`std :: size_t` as one word; a template argument list makes it no integer."""
+    words: list[str] = []
+    for index, text in enumerate(texts):
+        if text in QUALIFIERS:
+            continue
+        if text == "::" and words:
+            words[-1] += "__"
+        elif index and texts[index - 1] == "::" and words:
+            words[-1] += text
+        else:
+            words.append(text)
+    return words

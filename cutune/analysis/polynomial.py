@@ -1,0 +1,170 @@
+"""Integer polynomials over symbolic atoms: the values that the proofs reason with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+_MAXIMAL_TERMS = 48
+
+
+class Atom(NamedTuple):
+    """A symbol. `kind` is one of the constants below, `name` tells symbols of a kind apart."""
+
+    kind: str
+    name: str
+
+
+#: Raw built-ins: their values change with the block. `name` is the dimension.
+THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE = "threadIdx", "blockIdx", "blockDim", "gridDim"
+RAW = frozenset({THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE})
+#: blockIdx.d * blockDim.d + threadIdx.d, and gridDim.d * blockDim.d; `name` is the dimension.
+IDENTITY, STRIDE = "id", "stride"
+#: A kernel parameter that is never assigned; an integer quotient of such, as C text.
+PARAMETER, QUOTIENT = "parameter", "quotient"
+#: Any other value, each reading of it a symbol of its own.
+OPAQUE = "opaque"
+
+Monomial = tuple[Atom, ...]
+
+
+class TooLarge(ArithmeticError):
+    """The polynomial has more terms than any index expression."""
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Sum of coefficient * product of atoms, sorted, without zero coefficients."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    @staticmethod
+    def of(terms: Mapping[Monomial, int]) -> Polynomial:
+        """Sort the terms and drop zeros."""
+        if len(terms) > _MAXIMAL_TERMS:
+            raise TooLarge
+        return Polynomial(tuple(sorted((m, c) for m, c in terms.items() if c)))
+
+    @staticmethod
+    def constant(value: int) -> Polynomial:
+        """A literal."""
+        return Polynomial.of({(): value})
+
+    @staticmethod
+    def atom(kind: str, name: str) -> Polynomial:
+        """One symbol."""
+        return Polynomial.of({(Atom(kind, name),): 1})
+
+    @cached_property
+    def literal(self) -> int | None:
+        """Its value, if it has no symbols."""
+        if not self.terms:
+            return 0
+        return self.terms[0][1] if len(self.terms) == 1 and not self.terms[0][0] else None
+
+    @property
+    def atoms(self) -> Iterator[Atom]:
+        """All symbols, perhaps repeated."""
+        return (atom for monomial, _ in self.terms for atom in monomial)
+
+    def kinds(self) -> frozenset[str]:
+        """The kinds of its symbols."""
+        return frozenset(atom.kind for atom in self.atoms)
+
+    def raw_dimensions(self) -> frozenset[str]:
+        """Dimensions whose raw built-ins it holds."""
+        return frozenset(atom.name for atom in self.atoms if atom.kind in RAW)
+
+    @property
+    def has_negative_coefficient(self) -> bool:
+        """Does it subtract?"""
+        return any(coefficient < 0 for _, coefficient in self.terms)
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        terms = dict(self.terms)
+        for monomial, coefficient in other.terms:
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+        return _with_identities(terms)
+
+    def __neg__(self) -> Polynomial:
+        return Polynomial(tuple((m, -c) for m, c in self.terms))
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + -other
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        terms: dict[Monomial, int] = {}
+        for left, a in self.terms:
+            for right, b in other.terms:
+                monomial = _with_stride(tuple(sorted(left + right)))
+                terms[monomial] = terms.get(monomial, 0) + a * b
+                if len(terms) > _MAXIMAL_TERMS:
+                    raise TooLarge
+        return _with_identities(terms)
+
+
+ZERO = Polynomial(())
+ONE = Polynomial.constant(1)
+
+
+def total(polynomials: Iterable[Polynomial]) -> Polynomial:
+    """Their sum."""
+    result = ZERO
+    for polynomial in polynomials:
+        result = result + polynomial
+    return result
+
+
+def _with_stride(monomial: Monomial) -> Monomial:
+    """gridDim.d * blockDim.d is the number of threads, which re-blocking keeps."""
+    for dimension in ("x", "y", "z"):
+        grid, block = Atom(GRID_SIZE, dimension), Atom(BLOCK_SIZE, dimension)
+        while grid in monomial and block in monomial:
+            rest = list(monomial)
+            rest.remove(grid)
+            rest.remove(block)
+            monomial = tuple(sorted([*rest, Atom(STRIDE, dimension)]))
+    return monomial
+
+
+def _with_identities(terms: dict[Monomial, int]) -> Polynomial:
+    """Replace c * m * (blockIdx.d * blockDim.d + threadIdx.d) by c * m * id.d.
+
+    The replacement keeps the value, so that what is left over tells truly whether the expression
+    depends on the block.
+    """
+    for monomial in list(terms):
+        for thread in {atom for atom in monomial if atom.kind == THREAD}:
+            coefficient = terms.get(monomial, 0)
+            rest = list(monomial)
+            rest.remove(thread)
+            dimension = thread.name
+            pair = (Atom(BLOCK, dimension), Atom(BLOCK_SIZE, dimension))
+            partner = tuple(sorted([*rest, *pair]))
+            other = terms.get(partner, 0)
+            if coefficient * other <= 0:
+                continue
+            common = min(coefficient, other, key=abs)
+            whole = tuple(sorted([*rest, Atom(IDENTITY, dimension)]))
+            terms[monomial] -= common
+            terms[partner] -= common
+            terms[whole] = terms.get(whole, 0) + common
+    return Polynomial.of(terms)
+
+
+def to_c(polynomial: Polynomial) -> str:
+    """C text over parameter names, positive terms first, for instance `2 * n - 1`."""
+    ordered = sorted(polynomial.terms, key=lambda term: (term[1] < 0, not term[0]))
+    if not ordered:
+        return "0"
+    text = ""
+    for monomial, coefficient in ordered:
+        factors = [atom.name for atom in monomial]
+        if abs(coefficient) != 1 or not factors:
+            factors.insert(0, str(abs(coefficient)))
+        sign = "-" if coefficient < 0 else "+"
+        product = " * ".join(factors)
+        text = f"{text} {sign} {product}" if text else ("-" if coefficient < 0 else "") + product
+    return text

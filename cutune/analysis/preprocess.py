@@ -1,0 +1,133 @@
+"""The compiler's view of a source. Takes preprocessed text with line markers, gives its parts.
+
+Only files of the user are kept: those that no marker calls a system header, and that do not lie
+beside `cuda_runtime.h`. The text of each file is laid out again so that its line numbers are those
+of the file; a token is then found in the user's text on the same line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from cutune.analysis.unit import Part
+from cutune.source import Source
+from cutune.syntax import Syntax, parse
+from cutune.tokens import Token
+
+_MARKER = re.compile(r'^#(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n', re.MULTILINE)
+_ATTRIBUTE = re.compile(
+    r"__attribute__\(\((global|device|host|shared|constant|managed|grid_constant)\)\)"
+)
+_BOUNDS = re.compile(r"__attribute__\(\((launch_bounds|cluster_dims)(?=\()")
+_SYSTEM = "3"
+
+
+@dataclass
+class _File:
+    """Text of one file, pieced together again; `lines` counts what is there."""
+
+    path: str
+    pieces: list[str] = field(default_factory=list)
+    lines: int = 0
+
+    def add(self, line: int, text: str) -> bool:
+        """Append text that begins on a line (from 1); False if the file is already past it."""
+        if line - 1 < self.lines:
+            return False
+        self.pieces.append("\n" * (line - 1 - self.lines) + text)
+        self.lines = line - 1 + text.count("\n")
+        return True
+
+
+def expanded_parts(expanded: str, syntax: Syntax) -> Iterator[Part]:
+    """The user's files as the compiler sees them."""
+    main = _main_path(expanded, syntax.source.path)
+    for file in _user_files(expanded):
+        source = Source(file.path, _plain("".join(file.pieces)))
+        if file.path == main:
+            yield Part(parse(source), syntax.source, _Placement(source, syntax.source))
+        else:
+            yield Part(parse(source), source)
+
+
+def _plain(text: str) -> str:
+    """Attributes in the spelling of CUDA's programmers."""
+    text = _ATTRIBUTE.sub(r"__\1__", text)
+    return _BOUNDS.sub(r"__\1__ ((", text)
+
+
+def _user_files(expanded: str) -> Iterator[_File]:
+    open_files: dict[str, _File] = {}
+    for path, line, text in _regions(expanded):
+        if not text.strip():
+            continue
+        file = open_files.setdefault(path, _File(path))
+        if not file.add(line, text):
+            # Included once more, perhaps with other macros: a part of its own.
+            yield file
+            open_files[path] = _File(path)
+            open_files[path].add(line, text)
+    yield from open_files.values()
+
+
+def _regions(expanded: str) -> Iterator[tuple[str, int, str]]:
+    """region = marker line*; those of the user's files, with the number of their first line."""
+    toolkit = _toolkit_directory(expanded)
+    path, line, begin, is_kept = "", 1, 0, False
+    for marker in _MARKER.finditer(expanded):
+        if is_kept:
+            yield path, line, expanded[begin : marker.start()]
+        path = marker[2].replace("\\\\", "\\").replace('\\"', '"')
+        line, begin = int(marker[1]), marker.end()
+        is_kept = (
+            _SYSTEM not in marker[3].split()
+            and not path.startswith("<")
+            and not (toolkit and os.path.normpath(path).startswith(toolkit))
+        )
+    if is_kept:
+        yield path, line, expanded[begin:]
+
+
+def _toolkit_directory(expanded: str) -> str:
+    match = re.search(r'^# \d+ "([^"\n]*[/\\])cuda_runtime\.h"', expanded, re.MULTILINE)
+    return os.path.normpath(match[1]) + os.sep if match else ""
+
+
+def _main_path(expanded: str, path: str) -> str:
+    """The spelling of the source's path in the markers."""
+    names = {marker[2]: None for marker in _MARKER.finditer(expanded)}
+    if path in names:
+        return path
+    same = (n for n in names if os.path.realpath(n) == os.path.realpath(path))
+    by_name = (n for n in names if os.path.basename(n) == os.path.basename(path))
+    first = (n for n in names if not n.startswith("<"))
+    return next(same, None) or next(by_name, None) or next(first, path)
+
+
+@dataclass(frozen=True)
+class _Placement:
+    """Finds the tokens of preprocessed text in the text that the user wrote."""
+
+    expanded: Source
+    written: Source
+
+    def __call__(self, token: Token) -> Token:
+        line = self.expanded.location(token.start).line
+        if line > self.written.line_count:
+            return token._replace(start=0)
+        text = self.written.line_text(line)
+        start = self.written.line_start(line)
+        column = _find_word(text, token.text)
+        if column < 0:
+            column = len(text) - len(text.lstrip())
+        return token._replace(start=start + column)
+
+
+def _find_word(text: str, name: str) -> int:
+    if not name[:1].isalnum() and name[:1] != "_":
+        return text.find(name)
+    match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+    return match.start() if match else -1

@@ -1,0 +1,440 @@
+"""The proof about one function. Takes its text, gives a `Proof`.
+
+Walks the statements in order, carrying the bounds under which each is reached: those of enclosing
+conditions, and those left by early returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+from pycparser import CParser, c_ast
+from pycparser.c_parser import ParseError
+
+from cutune.analysis.bindings import Bindings, Doubt, ParameterType, bind, escape
+from cutune.analysis.expressions import Expressions, Findings, Value
+from cutune.analysis.guards import NOTHING, Facts, guard
+from cutune.analysis.normalise import Names, NormalText, NotC, normalise
+from cutune.analysis.parameters import parameter_of
+from cutune.analysis.polynomial import Polynomial, to_c
+from cutune.analysis.unit import FunctionText, Part, Unit, split_commas
+from cutune.diagnostics import Code
+from cutune.functions import Function
+from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Parameter
+from cutune.source import Span
+from cutune.tokens import Token
+
+#: Names that the compiler or the language declares.
+_DECLARED = frozenset(
+    "threadIdx blockIdx blockDim gridDim warpSize this M_PI M_E M_SQRT2 M_PI_2 M_PI_4 M_1_PI M_LN2 "
+    "INFINITY NAN HUGE_VAL INT_MAX INT_MIN UINT_MAX LONG_MAX LLONG_MAX ULLONG_MAX FLT_MAX FLT_MIN "
+    "FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON RAND_MAX SIZE_MAX CHAR_BIT stdout stderr "
+    "cudaBoundaryModeZero cudaBoundaryModeClamp cudaBoundaryModeTrap".split()
+)
+_FORBIDDEN = {
+    "__shared__": (Code.SHARED_MEMORY, ""),
+    "asm": (Code.ASSEMBLY, ""),
+    "__asm__": (Code.ASSEMBLY, ""),
+    "__asm": (Code.ASSEMBLY, ""),
+    "volatile": (Code.ORDERING, "volatile memory"),
+    "__volatile__": (Code.ORDERING, "volatile memory"),
+    "__cluster_dims__": (Code.COOPERATIVE, "a cluster"),
+}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is proven about one function."""
+
+    text: FunctionText
+    parameters: tuple[Parameter, ...]
+    impurity: Impurity | None
+    dimensions: tuple[DimensionFacts, DimensionFacts, DimensionFacts]
+    has_effects: bool = False
+    result: Value | None = None
+    #: The guards as polynomials, by dimension.
+    limits: Mapping[str, Polynomial] = field(default_factory=dict)
+    #: The tree and what its names mean, for further analyses; None if it was not understood.
+    tree: c_ast.FuncDef | None = None
+    bindings: Bindings | None = None
+
+
+_NO_FACTS = (DimensionFacts(False), DimensionFacts(False), DimensionFacts(False))
+
+
+@dataclass
+class Prover:
+    """Proves functions of a unit, each once."""
+
+    unit: Unit
+    _proofs: dict[tuple[int, int], Proof] = field(default_factory=dict)
+    _pending: set[tuple[int, int]] = field(default_factory=set)
+
+    def prove(self, part: Part, function: Function) -> Proof | None:
+        """The proof about a function; None while it is being proven (recursion)."""
+        key = (id(part), function.parameters[0])
+        if key in self._pending:
+            return None
+        if key not in self._proofs:
+            self._pending.add(key)
+            try:
+                self._proofs[key] = _FunctionProof(self, self.unit.text(part, function)).run()
+            finally:
+                self._pending.remove(key)
+        return self._proofs[key]
+
+    def proofs_of(self, name: str) -> list[Proof] | None:
+        """Proofs about all functions of a name; None while one of them is being proven."""
+        proofs = [self.prove(*found) for found in self.unit.functions.get(name, ())]
+        done = [proof for proof in proofs if proof is not None]
+        return done if len(done) == len(proofs) else None
+
+
+class _FunctionProof:
+    def __init__(self, prover: Prover, text: FunctionText) -> None:
+        self.prover, self.unit, self.text = prover, prover.unit, text
+        self.normal: NormalText | None = None
+        self.expressions: Expressions | None = None
+
+    def run(self) -> Proof:
+        parsed = [parameter_of(tokens, self.unit.typedefs) for tokens in self.text.parameters]
+        parameters = tuple(parameter for parameter, _ in parsed)
+        types = [type_ for _, type_ in parsed]
+        impurity = self.text.impurity or self._forbidden()
+        if impurity is not None:
+            return Proof(self.text, parameters, impurity, _NO_FACTS)
+        try:
+            return self._proof(parameters, types)
+        except NotC as error:
+            return self._refused(parameters, error.what, error.token)
+        except Doubt as error:
+            return self._refused(parameters, error.what, self._token(error.node))
+        except ParseError as error:
+            return self._refused(parameters, *self._parse_error(str(error)))
+        except RecursionError:
+            return self._refused(parameters, "nested too deeply", self.text.body[0])
+
+    def _proof(self, parameters: tuple[Parameter, ...], types: list[ParameterType]) -> Proof:
+        tree = self._parse([type_.name for type_ in types])
+        normal = self.normal
+        assert normal is not None
+        bindings = bind(tree, types, normal.references, self.unit.typedefs)
+        _Escapes(self.unit, bindings).visit(tree.body)
+        self.expressions = Expressions(self.unit, bindings, self._callee)
+        result = _Statements(self.expressions).function(tree.body)
+        findings = self.expressions.findings
+        impurity = self._impurity(findings) or self._unresolved(bindings, normal)
+        limits = self._limits(findings)
+        dimensions = [self._dimension(d, findings, limits.get(d)) for d in DIMENSIONS]
+        return Proof(
+            self.text,
+            parameters,
+            impurity,
+            (dimensions[0], dimensions[1], dimensions[2]),
+            bool(findings.effects),
+            result,
+            limits,
+            tree,
+            bindings,
+        )
+
+    def _parse(self, parameters: list[str]) -> c_ast.FuncDef:
+        types = self.unit.types | frozenset(self.text.template_parameters)
+        names = Names(types, frozenset(parameters))
+        self.normal = normalise(parameters, self.text.body, names)
+        unit = CParser().parse(self.normal.text)
+        return next(node for node in unit.ext if isinstance(node, c_ast.FuncDef))
+
+    def _callee(self, name: str, node: c_ast.Node) -> Proof | None:
+        """What a call may reach. Overloads are taken together: each must be pure."""
+        base = name.rsplit("__", 1)[-1] if name not in self.unit.functions else name
+        if base not in self.unit.functions:
+            return None
+        assert self.expressions is not None
+        findings = self.expressions.findings
+        proofs = self.prover.proofs_of(base)
+        if not proofs:
+            findings.refuse(Code.UNKNOWN_FUNCTION, f"'{base}', which is recursive", node)
+            return None if proofs is None else proofs[0]
+        for proof in proofs:
+            self._join(proof, findings, node)
+        return reduce(_merged, proofs)
+
+    def _join(self, proof: Proof, findings: Findings, node: c_ast.Node) -> None:
+        if proof.impurity is not None and findings.refusal is None:
+            message = f"{proof.impurity.message} (in '{proof.text.name}')"
+            findings.refusal = (proof.impurity.code, message, node)
+            self._joined = proof.impurity
+        for name, facts in zip(DIMENSIONS, proof.dimensions, strict=True):
+            if facts.indexed:
+                findings.indexed.add(name)
+            if facts.grid_stride:
+                findings.strides.add(name)
+            if facts.impurity is not None:
+                findings.raw.setdefault(name, (f"'{proof.text.name}'", node))
+
+    # Reasons.
+
+    def _forbidden(self) -> Impurity | None:
+        for token in (*self.text.head, *self.text.body):
+            if token.text in _FORBIDDEN and token.kind == "IDENTIFIER":
+                code, what = _FORBIDDEN[token.text]
+                return Impurity(code, code.template.format(what=what), token.span)
+        poisoned = self.unit.poisoned_operator
+        if poisoned is not None and poisoned.function is not self.text.function:
+            what = f"'{poisoned.name}', which may be called unseen and depends on the block"
+            code = Code.UNKNOWN_FUNCTION
+            return Impurity(code, code.template.format(what=what), self.text.span)
+        return None
+
+    def _impurity(self, findings: Findings) -> Impurity | None:
+        if findings.refusal is None:
+            return None
+        code, what, node = findings.refusal
+        message = what if what.endswith(")") else code.template.format(what=what)
+        return Impurity(code, message, self._token(node).span)
+
+    def _unresolved(self, bindings: Bindings, normal: NormalText) -> Impurity | None:
+        """Without the compiler's preprocessor, an unknown name may be a macro."""
+        if self.unit.is_expanded:
+            return None
+        known = self.unit.declared | _DECLARED | frozenset(self.text.template_parameters)
+        code = Code.UNRESOLVED_NAME
+        for name, node in bindings.free.items():
+            if not known & {name, name.split("__")[0], name.rsplit("__", 1)[-1]}:
+                return Impurity(code, code.template.format(what=name), self._token(node).span)
+        for name in sorted(normal.types - {"__auto"}):
+            if not known & {name, name.split("__")[0]}:
+                token = next(t for t in normal.lines if t.text == name)
+                return Impurity(code, code.template.format(what=name), token.span)
+        return None
+
+    def _limits(self, findings: Findings) -> dict[str, Polynomial]:
+        """The guards. With a stride the number of threads is part of what the kernel computes."""
+        free = [d for d in DIMENSIONS if d not in findings.strides and d not in findings.raw]
+        found = {d: guard(d, findings.effects) for d in free}
+        return {d: limit for d, limit in found.items() if limit is not None}
+
+    def _dimension(
+        self, dimension: str, findings: Findings, limit: Polynomial | None
+    ) -> DimensionFacts:
+        impurity = None
+        if dimension in findings.raw:
+            what, node = findings.raw[dimension]
+            code = Code.BLOCK_DEPENDENT
+            message = code.template.format(what=what, d=dimension)
+            impurity = Impurity(code, message, self._token(node).span)
+        return DimensionFacts(
+            dimension in findings.indexed,
+            impurity,
+            to_c(limit) if limit is not None else None,
+            dimension in findings.strides,
+        )
+
+    def _refused(self, parameters: tuple[Parameter, ...], what: str, token: Token) -> Proof:
+        code = Code.NOT_PROVEN
+        impurity = Impurity(code, code.template.format(what=what), token.span)
+        return Proof(self.text, parameters, impurity, _NO_FACTS)
+
+    def _token(self, node: c_ast.Node) -> Token:
+        """The token that a node begins with."""
+        while node.coord is None and node.children():
+            node = node.children()[0][1]
+        line = node.coord.line if node.coord is not None else 0
+        return self._line(line)
+
+    def _line(self, line: int) -> Token:
+        lines: Sequence[Token] = self.normal.lines if self.normal is not None else ()
+        token = lines[line - 1] if 0 < line <= len(lines) else None
+        return token if token is not None and token.text else self.text.body[0]
+
+    def _parse_error(self, message: str) -> tuple[str, Token]:
+        """pycparser says `:line:column: before: token`."""
+        fields = message.split(":")
+        line = int(fields[1]) if len(fields) > 2 and fields[1].isdigit() else 0
+        token = self._line(line)
+        return f"the statement at '{token.text}'", token
+
+
+def _merged(first: Proof, second: Proof) -> Proof:
+    """Two overloads as one: the value is known only if they agree."""
+    has_effects = first.has_effects or second.has_effects
+    return Proof(first.text, (), None, _NO_FACTS, has_effects=has_effects)
+
+
+class _Escapes(c_ast.NodeVisitor):  # type: ignore[misc]
+    """Variables that a called function may change through a reference."""
+
+    def __init__(self, unit: Unit, bindings: Bindings) -> None:
+        self.unit, self.bindings = unit, bindings
+
+    def visit_FuncCall(self, node: c_ast.FuncCall) -> None:
+        self.generic_visit(node)
+        arguments = node.args.exprs if node.args is not None else ()
+        if isinstance(node.name, c_ast.StructRef):
+            escape(self.bindings, node.name)
+            name = node.name.field.name
+        else:
+            name = getattr(node.name, "name", "")
+        base = name if name in self.unit.functions else str(name).rsplit("__", 1)[-1]
+        for part, function in self.unit.functions.get(base, ()):
+            first, last = function.parameters
+            parameters = split_commas(part.syntax.tokens[first + 1 : last])
+            for argument, tokens in zip(arguments, parameters, strict=False):
+                if any(token.text in ("&", "&&") for token in tokens):
+                    escape(self.bindings, argument)
+
+
+class _Statements:
+    """Evaluates statements; each gives the facts that hold after it, or None if none follows."""
+
+    def __init__(self, expressions: Expressions) -> None:
+        self.expressions = expressions
+        self.returned: list[Value] = []
+
+    def function(self, body: c_ast.Compound) -> Value | None:
+        """Evaluate the body; gives the value of a function that is one `return`."""
+        statements = body.block_items or []
+        if len(statements) == 1 and isinstance(statements[0], c_ast.Return):
+            if statements[0].expr is None:
+                return None
+            value = self.expressions.value(statements[0].expr)
+            if value.type is not None and value.polynomial.kinds() <= {"id", "stride"}:
+                return value._replace(if_true=NOTHING, if_false=NOTHING)
+            self.expressions.sink(value, statements[0].expr)
+            return None
+        self.statement(body)
+        return None
+
+    def statement(self, node: c_ast.Node | None) -> Facts | None:
+        """Evaluate one statement under `expressions.facts`."""
+        if node is None or isinstance(node, c_ast.EmptyStatement | c_ast.Typedef | c_ast.Pragma):
+            return self.expressions.facts
+        name = f"_{type(node).__name__.lower()}"
+        method = getattr(self, name, None)
+        if method is not None:
+            result: Facts | None = method(node)
+            return result
+        if isinstance(node, c_ast.FuncCall):
+            value = self.expressions.call(node, is_statement=True)
+        else:
+            value = self.expressions.value(node)
+        self.expressions.sink(value, node)
+        return self.expressions.facts
+
+    def under(self, facts: Facts, node: c_ast.Node | None) -> Facts | None:
+        """Evaluate a statement under further facts; gives what holds after it."""
+        before = self.expressions.facts
+        self.expressions.facts = before | facts
+        after = self.statement(node)
+        self.expressions.facts = before
+        return after
+
+    def _compound(self, node: c_ast.Compound) -> Facts | None:
+        return self._sequence(node.block_items or [])
+
+    def _sequence(self, statements: Sequence[c_ast.Node]) -> Facts | None:
+        before = self.expressions.facts
+        completes = True
+        for statement in statements:
+            after = self.statement(statement)
+            if after is None:
+                # What follows is dead, or reached by a label, which is refused.
+                completes = False
+            else:
+                self.expressions.facts = after
+        after = self.expressions.facts
+        self.expressions.facts = before
+        return after if completes else None
+
+    def _decl(self, node: c_ast.Decl) -> Facts:
+        expressions = self.expressions
+        self._array_sizes(node.type)
+        if node.init is not None:
+            value = expressions.value(node.init)
+            variable = expressions.bindings.of(node)
+            if variable is None or variable.rank or isinstance(node.init, c_ast.InitList):
+                expressions.sink(value, node.init)
+            else:
+                expressions.assign(variable, value, node.init)
+        return expressions.facts
+
+    def _array_sizes(self, type_: c_ast.Node) -> None:
+        while isinstance(type_, c_ast.ArrayDecl):
+            if type_.dim is not None:
+                self.expressions.used(type_.dim)
+            type_ = type_.type
+
+    def _decllist(self, node: c_ast.DeclList) -> Facts:
+        for declaration in node.decls:
+            self._decl(declaration)
+        return self.expressions.facts
+
+    def _if(self, node: c_ast.If) -> Facts | None:
+        condition = self.expressions.used(node.cond)
+        then = self.under(condition.if_true, node.iftrue)
+        otherwise = self.under(condition.if_false, node.iffalse)
+        if then is None or otherwise is None:
+            return otherwise if then is None else then
+        return then & otherwise
+
+    def _for(self, node: c_ast.For) -> Facts:
+        if node.init is not None:
+            self.statement(node.init)
+        self._loop(node.cond, node.stmt, node.next)
+        return self.expressions.facts
+
+    def _while(self, node: c_ast.While) -> Facts:
+        self._loop(node.cond, node.stmt, None)
+        return self.expressions.facts
+
+    def _loop(
+        self, condition: c_ast.Node | None, body: c_ast.Node, step: c_ast.Node | None
+    ) -> None:
+        """A loop counts as an effect under its own condition: it might not end for other ids."""
+        entered = NOTHING
+        if condition is not None:
+            entered = self.expressions.used(condition).if_true
+        self.expressions.findings.effects.append(self.expressions.facts | entered)
+        self.under(entered, body)
+        if step is not None:
+            self.under(entered, step)
+
+    def _dowhile(self, node: c_ast.DoWhile) -> Facts:
+        self.expressions.findings.effects.append(self.expressions.facts)
+        self.statement(node.stmt)
+        self.expressions.used(node.cond)
+        return self.expressions.facts
+
+    def _switch(self, node: c_ast.Switch) -> Facts:
+        self.expressions.used(node.cond)
+        if not isinstance(node.stmt, c_ast.Compound):
+            raise Doubt(node, "a switch without braces")
+        for case in node.stmt.block_items or []:
+            if not isinstance(case, c_ast.Case | c_ast.Default):
+                raise Doubt(case, "a statement before the first case")
+            self._sequence(case.stmts or [])
+        return self.expressions.facts
+
+    def _return(self, node: c_ast.Return) -> None:
+        if node.expr is not None:
+            self.expressions.used(node.expr)
+
+    def _break(self, node: c_ast.Break) -> None:
+        """Control leaves the sequence."""
+
+    def _continue(self, node: c_ast.Continue) -> None:
+        """Control leaves the sequence."""
+
+    def _goto(self, node: c_ast.Goto) -> Facts:
+        raise Doubt(node, "goto")
+
+    def _label(self, node: c_ast.Label) -> Facts:
+        raise Doubt(node, "a label")
+
+    def _case(self, node: c_ast.Case) -> Facts:
+        raise Doubt(node, "a case inside another statement")
+
+    _default = _case

@@ -1,0 +1,231 @@
+"""Roles of integer parameters. Takes the proof about a kernel, gives its data parameters.
+
+A simple flow analysis: an expression is a sum of signed products; what matters is on which side of
+a comparison, or beside which varying factor of an address, a parameter stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pycparser import c_ast
+
+from cutune.analysis.bindings import Bindings, Variable
+from cutune.analysis.polynomial import PARAMETER, QUOTIENT, Polynomial
+from cutune.analysis.proof import Proof, Prover
+from cutune.program import DataParameter, Role
+
+_STRONGEST_FIRST = tuple(Role)
+_COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+_BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
+_MAXIMAL_TERMS = 64
+
+
+class Term(NamedTuple):
+    """A product: its sign, the parameters in it, and whether it differs between evaluations."""
+
+    sign: int
+    parameters: frozenset[str]
+    varies: bool
+
+
+def data_parameters(prover: Prover, proof: Proof) -> tuple[DataParameter, ...]:
+    """The integer parameters that reach a condition or an address, in their order."""
+    roles = _roles(prover, proof, 0)
+    names = [parameter.name for parameter in proof.parameters]
+    return tuple(DataParameter(name, roles[name]) for name in names if name in roles)
+
+
+def _roles(prover: Prover, proof: Proof, depth: int) -> dict[str, Role]:
+    if proof.tree is None or proof.bindings is None or depth > 8:
+        return {}
+    flow = _Flow(prover, proof.bindings, depth)
+    for limit in proof.limits.values():
+        flow.guard(limit)
+    flow.visit(proof.tree.body)
+    integers = {n for n, v in proof.bindings.parameters.items() if v.type is not None}
+    return {
+        name: min(found, key=_STRONGEST_FIRST.index)
+        for name, found in flow.roles.items()
+        if name in integers
+    }
+
+
+@dataclass
+class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
+    prover: Prover
+    bindings: Bindings
+    depth: int
+    roles: dict[str, set[Role]] = field(default_factory=dict)
+    _expanding: set[Variable] = field(default_factory=set)
+    _known_terms: dict[Variable, list[Term]] = field(default_factory=dict)
+
+    def add(self, names: Iterable[str], role: Role) -> None:
+        """Note one use."""
+        for name in names:
+            self.roles.setdefault(name, set()).add(role)
+
+    def guard(self, limit: Polynomial) -> None:
+        """What a guard adds is the size; what it subtracts counts launches."""
+        for monomial, coefficient in limit.terms:
+            role = Role.GUARD if coefficient > 0 else Role.COUNTER
+            self.add((a.name for a in monomial if a.kind == PARAMETER), role)
+            texts = (a.name for a in monomial if a.kind == QUOTIENT)
+            self.add((n for text in texts for n in re.findall(r"[A-Za-z_]\w*", text)), role)
+
+    # Conditions.
+
+    def visit_If(self, node: c_ast.If) -> None:
+        self._condition(node.cond, Role.BRANCH)
+        self.generic_visit(node)
+
+    visit_TernaryOp = visit_Switch = visit_If
+
+    def visit_For(self, node: c_ast.For) -> None:
+        if node.cond is not None:
+            self._condition(node.cond, Role.BOUND)
+        self.generic_visit(node)
+
+    visit_While = visit_DoWhile = visit_For
+
+    def _condition(self, node: c_ast.Node, plain: Role) -> None:
+        """`plain` is the role of what is tested without a varying counterpart."""
+        if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):
+            self._condition(node.left, plain)
+            self._condition(node.right, plain)
+        elif isinstance(node, c_ast.UnaryOp) and node.op == "!":
+            self._condition(node.expr, plain)
+        elif isinstance(node, c_ast.BinaryOp) and node.op in _COMPARISONS:
+            self._comparison(node, plain)
+        else:
+            for term in self.terms(node):
+                self.add(term.parameters, plain)
+
+    def _comparison(self, node: c_ast.BinaryOp, plain: Role) -> None:
+        left, right = self.terms(node.left), self.terms(node.right)
+        if node.op in (">", ">="):
+            left, right = right, left
+        has_counterpart = all(any(t.varies or t.parameters for t in side) for side in (left, right))
+        varies = any(term.varies for term in (*left, *right))
+        if not has_counterpart and not varies:
+            self.add((n for term in (*left, *right) for n in term.parameters), plain)
+            return
+        is_equality = node.op in ("==", "!=")
+        for side, larger in ((left, -1), (right, 1)):
+            for term in side:
+                is_bound = term.sign * larger > 0 and not is_equality
+                is_loop_end = is_equality and plain is Role.BOUND
+                role = Role.BOUND if is_bound or is_loop_end else Role.COUNTER
+                self.add(term.parameters, role)
+
+    def visit_BinaryOp(self, node: c_ast.BinaryOp) -> None:
+        if node.op in _COMPARISONS:
+            self._comparison(node, Role.BRANCH)
+        self.generic_visit(node)
+
+    # Addresses.
+
+    def visit_ArrayRef(self, node: c_ast.ArrayRef) -> None:
+        self._address(node.subscript)
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: c_ast.UnaryOp) -> None:
+        if node.op == "*":
+            self._address(node.expr)
+        self.generic_visit(node)
+
+    def visit_StructRef(self, node: c_ast.StructRef) -> None:
+        if node.type == "->":
+            self._address(node.name)
+        self.visit(node.name)
+
+    def _address(self, node: c_ast.Node) -> None:
+        for term in self.terms(node):
+            self.add(term.parameters, Role.STRIDE if term.varies else Role.OFFSET)
+
+    # Calls.
+
+    def visit_FuncCall(self, node: c_ast.FuncCall) -> None:
+        self.generic_visit(node)
+        name = getattr(node.name, "name", None)
+        arguments: Sequence[c_ast.Node] = node.args.exprs if node.args is not None else ()
+        if not isinstance(name, str):
+            return
+        base = name if name in self.prover.unit.functions else name.rsplit("__", 1)[-1]
+        for proof in self.prover.proofs_of(base) or ():
+            roles = _roles(self.prover, proof, self.depth + 1)
+            for parameter, argument in zip(proof.parameters, arguments, strict=False):
+                if parameter.is_pointer:
+                    self._address(argument)
+                elif parameter.name in roles:
+                    for term in self.terms(argument):
+                        self.add(term.parameters, roles[parameter.name])
+
+    # Expressions as sums of products.
+
+    def terms(self, node: c_ast.Node) -> list[Term]:
+        """The signed products that an expression is a sum of."""
+        found = self._terms(node)
+        return found if len(found) <= _MAXIMAL_TERMS else [self._product(node)]
+
+    def _terms(self, node: c_ast.Node) -> list[Term]:
+        if isinstance(node, c_ast.Cast):
+            return self.terms(node.expr)
+        if isinstance(node, c_ast.ID):
+            return self._variable(node)
+        if isinstance(node, c_ast.UnaryOp) and node.op in ("-", "+"):
+            sign = -1 if node.op == "-" else 1
+            return [t._replace(sign=t.sign * sign) for t in self.terms(node.expr)]
+        if isinstance(node, c_ast.BinaryOp) and node.op in ("+", "-"):
+            sign = -1 if node.op == "-" else 1
+            right = [t._replace(sign=t.sign * sign) for t in self.terms(node.right)]
+            return self.terms(node.left) + right
+        if isinstance(node, c_ast.BinaryOp) and node.op == "*":
+            return [
+                Term(a.sign * b.sign, a.parameters | b.parameters, a.varies or b.varies)
+                for a in self.terms(node.left)
+                for b in self.terms(node.right)
+            ]
+        return [self._product(node)]
+
+    def _product(self, node: c_ast.Node) -> Term:
+        """Anything else counts as one product of all that stands in it."""
+        names: set[str] = set()
+        varies = isinstance(node, c_ast.ArrayRef | c_ast.FuncCall)
+        for _, child in node.children():
+            for term in self._product(child), *(self._terms(child) if _is_name(child) else ()):
+                names |= term.parameters
+                varies |= term.varies
+        if isinstance(node, c_ast.ID):
+            varies |= node.name in _BUILTINS
+        return Term(1, frozenset(names), varies)
+
+    def _variable(self, node: c_ast.ID) -> list[Term]:
+        variable = self.bindings.of(node)
+        if variable is None:
+            return [Term(1, frozenset(), node.name in _BUILTINS)]
+        if variable.is_parameter and not variable.values and not variable.steps:
+            return [Term(1, frozenset({variable.name}), False)]
+        if variable in self._expanding:
+            return [Term(1, frozenset(), True)]
+        if variable not in self._known_terms:
+            self._expanding.add(variable)
+            self._known_terms[variable] = self._expanded(variable)
+            self._expanding.discard(variable)
+        return self._known_terms[variable]
+
+    def _expanded(self, variable: Variable) -> list[Term]:
+        found = [term for value in variable.values for term in self.terms(value)]
+        if variable.is_constant:
+            return found
+        own = frozenset({variable.name}) if variable.is_parameter else frozenset()
+        steps = (t for _, step in variable.steps if step is not None for t in self.terms(step))
+        names = frozenset(name for term in steps for name in term.parameters)
+        return [*found[:_MAXIMAL_TERMS], Term(1, own, bool(own)), Term(1, names, True)]
+
+
+def _is_name(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.ID)

@@ -1,0 +1,296 @@
+"""What the analysis of a function may look up: other functions, types, constants, macros.
+
+Takes the syntaxes that were read (the source and its headers, or the preprocessed text), gives a
+`Unit`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.analysis.integers import literal_value, names_integer
+from cutune.analysis.macros import MacroTable, Unexpandable
+from cutune.brackets import CLOSER
+from cutune.diagnostics import Code
+from cutune.functions import Function
+from cutune.program import Impurity
+from cutune.source import Source, Span
+from cutune.syntax import Syntax
+from cutune.tokens import Token
+
+_HIDDEN_NAMES = ("operator", "~")
+_BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
+_POISON = _BUILTINS | frozenset(
+    {"__shared__", "asm", "__asm__", "__asm", "__syncthreads", "__syncwarp"}
+)
+_CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif")
+
+
+@dataclass(frozen=True)
+class FunctionText:
+    """A function definition cut out of its file, macros expanded."""
+
+    function: Function
+    source: Source
+    #: The whole definition in `source`.
+    span: Span
+    head: tuple[Token, ...]
+    parameters: tuple[tuple[Token, ...], ...]
+    #: With its braces.
+    body: tuple[Token, ...]
+    template_parameters: tuple[str, ...]
+    #: Why the text is not certain.
+    impurity: Impurity | None = None
+
+    @property
+    def name(self) -> str:
+        """The name without namespaces."""
+        return self.function.name
+
+
+@dataclass(frozen=True)
+class Part:
+    """One text that belongs to the unit.
+
+    `place` turns a token of the text into one that stands in `source`, which may be another text
+    (the file before preprocessing).
+    """
+
+    syntax: Syntax
+    source: Source
+    place: Callable[[Token], Token] = staticmethod(lambda token: token)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """All that was read. `is_expanded`: the compiler's preprocessor has expanded all macros."""
+
+    parts: tuple[Part, ...]
+    macros: MacroTable
+    is_expanded: bool
+
+    @cached_property
+    def functions(self) -> Mapping[str, Sequence[tuple[Part, Function]]]:
+        """Function definitions by name."""
+        table: defaultdict[str, list[tuple[Part, Function]]] = defaultdict(list)
+        for part in self.parts:
+            for function in part.syntax.functions:
+                if function.body is not None:
+                    table[function.name].append((part, function))
+        return table
+
+    @cached_property
+    def class_names(self) -> frozenset[str]:
+        """Names of classes, whose constructors may run."""
+        return frozenset(self._after({"class", "struct", "union"}))
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """Names of types that the sources define."""
+        aliases = {name for name, _ in self._aliases()}
+        return self.class_names | aliases | frozenset(self._after({"enum"}))
+
+    @cached_property
+    def typedefs(self) -> Mapping[str, Sequence[str]]:
+        """Aliases of integer types; one that is defined in two ways is left out."""
+        found: dict[str, Sequence[str]] = {}
+        doubtful: set[str] = set()
+        for name, words in self._aliases():
+            if found.setdefault(name, words) != words:
+                doubtful.add(name)
+        return {name: words for name, words in found.items() if name not in doubtful}
+
+    @cached_property
+    def constants(self) -> Mapping[str, int]:
+        """`const int NAME = literal;` at file scope."""
+        found: dict[str, int] = {}
+        doubtful: set[str] = set()
+        for tokens in self._scope_tokens:
+            for name, value in _constants(tokens):
+                if found.setdefault(name, value) != value:
+                    doubtful.add(name)
+        return {name: value for name, value in found.items() if name not in doubtful}
+
+    @cached_property
+    def declared(self) -> frozenset[str]:
+        """Every name that occurs outside function bodies, and macros that are plain numbers."""
+        names = {t.text for tokens in self._scope_tokens for t in tokens if t.kind == "IDENTIFIER"}
+        return frozenset(names) | self.macros.symbols
+
+    @cached_property
+    def poisoned_operator(self) -> FunctionText | None:
+        """An operator, constructor or destructor that is not plain arithmetic.
+
+        Such functions are called without a visible call, so that none may depend on the block.
+        """
+        for name, definitions in self.functions.items():
+            if name.startswith(_HIDDEN_NAMES) or name in self.class_names:
+                for part, function in definitions:
+                    assert function.body is not None
+                    first, last = function.body
+                    if any(t.text in _POISON for t in part.syntax.tokens[first:last]):
+                        return self.text(part, function)
+        return None
+
+    def text(self, part: Part, function: Function) -> FunctionText:
+        """Cut out one function and expand its macros."""
+        syntax = part.syntax
+        assert function.body is not None
+        head = list(map(part.place, syntax.tokens[function.first : function.parameters[0]]))
+        inner = syntax.tokens[function.parameters[0] + 1 : function.parameters[1]]
+        body = syntax.tokens[function.body[0] : function.body[1] + 1]
+        parameters, body = list(map(part.place, inner)), list(map(part.place, body))
+        span = Span(head[0].start if head else parameters[0].start, max(t.end for t in body[-1:]))
+        impurity = None if self.is_expanded else _conditional(syntax, function)
+        try:
+            if not self.is_expanded:
+                head, parameters, body = map(self.macros.expand, (head, parameters, body))
+        except Unexpandable as error:
+            token = error.token
+            message = Code.UNRESOLVED_NAME.template.format(what=token.text)
+            impurity = Impurity(Code.UNRESOLVED_NAME, message, token.span)
+        return FunctionText(
+            function,
+            part.source,
+            span,
+            tuple(head),
+            tuple(tuple(p) for p in split_commas(parameters)),
+            tuple(body),
+            tuple(_template_parameters(head)),
+            impurity,
+        )
+
+    @cached_property
+    def _scope_tokens(self) -> tuple[Sequence[Token], ...]:
+        return tuple(list(_outside_bodies(part.syntax)) for part in self.parts)
+
+    def _after(self, keywords: set[str]) -> Iterator[str]:
+        for part in self.parts:
+            tokens = part.syntax.tokens
+            for index, token in enumerate(tokens[:-1]):
+                if token.text in keywords:
+                    following = tokens[index + 1 : index + 40]
+                    yield from _tag(following)
+
+    def _aliases(self) -> Iterator[tuple[str, Sequence[str]]]:
+        for tokens in self._scope_tokens:
+            for index, token in enumerate(tokens):
+                if token.text == "typedef":
+                    yield from _typedef(tokens, index + 1)
+                elif token.text == "using" and tokens[index + 2 : index + 3]:
+                    if tokens[index + 2].text == "=":
+                        words = [t.text for t in _until_semicolon(tokens, index + 3)]
+                        yield tokens[index + 1].text, words
+                elif token.text in ("typename", "class") and tokens[index + 1 : index + 2]:
+                    if (
+                        tokens[index + 1].kind == "IDENTIFIER"
+                        and index
+                        and (tokens[index - 1].text in ("<", ","))
+                    ):
+                        # A type parameter stands for many types.
+                        yield tokens[index + 1].text, ("template parameter",)
+
+
+def split_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """list = item ("," item)*, brackets and template arguments being closed."""
+    item: list[Token] = []
+    depth = angle = 0
+    for token in tokens:
+        if token.text in CLOSER:
+            depth += 1
+        elif token.text in (")", "]", "}"):
+            depth -= 1
+        elif token.text == "<" and depth == 0:
+            angle += 1
+        elif token.text == ">" and depth == 0:
+            angle -= 1
+        elif token.text == "," and depth == 0 and angle <= 0:
+            yield item
+            item = []
+            continue
+        item.append(token)
+    if item:
+        yield item
+
+
+def _conditional(syntax: Syntax, function: Function) -> Impurity | None:
+    """A conditional directive inside the function, where it is not known what is compiled."""
+    assert function.body is not None
+    for directive in syntax.directives_within(function.first, function.body[1]):
+        if directive.name in _CONDITIONALS:
+            message = Code.CONDITIONAL_CODE.template.format(what=directive.name)
+            return Impurity(Code.CONDITIONAL_CODE, message, directive.token.span)
+    return None
+
+
+def _outside_bodies(syntax: Syntax) -> Iterator[Token]:
+    position = 0
+    for function in syntax.functions:
+        if function.body is None or function.body[0] < position:
+            continue
+        yield from syntax.tokens[position : function.body[0]]
+        position = function.body[1] + 1
+    yield from syntax.tokens[position:]
+
+
+def _until_semicolon(tokens: Sequence[Token], index: int) -> Iterator[Token]:
+    while index < len(tokens) and tokens[index].text != ";":
+        yield tokens[index]
+        index += 1
+
+
+def _typedef(tokens: Sequence[Token], index: int) -> Iterator[tuple[str, Sequence[str]]]:
+    """typedef = "typedef" type NAME ";" (of functions and structs only the name is kept)."""
+    words = list(_until_semicolon(tokens, index))
+    braces = [number for number, token in enumerate(words) if token.text == "}"]
+    words = words[braces[-1] + 1 :] if braces else words
+    names = [token.text for token in words if token.kind == "IDENTIFIER"]
+    if names and not any(token.text in ("(", ",") for token in words):
+        is_simple = all(token.kind == "IDENTIFIER" for token in words) and not braces
+        yield names[-1], names[:-1] if is_simple else ("not a simple type",)
+    elif braces or "(" in {token.text for token in words}:
+        for name in names:
+            yield name, ("not a simple type",)
+
+
+def _tag(tokens: Sequence[Token]) -> Iterator[str]:
+    """tag = ("class" | "struct" …) attribute* NAME."""
+    for token in tokens:
+        if token.kind != "IDENTIFIER":
+            return
+        if not token.text.startswith(("__align", "alignas", "class")):
+            yield token.text
+            return
+
+
+def _constants(tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
+    """constant = ("const" | "constexpr") integer-type NAME "=" NUMBER ";"."""
+    for index in range(len(tokens) - 3):
+        if tokens[index].text not in ("const", "constexpr"):
+            continue
+        words = list(_until_semicolon(tokens, index))
+        texts = [token.text for token in words]
+        if len(words) < 5 or texts[-2] != "=" or words[-1].kind != "NUMBER":
+            continue
+        value = literal_value(texts[-1])
+        if value is not None and names_integer(texts[:-3]):
+            yield texts[-3], value
+
+
+def _template_parameters(head: Iterable[Token]) -> Iterator[str]:
+    """template = "template" "<" (type NAME default?)* ">"."""
+    tokens = list(head)
+    if not tokens or tokens[0].text != "template":
+        return
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth += {"<": 1, ">": -1}.get(token.text, 0)
+        following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if depth == 1 and token.kind == "IDENTIFIER" and following in (",", ">", "="):
+            if tokens[index - 1].text != "=":
+                yield token.text
+        if depth == 0 and token.text == ">" and following != "template":
+            return

@@ -1,0 +1,92 @@
+"""What can be proven about a CUDA source. Takes a `Syntax`, gives a `Program`.
+
+With the compiler's preprocessed text (`nvcc <flags> -E -Xcompiler -U__CUDA_ARCH__`) kernels are
+judged on it, macros expanded; launches are always those of the text that the user wrote. Without
+it, macros are those that the source and the given headers define.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from cutune.analysis.integers import literal_value
+from cutune.analysis.launches import KernelTable, launch_sites
+from cutune.analysis.macros import MacroTable
+from cutune.analysis.preprocess import expanded_parts
+from cutune.analysis.proof import Proof, Prover
+from cutune.analysis.roles import data_parameters
+from cutune.analysis.unit import Part, Unit
+
+from cutune.functions import Function
+from cutune.program import Kernel, Program
+from cutune.source import Source
+from cutune.syntax import Syntax, parse
+
+_MAXIMAL_BLOCK = 1024
+
+
+def analyze(syntax: Syntax, expanded: str | None = None, headers: Iterable[Source] = ()) -> Program:
+    """Judge the kernels and launches of one source.
+
+    Args:
+        syntax: the source.
+        expanded: the host pass's text after preprocessing, line markers in it.
+        headers: the user's headers, read where there is no preprocessed text.
+    """
+    if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
+        return Program(syntax.source, (), (), syntax.diagnostics)
+    unit = _unit(syntax, expanded, headers)
+    prover = Prover(unit)
+    by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
+    for part, function in _kernels(unit):
+        proof = prover.prove(part, function)
+        assert proof is not None
+        by_name[function.name].append(_kernel(prover, part, function, proof))
+    launches, diagnostics = launch_sites(syntax, unit, KernelTable(by_name))
+    launched = {site.kernel for site in launches}
+    kernels = (
+        kernel
+        for found in by_name.values()
+        for kernel in found
+        if kernel.source is syntax.source or kernel.name in launched
+    )
+    return Program(syntax.source, tuple(kernels), launches, (*syntax.diagnostics, *diagnostics))
+
+
+def _unit(syntax: Syntax, expanded: str | None, headers: Iterable[Source]) -> Unit:
+    read: Sequence[Syntax] = (syntax, *map(parse, headers))
+    macros = MacroTable.of(macro for one in read for macro in one.macros)
+    if expanded is not None:
+        return Unit(tuple(expanded_parts(expanded, syntax)), macros, is_expanded=True)
+    return Unit(tuple(Part(one, one.source) for one in read), macros, is_expanded=False)
+
+
+def _kernels(unit: Unit) -> Iterable[tuple[Part, Function]]:
+    return ((part, kernel) for part in unit.parts for kernel in part.syntax.kernels)
+
+
+def _kernel(prover: Prover, part: Part, function: Function, proof: Proof) -> Kernel:
+    return Kernel(
+        function.name,
+        part.source,
+        proof.text.span,
+        proof.parameters,
+        proof.text.template_parameters,
+        proof.dimensions,
+        proof.impurity,
+        data_parameters(prover, proof),
+        _maximal_threads(proof),
+    )
+
+
+def _maximal_threads(proof: Proof) -> int:
+    """bounds = "__launch_bounds__" "(" NUMBER …; the compiler knows no larger block."""
+    head = proof.text.head
+    for index, token in enumerate(head[:-2]):
+        if token.text == "__launch_bounds__":
+            value = literal_value(head[index + 2].text)
+            is_alone = head[index + 3].text in (",", ")") if index + 3 < len(head) else False
+            if value and is_alone:
+                return min(value, _MAXIMAL_BLOCK)
+    return _MAXIMAL_BLOCK
