@@ -1,0 +1,136 @@
+"""The rule by which a grid follows a changed block, as compiled: no thread is lost or doubled."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cutune.toolchain import INCLUDE_DIRECTORY, find_nvcc, host_compiler
+
+pytestmark = pytest.mark.nvcc
+
+FIXED, DIVIDE, GUARDED = 0, 1, 2
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Question:
+    rule: Triple
+    bound: Triple
+    grid: Triple
+    block: Triple
+    new_block: Triple
+    max_threads: int = 1024
+
+    @property
+    def line(self) -> str:
+        triples = (self.rule, self.bound, self.grid, self.block, self.new_block)
+        numbers = [*(number for triple in triples for number in triple), self.max_threads]
+        return " ".join(map(str, numbers))
+
+
+@dataclass(frozen=True)
+class Answer:
+    allowed: bool
+    grid: Triple
+    guarded: Triple
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    binary = tmp_path_factory.mktemp("fit") / "fit_grid"
+    source = Path(__file__).parent / "programs" / "fit_grid.cpp"
+    includes = [f"-I{path}" for path in (*find_nvcc().include_directories, INCLUDE_DIRECTORY)]
+    warnings = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
+    command = [host_compiler(), "-std=c++11", *warnings, *includes, str(source), "-o", str(binary)]
+    subprocess.run(command, check=True)
+    return binary
+
+
+def ask(program: Path, questions: list[Question]) -> list[Answer]:
+    text = "".join(f"{question.line}\n" for question in questions)
+    done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
+    answers = []
+    for line in done.stdout.splitlines():
+        allowed, x, y, z, bits = map(int, line.split())
+        answers.append(Answer(allowed == 1, (x, y, z), (bits & 1, bits >> 1 & 1, bits >> 2 & 1)))
+    return answers
+
+
+def one(program: Path, question: Question) -> Answer:
+    return ask(program, [question])[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "grid"),
+    [
+        # A guard bound: any block that covers it.
+        (Question((2, 0, 0), (1000, 0, 0), (4, 1, 1), (256, 1, 1), (96, 1, 1)), (11, 1, 1)),
+        (Question((2, 2, 0), (100, 50, 0), (4, 7, 1), (32, 8, 1), (64, 4, 1)), (2, 13, 1)),
+        # Fewer threads than the bound: each counts, the block has to divide them.
+        (Question((2, 0, 0), (5000, 0, 0), (4, 1, 1), (256, 1, 1), (512, 1, 1)), (2, 1, 1)),
+        (Question((2, 0, 0), (5000, 0, 0), (4, 1, 1), (256, 1, 1), (96, 1, 1)), None),
+        # A bound that may have wrapped says nothing.
+        (Question((2, 0, 0), (-1, 0, 0), (4, 1, 1), (256, 1, 1), (96, 1, 1)), None),
+        (Question((2, 0, 0), (1 << 33, 0, 0), (4, 1, 1), (256, 1, 1), (96, 1, 1)), None),
+        # The thread space: divisors only.
+        (Question((1, 0, 0), (0, 0, 0), (4, 1, 1), (96, 1, 1), (128, 1, 1)), (3, 1, 1)),
+        (Question((1, 0, 0), (0, 0, 0), (4, 1, 1), (96, 1, 1), (256, 1, 1)), None),
+        # What is not pure stays.
+        (Question((0, 1, 0), (0, 0, 0), (4, 8, 1), (32, 8, 1), (64, 4, 1)), None),
+        (Question((0, 1, 0), (0, 0, 0), (4, 8, 1), (32, 8, 1), (32, 16, 1)), (4, 4, 1)),
+        # The program's own block keeps its own grid, whatever that is.
+        (Question((2, 0, 0), (10, 0, 0), (4, 1, 1), (256, 1, 1), (256, 1, 1)), (4, 1, 1)),
+        # Limits.
+        (Question((2, 0, 0), (5000, 0, 0), (20, 1, 1), (256, 1, 1), (512, 1, 1), 256), None),
+        (Question((2, 2, 0), (90, 90, 0), (9, 9, 1), (10, 10, 1), (64, 32, 1)), None),
+        (Question((0, 2, 0), (0, 70000, 0), (1, 70, 1), (1, 1000, 1), (1, 1, 1)), None),
+        (Question((2, 0, 0), (100, 0, 0), (1, 1, 1), (100, 1, 1), (0, 1, 1)), None),
+        (Question((1, 0, 0), (0, 0, 0), (0, 1, 1), (32, 1, 1), (64, 1, 1)), None),
+    ],
+)
+def test_cases(program: Path, question: Question, grid: Triple | None) -> None:
+    answer = one(program, question)
+    assert answer.allowed == (grid is not None)
+    if grid is not None:
+        assert answer.grid == grid
+
+
+def random_questions(count: int) -> Iterator[Question]:
+    generator = random.Random(7)
+
+    def triple(*choices: int) -> Triple:
+        return tuple(generator.choice(choices) for _ in range(3))  # type: ignore[return-value]
+
+    for _ in range(count):
+        yield Question(
+            triple(FIXED, DIVIDE, GUARDED),
+            triple(-5, 1, 31, 32, 33, 100, 1000),
+            triple(1, 2, 3, 4, 8, 33),
+            triple(1, 2, 4, 7, 8, 32),
+            triple(1, 2, 3, 4, 8, 16, 32),
+        )
+
+
+def test_the_same_effective_threads_run(program: Path) -> None:
+    questions = list(random_questions(3000))
+    answers = ask(program, questions)
+    assert sum(answer.allowed for answer in answers) > 200
+    for question, answer in zip(questions, answers, strict=True):
+        if not answer.allowed or question.new_block == question.block:
+            continue
+        for axis in range(3):
+            before = question.grid[axis] * question.block[axis]
+            after = answer.grid[axis] * question.new_block[axis]
+            bound = question.bound[axis]
+            if question.rule[axis] == GUARDED and 0 < bound <= before:
+                assert bound <= after < bound + question.new_block[axis]
+            else:
+                assert after == before
+            if question.rule[axis] == FIXED:
+                assert question.new_block[axis] == question.block[axis]
