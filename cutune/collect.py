@@ -19,9 +19,11 @@ from cutune.classes import alignment_classes
 from cutune.counts import count_functions, count_points
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
-from cutune.emulator.assemble import AssembledModule, KernelCode, assemble
+from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.module import AssembledModule
+from cutune.emulator.module import Kernel as KernelCode
 from cutune.emulator.run import device_environment
 from cutune.measure import (
     COUNTS,
@@ -158,12 +160,13 @@ def subjects(
     found = []
     for kernel, sites in _launched(program, recorded, warn):
         records = [r for run in recorded for r in run if r.site in {s.id for s in sites}]
-        record = records[0]
+        # The one with the most work: a launch at the edge of a host loop may do nothing.
+        record = max(records, key=lambda r: r.warp_instructions)
         if record.module not in loaded:
             assembled = assemble(Path(record.module).read_text(encoding="latin-1"))
             loaded[record.module] = (assembled, load(assembled))
         assembled, module = loaded[record.module]
-        code = assembled.kernel(record.kernel)
+        code = assembled.kernels[record.kernel]
         if not code.oblivious:
             warn(
                 Diagnostic.at(
@@ -171,7 +174,7 @@ def subjects(
                     kernel.source,
                     kernel.span,
                     kernel=kernel.name,
-                    reason=code.oblivious_reason,
+                    reason=code.obliviousness.reason,
                 )
             )
             continue
@@ -181,7 +184,16 @@ def subjects(
                 module,
                 code,
                 record,
-                _describe(kernel, sites, records, code, static, candidate_set),
+                _describe(
+                    kernel,
+                    sites,
+                    record,
+                    records,
+                    code,
+                    sha256(assembled.image).hexdigest()[:16],
+                    static,
+                    candidate_set,
+                ),
             )
         )
     return found
@@ -214,12 +226,13 @@ def _launched(
 def _describe(
     kernel: Kernel,
     sites: Sequence[LaunchSite],
+    record: LaunchRecord,
     records: Sequence[LaunchRecord],
     code: KernelCode,
+    code_hash: str,
     static: StaticCounters,
     candidate_set: str,
 ) -> MeasuredKernel:
-    record = records[0]
     order = [parameter.name for parameter in kernel.parameters]
     sizes = tuple(parameter.name for parameter in kernel.data_parameters if parameter.is_size)
     others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
@@ -233,7 +246,7 @@ def _describe(
     return MeasuredKernel(
         kernel=kernel.name,
         entry=record.kernel,
-        code=sha256(repr(code).encode()).hexdigest()[:16],
+        code=code_hash,
         sites=tuple(site.id for site in sites),
         parameters=sizes,
         positions=tuple(order.index(name) for name in sizes),

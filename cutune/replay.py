@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from cutune.c_expression import parse_expression
 from cutune.candidates import Block
-from cutune.emulator.assemble import KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
+from cutune.emulator.module import Kernel as KernelCode
 from cutune.measure import COUNTS, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import WARP, Replay
 from cutune.rational_program import value_of
@@ -39,7 +39,7 @@ def integer_argument(record: LaunchRecord, code: KernelCode, position: int) -> i
     """The value of an integer parameter in a recorded launch."""
     parameter = code.parameters[position]
     raw = record.parameters[parameter.offset : parameter.offset + parameter.size]
-    return int.from_bytes(raw, "little", signed=parameter.signed)
+    return int.from_bytes(raw, "little", signed=not parameter.type.startswith("u"))
 
 
 class Replayer:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from cutune.analysis.analyze import analyze
+from cutune.analyze import analyze
 from cutune.collect import Subject, collect_kernel, plan_runs, record_launches, subjects
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
@@ -77,7 +77,6 @@ class Session:
         """Read and analyze one file; without nvcc macros are expanded by their text alone."""
         source = Source.read(path)
         syntax = parse(source)
-        self.report(syntax.diagnostics)
         try:
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
         except CutuneError as error:
