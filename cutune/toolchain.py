@@ -29,6 +29,7 @@ TOOLKIT_PACKAGES = (
     "nvidia-cuda-runtime==13.0.*",
     "nvidia-cuda-cccl==13.0.*",
     "nvidia-nvvm==13.0.*",
+    "nvidia-cuda-profiler-api==13.0.*",
 )
 #: Headers that cutune's rewritten programs include.
 INCLUDE_DIRECTORY = Path(__file__).parent / "include"

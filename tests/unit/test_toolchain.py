@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from cutune import toolchain
 from cutune.diagnostics import Code, CutuneError
-from cutune.toolchain import Nvcc, find_nvcc, host_compiler, without_target_flags
+from cutune.toolchain import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler, without_target_flags
 
 FAKE = """#!/bin/sh
 case "$*" in
@@ -149,3 +150,9 @@ def test_host_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert host_compiler() == str(fallback)
     monkeypatch.setenv("CXX", sys.executable)
     assert host_compiler() == sys.executable
+
+
+def test_the_extra_toolkit_is_what_doctor_installs() -> None:
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    extras = tomllib.loads(text)["project"]["optional-dependencies"]
+    assert tuple(extras["toolkit"]) == TOOLKIT_PACKAGES
