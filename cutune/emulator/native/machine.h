@@ -47,6 +47,7 @@ struct KernelFacts {
 
 // Load an assembled module from memory. Returns nullptr and sets `error` when the bytes are not one.
 ModuleImage* load_module(const uint8_t* bytes, size_t size, std::string* error);
+void unload_module(ModuleImage* module);
 const KernelFacts* find_kernel(const ModuleImage* module, const std::string& name);
 // Address and size of a __device__/__constant__ variable of the module; 0 when there is none.
 uint64_t module_variable(ModuleImage* module, const std::string& name, uint64_t* size);
@@ -80,6 +81,8 @@ struct Launch {
     uint32_t trace_every;            // trace one window of 8 executions out of this many (1: all)
     uint64_t ghost_base, ghost_size; // addresses here have no memory: loads give 0, stores vanish
     uint64_t instruction_limit;      // warp instructions per launch; 0: none
+    const uint64_t* traced_blocks;   // sorted; with trace: look at these blocks only, or nullptr: all
+    uint64_t traced_block_count;
 };
 
 enum class Outcome : int32_t {

@@ -1,0 +1,356 @@
+"""Assembler: takes the text of a PTX module, gives an image for the machine and its metadata.
+
+    python -m cutune.emulator.assemble IN.ptx OUT.image
+
+is what the replacement libcudart runs for each module of the user's program. What the machine
+cannot do is refused here, with the PTX line and the source line. Only the standard library is
+imported, because a program waits for this command.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from cutune.emulator import lower_memory, lower_warp
+from cutune.emulator.control_flow import BasicBlock, ControlFlow, call_target, control_flow
+from cutune.emulator.emitter import (
+    LANES,
+    NEGATED,
+    Access,
+    Emitter,
+    Record,
+    parameter_offsets,
+)
+from cutune.emulator.image import Writer
+from cutune.emulator.lower import lower
+from cutune.emulator.module import (
+    AssembledModule,
+    Block,
+    Kernel,
+    Parameter,
+    Site,
+    class_counts,
+    load_phases,
+)
+from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable, parse
+from cutune.emulator.taint import data_oblivious
+
+_NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
+
+
+class _Assembler:
+    """Numbers blocks, sites and loops through the whole module; lowers function by function."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.functions = {n: f for n, f in module.functions.items() if f.body is not None}
+        for alias, name in module.aliases.items():
+            if name in self.functions:
+                self.functions[alias] = self.functions[name]
+        self.variables = {v.name: v for v in module.variables}
+        self.operands: list[int] = []
+        self.sites: list[tuple[Access, int, int, str]] = []
+        self.records: list[Record] = []
+        self.blocks: list[tuple[int, int]] = []
+        self.emitters: dict[str, Emitter] = {}
+        self.flows: dict[str, ControlFlow] = {}
+        self.first_block: dict[str, int] = {}
+        self.site_range: dict[str, range] = {}
+        self.regions = 0
+        self.here = (0, 0, "")  # block and region that are being lowered, and their function
+        self.callees = {name: self._callees(f) for name, f in self.functions.items()}
+        self.shared_of = {name: self._shared_names(f) for name, f in self.functions.items()}
+        self.layouts: dict[str, tuple[dict[str, int], int]] = {}
+        self.common = self._common_layout()
+
+    # ---- what emitters ask ----------------------------------------------------------------
+
+    def site(self, access: Access) -> int:
+        self.sites.append((access, *self.here))
+        return len(self.sites) - 1
+
+    def variable(self, name: str) -> Variable | None:
+        return self.variables.get(name)
+
+    def shared_offset(self, name: str, function: Function) -> int | None:
+        places, size = self._layout(function)
+        if name in places:
+            return places[name]
+        return -(-size // 16) * 16 if function.is_kernel else None
+
+    # ---- shared memory --------------------------------------------------------------------
+
+    def _shared_names(self, function: Function) -> list[Variable]:
+        """Shared variables of known size that the function declares or mentions."""
+        own = [v for v in function.variables if v.space == "shared" and v.count]
+        shared = {n: v for n, v in self.variables.items() if v.space == "shared" and v.count}
+        if not shared:
+            return own
+        mentioned = {
+            name
+            for item in function.body or ()
+            if isinstance(item, Instruction)
+            for operand in item.operands
+            for name in _NAME.findall(operand)
+        }
+        return own + [v for n, v in shared.items() if n in mentioned]
+
+    def _common_layout(self) -> tuple[dict[str, int], int]:
+        """What device functions use lies at the same place in every kernel."""
+        used = {
+            v.name: v
+            for name, f in self.functions.items()
+            if not f.is_kernel
+            for v in self.shared_of[name]
+        }
+        return _placed(list(used.values()), {}, 0)
+
+    def _layout(self, function: Function) -> tuple[dict[str, int], int]:
+        if not function.is_kernel:
+            return self.common
+        if function.name not in self.layouts:
+            places, size = self.common if self.callees[function.name] else ({}, 0)
+            own = [v for v in self.shared_of[function.name] if v.name not in places]
+            self.layouts[function.name] = _placed(own, places, size)
+        return self.layouts[function.name]
+
+    def _callees(self, function: Function) -> list[str]:
+        found = []
+        for item in function.body or ():
+            if isinstance(item, Instruction) and item.opcode == "call":
+                target = call_target(item)
+                if target in self.functions:
+                    found.append(target)
+                elif target in function.registers:  # any of them
+                    found += [n for n, f in self.functions.items() if not f.is_kernel]
+        return list(dict.fromkeys(found))
+
+    # ---- code -----------------------------------------------------------------------------
+
+    def lower(self) -> None:
+        for name, function in self.functions.items():
+            self._lower_function(name, function)
+
+    def _lower_function(self, name: str, function: Function) -> None:
+        flow = control_flow(function, lower_memory.BUILTINS.__contains__)
+        emitter = Emitter(function, self)
+        emitter.records = self.records
+        start = len(self.records)
+        base, first_operand, first_site = len(self.blocks), len(self.operands), len(self.sites)
+        for block in flow.blocks:
+            self.here = (len(self.blocks), self.regions + block.loop + 1, name)
+            self.blocks.append((len(self.records), len(block.instructions)))
+            _lower_block(emitter, block, base)
+        emitter.records = self.records[start:]
+        emitter.finish(first_operand)
+        self.regions += len(flow.loops) + 1
+        self.emitters[name], self.flows[name] = emitter, flow
+        self.first_block[name] = base
+        self.site_range[name] = range(first_site, len(self.sites))
+
+    # ---- results --------------------------------------------------------------------------
+
+    def _reached(self, name: str) -> list[str]:
+        """The function and everything that it calls."""
+        found = [name]
+        for each in found:
+            found += [callee for callee in self.callees[each] if callee not in found]
+        return found
+
+    def kernel(self, name: str) -> Kernel:
+        function = self.functions[name]
+        blocks: list[Block] = []
+        sites: list[Site] = []
+        block_indices: list[int] = []
+        site_indices: list[int] = []
+        loops = 0
+        for each in self._reached(name):
+            flow, first = self.flows[each], self.first_block[each]
+            offset = len(blocks)
+            region_of = {}
+            for k, block in enumerate(flow.blocks):
+                loop = block.loop + loops if block.loop >= 0 else -1
+                region_of[first + k] = loop
+                counts = class_counts(block)
+                blocks.append(Block(offset + k, counts, loop, block.depth, load_phases(block)))
+                block_indices.append(first + k)
+            for index in self.site_range[each]:
+                access, block_index, _, _ = self.sites[index]
+                sites.append(
+                    Site(
+                        len(sites),
+                        access.kind,
+                        access.space,
+                        access.bytes,
+                        offset + block_index - first,
+                        region_of[block_index],
+                        access.line,
+                        access.source_line,
+                    )
+                )
+                site_indices.append(index)
+            loops += len(flow.loops)
+        return Kernel(
+            name,
+            tuple(Parameter(p.name, p.type, p.size, o) for o, p in parameter_offsets(function)),
+            tuple(blocks),
+            tuple(sites),
+            data_oblivious(function, self.functions),
+            self._layout(function)[1],
+            _max_threads(function),
+            tuple(block_indices),
+            tuple(site_indices),
+        )
+
+    def image(self) -> bytes:
+        writer = Writer()
+        names = {r.handler: 0 for r in self.records}
+        handlers = {name: index for index, name in enumerate(names)}
+        writer.raw(b"CUTUNE-1")
+        writer.texts(handlers)
+        placed = [v for v in self.module.variables if v.space in ("global", "const") and v.count]
+        writer.u32(len(placed))
+        for variable in placed:
+            writer.variable(variable)
+        writer.u32(len(self.functions))
+        for name, function in self.functions.items():
+            self._write_function(writer, name, function)
+        writer.u32(len(self.records))
+        for r in self.records:
+            fields = (handlers[r.handler], r.d, r.a, r.b, r.c, r.x, r.flags)
+            writer.raw(struct.pack("<7IqII", *fields, r.imm, r.line, r.source_line))
+        writer.u32(len(self.blocks))
+        for first, count in self.blocks:
+            writer.u32(first, count)
+        writer.u32(len(self.operands), *self.operands)
+        writer.u32(len(self.sites))
+        for access, block, region, _ in self.sites:
+            kind = ("load", "store", "atomic").index(access.kind)
+            space = ("generic", "global", "shared", "local", "const", "param").index(access.space)
+            writer.u32(access.bytes, region, block, kind, 3 if space == 5 else space)
+            writer.u32(access.guarded)
+        return writer.result()
+
+    def _write_function(self, writer: Writer, name: str, function: Function) -> None:
+        emitter = self.emitters[name]
+        places, size = self._layout(function)
+        del places
+        parameters = parameter_offsets(function) if function.is_kernel else []
+        parameter_bytes = max((o + p.size for o, p in parameters), default=0)
+        writer.text(name)
+        writer.u32(
+            function.is_kernel,
+            any(self.callees[each] for each in self._reached(name)),
+            emitter.register_bytes + emitter.constant_bytes,
+            emitter.local_bytes,
+            size if function.is_kernel else 0,
+            _max_threads(function),
+            parameter_bytes,
+            self.first_block[name],
+            len(self.flows[name].blocks),
+            len(parameters),
+        )
+        for offset, parameter in parameters:
+            writer.u32(offset, parameter.size)
+        constants = bytearray(emitter.constant_bytes)
+        for offset, width, value in emitter.constant_values:
+            constants[offset : offset + LANES * width] = value.to_bytes(width, "little") * LANES
+        writer.block(bytes(constants))
+        writer.relocations(emitter.relocations)
+
+
+def _placed(
+    variables: Sequence[Variable], places: dict[str, int], size: int
+) -> tuple[dict[str, int], int]:
+    places = dict(places)
+    for variable in variables:
+        size = -(-size // variable.alignment) * variable.alignment
+        places[variable.name] = size
+        size += variable.size
+    return places, size
+
+
+def _max_threads(function: Function) -> int:
+    for directive in ("reqntid", "maxntid"):
+        if numbers := function.directives.get(directive):
+            total = 1
+            for number in numbers:
+                total *= number
+            return min(total, 1024)
+    return 1024
+
+
+def _lower_block(emitter: Emitter, block: BasicBlock, base: int) -> None:
+    """The records of a block; targets are numbered from `base`, the function's first block."""
+    terminator = block.terminator
+    instructions = block.instructions
+    suspending = instructions[-1] if terminator.kind == "suspend" else None
+    for instruction in instructions[:-1] if suspending else instructions:
+        if instruction.opcode not in ("bra", "brx", "ret", "exit"):
+            lower(emitter, instruction)
+    targets = [base + target for target in terminator.targets]
+    if suspending is not None:
+        place = lower_memory.call if suspending.opcode == "call" else lower_warp.barrier
+        place(emitter, suspending, targets[0])
+        return
+    if terminator.instruction is not None:
+        emitter.begin(terminator.instruction)
+    if terminator.kind == "branch":
+        emitter.emit(
+            "branch",
+            a=emitter.source(terminator.guard, "pred"),
+            x=targets[0],
+            imm=targets[1],
+            flags=NEGATED if terminator.negated else 0,
+        )
+    elif terminator.kind == "table":
+        assert terminator.instruction is not None
+        index = emitter.source(terminator.instruction.operands[0], "u32")
+        table = emitter.table([len(targets), *targets])
+        emitter.emit("branch_table", a=index, flags=table)
+    else:
+        emitter.emit(terminator.kind, x=targets[0] if targets else 0)
+
+
+def assemble(text: str) -> AssembledModule:
+    """Assemble a PTX module.
+
+    Raises:
+        PtxError: for what is not PTX and for what the machine does not support.
+    """
+    module = parse(text)
+    assembler = _Assembler(module)
+    assembler.lower()
+    kernels = {n: assembler.kernel(n) for n, f in assembler.functions.items() if f.is_kernel}
+    return AssembledModule(
+        assembler.image(),
+        MappingProxyType(kernels),
+        len(assembler.blocks),
+        len(assembler.sites),
+        MappingProxyType(dict(module.files)),
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command: 0 and an image, or 1 and the reason on standard error."""
+    if len(arguments) != 2:
+        print("usage: python -m cutune.emulator.assemble IN.ptx OUT.image", file=sys.stderr)
+        return 2
+    text = Path(arguments[0]).read_text(encoding="utf-8", errors="replace")
+    try:
+        image = assemble(text).image
+    except PtxError as error:
+        source = error.source_line or "unknown"
+        print(f"PTX line {error.line}, source line {source}: {error.reason}", file=sys.stderr)
+        return 1
+    Path(arguments[1]).write_bytes(image)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,362 @@
+"""Control flow: takes a parsed function, gives basic blocks in the order in which warps run them.
+
+The machine reconverges by order: of the groups of lanes of a warp that wait at different blocks,
+the one at the lowest block runs, and groups at the same block merge. That equals reconvergence at
+the immediate post-dominator when every block between a branch and its post-dominator comes before
+the latter, which holds for reducible graphs if
+
+- blocks are in topological order, back edges aside,
+- the blocks of a loop are contiguous, so that lanes that left it wait for those still in it,
+- a loop has one latch, its last block, so that lanes that `continue` wait for the others.
+
+The order made here has these properties; loops with several back edges get an empty latch. In an
+irreducible graph (none seen from nvcc) lanes may meet later than they could: results are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cutune.emulator.ptx import Function, Instruction, Label, PtxError
+
+_SUSPENDING = ("bar", "barrier", "call")
+_LEAVING = ("ret", "exit")
+
+
+@dataclass(frozen=True, slots=True)
+class Terminator:
+    """How a block ends.
+
+    `jump` goes to its target; `branch` goes to the first target where the guard holds, else to the
+    second; `table` picks by an index register; `suspend` means that the last instruction (barrier
+    or call) sends the warp to the target when it is done; `ret` and `exit` have no targets.
+    """
+
+    kind: str
+    targets: tuple[int, ...]
+    guard: str = ""
+    negated: bool = False
+    instruction: Instruction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BasicBlock:
+    """Instructions that run one after the other. `loop` is -1 outside of loops."""
+
+    instructions: tuple[Instruction, ...]
+    terminator: Terminator
+    loop: int = -1
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A natural loop: its header and all its blocks; `parent` is -1 for an outermost one."""
+
+    header: int
+    blocks: frozenset[int]
+    parent: int = -1
+    depth: int = 1
+
+
+@dataclass(frozen=True)
+class ControlFlow:
+    """The blocks of a function (the first is the entry) and its loops."""
+
+    blocks: tuple[BasicBlock, ...]
+    loops: tuple[Loop, ...]
+
+
+def control_flow(function: Function, is_builtin: Callable[[str], bool]) -> ControlFlow:
+    """Build the blocks of a function with a body. A call of a builtin does not end a block."""
+    blocks = _with_single_latches(_reachable(_Splitter(function, is_builtin).split()))
+    loops = _nested(_natural_loops(blocks))
+    order = _order(blocks, loops)
+    return _renumbered(blocks, loops, order)
+
+
+def call_target(instruction: Instruction) -> str:
+    """The function (or register) that a call names: `call (results), target, (arguments)`."""
+    return next(x for x in instruction.operands if not x.startswith("("))
+
+
+class _Splitter:
+    """Cuts the body at labels and after instructions that may send lanes elsewhere."""
+
+    def __init__(self, function: Function, is_builtin: Callable[[str], bool]) -> None:
+        assert function.body is not None
+        self.body = function.body
+        self.is_builtin = is_builtin
+        self.tables = {x.name: x.table for x in self.body if isinstance(x, Label) and x.table}
+        self.blocks: list[tuple[list[Instruction], Terminator | None]] = [([], None)]
+        self.places: dict[str, int] = {}
+        self.pending: list[tuple[int, Instruction]] = []
+
+    def split(self) -> list[BasicBlock]:
+        for item in self.body:
+            if isinstance(item, Label):
+                if not item.table:
+                    self._begin()
+                    self.places[item.name] = len(self.blocks) - 1
+            elif item.opcode in ("bra", "brx"):
+                self.blocks[-1][0].append(item)
+                self.pending.append((len(self.blocks) - 1, item))
+                self._end(Terminator("jump", ()))
+            elif item.opcode in _LEAVING:
+                self._leave(item)
+            elif self._suspends(item):
+                self._suspend(item)
+            else:
+                self.blocks[-1][0].append(item)
+        self._end(Terminator("ret", ()), begin=False)
+        for index, instruction in self.pending:
+            self._set(index, self._branch(index, instruction))
+        return [
+            BasicBlock(tuple(instructions), terminator or Terminator("jump", (index + 1,)))
+            for index, (instructions, terminator) in enumerate(self.blocks)
+        ]
+
+    def _begin(self) -> None:
+        if self.blocks[-1][0] or self.blocks[-1][1]:
+            self.blocks.append(([], None))
+
+    def _set(self, index: int, terminator: Terminator) -> None:
+        self.blocks[index] = (self.blocks[index][0], terminator)
+
+    def _end(self, terminator: Terminator, *, begin: bool = True) -> None:
+        self._set(len(self.blocks) - 1, terminator)
+        if begin:
+            self.blocks.append(([], None))
+
+    def _leave(self, item: Instruction) -> None:
+        self.blocks[-1][0].append(item)
+        here = len(self.blocks) - 1
+        leave = Terminator(item.opcode, (), instruction=item)
+        if not item.guard:
+            self._end(leave)
+            return
+        self._end(Terminator("branch", (here + 1, here + 2), item.guard, item.negated, item))
+        self._end(leave)
+
+    def _suspends(self, item: Instruction) -> bool:
+        if item.opcode not in _SUSPENDING or "arrive" in item.modifiers:
+            return False
+        return item.opcode != "call" or not self.is_builtin(call_target(item))
+
+    def _suspend(self, item: Instruction) -> None:
+        here = len(self.blocks) - 1
+        if item.guard:
+            # Lanes without the guard go round it: the machine suspends whole groups only.
+            around = Terminator("branch", (here + 1, here + 2), item.guard, item.negated, item)
+            self._end(around)
+            here += 1
+        self.blocks[-1][0].append(replace(item, guard="", negated=False))
+        self._end(Terminator("suspend", (here + 1,), instruction=item))
+
+    def _branch(self, index: int, item: Instruction) -> Terminator:
+        if item.opcode == "brx":
+            names = self._table(item)
+            targets = tuple(self._place(name, item) for name in names)
+            if item.guard:
+                raise PtxError(item.line, "guarded brx.idx is not supported", item.source_line)
+            return Terminator("table", targets, instruction=item)
+        target = self._place(item.operands[0], item)
+        if not item.guard:
+            return Terminator("jump", (target,), instruction=item)
+        return Terminator("branch", (target, index + 1), item.guard, item.negated, item)
+
+    def _table(self, item: Instruction) -> list[str]:
+        text = self.tables.get(item.operands[1], "")
+        if not text.startswith(".branchtargets"):
+            raise PtxError(item.line, "brx.idx without .branchtargets", item.source_line)
+        return [name.strip() for name in text.removeprefix(".branchtargets").split(",")]
+
+    def _place(self, name: str, item: Instruction) -> int:
+        if name not in self.places:
+            raise PtxError(item.line, f"unknown label '{name}'", item.source_line)
+        return self.places[name]
+
+
+def _retarget(block: BasicBlock, places: Mapping[int, int]) -> BasicBlock:
+    targets = tuple(places.get(target, target) for target in block.terminator.targets)
+    return replace(block, terminator=replace(block.terminator, targets=targets))
+
+
+def _reachable(blocks: Sequence[BasicBlock]) -> list[BasicBlock]:
+    seen, stack = {0}, [0]
+    while stack:
+        for target in blocks[stack.pop()].terminator.targets:
+            if target not in seen:
+                seen.add(target)
+                stack.append(target)
+    place = {old: new for new, old in enumerate(sorted(seen))}
+    return [_retarget(blocks[old], place) for old in sorted(seen)]
+
+
+def _post_order(successors: Sequence[Sequence[int]], entry: int = 0) -> list[int]:
+    """Depth-first post-order, later successors first: its reverse keeps the order of the text."""
+    seen, order = {entry}, []
+    stack = [(entry, iter(sorted(successors[entry], reverse=True)))]
+    while stack:
+        node, rest = stack[-1]
+        for target in rest:
+            if target not in seen:
+                seen.add(target)
+                stack.append((target, iter(sorted(successors[target], reverse=True))))
+                break
+        else:
+            order.append(node)
+            stack.pop()
+    return order
+
+
+def _dominators(successors: Sequence[Sequence[int]]) -> list[int]:
+    """Immediate dominators (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm)."""
+    order = _post_order(successors)
+    number = {node: index for index, node in enumerate(order)}
+    predecessors: list[list[int]] = [[] for _ in successors]
+    for node, targets in enumerate(successors):
+        for target in targets:
+            predecessors[target].append(node)
+    dominator = [-1] * len(successors)
+    dominator[0] = 0
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(order[:-1]):
+            new = -1
+            for before in predecessors[node]:
+                if dominator[before] < 0:
+                    continue
+                new = before if new < 0 else _common(new, before, dominator, number)
+            if dominator[node] != new:
+                dominator[node] = new
+                changed = True
+    return dominator
+
+
+def _common(left: int, right: int, dominator: list[int], number: dict[int, int]) -> int:
+    while left != right:
+        while number[left] < number[right]:
+            left = dominator[left]
+        while number[right] < number[left]:
+            right = dominator[right]
+    return left
+
+
+def _dominates(above: int, node: int, dominator: list[int]) -> bool:
+    while node not in (above, 0):
+        node = dominator[node]
+    return node == above
+
+
+def _back_edges(blocks: Sequence[BasicBlock]) -> dict[int, list[int]]:
+    """Header to the sources of its back edges."""
+    successors = [block.terminator.targets for block in blocks]
+    dominator = _dominators(successors)
+    edges: dict[int, list[int]] = {}
+    for node, targets in enumerate(successors):
+        for target in set(targets):
+            if _dominates(target, node, dominator):
+                edges.setdefault(target, []).append(node)
+    return edges
+
+
+def _with_single_latches(blocks: list[BasicBlock]) -> list[BasicBlock]:
+    blocks = list(blocks)
+    for header, sources in _back_edges(blocks).items():
+        if len(sources) < 2:
+            continue
+        latch = len(blocks)
+        blocks.append(BasicBlock((), Terminator("jump", (header,))))
+        moved = {header: latch}
+        for source in sources:
+            blocks[source] = _retarget(blocks[source], moved)
+    return blocks
+
+
+def _natural_loops(blocks: Sequence[BasicBlock]) -> list[Loop]:
+    predecessors: list[list[int]] = [[] for _ in blocks]
+    for node, block in enumerate(blocks):
+        for target in block.terminator.targets:
+            predecessors[target].append(node)
+    loops = []
+    for header, sources in _back_edges(blocks).items():
+        inside, stack = {header}, [x for x in sources if x != header]
+        while stack:
+            node = stack.pop()
+            if node not in inside:
+                inside.add(node)
+                stack += predecessors[node]
+        loops.append(Loop(header, frozenset(inside)))
+    return loops
+
+
+def _nested(loops: list[Loop]) -> list[Loop]:
+    """Sort from outer to inner and set parents."""
+    loops = sorted(loops, key=lambda loop: (-len(loop.blocks), loop.header))
+    found: list[Loop] = []
+    for loop in loops:
+        around = [i for i, outer in enumerate(found) if loop.header in outer.blocks]
+        parent = around[-1] if around else -1
+        found.append(replace(loop, parent=parent, depth=len(around) + 1))
+    return found
+
+
+def _order(blocks: Sequence[BasicBlock], loops: Sequence[Loop]) -> list[int]:
+    """Topological order with every loop contiguous: order each region with its loops collapsed."""
+    innermost = [-1] * len(blocks)
+    for index, loop in enumerate(loops):
+        for block in loop.blocks:
+            innermost[block] = index
+
+    def child(block: int, region: int) -> int:
+        """The loop directly inside `region` that holds the block; `region` when there is none."""
+        inside = innermost[block]
+        while inside not in (-1, region) and loops[inside].parent != region:
+            inside = loops[inside].parent
+        return inside
+
+    def arrange(region: int, entry: int, members: Sequence[int]) -> list[int]:
+        # Nodes of the collapsed region are named by a block: the header for an inner loop.
+        groups: dict[int, list[int]] = {}
+        for block in members:
+            inside = child(block, region)
+            name = block if inside == region else loops[inside].header
+            groups.setdefault(name, []).append(block)
+        name_of = {block: name for name, group in groups.items() for block in group}
+        successors: list[set[int]] = [set() for _ in blocks]
+        for block in members:
+            for target in blocks[block].terminator.targets:
+                if target in name_of and target != entry and name_of[target] != name_of[block]:
+                    successors[name_of[block]].add(name_of[target])
+        order: list[int] = []
+        for name in reversed(_post_order([sorted(x) for x in successors], name_of[entry])):
+            inside = child(name, region)
+            order += [name] if inside == region else arrange(inside, name, groups[name])
+        return order
+
+    return arrange(-1, 0, range(len(blocks)))
+
+
+def _renumbered(
+    blocks: Sequence[BasicBlock], loops: Sequence[Loop], order: Sequence[int]
+) -> ControlFlow:
+    place = {old: new for new, old in enumerate(order)}
+    loops = [
+        replace(
+            loop, header=place[loop.header], blocks=frozenset(place[block] for block in loop.blocks)
+        )
+        for loop in loops
+    ]
+    innermost = [-1] * len(blocks)
+    for index, loop in enumerate(loops):
+        for block in loop.blocks:
+            innermost[block] = index
+    found = []
+    for new, old in enumerate(order):
+        inside = innermost[new]
+        depth = loops[inside].depth if inside >= 0 else 0
+        found.append(replace(_retarget(blocks[old], place), loop=inside, depth=depth))
+    return ControlFlow(tuple(found), tuple(loops))

@@ -1,0 +1,342 @@
+"""Registers and code of one function: takes operands as text, gives frame offsets and records.
+
+A register is 32 lanes of 4 bytes, or of 8 for 64-bit types. Constants are registers too, broadcast
+once per warp and placed behind the others; until it is known where, a constant's offset carries the
+mark `CONSTANT`.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from cutune.emulator.opcodes import handlers
+from cutune.emulator.ptx import Function, Instruction, PtxError, Variable, integer
+
+CONSTANT = 1 << 31
+NO_REGISTER = 0xFFFFFFFF
+LANES = 32
+GUARDED, SHARED, SPINNING, NEGATED = 1, 2, 4, 8
+
+_WIDE = frozenset(("u64", "s64", "f64", "b64"))
+_MEMORY = re.compile(r"\[\s*([^\s+\]]+)\s*(?:\+\s*(-?\w+))?\s*(?:,[^\]]*)?\]$")
+_NUMBER = re.compile(r"-?\d")
+_EXACT_FLOAT = re.compile(r"-?0([fFdD])([0-9a-fA-F]+)$")
+
+
+@dataclass
+class Record:
+    """One instruction of the machine; see `struct Instruction` in machine_core.h."""
+
+    handler: str
+    d: int = 0
+    a: int = 0
+    b: int = 0
+    c: int = 0
+    x: int = 0
+    flags: int = 0
+    imm: int = 0
+    line: int = 0
+    source_line: int = 0
+
+
+@dataclass(frozen=True)
+class Access:
+    """What is known of a memory instruction, for the counters; `bytes` of all vector elements."""
+
+    kind: str
+    space: str
+    bytes: int
+    guarded: bool
+    line: int
+    source_line: int
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """A constant that holds the address of a variable or stands for a function."""
+
+    offset: int
+    name: str
+    addend: int = 0
+
+
+class Symbols(Protocol):
+    """What a function needs to know of its module."""
+
+    functions: dict[str, Function]
+    operands: list[int]
+
+    def site(self, access: Access) -> int:
+        """Number a memory instruction."""
+
+    def variable(self, name: str) -> Variable | None:
+        """A variable of the module."""
+
+    def shared_offset(self, name: str, function: Function) -> int | None:
+        """Where a shared variable lies in the block's shared memory; None: behind all others."""
+
+
+@dataclass
+class Emitter:
+    """Collects the records of one function."""
+
+    function: Function
+    symbols: Symbols
+    records: list[Record] = field(default_factory=list)
+    relocations: list[Relocation] = field(default_factory=list)
+    instruction: Instruction | None = None
+
+    def __post_init__(self) -> None:
+        self.slots: dict[str, int] = {}
+        self.register_bytes = 0
+        self.constants: dict[tuple[int, int | str], int] = {}
+        self.constant_values: list[tuple[int, int, int]] = []
+        self.constant_bytes = 0
+        self.temporaries: dict[int, list[int]] = {4: [], 8: []}
+        self.used = {4: 0, 8: 0}
+        self.frame, self.local_bytes = self._local_frame()
+
+    # ---- places ---------------------------------------------------------------------------
+
+    def _local_frame(self) -> tuple[dict[str, int], int]:
+        """Offsets of everything that a thread keeps in local memory for this function."""
+        function, offset = self.function, 0
+        places: dict[str, int] = {}
+        variables = [v for v in function.variables if v.space in ("local", "param")]
+        if not function.is_kernel:
+            variables = [*function.results, *function.parameters, *variables]
+        for variable in variables:
+            offset = -(-offset // variable.alignment) * variable.alignment
+            places[variable.name] = offset
+            offset += variable.size
+        return places, -(-offset // 16) * 16
+
+    def fail(self, reason: str) -> PtxError:
+        """The error for the instruction that is being lowered."""
+        at = self.instruction
+        return PtxError(at.line if at else 0, reason, at.source_line if at else 0)
+
+    def unsupported(self) -> PtxError:
+        """The instruction has no counterpart in the machine."""
+        at = self.instruction
+        assert at is not None
+        return self.fail(f"'{'.'.join((at.opcode, *at.modifiers))}' is not supported")
+
+    def emit(self, handler: str, **fields: int) -> Record:
+        """Append a record. A handler that the machine does not have is refused."""
+        if handler not in handlers():
+            raise self.unsupported()
+        at = self.instruction
+        record = Record(handler, **fields)
+        if at is not None:
+            record.line, record.source_line = at.line, at.source_line
+        self.records.append(record)
+        return record
+
+    # ---- registers ------------------------------------------------------------------------
+
+    def _new_slot(self, width: int) -> int:
+        offset = self.register_bytes
+        self.register_bytes += LANES * width
+        return offset
+
+    def temporary(self, kind: str) -> int:
+        """A register for the rest of the current PTX instruction."""
+        width = width_of(kind)
+        pool = self.temporaries[width]
+        if self.used[width] == len(pool):
+            pool.append(self._new_slot(width))
+        self.used[width] += 1
+        return pool[self.used[width] - 1]
+
+    def begin(self, instruction: Instruction) -> None:
+        """Start lowering an instruction: its temporaries may use the last one's."""
+        self.instruction = instruction
+        self.used = {4: 0, 8: 0}
+
+    def is_register(self, text: str) -> bool:
+        """Is it a declared register?"""
+        return text in self.function.registers
+
+    def register_type(self, text: str) -> str:
+        """Declared type of a register."""
+        if text not in self.function.registers:
+            raise self.fail(f"'{text}' is not a register")
+        return self.function.registers[text]
+
+    def register(self, text: str) -> int:
+        """Offset of a register."""
+        kind = self.register_type(text)
+        if text not in self.slots:
+            if kind == "b128":
+                raise self.fail("128-bit registers are not supported")
+            self.slots[text] = self._new_slot(width_of(kind))
+        return self.slots[text]
+
+    def destination(self, text: str, kind: str) -> int:
+        """The register that takes a result of type `kind`; `_` takes and forgets."""
+        if text == "_":
+            return self.temporary(kind)
+        if width_of(self.register_type(text)) != width_of(kind):
+            raise self.fail(f"register {text} does not have the width of .{kind}")
+        return self.register(text)
+
+    def constant(self, kind: str, value: int) -> int:
+        """A register that holds a constant in all lanes."""
+        width = width_of(kind)
+        value &= (1 << 8 * width) - 1
+        key = (width, value)
+        if key not in self.constants:
+            self.constants[key] = CONSTANT | self.constant_bytes
+            self.constant_values.append((self.constant_bytes, width, value))
+            self.constant_bytes += LANES * width
+        return self.constants[key]
+
+    def address_constant(self, name: str) -> int:
+        """A register with the address of a module's variable or function."""
+        key = (8, name)
+        if key not in self.constants:
+            self.constants[key] = CONSTANT | self.constant_bytes
+            self.constant_values.append((self.constant_bytes, 8, 0))
+            self.relocations.append(Relocation(self.constant_bytes, name))
+            self.constant_bytes += LANES * 8
+        return self.constants[key]
+
+    def source(self, text: str, kind: str) -> int:
+        """The register that an operand stands for, as `kind` needs it."""
+        if text in self.function.registers:
+            return self._adapted(text, kind)
+        if text[0] == "!":
+            holds = self.source(text[1:], "pred")
+            inverse = self.temporary("pred")
+            self.emit("not_pred", d=inverse, a=holds)
+            return inverse
+        if _NUMBER.match(text):
+            return self.constant(kind, literal_bits(text, kind))
+        if text in ("WARP_SZ", "%WARP_SZ"):
+            return self.constant(kind, LANES)
+        if text[0] == "%":
+            return self._special(text, kind)
+        return self.address(text, kind)
+
+    def _adapted(self, text: str, kind: str) -> int:
+        declared = self.function.registers[text]
+        have, want = width_of(declared), width_of(kind)
+        slot = self.register(text)
+        if have == want:
+            return slot
+        adapted = self.temporary(kind)
+        self.emit("low_b64" if have == 8 else "widen_u32", d=adapted, a=slot)
+        return adapted
+
+    def _special(self, text: str, kind: str) -> int:
+        name = "special_" + text[1:].replace(".", "_")
+        if name not in handlers():
+            raise self.fail(f"special register {text} is not supported")
+        held = handlers()[name][0]
+        value = self.temporary(held)
+        self.emit(name, d=value)
+        if width_of(held) == width_of(kind):
+            return value
+        adapted = self.temporary(kind)
+        self.emit("low_b64" if width_of(held) == 8 else "widen_u32", d=adapted, a=value)
+        return adapted
+
+    def address(self, name: str, kind: str) -> int:
+        """The address of a variable in its own space, of a parameter, or of a function."""
+        if name in self.frame:
+            value = self.temporary("u64")
+            self.emit("local_address", d=value, imm=self.frame[name])
+            return value
+        for offset, parameter in parameter_offsets(self.function):
+            if self.function.is_kernel and parameter.name == name:
+                value = self.temporary("u64")
+                self.emit("parameter_address", d=value, imm=offset)
+                return value
+        variable = next((v for v in self.function.variables if v.name == name), None)
+        variable = variable or self.symbols.variable(name)
+        if variable is not None and variable.space == "shared":
+            offset_or_none = self.symbols.shared_offset(name, self.function)
+            if offset_or_none is not None:
+                return self.constant(kind, offset_or_none)
+            start = self.temporary("u32")
+            self.emit("dynamic_shared_address", d=start)
+            if width_of(kind) == 4:
+                return start
+            wide = self.temporary("u64")
+            self.emit("widen_u32", d=wide, a=start)
+            return wide
+        if variable is None and name not in self.symbols.functions:
+            raise self.fail(f"unknown operand '{name}'")
+        return self.address_constant(name)
+
+    def finish(self, first_operand: int) -> None:
+        """Resolve the marks of constants, now that the number of registers is known."""
+        start = self.register_bytes
+
+        def place(offset: int) -> int:
+            if offset == NO_REGISTER or not offset & CONSTANT:
+                return offset
+            return start + (offset ^ CONSTANT)
+
+        for r in self.records:
+            r.d, r.a, r.b, r.c, r.x = place(r.d), place(r.a), place(r.b), place(r.c), place(r.x)
+        operands = self.symbols.operands
+        operands[first_operand:] = map(place, operands[first_operand:])
+
+    # ---- operands of special shape --------------------------------------------------------
+
+    def memory_operand(self, text: str) -> tuple[str, int]:
+        """Base and offset of `[base+offset]`."""
+        match = _MEMORY.match(text)
+        if match is None:
+            raise self.fail(f"address '{text}' not understood")
+        base, offset = match.groups()
+        return base, integer(offset) if offset else 0
+
+    def table(self, values: list[int]) -> int:
+        """Put further operands into the module's table; gives the flag bits that point there."""
+        index = len(self.symbols.operands)
+        self.symbols.operands.extend(values)
+        return index << 8
+
+
+def width_of(kind: str) -> int:
+    """Bytes per lane of a register of this type."""
+    return 8 if kind in _WIDE else 4
+
+
+def parameter_offsets(function: Function) -> list[tuple[int, Variable]]:
+    """Where the parameters of a kernel lie in its parameter buffer."""
+    found, offset = [], 0
+    for parameter in function.parameters:
+        offset = -(-offset // parameter.alignment) * parameter.alignment
+        found.append((offset, parameter))
+        offset += parameter.size
+    return found
+
+
+def literal_bits(text: str, kind: str) -> int:
+    """The bits of a literal as an operand of type `kind`."""
+    match = _EXACT_FLOAT.match(text)
+    if match is None:
+        if "." in text or (kind in ("f32", "f64") and not text.lower().startswith("0x")):
+            return _float_bits(float(text), kind)
+        return integer(text)
+    bits = int(match.group(2), 16)
+    single = match.group(1) in "fF"
+    if text[0] == "-":
+        bits ^= 1 << (31 if single else 63)
+    if single and kind == "f64":
+        return _float_bits(struct.unpack("<f", struct.pack("<I", bits))[0], kind)
+    if not single and kind == "f32":
+        return _float_bits(struct.unpack("<d", struct.pack("<Q", bits))[0], kind)
+    return bits
+
+
+def _float_bits(value: float, kind: str) -> int:
+    form, bits = ("<d", "<Q") if kind == "f64" else ("<f", "<I")
+    return int(struct.unpack(bits, struct.pack(form, value))[0])

@@ -1,0 +1,101 @@
+"""The binary layout of an assembled module, which machine_load.cpp reads: little-endian, unpadded.
+
+image    = "CUTUNE-1" handlers variables functions code blocks operands sites
+text     = u32 length, bytes;  each list = u32 count, elements
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable
+
+from cutune.emulator.emitter import Relocation, literal_bits
+from cutune.emulator.ptx import TYPE_BYTES, PtxError, Variable, split_operands
+
+_ADDRESS = re.compile(r"(?:generic\s*\(\s*)?([%$A-Za-z_][\w$]*)\s*\)?\s*(?:\+\s*(\d+))?$")
+_MASKED = re.compile(r"0[xX][fF]+[0]*\s*\(")
+
+
+class Writer:
+    """Collects bytes."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def result(self) -> bytes:
+        """Everything written."""
+        return b"".join(self._parts)
+
+    def raw(self, data: bytes) -> None:
+        """Bytes as they are."""
+        self._parts.append(data)
+
+    def u32(self, *numbers: int) -> None:
+        """Unsigned numbers."""
+        self._parts.append(struct.pack(f"<{len(numbers)}I", *numbers))
+
+    def text(self, text: str) -> None:
+        """A string with its length."""
+        self.block(text.encode())
+
+    def block(self, data: bytes) -> None:
+        """Bytes with their length."""
+        self.u32(len(data))
+        self.raw(data)
+
+    def texts(self, texts: Iterable[str]) -> None:
+        """A list of strings."""
+        texts = list(texts)
+        self.u32(len(texts))
+        for text in texts:
+            self.text(text)
+
+    def relocations(self, relocations: Iterable[Relocation]) -> None:
+        """Places that get the address of a variable or function when the module is loaded."""
+        relocations = list(relocations)
+        self.u32(len(relocations))
+        for relocation in relocations:
+            self.raw(struct.pack("<Q", relocation.offset))
+            self.text(relocation.name)
+            self.raw(struct.pack("<q", relocation.addend))
+
+    def variable(self, variable: Variable) -> None:
+        """A variable in global or constant memory with its initial bytes."""
+        data, relocations = initial_bytes(variable)
+        self.text(variable.name)
+        self.u32(variable.alignment)
+        self.raw(struct.pack("<Q", variable.size))
+        self.block(data)
+        self.relocations(relocations)
+
+
+def initial_bytes(variable: Variable) -> tuple[bytes, list[Relocation]]:
+    """The bytes of an initialiser; addresses in it become relocations."""
+    text = variable.initial
+    if not text:
+        return b"", []
+    if _MASKED.search(text):
+        raise PtxError(0, f"initialiser of '{variable.name}' is not supported")
+    width = TYPE_BYTES[variable.type]
+    data, relocations = bytearray(), []
+    for element in _elements(text):
+        match = _ADDRESS.match(element)
+        if match is None:
+            bits = literal_bits(element, variable.type) & ((1 << 8 * width) - 1)
+            data += bits.to_bytes(width, "little")
+            continue
+        if width != 8:
+            raise PtxError(0, f"initialiser of '{variable.name}' is not supported")
+        relocations.append(Relocation(len(data), match.group(1), int(match.group(2) or 0)))
+        data += bytes(8)
+    return bytes(data[: variable.size]), relocations
+
+
+def _elements(text: str) -> Iterable[str]:
+    """Nested braces are flattened; nvcc always writes inner rows in full."""
+    for part in split_operands(text.strip()):
+        if part.startswith("{"):
+            yield from _elements(part[1:-1])
+        elif part:
+            yield part

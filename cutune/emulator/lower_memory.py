@@ -1,0 +1,300 @@
+"""Lowering of loads, stores, atomics, address conversions and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cutune.emulator.control_flow import call_target
+from cutune.emulator.emitter import NO_REGISTER, SHARED, SPINNING, Access, Emitter, width_of
+from cutune.emulator.emitter import parameter_offsets as offsets_of
+from cutune.emulator.opcodes import bits_type
+from cutune.emulator.ptx import TYPE_BYTES, Instruction, Variable
+
+BUILTINS = {
+    "vprintf": 2,
+    "__assertfail": 5,
+    "malloc": 1,
+    "free": 1,
+}
+_SPACES = ("global", "shared", "local", "const", "param")
+_ELEMENTS = {"u8": "u8", "b8": "u8", "s8": "s8", "u16": "u16", "b16": "u16", "s16": "s16"}
+_ELEMENTS |= {"f16": "u16", "bf16": "u16"}
+_SPIN = ("volatile", "acquire", "relaxed", "cas", "exch")
+
+
+def space_of(instruction: Instruction) -> str:
+    """The state space that the opcode names, or `generic`."""
+    for modifier in instruction.modifiers:
+        space = modifier.split("::")[0]
+        if space in _SPACES:
+            return space
+    return "generic"
+
+
+def _element(kind: str) -> str:
+    return _ELEMENTS.get(kind) or ("b64" if TYPE_BYTES[kind] == 8 else "b32")
+
+
+def _vector_size(instruction: Instruction) -> int:
+    return next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
+
+
+def _elements(text: str) -> list[str]:
+    return [part.strip() for part in text.strip("{} ").split(",")]
+
+
+def _address(emitter: Emitter, text: str, space: str) -> tuple[int, int]:
+    """Register with the base address and the offset, for handlers of the given space."""
+    base, offset = emitter.memory_operand(text)
+    kind = "u32" if space == "shared" else "u64"
+    return emitter.source(base, kind), offset
+
+
+def _lowered_space(emitter: Emitter, instruction: Instruction, base: str) -> str:
+    """Which handlers to use: what a thread owns is `local`, what has an address is `global`."""
+    space = space_of(instruction)
+    if space == "param":
+        return "local" if base in emitter.frame or not emitter.function.is_kernel else "global"
+    return "global" if space in ("generic", "const") else space
+
+
+def _site(emitter: Emitter, instruction: Instruction, kind: str, size: int) -> int:
+    return emitter.symbols.site(
+        Access(
+            kind,
+            space_of(instruction),
+            size,
+            bool(instruction.guard),
+            instruction.line,
+            instruction.source_line,
+        )
+    )
+
+
+def _flags(instruction: Instruction, space: str) -> int:
+    flags = SHARED if space == "shared" else 0
+    return flags | (SPINNING if set(_SPIN) & set(instruction.modifiers) else 0)
+
+
+def _load(emitter: Emitter, instruction: Instruction) -> None:
+    target, address = instruction.operands[:2]
+    kind = instruction.modifiers[-1]
+    if kind == "b128" or "v8" in instruction.modifiers:
+        raise emitter.unsupported()
+    base, offset = emitter.memory_operand(address)
+    parts = _elements(target) if target.startswith("{") else [target]
+    parameters = {p.name: o for o, p in offsets_of(emitter.function)}
+    if space_of(instruction) == "param" and emitter.function.is_kernel and base in parameters:
+        for k, part in enumerate(parts):
+            at = parameters[base] + offset + k * TYPE_BYTES[kind]
+            slot, finish = _receiver(emitter, part, kind)
+            emitter.emit(f"ld_param_{_element(kind)}", d=slot, imm=at)
+            finish()
+        return
+    space = _lowered_space(emitter, instruction, base)
+    slot_a, offset = _address(emitter, address, space)
+    site = _site(emitter, instruction, "load", TYPE_BYTES[kind] * len(parts))
+    flags = _flags(instruction, space)
+    receivers = [_receiver(emitter, part, kind) for part in parts]
+    name = f"ld_{space}_{_element(kind)}"
+    if len(parts) > 1:
+        name = f"ld_{space}_v{len(parts)}_{_element(kind)}"
+        flags |= emitter.table([slot for slot, _ in receivers])
+    emitter.emit(name, d=receivers[0][0], a=slot_a, x=site, flags=flags, imm=offset)
+    for _, finish in receivers:
+        finish()
+
+
+def _receiver(emitter: Emitter, text: str, kind: str) -> tuple[int, Callable[[], None]]:
+    """Register for a loaded value, and what extends it when the target is wider than the type."""
+
+    def nothing() -> None:
+        pass
+
+    element = _element(kind)
+    if text == "_":
+        return emitter.temporary("u64" if element == "b64" else "u32"), nothing
+    wide = width_of(emitter.register_type(text)) == 8
+    if wide == (element == "b64"):
+        return emitter.register(text), nothing
+    if not wide:
+        raise emitter.fail(f"register {text} is narrower than .{kind}")
+    loaded, target = emitter.temporary("u32"), emitter.register(text)
+    widening = "widen_s32" if kind[0] == "s" else "widen_u32"
+
+    def extend() -> None:
+        emitter.emit(widening, d=target, a=loaded)
+
+    return loaded, extend
+
+
+def _store(emitter: Emitter, instruction: Instruction) -> None:
+    address, value = instruction.operands[:2]
+    kind = instruction.modifiers[-1]
+    if kind == "b128" or "v8" in instruction.modifiers:
+        raise emitter.unsupported()
+    base, _ = emitter.memory_operand(address)
+    space = _lowered_space(emitter, instruction, base)
+    parts = _elements(value) if value.startswith("{") else [value]
+    bits = f"b{8 * TYPE_BYTES[kind]}"
+    lane = "b64" if bits == "b64" else "b32"
+    sources = [emitter.source(part, kind if kind in ("f32", "f64") else lane) for part in parts]
+    slot, offset = _address(emitter, address, space)
+    site = _site(emitter, instruction, "store", TYPE_BYTES[kind] * len(parts))
+    flags = _flags(instruction, space)
+    name = f"st_{space}_{bits}"
+    if len(parts) > 1:
+        name = f"st_{space}_v{len(parts)}_{bits}"
+        flags |= emitter.table(sources)
+    emitter.emit(name, a=slot, b=sources[0], x=site, flags=flags, imm=offset)
+
+
+def _atomic(emitter: Emitter, instruction: Instruction) -> None:
+    """`atom.op.type d, [a], b{, c}`; `red` is the same without a result."""
+    kind = instruction.modifiers[-1]
+    operands = instruction.operands
+    result, (address, *values) = "", operands
+    if instruction.opcode == "atom":
+        result, address, *values = operands
+    operation = next((m for m in instruction.modifiers if m in _ATOMICS), "")
+    if any(m in ("v2", "v4", "v8") for m in instruction.modifiers) or not operation:
+        raise emitter.unsupported()
+    signless = operation not in ("min", "max", "inc", "dec") and kind[0] in "su"
+    typed = bits_type(kind) if signless else kind
+    space = _lowered_space(emitter, instruction, emitter.memory_operand(address)[0])
+    slot, offset = _address(emitter, address, space)
+    sources = [emitter.source(text, kind) for text in values[: 2 if operation == "cas" else 1]]
+    destination = emitter.destination(result, kind) if result not in ("", "_") else NO_REGISTER
+    site = _site(emitter, instruction, "atomic", TYPE_BYTES[kind])
+    emitter.emit(
+        f"atom_{operation}_{typed}",
+        d=destination,
+        a=slot,
+        x=site,
+        flags=_flags(instruction, space),
+        imm=offset,
+        **dict(zip("bc", sources, strict=False)),
+    )
+
+
+_ATOMICS = frozenset(["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"])
+
+
+def _to_generic(emitter: Emitter, instruction: Instruction) -> None:
+    """`cvta.space` and `cvta.to.space`: only shared and local addresses change."""
+    target, value = instruction.operands[:2]
+    space = space_of(instruction)
+    if instruction.modifiers[-1] != "u64":
+        raise emitter.unsupported()
+    source, destination = emitter.source(value, "u64"), emitter.destination(target, "u64")
+    if space in ("shared", "local"):
+        direction = "to_" if "to" in instruction.modifiers else ""
+        emitter.emit(f"cvta_{direction}{space}", d=destination, a=source)
+    else:
+        emitter.emit("mov_b64", d=destination, a=source)
+
+
+def _is_space(emitter: Emitter, instruction: Instruction) -> None:
+    space = space_of(instruction)
+    target, value = instruction.operands
+    if space not in ("shared", "local", "global"):
+        raise emitter.unsupported()
+    destination = emitter.destination(target, "pred")
+    emitter.emit(f"isspacep_{space}", d=destination, a=emitter.source(value, "u64"))
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.strip("() \n").split(",") if name.strip()]
+
+
+def _call(emitter: Emitter, instruction: Instruction) -> None:
+    """A builtin; calls of functions end a block and are lowered by `call`."""
+    results, arguments = _call_operands(instruction)
+    name = call_target(instruction)
+    if len(arguments) != BUILTINS.get(name):
+        raise emitter.fail(f"function '{name}' is not defined in this module")
+    places = [emitter.frame[argument] for argument in arguments]
+    places += [emitter.frame[result] for result in results]
+    handler = f"call_{name.strip('_')}"
+    emitter.emit(handler, flags=emitter.table([len(arguments), *places]))
+
+
+def _call_operands(instruction: Instruction) -> tuple[list[str], list[str]]:
+    at = instruction.operands.index(call_target(instruction))
+    results = _names(instruction.operands[0]) if at else []
+    rest = instruction.operands[at + 1 :]
+    return results, _names(rest[0]) if rest and rest[0].startswith("(") else []
+
+
+def call(emitter: Emitter, instruction: Instruction, resume: int) -> None:
+    """Emit the call of a device function; the warp goes on at block `resume`."""
+    emitter.begin(instruction)
+    name = call_target(instruction)
+    results, arguments = _call_operands(instruction)
+    for text in (*results, *arguments):
+        if text not in emitter.frame:
+            raise emitter.fail(f"call operand '{text}' is not a .param variable")
+    declared = {v.name: v for v in (*emitter.function.variables, *emitter.function.parameters)}
+    if emitter.is_register(name):
+        # Results come first in a function's frame, and arguments behind them.
+        places = [(emitter.frame[x], declared[x]) for x in arguments]
+        copies_in = _behind_results(places, [declared[x] for x in results])
+        copies_out = [(0, emitter.frame[x], declared[x].size) for x in results]
+        table = _flat(copies_in) + _flat(copies_out)
+        target = emitter.source(name, "u64")
+        emitter.emit("call_indirect", a=target, x=resume, flags=emitter.table(table))
+        return
+    callee = emitter.symbols.functions.get(name)
+    if callee is None or callee.body is None:
+        raise emitter.fail(f"function '{name}' is not defined in this module")
+    frame = Emitter(callee, emitter.symbols).frame
+    copies_in = [
+        (emitter.frame[text], frame[parameter.name], parameter.size)
+        for text, parameter in zip(arguments, callee.parameters, strict=True)
+    ]
+    copies_out = [
+        (frame[result.name], emitter.frame[text], result.size)
+        for text, result in zip(results, callee.results, strict=True)
+    ]
+    index = list(emitter.symbols.functions).index(name)
+    table = _flat(copies_in) + _flat(copies_out)
+    emitter.emit("call", x=resume, imm=index, flags=emitter.table(table))
+
+
+def _flat(copies: list[tuple[int, int, int]]) -> list[int]:
+    return [len(copies), *(number for copy in copies for number in copy)]
+
+
+def _behind_results(
+    arguments: list[tuple[int, Variable]], results: list[Variable]
+) -> list[tuple[int, int, int]]:
+    """Offsets in the frame of a function of which only the prototype is known."""
+    offset = 0
+    for result in results:
+        offset = -(-offset // result.alignment) * result.alignment + result.size
+    copies = []
+    for place, argument in arguments:
+        offset = -(-offset // argument.alignment) * argument.alignment
+        copies.append((place, offset, argument.size))
+        offset += argument.size
+    return copies
+
+
+def _copy_async(emitter: Emitter, instruction: Instruction) -> None:
+    """`cp.async` copies at once; its commits and waits have nothing left to do."""
+    if {"commit_group", "wait_group", "wait_all"} & set(instruction.modifiers):
+        return
+    raise emitter.unsupported()
+
+
+LOWERINGS: dict[str, Callable[[Emitter, Instruction], None]] = {
+    "ld": _load,
+    "ldu": _load,
+    "st": _store,
+    "atom": _atomic,
+    "red": _atomic,
+    "cvta": _to_generic,
+    "isspacep": _is_space,
+    "call": _call,
+    "cp": _copy_async,
+}

@@ -1,0 +1,276 @@
+"""The 32-lane machine for Python: takes an assembled module, runs its kernels, gives counters.
+
+Buffers are numpy arrays: a device address is a host address, and only the arrays named in a launch
+can be reached. Launches with `ghosts` need no memory at all.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emulator.build import machine_library
+from cutune.emulator.module import AssembledModule, Kernel
+
+SITE = np.dtype(
+    [
+        (name, np.uint64)
+        for name in (
+            "executions",
+            "lanes",
+            "traced",
+            "sectors",
+            "full_sectors",
+            "lines",
+            "wavefronts",
+            "load_cost_x20",
+            "store_cost_x20",
+            "new_sectors",
+            "lowest",
+            "highest",
+        )
+    ]
+)
+"""Counters of a static memory instruction; mirrors `struct Site` in machine.h."""
+
+_OUTCOMES = (
+    None,
+    Code.ILLEGAL_ADDRESS,
+    Code.MISALIGNED_ADDRESS,
+    Code.TRAPPED,
+    Code.FAILED_ASSERTION,
+    Code.DEADLOCK,
+    Code.INSTRUCTION_LIMIT,
+    Code.UNSUPPORTED_AT_RUN_TIME,
+)
+_FORMATS = {"f32": "<f", "f64": "<d", "s32": "<i", "s64": "<q", "s16": "<h", "s8": "<b"}
+
+
+class _Allocation(ctypes.Structure):
+    _fields_ = (
+        ("base", ctypes.c_uint64),
+        ("size", ctypes.c_uint64),
+        ("live", ctypes.c_bool),
+    )
+
+
+class _Launch(ctypes.Structure):
+    _fields_ = (
+        ("grid", ctypes.c_uint32 * 3),
+        ("block", ctypes.c_uint32 * 3),
+        ("dynamic_shared_bytes", ctypes.c_uint32),
+        ("parameters", ctypes.c_char_p),
+        ("blocks", ctypes.c_void_p),
+        ("block_count", ctypes.c_uint64),
+        ("count", ctypes.c_bool),
+        ("trace", ctypes.c_bool),
+        ("trace_every", ctypes.c_uint32),
+        ("ghost_base", ctypes.c_uint64),
+        ("ghost_size", ctypes.c_uint64),
+        ("instruction_limit", ctypes.c_uint64),
+        ("traced_blocks", ctypes.c_void_p),
+        ("traced_block_count", ctypes.c_uint64),
+    )
+
+
+class _Totals(ctypes.Structure):
+    _fields_ = (
+        ("outcome", ctypes.c_int32),
+        ("message", ctypes.c_char * 1020),
+        ("warp_instructions", ctypes.c_uint64),
+        ("thread_instructions", ctypes.c_uint64),
+        ("executed_blocks", ctypes.c_uint64),
+    )
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What a launch did. Arrays are in the order of the kernel's blocks and sites."""
+
+    warp_instructions: int
+    thread_instructions: int
+    executed_blocks: int
+    block_executions: NDArray[np.uint64]
+    block_lanes: NDArray[np.uint64]
+    sites: NDArray[np.void]
+
+
+class LoadedModule:
+    """A module in the machine's memory, with its variables."""
+
+    def __init__(self, assembled: AssembledModule) -> None:
+        self.assembled = assembled
+        self._library = _machine()
+        error = ctypes.create_string_buffer(400)
+        image = assembled.image
+        self._handle = self._library.cutune_load(image, len(image), error, len(error))
+        if not self._handle:
+            reason = error.value.decode()
+            raise _error(Code.UNSUPPORTED_AT_RUN_TIME, reason=reason)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self._library.cutune_unload(self._handle)
+
+    def kernel(self, name: str) -> Kernel:
+        """Metadata of a kernel.
+
+        Raises:
+            CutuneError: CT452 when the module has no such kernel.
+        """
+        kernels = self.assembled.kernels
+        if name not in kernels:
+            raise _error(Code.UNKNOWN_KERNEL, name=name, known=", ".join(kernels) or "none")
+        return kernels[name]
+
+    def variable(self, name: str) -> tuple[int, int]:
+        """Address and size of a variable of the module; (0, 0) if there is none."""
+        size = ctypes.c_uint64(0)
+        address = self._library.cutune_variable(self._handle, name.encode(), ctypes.byref(size))
+        return int(address), size.value
+
+    def run(
+        self,
+        kernel: str,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        parameters: bytes,
+        *,
+        shared_bytes: int = 0,
+        blocks: Sequence[int] | None = None,
+        trace: bool = False,
+        trace_every: int = 1,
+        traced_blocks: Sequence[int] | None = None,
+        ghosts: tuple[int, int] | None = None,
+        instruction_limit: int = 0,
+        buffers: Sequence[NDArray[Any]] = (),
+    ) -> Counters:
+        """Run a launch, or only the given `blocks` (linear indices) of it.
+
+        `ghosts` is the base and size of an address range without memory: loads from it give 0,
+        stores to it vanish. `buffers` are the arrays that the kernel may access.
+
+        Raises:
+            CutuneError: CT452, CT453, or CT46x when the launch did not end well.
+        """
+        facts = self.kernel(kernel)
+        if len(parameters) < facts.parameter_bytes:
+            reason = f"{len(parameters)} of {facts.parameter_bytes} parameter bytes given"
+            raise _error(Code.BAD_LAUNCH, kernel=kernel, reason=reason)
+        chosen = None if blocks is None else np.ascontiguousarray(blocks, np.uint64)
+        traced = None if traced_blocks is None else np.unique(np.asarray(traced_blocks, np.uint64))
+        ghost_base, ghost_size = ghosts or (0, 0)
+        launch = _Launch(
+            (ctypes.c_uint32 * 3)(*grid),
+            (ctypes.c_uint32 * 3)(*block),
+            shared_bytes,
+            parameters + bytes(16),
+            None if chosen is None else chosen.ctypes.data,
+            0 if chosen is None else len(chosen),
+            True,
+            trace,
+            trace_every,
+            ghost_base,
+            ghost_size,
+            instruction_limit,
+            None if traced is None else traced.ctypes.data,
+            0 if traced is None else len(traced),
+        )
+        return self._run(facts, launch, buffers)
+
+    def _run(self, facts: Kernel, launch: _Launch, buffers: Sequence[NDArray[Any]]) -> Counters:
+        spans = [_Allocation(pointer(array), array.nbytes, True) for array in buffers]
+        allocations = (_Allocation * len(spans))(*spans)
+        executions = np.zeros(self.assembled.block_count, np.uint64)
+        lanes = np.zeros(self.assembled.block_count, np.uint64)
+        sites = np.zeros(self.assembled.site_count, SITE)
+        totals = _Totals()
+        self._library.cutune_run(
+            self._handle,
+            facts.name.encode(),
+            ctypes.byref(launch),
+            allocations,
+            len(spans),
+            ctypes.byref(totals),
+            executions.ctypes.data,
+            lanes.ctypes.data,
+            sites.ctypes.data,
+        )
+        code = _OUTCOMES[totals.outcome]
+        if code is not None:
+            raise _error(code, reason=totals.message.decode())
+        block_indices = np.array(facts.block_indices, np.intp)
+        site_indices = np.array(facts.site_indices, np.intp)
+        return Counters(
+            totals.warp_instructions,
+            totals.thread_instructions,
+            totals.executed_blocks,
+            executions[block_indices],
+            lanes[block_indices],
+            sites[site_indices],
+        )
+
+
+def load(assembled: AssembledModule) -> LoadedModule:
+    """Load an assembled module."""
+    return LoadedModule(assembled)
+
+
+def pointer(array: NDArray[Any]) -> int:
+    """The device address of an array that is among a launch's buffers."""
+    return int(array.ctypes.data)
+
+
+def pack_parameters(kernel: Kernel, *values: float | NDArray[Any] | bytes) -> bytes:
+    """The parameter buffer: from numbers, arrays (their addresses) and structures (bytes)."""
+    buffer = bytearray(kernel.parameter_bytes)
+    for parameter, value in zip(kernel.parameters, values, strict=True):
+        if isinstance(value, np.ndarray):
+            packed = struct.pack("<Q", pointer(value))
+        elif isinstance(value, bytes):
+            packed = value
+        elif parameter.type in ("f32", "f64"):
+            packed = struct.pack(_FORMATS[parameter.type], value)
+        else:
+            mask = (1 << 8 * parameter.size) - 1
+            packed = (int(value) & mask).to_bytes(parameter.size, "little")
+        buffer[parameter.offset : parameter.offset + parameter.size] = packed
+    return bytes(buffer)
+
+
+@cache
+def _machine() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(machine_library()))
+    library.cutune_load.restype = ctypes.c_void_p
+    library.cutune_load.argtypes = (
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+    )
+    library.cutune_unload.restype = None
+    library.cutune_unload.argtypes = (ctypes.c_void_p,)
+    library.cutune_variable.restype = ctypes.c_uint64
+    library.cutune_variable.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    library.cutune_run.restype = ctypes.c_bool
+    library.cutune_run.argtypes = (
+        ctypes.c_void_p,
+        ctypes.c_char_p,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+        *(ctypes.c_void_p,) * 4,
+    )
+    return library
+
+
+def _error(code: Code, **values: object) -> CutuneError:
+    return CutuneError(Diagnostic(code, code.template.format(**values)))

@@ -1,0 +1,173 @@
+"""What is statically known of an assembled module: kernels, basic blocks, memory instructions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from cutune.emulator.control_flow import BasicBlock
+from cutune.emulator.ptx import Instruction
+from cutune.emulator.taint import Obliviousness, results, sources, spaces
+
+CLASSES = (
+    "integer",
+    "float",
+    "fma",
+    "special",
+    "double",
+    "load",
+    "store",
+    "atomic",
+    "shared_load",
+    "shared_store",
+    "barrier",
+    "branch",
+    "move",
+    "convert",
+    "other",
+)
+_FIXED = {
+    **dict.fromkeys(("bra", "brx", "ret", "exit", "call", "trap"), "branch"),
+    **dict.fromkeys(("bar", "barrier"), "barrier"),
+    **dict.fromkeys(("mov", "cvta", "selp"), "move"),
+    **dict.fromkeys(("atom", "red"), "atomic"),
+    **dict.fromkeys(("membar", "fence", "prefetch", "prefetchu", "nanosleep"), "other"),
+    **dict.fromkeys(("shfl", "vote", "match", "redux", "activemask"), "other"),
+    "cvt": "convert",
+}
+_SPECIAL = frozenset(["rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"])
+_FLOATS = frozenset(("f32", "f16", "f16x2", "bf16", "bf16x2"))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A kernel parameter and its place in the parameter buffer."""
+
+    name: str
+    type: str
+    size: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """A basic block. `loop` is -1 outside of loops; indices of loops are those of its function."""
+
+    index: int
+    instructions: MappingProxyType[str, int]
+    loop: int
+    depth: int
+    load_phases: int
+
+
+@dataclass(frozen=True)
+class Site:
+    """A static memory instruction; `bytes` per lane, vectors counted whole."""
+
+    index: int
+    kind: str
+    space: str
+    bytes: int
+    block: int
+    region: int
+    line: int
+    source_line: int
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Static metadata of a kernel. Blocks and sites of functions that it calls follow its own.
+
+    `block_indices` and `site_indices` are their places among the module's counters.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    blocks: tuple[Block, ...]
+    sites: tuple[Site, ...]
+    obliviousness: Obliviousness
+    static_shared_bytes: int
+    max_threads: int
+    block_indices: tuple[int, ...]
+    site_indices: tuple[int, ...]
+
+    @property
+    def oblivious(self) -> bool:
+        """Do the counters not depend on the data?"""
+        return self.obliviousness.holds
+
+    @property
+    def parameter_bytes(self) -> int:
+        """Size of the parameter buffer."""
+        return max((p.offset + p.size for p in self.parameters), default=0)
+
+
+@dataclass(frozen=True)
+class AssembledModule:
+    """Bytecode for the machine and what Python knows about it."""
+
+    image: bytes
+    kernels: MappingProxyType[str, Kernel]
+    block_count: int
+    site_count: int
+    files: MappingProxyType[int, str]
+
+
+def instruction_class(instruction: Instruction) -> str:
+    """The class under which an instruction is counted."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if opcode in ("ld", "ldu", "st"):
+        return _memory_class(instruction)
+    if opcode in _FIXED:
+        return _FIXED[opcode]
+    kind = modifiers[-1] if modifiers else ""
+    if "f64" in modifiers:
+        return "double"
+    if opcode in _SPECIAL or (opcode == "div" and kind == "f32"):
+        return "special"
+    if kind in _FLOATS:
+        return "fma" if opcode in ("fma", "mad") else "float"
+    return "integer"
+
+
+def _memory_class(instruction: Instruction) -> str:
+    where = spaces(instruction)
+    if "param" in where:
+        return "move"
+    direction = "store" if instruction.opcode == "st" else "load"
+    return f"shared_{direction}" if "shared" in where else direction
+
+
+def class_counts(block: BasicBlock) -> MappingProxyType[str, int]:
+    """Instructions of a block by class."""
+    counts: dict[str, int] = {}
+    for instruction in block.instructions:
+        name = instruction_class(instruction)
+        counts[name] = counts.get(name, 0) + 1
+    return MappingProxyType(counts)
+
+
+def load_phases(block: BasicBlock) -> int:
+    """Groups of global loads that cannot overlap within one pass through the block.
+
+    A load begins a group when its address depends on a load of the current one, or when it comes
+    after a store or atomic that followed a load of the current one, because they may alias.
+    """
+    phases, written = 0, False
+    loaded: set[str] = set()
+    for instruction in block.instructions:
+        opcode, where = instruction.opcode, spaces(instruction)
+        is_global = not where & {"shared", "local", "const", "param"}
+        read = set(sources(instruction))
+        if opcode in ("ld", "ldu") and is_global:
+            if phases == 0 or written or read & loaded:
+                phases, written = phases + 1, False
+                loaded.clear()
+            loaded.update(results(instruction))
+        elif opcode in ("st", "red", "atom") and is_global:
+            written = phases > 0
+        elif read & loaded:
+            loaded.update(results(instruction))
+        else:
+            loaded.difference_update(results(instruction))
+    return phases

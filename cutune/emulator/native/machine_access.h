@@ -1,0 +1,80 @@
+// What loads, stores and atomics share: addresses of the lanes, their pattern, bounds.
+#pragma once
+#include "machine_lanes.h"
+
+namespace cutune {
+
+template <Space S> ALWAYS_INLINE void addresses(const Instruction* i, const Warp& w, u64* address) {
+    if (S == SHARED_SPACE) {
+        const u32* a = static_cast<const u32*>(__builtin_assume_aligned(w.registers + i->a, 64));
+        const u64 shared = reinterpret_cast<u64>(w.execution->shared);
+        const u32 offset = static_cast<u32>(i->imm);
+        for (u32 l = 0; l < LANES; l++) address[l] = shared + u64(a[l] + offset);
+        return;
+    }
+    const u64* a = static_cast<const u64*>(__builtin_assume_aligned(w.registers + i->a, 64));
+    if (S == LOCAL_SPACE) {
+        const u64 locals = reinterpret_cast<u64>(w.local_memory) + i->imm;
+        const u64 stride = w.execution->local_stride;
+        for (u32 l = 0; l < LANES; l++) address[l] = locals + l * stride + a[l];
+    } else {
+        for (u32 l = 0; l < LANES; l++) address[l] = a[l] + i->imm;
+    }
+}
+
+// Most accesses are one of two shapes that need neither a gather nor 32 checks.
+template <u32 BYTES> ALWAYS_INLINE Pattern pattern_of(const Warp& w, const u64* address) {
+    if (!w.full) return SCATTERED;
+    const u64 first = address[0];
+    u64 sequential = 0, uniform = 0;
+    for (u32 l = 0; l < LANES; l++) {
+        sequential |= (address[l] - first) ^ (l * BYTES);
+        uniform |= address[l] ^ first;
+    }
+    if (!sequential) return SEQUENTIAL;
+    return uniform ? SCATTERED : UNIFORM;
+}
+
+template <u32 BYTES>
+ALWAYS_INLINE bool all_inside(const Range& range, const Warp& w, const u64* address,
+                              Pattern pattern) {
+    if (range.size < BYTES) return false;
+    const u64 base = range.base, last = range.size - BYTES;
+    if (pattern != SCATTERED)
+        return !(address[0] & (BYTES - 1)) && address[0] - base <= last &&
+               address[LANES - 1] - base <= last;
+    u64 outside = 0;
+    for (u32 l = 0; l < LANES; l++) {
+        const u64 wrong = (address[l] - base > last) | ((address[l] & (BYTES - 1)) != 0);
+        outside |= wrong & u64(w.active[l]);
+    }
+    return !outside;
+}
+
+// Fails unless every active lane may access its address; gives the lanes without memory behind it.
+template <Space S, u32 BYTES>
+ALWAYS_INLINE u32 checked(const Instruction* i, Warp& w, const u64* address, Pattern pattern) {
+    const Execution& x = *w.execution;
+    const Range& range = x.ranges[i->x];
+    if (UNLIKELY(!all_inside<BYTES>(range, w, address, pattern)))
+        return resolve(i, w, address, BYTES);
+    return range.ghosts;
+}
+
+ALWAYS_INLINE void watch(const Instruction* i, Warp& w, const u64* address, u32 bytes,
+                         Pattern pattern) {
+    if (UNLIKELY((i->flags & (GUARDED | SPINNING)) || w.execution->tracing))
+        observe(i, w, address, bytes, pattern);
+}
+
+template <class T> ALWAYS_INLINE T read(u64 address) {
+    T value;
+    memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
+    return value;
+}
+
+template <class T> ALWAYS_INLINE void write(u64 address, T value) {
+    memcpy(reinterpret_cast<void*>(address), &value, sizeof value);
+}
+
+}  // namespace cutune

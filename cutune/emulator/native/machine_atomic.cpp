@@ -1,0 +1,79 @@
+// Atomics: lane by lane, in order. One host thread runs a launch, so no host atomics are needed.
+#include "machine_access.h"
+#include "machine_half.h"
+
+namespace cutune {
+namespace {
+
+// `f` takes the value in memory and the operands b and c; it gives the new value.
+template <class T, class F> const Instruction* atomic(const Instruction* i, Warp& w, F f) {
+    alignas(64) u64 address[LANES];
+    if (i->flags & SHARED) addresses<SHARED_SPACE>(i, w, address);
+    else addresses<GLOBAL_SPACE>(i, w, address);
+    const Pattern pattern = pattern_of<sizeof(T)>(w, address);
+    const u32 ghosts = checked<GLOBAL_SPACE, sizeof(T)>(i, w, address, pattern);
+    watch(i, w, address, sizeof(T), pattern);
+    const Lane<T> *b = lanes<T>(w, i->b), *c = lanes<T>(w, i->c);
+    Lane<T>* d = i->d == NO_REGISTER ? nullptr : lanes<T>(w, i->d);
+    FOR_ACTIVE(w, l) {
+        T old{};
+        if (!(ghosts >> l & 1)) {
+            old = read<T>(address[l]);
+            write<T>(address[l], f(old, unpack<T>(b[l]), unpack<T>(c[l])));
+        }
+        if (d) d[l] = pack<T>(old);
+    }
+    return i + 1;
+}
+
+template <u16 (*OP)(u16, u16)> u32 both(u32 a, u32 b) {
+    return OP(u16(a), u16(b)) | u32(OP(u16(a >> 16), u16(b >> 16))) << 16;
+}
+template <class F> u16 sum(u16 a, u16 b) {
+    return F::narrowed(sum_to_odd(F::widened(a), F::widened(b)));
+}
+
+// atom.add.f32 flushes subnormal numbers in global memory (PTX manual, atom).
+ALWAYS_INLINE f32 flush(f32 a) {
+    const u32 x = bits<u32>(a);
+    return bits<f32>((x & 0x7f800000) ? x : x & 0x80000000);
+}
+
+}  // namespace
+
+#define ATOMIC(name, T, ...) \
+    HANDLER(name) { \
+        return atomic<T>(i, w, [](T a, [[maybe_unused]] T b, [[maybe_unused]] T c) -> T { return __VA_ARGS__; }); \
+    }
+
+ATOMIC(atom_add_b32, u32, a + b)
+ATOMIC(atom_add_b64, u64, a + b)
+ATOMIC(atom_add_f32, f32, flush(flush(a) + flush(b)))
+ATOMIC(atom_add_f64, f64, a + b)
+ATOMIC(atom_add_f16, u16, sum<Half>(a, b))
+ATOMIC(atom_add_bf16, u16, sum<Brain>(a, b))
+ATOMIC(atom_add_f16x2, u32, both<sum<Half>>(a, b))
+ATOMIC(atom_add_bf16x2, u32, both<sum<Brain>>(a, b))
+ATOMIC(atom_min_u32, u32, a < b ? a : b)
+ATOMIC(atom_min_s32, s32, a < b ? a : b)
+ATOMIC(atom_min_u64, u64, a < b ? a : b)
+ATOMIC(atom_min_s64, s64, a < b ? a : b)
+ATOMIC(atom_max_u32, u32, a > b ? a : b)
+ATOMIC(atom_max_s32, s32, a > b ? a : b)
+ATOMIC(atom_max_u64, u64, a > b ? a : b)
+ATOMIC(atom_max_s64, s64, a > b ? a : b)
+ATOMIC(atom_and_b32, u32, a & b)
+ATOMIC(atom_and_b64, u64, a & b)
+ATOMIC(atom_or_b32, u32, a | b)
+ATOMIC(atom_or_b64, u64, a | b)
+ATOMIC(atom_xor_b32, u32, a ^ b)
+ATOMIC(atom_xor_b64, u64, a ^ b)
+ATOMIC(atom_exch_b32, u32, b)
+ATOMIC(atom_exch_b64, u64, b)
+ATOMIC(atom_cas_b16, u16, a == b ? c : a)
+ATOMIC(atom_cas_b32, u32, a == b ? c : a)
+ATOMIC(atom_cas_b64, u64, a == b ? c : a)
+ATOMIC(atom_inc_u32, u32, a >= b ? 0 : a + 1)
+ATOMIC(atom_dec_u32, u32, a == 0 || a > b ? b : a - 1)
+
+}  // namespace cutune

@@ -1,0 +1,230 @@
+// Loads assembled modules. The layout of an image is written by cutune/emulator/assemble.py.
+#include <cstdlib>
+
+#include "machine_core.h"
+
+namespace cutune {
+
+std::unordered_map<std::string, Handler>& handlers() {
+    static std::unordered_map<std::string, Handler> all;
+    return all;
+}
+
+namespace {
+
+constexpr char MAGIC[9] = "CUTUNE-1";
+
+struct Malformed {
+    std::string reason;
+};
+
+class Reader {
+  public:
+    Reader(const u8* bytes, size_t size) : next_(bytes), end_(bytes + size) {}
+    template <class T> T number() {
+        T value;
+        memcpy(&value, take(sizeof value), sizeof value);
+        return value;
+    }
+    u32 u() { return number<u32>(); }
+    std::string text() {
+        const u32 size = u();
+        return std::string(reinterpret_cast<const char*>(take(size)), size);
+    }
+    const u8* take(size_t size) {
+        if (size > size_t(end_ - next_)) throw Malformed{"the image is too short"};
+        const u8* here = next_;
+        next_ += size;
+        return here;
+    }
+
+  private:
+    const u8* next_;
+    const u8* end_;
+};
+
+struct Relocation {
+    u64 offset;
+    std::string name;
+    s64 addend;
+};
+
+std::vector<Relocation> relocations(Reader& in) {
+    std::vector<Relocation> found(in.u());
+    for (Relocation& r : found) {
+        r.offset = in.number<u64>();
+        r.name = in.text();
+        r.addend = in.number<s64>();
+    }
+    return found;
+}
+
+// The address of a variable, or what stands for the address of a function.
+u64 address_of(const ModuleImage& module, const std::string& name) {
+    const auto variable = module.variable_of.find(name);
+    if (variable != module.variable_of.end()) return module.variables[variable->second].address;
+    const auto function = module.function_of.find(name);
+    if (function != module.function_of.end()) return function->second + 1;
+    throw Malformed{"unknown name " + name};
+}
+
+void read_variables(Reader& in, ModuleImage& module,
+                    std::vector<std::vector<Relocation>>& pending) {
+    struct Placed {
+        u64 offset;
+        const u8* initial;
+        u32 initial_size;
+    };
+    std::vector<Placed> placed;
+    u64 total = 0;
+    const u32 count = in.u();
+    for (u32 k = 0; k < count; k++) {
+        Variable variable;
+        variable.name = in.text();
+        const u32 alignment = in.u();
+        variable.size = in.number<u64>();
+        const u32 initial_size = in.u();
+        total = (total + alignment - 1) / alignment * alignment;
+        placed.push_back({total, in.take(initial_size), initial_size});
+        // As device memory: aligned, and with a gap that catches an access past the end.
+        total = (total + variable.size + 64 + 255) / 256 * 256;
+        pending.push_back(relocations(in));
+        module.variable_of[variable.name] = k;
+        module.variables.push_back(variable);
+    }
+    module.variable_memory.reset(new u8[total + 256]());
+    const u64 base = (reinterpret_cast<u64>(module.variable_memory.get()) + 255) / 256 * 256;
+    module.variable_base = base;
+    module.variable_bytes = total;
+    for (u32 k = 0; k < count; k++) {
+        module.variables[k].address = base + placed[k].offset;
+        memcpy(reinterpret_cast<u8*>(module.variables[k].address), placed[k].initial,
+               placed[k].initial_size);
+    }
+}
+
+void read_functions(Reader& in, ModuleImage& module,
+                    std::vector<std::vector<Relocation>>& pending) {
+    module.functions.resize(in.u());
+    for (Function& function : module.functions) {
+        KernelFacts& facts = function.facts;
+        facts.name = in.text();
+        function.is_kernel = in.u();
+        function.calls = in.u();
+        function.register_bytes = in.u();
+        facts.local_bytes = in.u();
+        facts.static_shared_bytes = in.u();
+        facts.max_threads = in.u();
+        facts.parameter_bytes = in.u();
+        function.first_block = in.u();
+        function.block_count = in.u();
+        const u32 parameters = in.u();
+        for (u32 k = 0; k < parameters; k++) {
+            facts.parameter_offsets.push_back(in.u());
+            facts.parameter_sizes.push_back(in.u());
+        }
+        const u32 constants = in.u();
+        const u8* bytes = in.take(constants);
+        function.constants.assign(bytes, bytes + constants);
+        pending.push_back(relocations(in));
+        module.function_of[facts.name] = &function - module.functions.data();
+    }
+}
+
+void read_code(Reader& in, ModuleImage& module, const std::vector<Handler>& used) {
+    module.code.resize(in.u());
+    for (Instruction& i : module.code) {
+        i.handler = used.at(in.u());
+        i.d = in.u();
+        i.a = in.u();
+        i.b = in.u();
+        i.c = in.u();
+        i.x = in.u();
+        i.flags = in.u();
+        i.imm = in.number<s64>();
+        module.lines.push_back(in.u());
+        module.source_lines.push_back(in.u());
+    }
+    const u32 blocks = in.u();
+    for (u32 k = 0; k < blocks; k++) {
+        const u32 first = in.u();
+        if (first >= module.code.size()) throw Malformed{"a block begins behind the code"};
+        const u32 instructions = in.u();
+        module.blocks.push_back({&module.code[first], instructions, k});
+    }
+    module.operands.resize(in.u());
+    for (u32& operand : module.operands) operand = in.u();
+    module.sites.resize(in.u());
+    for (SiteFacts& site : module.sites) {
+        site.bytes = in.u();
+        site.region = in.u();
+        site.block = in.u();
+        site.kind = Kind(in.u());
+        site.space = Space(in.u());
+        site.guarded = in.u();
+        module.region_count = std::max(module.region_count, site.region + 1);
+    }
+}
+
+void read(Reader& in, ModuleImage& module) {
+    if (memcmp(in.take(8), MAGIC, 8) != 0) throw Malformed{"not an assembled module"};
+    std::vector<Handler> used(in.u());
+    for (Handler& handler : used) {
+        const std::string name = in.text();
+        const auto found = handlers().find(name);
+        if (found == handlers().end()) throw Malformed{"unknown operation " + name};
+        handler = found->second;
+    }
+    std::vector<std::vector<Relocation>> in_variables, in_functions;
+    read_variables(in, module, in_variables);
+    read_functions(in, module, in_functions);
+    for (size_t k = 0; k < in_variables.size(); k++)
+        for (const Relocation& r : in_variables[k]) {
+            const u64 value = address_of(module, r.name) + r.addend;
+            memcpy(reinterpret_cast<u8*>(module.variables[k].address + r.offset), &value, 8);
+        }
+    for (size_t k = 0; k < in_functions.size(); k++)
+        for (const Relocation& r : in_functions[k]) {
+            const u64 value = address_of(module, r.name) + r.addend;
+            for (u32 l = 0; l < LANES; l++)
+                memcpy(&module.functions[k].constants.at(r.offset + 8 * l), &value, 8);
+        }
+    read_code(in, module, used);
+    for (Function& function : module.functions) {
+        function.facts.block_count = module.blocks.size();
+        function.facts.site_count = module.sites.size();
+    }
+}
+
+}  // namespace
+
+ModuleImage* load_module(const uint8_t* bytes, size_t size, std::string* error) {
+    auto module = std::make_unique<ModuleImage>();
+    try {
+        Reader in(bytes, size);
+        read(in, *module);
+        return module.release();
+    } catch (const Malformed& malformed) {
+        *error = malformed.reason;
+        return nullptr;
+    }
+}
+
+void unload_module(ModuleImage* module) { delete module; }
+
+const KernelFacts* find_kernel(const ModuleImage* module, const std::string& name) {
+    const auto found = module->function_of.find(name);
+    if (found == module->function_of.end()) return nullptr;
+    const Function& function = module->functions[found->second];
+    return function.is_kernel ? &function.facts : nullptr;
+}
+
+uint64_t module_variable(ModuleImage* module, const std::string& name, uint64_t* size) {
+    const auto found = module->variable_of.find(name);
+    if (found == module->variable_of.end()) return 0;
+    const Variable& variable = module->variables[found->second];
+    if (size) *size = variable.size;
+    return variable.address;
+}
+
+}  // namespace cutune

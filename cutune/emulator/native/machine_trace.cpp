@@ -1,0 +1,303 @@
+// Counts what a memory instruction's addresses cost.
+//
+// Of each execution: distinct 32-byte sectors, of these the fully touched ones, 128-byte lines, and
+// wavefronts (distinct 4-byte words in the busiest of 32 banks; shared accesses of 8 and 16 bytes
+// per lane go by half and quarter warps). `new_sectors` counts the sectors that the block touched
+// neither before in the same window of 8 executions nor in the window before, per loop and per
+// direction; a window is the number of the warp's execution of the instruction, divided by 8.
+//
+// With trace_every = k > 1 one window of each k consecutive ones is looked at, the same for all
+// warps and all sites of a loop; the sectors of the window before it are recorded too. It is drawn
+// by a hash of block, loop and place, so each window has the chance 1 / k. The first k windows are
+// a special case, because a loop may end within them and nobody knows beforehand: there the draw is
+// a reservoir of one (window j replaces the earlier choice with the chance 1 / (j + 1)), so that a
+// loop of m < k windows gives one window, each with the chance 1 / m. The mean over traced
+// executions is therefore not biased by what the first or last iterations do.
+#include <algorithm>
+
+#include "machine_core.h"
+
+namespace cutune {
+
+namespace {
+
+constexpr u32 WINDOW = 3;  // log2 of executions per window
+constexpr u32 HISTORY = 16;
+
+struct Features {
+    u64 sector[LANES * 2];
+    u32 sectors = 0, full = 0, lines = 0, wavefronts = 0;
+    u64 lowest = 0, highest = 0;
+};
+
+u64 scrambled(u64 x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+bool is_drawn(u64 block, u32 region, u32 window, u32 every) {
+    const u32 group = window / every;
+    const u64 seed = scrambled(block * 0x9e3779b97f4a7c15ull + region);
+    if (group == 0) return scrambled(seed + window) % (window + 1) == 0;
+    return scrambled(seed + (u64(group) << 32)) % every == window % every;
+}
+
+void uniform_features(u64 address, u32 bytes, Features& f) {
+    f.sector[0] = address >> 5;
+    f.sectors = f.lines = f.wavefronts = 1;
+    f.lowest = address;
+    f.highest = address + bytes;
+}
+
+void sequential_features(u64 address, u32 bytes, Features& f) {
+    const u64 end = address + LANES * bytes;
+    for (u64 s = address >> 5; s <= (end - 1) >> 5; s++) f.sector[f.sectors++] = s;
+    f.full = (end >> 5) - ((address + 31) >> 5);
+    f.lines = ((end - 1) >> 7) - (address >> 7) + 1;
+    f.wavefronts = std::max(1u, bytes / 4);
+    f.lowest = address;
+    f.highest = end;
+}
+
+u32 gather(const u64* address, u32 mask, u64* found) {
+    u32 count = 0;
+    bool sorted = true;
+    for (; mask; mask &= mask - 1) {
+        found[count] = address[__builtin_ctz(mask)];
+        sorted &= count == 0 || found[count - 1] <= found[count];
+        count++;
+    }
+    if (!sorted) std::sort(found, found + count);
+    return count;
+}
+
+// Distinct words in the busiest bank; `sorted` addresses.
+u32 busiest_bank(const u64* sorted, u32 count, u32 bytes) {
+    u8 bank[LANES] = {};
+    u32 most = 0;
+    u64 last = ~0ull;
+    for (u32 k = 0; k < count; k++) {
+        const u64 end = (sorted[k] + bytes - 1) >> 2;
+        for (u64 word = sorted[k] >> 2; word <= end; word++) {
+            if (last != ~0ull && word <= last) continue;
+            last = word;
+            most = std::max<u32>(most, ++bank[word & 31]);
+        }
+    }
+    return most;
+}
+
+void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f) {
+    u64 sorted[LANES];
+    const u32 count = gather(address, mask, sorted);
+    const u32 touch = bytes >= 32 ? ~0u : (1u << bytes) - 1;
+    u32 touched = 0;
+    for (u32 k = 0; k < count; k++) {
+        const u64 sector = sorted[k] >> 5;
+        if (k == 0 || sector != f.sector[f.sectors - 1]) {
+            f.full += k && touched == ~0u;
+            f.lines += k == 0 || sector >> 2 != f.sector[f.sectors - 1] >> 2;
+            f.sector[f.sectors++] = sector;
+            touched = 0;
+        }
+        touched |= touch << (sorted[k] & 31);
+    }
+    f.full += touched == ~0u;
+    f.wavefronts = busiest_bank(sorted, count, bytes);
+    f.lowest = sorted[0];
+    f.highest = sorted[count - 1] + bytes;
+}
+
+u32 shared_wavefronts(const u64* offset, u32 mask, u32 bytes, Pattern pattern) {
+    if (pattern == UNIFORM) return bytes <= 4 ? 1 : bytes / 4;
+    if (pattern == SEQUENTIAL && bytes >= 4) return bytes / 4;
+    const u32 lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
+    u32 total = 0;
+    for (u32 first = 0; first < LANES; first += lanes) {
+        const u32 phase = mask & (lanes == 32 ? FULL : ((1u << lanes) - 1) << first);
+        if (!phase) continue;
+        u64 sorted[LANES];
+        total += busiest_bank(sorted, gather(offset, phase, sorted), bytes);
+    }
+    return total;
+}
+
+void add(Site& site, const SiteFacts& facts, const Features& f) {
+    site.traced++;
+    site.sectors += f.sectors;
+    site.full_sectors += f.full;
+    site.lines += f.lines;
+    site.wavefronts += f.wavefronts;
+    if (facts.kind == LOAD)
+        site.load_cost_x20 += std::max(20 * f.wavefronts, 7 * f.lines);
+    else if (f.sectors)
+        site.store_cost_x20 +=
+            std::max(20 * f.full + 40 * (f.sectors - f.full), 33 * f.lines);
+    else
+        site.store_cost_x20 += 20 * f.wavefronts;
+    if (site.traced == 1 || f.lowest < site.lowest) site.lowest = f.lowest;
+    if (f.highest > site.highest) site.highest = f.highest;
+}
+
+void merge(Site& into, const Site& from) {
+    const u64 lowest = into.traced ? std::min(into.lowest, from.lowest) : from.lowest;
+    into.traced += from.traced;
+    into.sectors += from.sectors;
+    into.full_sectors += from.full_sectors;
+    into.lines += from.lines;
+    into.wavefronts += from.wavefronts;
+    into.load_cost_x20 += from.load_cost_x20;
+    into.store_cost_x20 += from.store_cost_x20;
+    into.new_sectors += from.new_sectors;
+    into.lowest = lowest;
+    into.highest = std::max(into.highest, from.highest);
+}
+
+// Where the words of local memory lie in the caches: those of a warp's lanes side by side.
+void interleave(const Warp& w, const u64* address, u64* interleaved) {
+    const u64 stride = w.execution->local_stride;
+    FOR_ACTIVE(w, l) {
+        const u64 offset = address[l] - reinterpret_cast<u64>(w.local_memory) - l * stride;
+        interleaved[l] = (offset >> 2 << 7) + 4 * l + (offset & 3);
+    }
+}
+
+NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 bytes,
+                        Pattern pattern) {
+    Execution& x = *w.execution;
+    const SiteFacts& facts = x.module.sites[i->x];
+    const u32 every = x.launch.trace_every;
+    const u32 window = x.counts[w.index * x.module.sites.size() + i->x]++ >> WINDOW;
+    Site* site = &x.report.sites[i->x];
+    bool drawn = true;
+    if (every > 1) {
+        drawn = is_drawn(x.linear_block, facts.region, window, every);
+        if (!drawn && !is_drawn(x.linear_block, facts.region, window + 1, every)) return;
+        if (window < every) {
+            Execution::Tentative& tentative = x.tentative[i->x];
+            if (drawn && window > tentative.window) tentative = {Site(), window};
+            // A warp that lags behind belongs to a choice that has been replaced.
+            drawn &= window == tentative.window;
+            site = &tentative.counts;
+        }
+    }
+    Features f;
+    const u64 shared = reinterpret_cast<u64>(x.shared);
+    const u64 first = address[__builtin_ctz(w.mask)];
+    if (facts.space == SHARED_SPACE ||
+        (facts.space == GENERIC_SPACE && first - shared < x.shared_bytes)) {
+        if (!drawn) return;
+        u64 offset[LANES];
+        for (u32 l = 0; l < LANES; l++) offset[l] = address[l] - shared;
+        f.wavefronts = shared_wavefronts(offset, w.mask, bytes, pattern);
+        const u32 wavefronts = f.wavefronts;
+        site->traced++;
+        site->wavefronts += wavefronts;
+        (facts.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20) += 20 * wavefronts;
+        return;
+    }
+    if (facts.space == LOCAL_SPACE) {
+        u64 interleaved[LANES];
+        interleave(w, address, interleaved);
+        // A wide element is several words, each a row of 128 bytes: their count is what matters.
+        scattered_features(interleaved, w.mask, std::min(bytes, 4u), f);
+        f.lines *= std::max(1u, bytes / 4);
+        f.sectors *= std::max(1u, bytes / 4);
+        f.full *= std::max(1u, bytes / 4);
+        f.wavefronts *= std::max(1u, bytes / 4);
+        if (drawn) add(*site, facts, f);
+        return;
+    }
+    if (pattern == UNIFORM) uniform_features(first, bytes, f);
+    else if (pattern == SEQUENTIAL) sequential_features(first, bytes, f);
+    else scattered_features(address, w.mask, bytes, f);
+    u32 fresh = 0;
+    const u32 region = 2 * facts.region + (facts.kind != LOAD);
+    for (u32 k = 0; k < f.sectors; k++) fresh += x.sectors.touch(region, f.sector[k], window);
+    if (!drawn) return;
+    add(*site, facts, f);
+    site->new_sectors += fresh;
+}
+
+}  // namespace
+
+void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, Pattern pattern) {
+    Execution& x = *w.execution;
+    if (!w.mask) return;
+    if (i->flags & GUARDED) {
+        x.report.sites[i->x].executions++;
+        x.report.sites[i->x].lanes += __builtin_popcount(w.mask);
+    }
+    if ((i->flags & SPINNING) && !w.groups.empty()) w.spins++;
+    if (x.tracing) trace(i, w, address, bytes, pattern);
+}
+
+void Execution::begin_trace() {
+    counts.assign(warps.size() * module.sites.size(), 0);
+    sectors.clear(2 * module.region_count);
+    if (launch.trace_every > 1) tentative.assign(module.sites.size(), Tentative{Site(), 0});
+}
+
+void Execution::end_trace() {
+    if (launch.trace_every <= 1) return;
+    for (size_t k = 0; k < tentative.size(); k++)
+        if (tentative[k].counts.traced) merge(report.sites[k], tentative[k].counts);
+}
+
+void SectorTable::clear(size_t regions) {
+    newest_.assign(regions, 0);
+    used_ = 0;
+    if (++generation_ == 0) {
+        std::fill(entries_.begin(), entries_.end(), Entry());
+        generation_ = 1;
+    }
+}
+
+bool SectorTable::touch(u32 region, u64 sector, u32 window) {
+    const u64 key = u64(region) << 43 | (sector & ((1ull << 43) - 1));
+    const size_t last = entries_.size() - 1;
+    for (size_t k = (key * 0x9e3779b97f4a7c15ull) >> 20 & last;; k = (k + 1) & last) {
+        Entry& entry = entries_[k];
+        if (entry.generation != generation_) {
+            entry = {key, window, 1, generation_};
+            if (window > newest_[region]) newest_[region] = window;
+            if (++used_ * 2 > entries_.size()) grow();
+            return true;
+        }
+        if (entry.key != key) continue;
+        // Warps drift apart: the history says in which of the last 16 windows the sector was used.
+        if (window > entry.window) {
+            const u32 ahead = window - entry.window;
+            entry.history = ahead < HISTORY ? entry.history << ahead : 0;
+            entry.window = window;
+            if (window > newest_[region]) newest_[region] = window;
+        }
+        const u32 age = entry.window - window;
+        if (age >= HISTORY) return true;
+        const u32 recent = entry.history >> age & 3;
+        entry.history |= 1u << age;
+        return !recent;
+    }
+}
+
+// Forgets sectors that no window can ask for again; doubles when that does not free half.
+void SectorTable::grow() {
+    std::vector<Entry> kept;
+    for (const Entry& entry : entries_)
+        if (entry.generation == generation_ &&
+            entry.window + HISTORY >= newest_[entry.key >> 43])
+            kept.push_back(entry);
+    size_t size = entries_.size();
+    while (kept.size() * 4 > size) size *= 2;
+    entries_.assign(size, Entry());
+    const size_t last = size - 1;
+    for (const Entry& entry : kept) {
+        size_t k = (entry.key * 0x9e3779b97f4a7c15ull) >> 20 & last;
+        while (entries_[k].generation == generation_) k = (k + 1) & last;
+        entries_[k] = entry;
+    }
+    used_ = kept.size();
+}
+
+}  // namespace cutune

@@ -1,0 +1,200 @@
+"""Taint analysis: takes a function, says whether its branches and addresses depend on loaded data.
+
+A kernel for which they do not is *data-oblivious*: its counters are the same whatever its buffers
+hold, so it can be run on sizes for which no data and no memory exist. Tainted are values loaded
+from global and constant memory, results of atomics and clocks, and whatever is computed from them,
+also through shared and local memory and through calls. The analysis ignores the order of
+instructions; that can only make it say "depends" too often.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from cutune.emulator.control_flow import call_target
+from cutune.emulator.ptx import Function, Instruction
+
+_NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
+_NO_RESULT = frozenset(
+    [
+        "st",
+        "red",
+        "bra",
+        "brx",
+        "ret",
+        "exit",
+        "bar",
+        "barrier",
+        "membar",
+        "fence",
+        "trap",
+        "call",
+        "prefetch",
+        "prefetchu",
+        "nanosleep",
+        "discard",
+        "applypriority",
+        "cp",
+        "brkpt",
+        "pmevent",
+    ]
+)
+_STEERING = frozenset(
+    [
+        "bra",
+        "brx",
+        "ret",
+        "exit",
+        "bar",
+        "barrier",
+        "call",
+        "trap",
+        "ld",
+        "st",
+        "atom",
+        "red",
+        "ldu",
+    ]
+)
+_MEMORY = frozenset(["ld", "ldu", "st", "atom", "red"])
+_CLOCKS = ("%clock", "%globaltimer", "%smid", "%warpid")
+
+
+@dataclass(frozen=True)
+class Obliviousness:
+    """The verdict; when it is no, the reason and the PTX line where it shows."""
+
+    holds: bool
+    reason: str = ""
+    line: int = 0
+
+
+def results(instruction: Instruction) -> tuple[str, ...]:
+    """The registers that an instruction writes."""
+    has_result = instruction.opcode not in _NO_RESULT
+    if instruction.opcode in ("bar", "barrier") and "red" in instruction.modifiers:
+        has_result = True
+    if not has_result or not instruction.operands:
+        return ()
+    return tuple(name for name in names(instruction.operands[0]) if name != "_")
+
+
+@cache
+def names(operand: str) -> tuple[str, ...]:
+    """The registers and variables that an operand mentions."""
+    return tuple(_NAME.findall(operand))
+
+
+def sources(instruction: Instruction) -> tuple[str, ...]:
+    """The registers that an instruction reads, its guard included."""
+    operands = instruction.operands[1:] if results(instruction) else instruction.operands
+    found = [name for operand in operands for name in names(operand)]
+    return (*found, instruction.guard) if instruction.guard else tuple(found)
+
+
+def spaces(instruction: Instruction) -> set[str]:
+    """The state spaces among the modifiers."""
+    return {m.split("::")[0] for m in instruction.modifiers}
+
+
+def data_oblivious(kernel: Function, functions: dict[str, Function]) -> Obliviousness:
+    """Judge a kernel together with the functions that it calls."""
+    return _Analysis(kernel, functions, frozenset()).verdict(False)[0]
+
+
+class _Analysis:
+    def __init__(
+        self, function: Function, functions: dict[str, Function], above: frozenset[str]
+    ) -> None:
+        self.function = function
+        self.functions = functions
+        self.above = above | {function.name}
+        self.instructions = [x for x in function.body or () if isinstance(x, Instruction)]
+        self.tainted: set[str] = set()
+        self.memory = False  # shared or local memory holds something tainted
+
+    def verdict(self, parameters_tainted: bool) -> tuple[Obliviousness, bool]:
+        """The verdict, and whether the function's results are tainted."""
+        if parameters_tainted:
+            self.tainted |= {parameter.name for parameter in self.function.parameters}
+            self.memory = True
+        before = (-1, False)
+        problem = Obliviousness(True)
+        while before != (len(self.tainted), self.memory):
+            before = (len(self.tainted), self.memory)
+            for instruction in self.instructions:
+                found = self._propagate(instruction)
+                problem = problem if not problem.holds or found is None else found
+        for instruction in self.instructions:
+            if problem.holds:
+                problem = self._judge(instruction)
+        return problem, any(result.name in self.tainted for result in self.function.results)
+
+    def _is_tainted(self, found: tuple[str, ...]) -> bool:
+        return not self.tainted.isdisjoint(found)
+
+    def _propagate(self, instruction: Instruction) -> Obliviousness | None:
+        opcode = instruction.opcode
+        if opcode == "call":
+            return self._call(instruction)
+        if opcode in ("st", "red"):
+            if self._is_tainted(names(instruction.operands[1])):
+                self._store(instruction)
+            return None
+        if self._gives_tainted(instruction):
+            self.tainted.update(results(instruction))
+        return None
+
+    def _store(self, instruction: Instruction) -> None:
+        where = spaces(instruction)
+        if "param" in where:
+            self.tainted.update(names(instruction.operands[0]))
+        elif "global" not in where:
+            self.memory = True
+
+    def _gives_tainted(self, instruction: Instruction) -> bool:
+        opcode, where = instruction.opcode, spaces(instruction)
+        if opcode in ("atom", "tex", "tld4", "suld"):
+            return True
+        if opcode in ("ld", "ldu"):
+            if "param" in where:
+                return self._is_tainted(sources(instruction))
+            if "shared" in where or "local" in where:
+                return self.memory or self._is_tainted(sources(instruction))
+            return True
+        read = sources(instruction)
+        return self._is_tainted(read) or any(name.startswith(_CLOCKS) for name in read)
+
+    def _call(self, instruction: Instruction) -> Obliviousness | None:
+        target = call_target(instruction)
+        at = instruction.operands.index(target)
+        arguments = [n for text in instruction.operands[at + 1 :] for n in names(text)]
+        returned = names(instruction.operands[0]) if at else ()
+        callee = self.functions.get(target)
+        if target in ("vprintf", "__assertfail", "free"):
+            return None
+        if callee is None or callee.body is None or target in self.above:
+            self.tainted.update(returned)
+            return Obliviousness(False, f"calls {target}", instruction.line)
+        inner = _Analysis(callee, self.functions, self.above)
+        inner.memory = self.memory
+        problem, results_tainted = inner.verdict(self._is_tainted(tuple(arguments)))
+        self.memory |= inner.memory
+        if results_tainted:
+            self.tainted.update(returned)
+        return None if problem.holds else problem
+
+    def _judge(self, instruction: Instruction) -> Obliviousness:
+        opcode, line = instruction.opcode, instruction.line
+        if instruction.guard in self.tainted and opcode in _STEERING:
+            what = "a branch" if opcode == "bra" else f"whether '{opcode}' is executed"
+            return Obliviousness(False, f"{what} depends on loaded data", line)
+        if opcode == "brx" and self._is_tainted(names(instruction.operands[0])):
+            return Obliviousness(False, "a branch depends on loaded data", line)
+        if opcode in _MEMORY and "param" not in spaces(instruction):
+            place = 0 if opcode in ("st", "red") else 1
+            if self._is_tainted(names(instruction.operands[place])):
+                return Obliviousness(False, "an address depends on loaded data", line)
+        return Obliviousness(True)
