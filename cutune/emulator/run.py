@@ -287,7 +287,7 @@ def _demangled(names: list[str]) -> list[str]:
     if tool is None or not names:
         return names
     done = subprocess.run(
-        [tool], input="\n".join(names), capture_output=True, text=True, check=False
+        [tool, "-p"], input="\n".join(names), capture_output=True, text=True, check=False
     )
     lines = done.stdout.splitlines()
     return lines if done.returncode == 0 and len(lines) == len(names) else names
