@@ -8,7 +8,7 @@ before line 1 (`prelude`) holds the table of sites: by which rule each dimension
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
 from cutune.edits import Edit
@@ -56,7 +56,7 @@ def launch_edits(source: Source, site: LaunchSite) -> tuple[Edit, ...]:
     name = f"cutune_{site.id}"
     expressions = [one_line(source[span]) for span in site.configuration_spans]
     expressions += ["0"] * (4 - len(expressions))
-    values = [str(site.id), *expressions, *map(argument_copy, site.arguments)]
+    values = [str(site.id), *expressions, *argument_copies(site.arguments)]
     head = f"for (cutune_launch {name}({', '.join(values)}); {name}.next();) "
     return (Edit.insert(site.span.start, head), *_configuration_edits(source, site, name))
 
@@ -72,16 +72,33 @@ def _configuration_edits(source: Source, site: LaunchSite, name: str) -> list[Ed
     ]
 
 
-def argument_copy(argument: str) -> str:
-    """A launch argument as the constructor of `cutune_launch` gets it."""
-    text = one_line(argument)
-    if "{" in text or re.search(r'\bR"', text):
-        # An initializer list has no type to deduce, and a lambda would be another type.
+def argument_copies(arguments: Sequence[str]) -> list[str]:
+    """The launch arguments as the constructor of `cutune_launch` gets them."""
+    texts = [one_line(argument) for argument in arguments]
+    # `f<a, b>(c)` may have been split as if it were two comparisons. Joined again it is the same
+    # text, but a piece of it must not be replaced, for which argument it belongs to is not known.
+    if any(_opens_angle(text) for text in texts):
+        return ["cutune_unseen()"] if any(map(_is_unseen, texts)) else texts
+    return [_argument_copy(text) for text in texts]
+
+
+def _argument_copy(text: str) -> str:
+    if _is_unseen(text):
         return "cutune_unseen()"
     if re.fullmatch(r"(::\s*)?\w[\w\s:<>,]*::\s*\w+", text):
         # May be a static member without definition: a copy, unlike a reference, does not need one.
         return f"decltype({text})({text})"
     return text
+
+
+def _is_unseen(text: str) -> bool:
+    """An initializer list has no type to deduce, and a lambda would be another type each time."""
+    return "{" in text or re.search(r'\bR"', text) is not None
+
+
+def _opens_angle(text: str) -> bool:
+    text = re.sub(r"->|<<|<=|>=", " ", text)
+    return text.count("<") > text.count(">")
 
 
 class Rule(Enum):

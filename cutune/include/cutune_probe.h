@@ -8,6 +8,13 @@
 //   CUTUNE_CANDIDATES       file of candidate blocks, in lines `site x y z [source file]`
 //   CUTUNE_LAUNCH_LIMIT     how many launches of each site are looked at (record: all; else 1)
 //   CUTUNE_REPETITIONS      how often a candidate is timed (5)
+//
+// Every line has schema, site, kernel, file, launch (its number at the site), grid, block, shared,
+// extent (guard bound or thread space per dimension) and arguments. `cutune-record-1` is just that.
+// `cutune-timing-1` (sweep) and `cutune-profile-1` add original (is it the program's own block?)
+// and either error or identical and difference against the original's results; timings besides
+// milliseconds, median and modelled (true on the emulated device). In profile mode one more launch
+// of the original follows, without a line.
 #ifndef CUTUNE_PROBE_H
 #define CUTUNE_PROBE_H
 

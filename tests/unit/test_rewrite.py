@@ -9,7 +9,7 @@ from cutune.edits import apply_edits
 from cutune.program import DimensionFacts, Impurity, Kernel, Parameter
 from cutune.rewrite import (
     Rule,
-    argument_copy,
+    argument_copies,
     c_string,
     dimension_rule,
     guard_parameters,
@@ -70,8 +70,24 @@ def test_line_structure(text: str, expected: str) -> None:
         ("n > 3 ? a::b : c", "n > 3 ? a::b : c"),
     ],
 )
-def test_argument_copy(argument: str, expected: str) -> None:
-    assert argument_copy(argument) == expected
+def test_copy_of_one_argument(argument: str, expected: str) -> None:
+    assert argument_copies([argument]) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], []),
+        (["n", "x"], ["n", "x"]),
+        (["f<a", "b>(n)", "x"], ["f<a", "b>(n)", "x"]),
+        (["Tagged<int", "float>::size", "x"], ["Tagged<int", "float>::size", "x"]),
+        (["Tagged<int", "float>{1}", "x"], ["cutune_unseen()"]),
+        (["a < b", "{1}"], ["cutune_unseen()"]),
+        (["a << 2", "{1}", "p->q"], ["a << 2", "cutune_unseen()", "p->q"]),
+    ],
+)
+def test_copies_of_all_arguments(arguments: list[str], expected: list[str]) -> None:
+    assert argument_copies(arguments) == expected
 
 
 def kernel(*dimensions: DimensionFacts) -> Kernel:
