@@ -1,0 +1,75 @@
+"""What doctor prints and answers; looking at the machine itself is an end-to-end matter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from cutune import doctor
+from cutune.doctor import BROKEN, FOUND, MISSING, Finding, main_doctor
+from cutune.toolchain import TOOLKIT_PACKAGES
+
+GOOD = Finding("nvcc", FOUND, "13.0.88", needed=True)
+ABSENT = Finding("ncu", MISSING, "not on PATH", "install it")
+BAD = Finding("host compiler", BROKEN, "too new", "set CXX", needed=True)
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
+    findings: list[Finding] = []
+    monkeypatch.setattr(doctor, "examine", lambda nvcc: findings)
+    monkeypatch.setattr(doctor, "_finds_nvcc", lambda: True)
+    return findings
+
+
+def test_all_is_well(machine: list[Finding], capsys: pytest.CaptureFixture[str]) -> None:
+    machine += [GOOD, ABSENT]
+    assert main_doctor(json=False, quiet=False, install_toolkit=False, nvcc=None) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines] == [
+        ["ok", "nvcc", "13.0.88"],
+        ["missing", "ncu", "not", "on", "PATH"],
+        ["install", "it"],
+    ]
+
+
+def test_quiet_speaks_of_problems_alone(
+    machine: list[Finding], capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine += [GOOD, ABSENT]
+    assert main_doctor(json=False, quiet=True, install_toolkit=True, nvcc=None) == 0
+    assert capsys.readouterr().out == ""
+    machine.append(BAD)
+    assert main_doctor(json=False, quiet=True, install_toolkit=True, nvcc=None) == 1
+    printed = capsys.readouterr().out
+    assert "set CXX" in printed
+    assert "nvcc" not in printed
+
+
+def test_json(machine: list[Finding], capsys: pytest.CaptureFixture[str]) -> None:
+    machine += [GOOD, BAD]
+    assert main_doctor(json=True, quiet=False, install_toolkit=False, nvcc=None) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["schema"] == "cutune-doctor-1"
+    assert [finding["state"] for finding in answer["findings"]] == ["found", "broken"]
+
+
+@pytest.mark.usefixtures("machine")
+def test_the_toolkit_is_installed_only_where_no_nvcc_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+
+    def run(command: list[str], check: bool) -> subprocess.CompletedProcess[str]:
+        assert not check
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert main_doctor(json=False, quiet=True, install_toolkit=True, nvcc=None) == 0
+    assert commands == []
+    monkeypatch.setattr(doctor, "_finds_nvcc", lambda: False)
+    assert main_doctor(json=False, quiet=True, install_toolkit=True, nvcc=None) == 1
+    ((python, *_, last),) = commands
+    assert (python, last) == (sys.executable, TOOLKIT_PACKAGES[-1])
