@@ -84,10 +84,12 @@ class cutune_buffers {
     bool restore() {
         if (cutune_is_emulated()) return cutune_emulated_restore() == 0;
         bool done = true;
-        for (const cutune_buffer &buffer : found_)
-            done = !cutune_refused(cudaMemcpyAsync(pointer(buffer.base), buffer.saved, buffer.size,
-                                                   cudaMemcpyDefault, stream_)) &&
-                   done;
+        for (const cutune_buffer &buffer : found_) {
+            if (buffer.saved == nullptr) continue;
+            if (cutune_refused(cudaMemcpyAsync(pointer(buffer.base), buffer.saved, buffer.size,
+                                               cudaMemcpyDefault, stream_)))
+                done = false;
+        }
         return done;
     }
 
