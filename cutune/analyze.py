@@ -17,7 +17,6 @@ from cutune.analysis.preprocess import expanded_parts
 from cutune.analysis.proof import Proof, Prover
 from cutune.analysis.roles import data_parameters
 from cutune.analysis.unit import Part, Unit
-
 from cutune.functions import Function
 from cutune.program import Kernel, Program
 from cutune.source import Source

@@ -85,12 +85,12 @@ class Code(Enum):
         "uses {what} other than as blockIdx.{d} * blockDim.{d} + threadIdx.{d}",
     )
     UNKNOWN_FUNCTION = (218, WARNING, "calls {what}, whose definition was not found")
-    NOT_PROVEN = (219, WARNING, "cannot be analysed here: {what}")
+    NOT_PROVEN = (219, WARNING, "holds a construct that is not analysed: {what}")
     UNRESOLVED_NAME = (
         220,
         WARNING,
-        "'{what}' is not declared in what was read and may be a macro; give nvcc so that macros "
-        "are expanded",
+        "uses '{what}', which is not declared in what was read and may be a macro; give nvcc so "
+        "that macros are expanded",
     )
     NO_INDEX = (221, WARNING, "does not index its threads by blockIdx, blockDim and threadIdx")
     ORDERING = (222, WARNING, "uses {what}, whose effect depends on the order of threads")

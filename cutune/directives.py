@@ -1,4 +1,4 @@
-"""Preprocessor lines as text. Takes a directive token, gives macros, pragmas and their conditions."""
+"""Preprocessor lines as text. Takes directive tokens, gives macros and pragmas."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from pycparser import c_ast
 
@@ -60,16 +60,11 @@ class Value(NamedTuple):
     if_false: Facts = NOTHING
 
 
-class Callee(Protocol):
-    """What the proof of a called function says."""
+class Callee(NamedTuple):
+    """What the proof of a called function says: does it touch memory, and its value if known."""
 
-    @property
-    def has_effects(self) -> bool:
-        """Does it touch memory?"""
-
-    @property
-    def result(self) -> Value | None:
-        """Its value, where that is a polynomial in ids."""
+    has_effects: bool
+    result: Value | None
 
 
 @dataclass
@@ -97,7 +92,7 @@ class Expressions:
 
     unit: Unit
     bindings: Bindings
-    callee: Callable[[str, c_ast.Node], Callee | None]
+    callee: Callable[[str, int, c_ast.Node], Callee | None]
     findings: Findings = field(default_factory=Findings)
     facts: Facts = NOTHING
     _values: dict[Variable, Value] = field(default_factory=dict)
@@ -430,7 +425,8 @@ class Expressions:
     def call(self, node: c_ast.FuncCall, is_statement: bool = False) -> Value:
         """Evaluate a call. `is_statement`: its value is not used."""
         arguments: Sequence[c_ast.Node] = node.args.exprs if node.args is not None else ()
-        uniform = all([self.used(argument).uniform for argument in arguments])
+        values = [self.used(argument) for argument in arguments]
+        uniform = all(value.uniform for value in values)
         if isinstance(node.name, c_ast.StructRef):
             self._subscripts(node.name.name)
             name = node.name.field.name
@@ -439,7 +435,7 @@ class Expressions:
         else:
             self.findings.refuse(Code.UNKNOWN_FUNCTION, "a function value", node)
             return self.opaque()
-        callee = self.callee(name, node)
+        callee = self.callee(name, len(arguments), node)
         if callee is not None:
             if callee.has_effects:
                 self.access(uniform=False)

@@ -38,9 +38,11 @@ ALIASES: Mapping[str, IntegerType] = {
     **{f"std__{name}": type_ for name, type_ in _ALIASES.items() if name.endswith("_t")},
 }
 #: Words that say nothing about the value.
-QUALIFIERS = frozenset(
-    "const constexpr volatile register static inline typename struct __restrict__ __restrict "
-    "restrict __grid_constant__ extern mutable __device__ __constant__ __managed__".split()
+QUALIFIERS = words(
+    """
+    const constexpr volatile register static inline typename struct __restrict__ __restrict
+    restrict __grid_constant__ extern mutable __device__ __constant__ __managed__
+    """
 )
 _KEYWORDS = frozenset({"int", "char", "short", "long", "unsigned", "signed"})
 

@@ -10,33 +10,38 @@ import re
 
 from cutune.diagnostics import Code
 
-_DOUBLE_MATH = """
-acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi cyl_bessel_i0 cyl_bessel_i1
-erf erfc erfcinv erfcx erfinv exp exp10 exp2 expm1 fabs fdim fdivide floor fma fmax fmin fmod frexp
-hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan
-nearbyint nextafter norm norm3d norm4d normcdf normcdfinv pow powi rcbrt remainder remquo rhypot
-rint rnorm rnorm3d rnorm4d round rsqrt scalbln scalbn sin sincos sincospi sinh sinpi sqrt tan tanh
-tgamma trunc y0 y1 yn
-""".split()
+_DOUBLE_MATH = words(
+    """
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi cyl_bessel_i0
+    cyl_bessel_i1 erf erfc erfcinv erfcx erfinv exp exp10 exp2 expm1 fabs fdim fdivide floor
+    fma fmax fmin fmod frexp hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 log1p
+    log2 logb lrint lround modf nan nearbyint nextafter norm norm3d norm4d normcdf normcdfinv
+    pow powi rcbrt remainder remquo rhypot rint rnorm rnorm3d rnorm4d round rsqrt scalbln
+    scalbn sin sincos sincospi sinh sinpi sqrt tan tanh tgamma trunc y0 y1 yn
+    """
+)
 
-_INTEGER_AND_BITS = """
-abs labs llabs min max umin umax ullmin ullmax llmin llmax div isnan isinf isfinite signbit isnormal
-__brev __brevll __byte_perm __clz __clzll __ffs __ffsll __popc __popcll __hadd __mul24
-__mul64hi __mulhi __rhadd __sad __uhadd __umul24 __umul64hi __umulhi __urhadd __usad __dp2a_hi
-__dp2a_lo __dp4a __funnelshift_l __funnelshift_lc __funnelshift_r __funnelshift_rc __vadd4 __vsub4
-__float_as_int __int_as_float __float_as_uint __uint_as_float __double_as_longlong
-__longlong_as_double __double2hiint __double2loint __hiloint2double __saturatef __fdividef
-__sinf __cosf __tanf __expf __exp10f __logf __log2f __log10f __powf __sincosf __frsqrt_rn __nv_fabs
-clamp move forward get make_pair make_tuple
-norm real imag conj arg polar
-cuCreal cuCimag cuCadd cuCmul cuCsub cuCdiv cuCabs cuConj make_cuComplex make_cuDoubleComplex
-make_cuFloatComplex cuCrealf cuCimagf cuCaddf cuCmulf cuCsubf cuCdivf cuCabsf cuConjf cuCfmaf cuCfma
-__ldg __ldcg __ldca __ldcs __ldlu __ldcv sizeof alignof offsetof __builtin_expect __builtin_assume
-__assume __builtin_assume_aligned __builtin_unreachable __construct __cast __init assert __assert_fail
-static_assert isnan __isnan __isinf __isnanf __isinff __finite __finitef __signbit __signbitf
-__signbitd __builtin_nanf __builtin_inff __builtin_huge_valf __builtin_huge_val __builtin_fabs
-__isnand __isinfd
-""".split()
+_INTEGER_AND_BITS = words(
+    """
+    abs labs llabs min max umin umax ullmin ullmax llmin llmax div isnan isinf isfinite
+    signbit isnormal __brev __brevll __byte_perm __clz __clzll __ffs __ffsll __popc __popcll
+    __hadd __mul24 __mul64hi __mulhi __rhadd __sad __uhadd __umul24 __umul64hi __umulhi
+    __urhadd __usad __dp2a_hi __dp2a_lo __dp4a __funnelshift_l __funnelshift_lc
+    __funnelshift_r __funnelshift_rc __vadd4 __vsub4 __float_as_int __int_as_float
+    __float_as_uint __uint_as_float __double_as_longlong __longlong_as_double __double2hiint
+    __double2loint __hiloint2double __saturatef __fdividef __sinf __cosf __tanf __expf
+    __exp10f __logf __log2f __log10f __powf __sincosf __frsqrt_rn __nv_fabs clamp move forward
+    get make_pair make_tuple norm real imag conj arg polar cuCreal cuCimag cuCadd cuCmul
+    cuCsub cuCdiv cuCabs cuConj make_cuComplex make_cuDoubleComplex make_cuFloatComplex
+    cuCrealf cuCimagf cuCaddf cuCmulf cuCsubf cuCdivf cuCabsf cuConjf cuCfmaf cuCfma __ldg
+    __ldcg __ldca __ldcs __ldlu __ldcv sizeof alignof offsetof __builtin_expect
+    __builtin_assume __assume __builtin_assume_aligned __builtin_unreachable __construct
+    __cast __init assert __assert_fail static_assert memcpy memset UINT32_C UINT64_C INT64_C
+    INT32_C __isnan __isinf __isnanf __isinff __finite __finitef __signbit __signbitf
+    __signbitd __builtin_nanf __builtin_inff __builtin_huge_valf __builtin_huge_val
+    __builtin_fabs __isnand __isinfd
+    """
+)
 
 #: Library functions in namespace std (and cuda::std) that the table may answer for.
 _QUALIFIED = re.compile(r"^(?:cuda__)?(?:std__)?(?:numeric_limits__)?")
@@ -52,16 +57,14 @@ _PURE_PATTERNS = re.compile(
     r"|curand_(?:uniform|normal|log_normal|poisson|init|discrete)\w*|curand\d?|skipahead\w*)"
 )
 _EFFECT_PATTERNS = re.compile(
-    r"curand\w*|skipahead\w*|surf\w+write|__st(?:cg|cs|wb|wt)|__assert_fail|assert"
+    r"curand\w*|skipahead\w*|surf\w+write|memcpy|memset|__st(?:cg|cs|wb|wt)|__assert_fail|assert"
 )
 _ATOMIC = re.compile(
     r"(?:atomic(?:Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(?:_system)?"
     r"|atomicAddNoRet|red)"
 )
 
-PURE = (
-    frozenset(_DOUBLE_MATH) | {f"{name}f" for name in _DOUBLE_MATH} | frozenset(_INTEGER_AND_BITS)
-)
+PURE = frozenset(_DOUBLE_MATH) | {f"{name}f" for name in _DOUBLE_MATH} | _INTEGER_AND_BITS
 
 _REFUSED = (
     (re.compile(r"__syncthreads\w*|__cluster_\w+|barrier\w*|__barrier\w*"), Code.BARRIER),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from cutune.analysis import known
 from cutune.analysis.macros import Unexpandable
 from cutune.analysis.unit import Unit
+from cutune.analysis.words import words
 from cutune.diagnostics import Code, Diagnostic
 from cutune.directives import Macro
 from cutune.functions import Function
@@ -21,17 +22,25 @@ from cutune.source import Span
 from cutune.syntax import Launch, Range, Syntax
 from cutune.tokens import Token
 
-_ASSIGNMENTS = frozenset("= += -= *= /= %= &= |= ^= <<= ++ --".split())
+_ASSIGNMENTS = words(
+    """
+    = += -= *= /= %= &= |= ^= <<= ++ --
+    """
+)
 #: Host functions without side effects, and names that only look like calls.
-_HOST_PURE = frozenset(
-    "dim3 size data get raw_pointer_cast length empty width height begin end cbegin cend first "
-    "second sizeof static_cast reinterpret_cast const_cast addressof ref cref c_str value front "
-    "back x y z div_ceil ceil_div".split()
+_HOST_PURE = words(
+    """
+    dim3 size data get raw_pointer_cast length empty width height begin end cbegin cend first
+    second sizeof static_cast reinterpret_cast const_cast addressof ref cref c_str value front
+    back x y z div_ceil ceil_div
+    """
 )
-_ARITHMETIC_WORDS = frozenset(
-    "int unsigned long short char float double bool size_t void const return".split()
+_ARITHMETIC_WORDS = words(
+    """
+    int unsigned long short char float double bool size_t void const return
+    """
 )
-_REFUSED_WORDS = frozenset("new delete throw co_await typeid".split())
+_REFUSED_WORDS = frozenset(["new", "delete", "throw", "co_await", "typeid"])
 
 
 @dataclass(frozen=True)
@@ -238,7 +247,7 @@ class _Judge:
         try:
             expanded = self.unit.macros.expand(tokens)
         except Unexpandable as error:
-            return f"the macro '{error.token.text}'"
+            return self._effect_of_macro(error.token.text, tokens, depth)
         for index, token in enumerate(expanded):
             before = expanded[index - 1].text if index else ""
             following = expanded[index + 1].text if index + 1 < len(expanded) else ""
@@ -259,6 +268,19 @@ class _Judge:
                 if not self._is_harmless(token.text, depth):
                     return f"a call of '{token.text}'"
         return None
+
+    def _effect_of_macro(self, name: str, tokens: Sequence[Token], depth: int) -> str | None:
+        """A macro with several definitions: each of them, and the rest, must be harmless."""
+        definitions = self.unit.macros.definitions.get(name, ())
+        is_simple = bool(definitions) and all(m.parameters is None for m in definitions)
+        if depth > 4 or not is_simple:
+            return f"the macro '{name}'"
+        for macro in definitions:
+            what = self.effect(macro.body, depth + 1)
+            if what is not None:
+                return what
+        rest = [t._replace(kind="NUMBER", text="0") if t.text == name else t for t in tokens]
+        return self.effect(rest, depth + 1)
 
     def _is_harmless(self, name: str, depth: int) -> bool:
         if name in _HOST_PURE or name in _ARITHMETIC_WORDS or known.is_pure(name):

@@ -10,54 +10,70 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from cutune.analysis.integers import ALIASES
+from cutune.analysis.words import words
 from cutune.tokens import Token
 
 _NO_TOKEN = Token("IDENTIFIER", "", 0)
-_BUILTIN_TYPES = frozenset(
-    "int char short long float double void unsigned signed bool auto".split()
+_BUILTIN_TYPES = words(
+    """
+    int char short long float double void unsigned signed bool auto
+    """
 )
-_C_KEYWORDS = _BUILTIN_TYPES | frozenset(
-    "if else for while do switch case default break continue return goto sizeof typedef struct "
-    "union enum".split()
+_C_KEYWORDS = _BUILTIN_TYPES | words(
+    """
+    if else for while do switch case default break continue return goto sizeof typedef struct
+    union enum
+    """
 )
-_DROPPED = frozenset(
-    "__forceinline__ __inline__ __noinline__ __restrict__ __restrict restrict const constexpr "
-    "static extern register inline typename mutable __device__ __host__ __global__ __constant__ "
-    "__managed__ __grid_constant__ __inline thread_local likely unlikely __extension__".split()
+_DROPPED = words(
+    """
+    __forceinline__ __inline__ __noinline__ __restrict__ __restrict restrict const constexpr
+    static extern register inline typename mutable __device__ __host__ __global__ __constant__
+    __managed__ __grid_constant__ __inline thread_local likely unlikely __extension__
+    """
 )
-_WITH_PARENTHESES = frozenset(
-    "__launch_bounds__ __attribute__ __align__ alignas _Pragma __pragma static_assert "
-    "_Static_assert noexcept __cluster_dims__".split()
+_WITH_PARENTHESES = words(
+    """
+    __launch_bounds__ __attribute__ __align__ alignas _Pragma __pragma static_assert
+    _Static_assert noexcept __cluster_dims__
+    """
 )
-_REFUSED = frozenset(
-    "new delete throw try catch operator asm goto typeid co_await co_yield co_return dynamic_cast "
-    "requires template class namespace using decltype virtual __block__ _Generic".split()
+_REFUSED = words(
+    """
+    new delete throw try catch operator asm goto typeid co_await co_yield co_return
+    dynamic_cast requires template class namespace using decltype virtual __block__ _Generic
+    """
 )
 _CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast"})
 _ALTERNATIVES = {"and": "&&", "or": "||", "not": "!", "bitand": "&", "bitor": "|", "xor": "^"}
 _VALUES = {"nullptr": "0", "NULL": "0", "true": "1", "false": "0"}
 _VECTOR_TYPES = frozenset(
     f"{base}{width}"
-    for base in (
-        "char uchar short ushort int uint long ulong longlong ulonglong float double half".split()
+    for base in words(
+        "char uchar short ushort int uint long ulong longlong ulonglong float double half"
     )
     for width in (1, 2, 3, 4)
 )
 _LIBRARY_TYPES = (
     frozenset(ALIASES)
     | _VECTOR_TYPES
-    | frozenset(
-        "dim3 half __half __half2 __nv_bfloat16 __nv_bfloat162 nv_bfloat16 FILE clock_t "
-        "cudaTextureObject_t cudaSurfaceObject_t curandState curandState_t curandStateXORWOW_t "
-        "curandStatePhilox4_32_10_t curandStateMRG32k3a cuComplex cuFloatComplex cuDoubleComplex "
-        "cufftComplex cufftDoubleComplex cudaStream_t uintptr_t".split()
+    | words(
+        """
+    dim3 half __half __half2 __nv_bfloat16 __nv_bfloat162 nv_bfloat16 FILE clock_t
+    cudaTextureObject_t cudaSurfaceObject_t curandState curandState_t curandStateXORWOW_t
+    curandStatePhilox4_32_10_t curandStateMRG32k3a cuComplex cuFloatComplex cuDoubleComplex
+    cufftComplex cufftDoubleComplex cudaStream_t uintptr_t
+    """
     )
 )
 #: A comparison with one of these names on its left is no template.
-_OPERATORS_AFTER_VALUE = frozenset(
-    "= [ ; , ) + - * / % ++ -- += -= *= /= == != <= && || ? . & | ^ ]".split()
+_OPERATORS_AFTER_VALUE = words(
+    """
+    = [ ; , ) + - * / % ++ -- += -= *= /= == != <= && || ? . & | ^ ]
+    """
 )
 
 
@@ -214,7 +230,7 @@ class _Names:
         self.pairs = partners(tokens)
         self.variables = names.variables | frozenset(
             token.text
-            for token, following in zip(tokens, tokens[1:], strict=False)
+            for token, following in pairwise(tokens)
             if token.kind == "IDENTIFIER"
             and following.text in _OPERATORS_AFTER_VALUE
             and token.text not in names.types
@@ -317,10 +333,9 @@ def _functional_casts(tokens: list[Token], types: frozenset[str]) -> list[Token]
             out.append(word("__construct", token))
         elif is_type and following == "(" and starts and not _is_declarator(tokens, index + 1):
             out += _cast(tokens, index, pairs)
-        elif token.text == "{" and before.text in ("return", "(", ","):
-            braces |= {index, pairs[index]}
-            out += [word("__init", token), word("(", token, "PUNCTUATION")]
-        elif token.text == "{" and before.text == "=" and _is_assignment(tokens, index - 1):
+        elif (token.text == "{" and before.text in ("return", "(", ",")) or (
+            token.text == "{" and before.text == "=" and _is_assignment(tokens, index - 1)
+        ):
             braces |= {index, pairs[index]}
             out += [word("__init", token), word("(", token, "PUNCTUATION")]
         else:
@@ -384,12 +399,11 @@ def _constructs(
         return False
     if tokens[opener].text == "{":
         return before.kind == "IDENTIFIER" or before.text == ","
-    is_type = before.kind == "IDENTIFIER" and (
+    return before.kind == "IDENTIFIER" and (
         before.text in _BUILTIN_TYPES
         or before.text in types
         or (before.text not in _C_KEYWORDS and _begins_statement(tokens, opener - 2))
     )
-    return is_type
 
 
 def _begins_statement(tokens: list[Token], index: int) -> bool:

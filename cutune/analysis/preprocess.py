@@ -34,7 +34,14 @@ class _File:
     lines: int = 0
 
     def add(self, line: int, text: str) -> bool:
-        """Append text that begins on a line (from 1); False if the file is already past it."""
+        """Append text that begins on a line (from 1); False if the file is already past it.
+
+        A marker for the line that has just ended goes on with that line: the compiler puts one
+        around each macro that comes from a system header.
+        """
+        if line == self.lines and self.pieces[-1].endswith("\n"):
+            self.pieces[-1] = self.pieces[-1][:-1]
+            self.lines -= 1
         if line - 1 < self.lines:
             return False
         self.pieces.append("\n" * (line - 1 - self.lines) + text)
@@ -76,17 +83,18 @@ def _user_files(expanded: str) -> Iterator[_File]:
 def _regions(expanded: str) -> Iterator[tuple[str, int, str]]:
     """region = marker line*; those of the user's files, with the number of their first line."""
     toolkit = _toolkit_directory(expanded)
+    users: set[str] = set()
     path, line, begin, is_kept = "", 1, 0, False
     for marker in _MARKER.finditer(expanded):
         if is_kept:
             yield path, line, expanded[begin : marker.start()]
         path = marker[2].replace("\\\\", "\\").replace('\\"', '"')
         line, begin = int(marker[1]), marker.end()
-        is_kept = (
-            _SYSTEM not in marker[3].split()
-            and not path.startswith("<")
-            and not (toolkit and os.path.normpath(path).startswith(toolkit))
-        )
+        is_system = _SYSTEM in marker[3].split() or path.startswith("<")
+        is_toolkit = bool(toolkit) and os.path.normpath(path).startswith(toolkit)
+        if not is_system and not is_toolkit:
+            users.add(path)
+        is_kept = path in users
     if is_kept:
         yield path, line, expanded[begin:]
 

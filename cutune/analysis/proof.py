@@ -8,30 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 
 from pycparser import CParser, c_ast
 from pycparser.c_parser import ParseError
 
 from cutune.analysis.bindings import Bindings, Doubt, ParameterType, bind, escape
-from cutune.analysis.expressions import Expressions, Findings, Value
+from cutune.analysis.expressions import Callee, Expressions, Findings, Value
 from cutune.analysis.guards import NOTHING, Facts, guard
 from cutune.analysis.normalise import Names, NormalText, NotC, normalise
 from cutune.analysis.parameters import parameter_of
 from cutune.analysis.polynomial import Polynomial, to_c
 from cutune.analysis.unit import FunctionText, Part, Unit, split_commas
+from cutune.analysis.words import words
 from cutune.diagnostics import Code
 from cutune.functions import Function
 from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Parameter
-from cutune.source import Span
 from cutune.tokens import Token
 
 #: Names that the compiler or the language declares.
-_DECLARED = frozenset(
-    "threadIdx blockIdx blockDim gridDim warpSize this M_PI M_E M_SQRT2 M_PI_2 M_PI_4 M_1_PI M_LN2 "
-    "INFINITY NAN HUGE_VAL INT_MAX INT_MIN UINT_MAX LONG_MAX LLONG_MAX ULLONG_MAX FLT_MAX FLT_MIN "
-    "FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON RAND_MAX SIZE_MAX CHAR_BIT stdout stderr "
-    "cudaBoundaryModeZero cudaBoundaryModeClamp cudaBoundaryModeTrap".split()
+_DECLARED = words(
+    """
+    threadIdx blockIdx blockDim gridDim warpSize this M_PI M_E M_SQRT2 M_PI_2 M_PI_4 M_1_PI
+    M_LN2 INFINITY NAN HUGE_VAL INT_MAX INT_MIN UINT_MAX LONG_MAX LLONG_MAX ULLONG_MAX FLT_MAX
+    FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON RAND_MAX SIZE_MAX CHAR_BIT stdout stderr
+    cudaBoundaryModeZero cudaBoundaryModeClamp cudaBoundaryModeTrap
+    """
 )
 _FORBIDDEN = {
     "__shared__": (Code.SHARED_MEMORY, ""),
@@ -64,32 +65,59 @@ class Proof:
 _NO_FACTS = (DimensionFacts(False), DimensionFacts(False), DimensionFacts(False))
 
 
+_Key = tuple[int, int]
+_MAXIMAL_PROOFS = 4000
+
+
 @dataclass
 class Prover:
-    """Proves functions of a unit, each once."""
+    """Proves functions of a unit, each once.
+
+    A function that is called while it is being proven is taken to be pure: whatever else it does
+    is found by the proof that is under way. Proofs that rest on such an assumption about another
+    function are not kept.
+    """
 
     unit: Unit
-    _proofs: dict[tuple[int, int], Proof] = field(default_factory=dict)
-    _pending: set[tuple[int, int]] = field(default_factory=set)
+    _proofs: dict[_Key, Proof] = field(default_factory=dict)
+    _pending: list[_Key] = field(default_factory=list)
+    _assumed: set[_Key] = field(default_factory=set)
+    _count: int = 0
 
     def prove(self, part: Part, function: Function) -> Proof | None:
         """The proof about a function; None while it is being proven (recursion)."""
         key = (id(part), function.parameters[0])
         if key in self._pending:
+            self._assumed.add(key)
             return None
-        if key not in self._proofs:
-            self._pending.add(key)
-            try:
-                self._proofs[key] = _FunctionProof(self, self.unit.text(part, function)).run()
-            finally:
-                self._pending.remove(key)
-        return self._proofs[key]
+        if key in self._proofs:
+            return self._proofs[key]
+        self._count += 1
+        self._pending.append(key)
+        job = _FunctionProof(self, self.unit.text(part, function))
+        proof = job.run() if self._count <= _MAXIMAL_PROOFS else job.given_up()
+        self._pending.remove(key)
+        self._assumed.discard(key)
+        if not self._assumed:
+            self._proofs[key] = proof
+        return proof
 
-    def proofs_of(self, name: str) -> list[Proof] | None:
-        """Proofs about all functions of a name; None while one of them is being proven."""
-        proofs = [self.prove(*found) for found in self.unit.functions.get(name, ())]
-        done = [proof for proof in proofs if proof is not None]
-        return done if len(done) == len(proofs) else None
+    def candidates(self, name: str, count: int) -> Sequence[tuple[Part, Function]] | None:
+        """Functions of a name that take so many arguments; None if no such name is defined."""
+        base = name if name in self.unit.functions else name.rsplit("__", 1)[-1]
+        found = self.unit.functions.get(base, ())
+        fitting = [(p, f) for p, f in found if _takes(p, f, count)]
+        return fitting or None
+
+
+def _takes(part: Part, function: Function, count: int) -> bool:
+    first, last = function.parameters
+    tokens = part.syntax.tokens[first + 1 : last]
+    parameters = [p for p in split_commas(tokens) if [t.text for t in p] != ["void"]]
+    if any(token.text == "..." for token in tokens):
+        return True
+    optional = sum(any(token.text == "=" for token in parameter) for parameter in parameters)
+    return len(parameters) - optional <= count <= len(parameters)
 
 
 class _FunctionProof:
@@ -116,12 +144,16 @@ class _FunctionProof:
         except RecursionError:
             return self._refused(parameters, "nested too deeply", self.text.body[0])
 
+    def given_up(self) -> Proof:
+        """The proof about a function that is not looked at."""
+        return self._refused((), "too many mutually recursive functions", self.text.body[0])
+
     def _proof(self, parameters: tuple[Parameter, ...], types: list[ParameterType]) -> Proof:
         tree = self._parse([type_.name for type_ in types])
         normal = self.normal
         assert normal is not None
         bindings = bind(tree, types, normal.references, self.unit.typedefs)
-        _Escapes(self.unit, bindings).visit(tree.body)
+        _Escapes(self.prover, bindings).visit(tree.body)
         self.expressions = Expressions(self.unit, bindings, self._callee)
         result = _Statements(self.expressions).function(tree.body)
         findings = self.expressions.findings
@@ -141,32 +173,30 @@ class _FunctionProof:
         )
 
     def _parse(self, parameters: list[str]) -> c_ast.FuncDef:
-        types = self.unit.types | frozenset(self.text.template_parameters)
+        types = self.unit.types | self.text.type_parameters
         names = Names(types, frozenset(parameters))
         self.normal = normalise(parameters, self.text.body, names)
         unit = CParser().parse(self.normal.text)
         return next(node for node in unit.ext if isinstance(node, c_ast.FuncDef))
 
-    def _callee(self, name: str, node: c_ast.Node) -> Proof | None:
+    def _callee(self, name: str, count: int, node: c_ast.Node) -> Callee | None:
         """What a call may reach. Overloads are taken together: each must be pure."""
-        base = name.rsplit("__", 1)[-1] if name not in self.unit.functions else name
-        if base not in self.unit.functions:
+        candidates = self.prover.candidates(name, count)
+        if candidates is None:
             return None
         assert self.expressions is not None
-        findings = self.expressions.findings
-        proofs = self.prover.proofs_of(base)
-        if not proofs:
-            findings.refuse(Code.UNKNOWN_FUNCTION, f"'{base}', which is recursive", node)
-            return None if proofs is None else proofs[0]
+        proofs = [self.prover.prove(*candidate) for candidate in candidates]
         for proof in proofs:
-            self._join(proof, findings, node)
-        return reduce(_merged, proofs)
+            if proof is not None:
+                self._join(proof, self.expressions.findings, node)
+        if len(proofs) == 1 and proofs[0] is not None:
+            return Callee(proofs[0].has_effects, proofs[0].result)
+        return Callee(any(proof is None or proof.has_effects for proof in proofs), None)
 
     def _join(self, proof: Proof, findings: Findings, node: c_ast.Node) -> None:
         if proof.impurity is not None and findings.refusal is None:
             message = f"{proof.impurity.message} (in '{proof.text.name}')"
             findings.refusal = (proof.impurity.code, message, node)
-            self._joined = proof.impurity
         for name, facts in zip(DIMENSIONS, proof.dimensions, strict=True):
             if facts.indexed:
                 findings.indexed.add(name)
@@ -258,17 +288,11 @@ class _FunctionProof:
         return f"the statement at '{token.text}'", token
 
 
-def _merged(first: Proof, second: Proof) -> Proof:
-    """Two overloads as one: the value is known only if they agree."""
-    has_effects = first.has_effects or second.has_effects
-    return Proof(first.text, (), None, _NO_FACTS, has_effects=has_effects)
-
-
 class _Escapes(c_ast.NodeVisitor):  # type: ignore[misc]
     """Variables that a called function may change through a reference."""
 
-    def __init__(self, unit: Unit, bindings: Bindings) -> None:
-        self.unit, self.bindings = unit, bindings
+    def __init__(self, prover: Prover, bindings: Bindings) -> None:
+        self.prover, self.bindings = prover, bindings
 
     def visit_FuncCall(self, node: c_ast.FuncCall) -> None:
         self.generic_visit(node)
@@ -277,9 +301,8 @@ class _Escapes(c_ast.NodeVisitor):  # type: ignore[misc]
             escape(self.bindings, node.name)
             name = node.name.field.name
         else:
-            name = getattr(node.name, "name", "")
-        base = name if name in self.unit.functions else str(name).rsplit("__", 1)[-1]
-        for part, function in self.unit.functions.get(base, ()):
+            name = str(getattr(node.name, "name", ""))
+        for part, function in self.prover.candidates(name, len(arguments)) or ():
             first, last = function.parameters
             parameters = split_commas(part.syntax.tokens[first + 1 : last])
             for argument, tokens in zip(arguments, parameters, strict=False):

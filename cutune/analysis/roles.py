@@ -34,31 +34,50 @@ class Term(NamedTuple):
 
 def data_parameters(prover: Prover, proof: Proof) -> tuple[DataParameter, ...]:
     """The integer parameters that reach a condition or an address, in their order."""
-    roles = _roles(prover, proof, 0)
+    roles = _Roles(prover).of(proof)
     names = [parameter.name for parameter in proof.parameters]
     return tuple(DataParameter(name, roles[name]) for name in names if name in roles)
 
 
-def _roles(prover: Prover, proof: Proof, depth: int) -> dict[str, Role]:
-    if proof.tree is None or proof.bindings is None or depth > 8:
-        return {}
-    flow = _Flow(prover, proof.bindings, depth)
-    for limit in proof.limits.values():
-        flow.guard(limit)
-    flow.visit(proof.tree.body)
-    integers = {n for n, v in proof.bindings.parameters.items() if v.type is not None}
-    return {
-        name: min(found, key=_STRONGEST_FIRST.index)
-        for name, found in flow.roles.items()
-        if name in integers
-    }
+@dataclass
+class _Roles:
+    """Roles per function, each found once; within recursion a function gives none."""
+
+    prover: Prover
+    _known: dict[int, dict[str, Role]] = field(default_factory=dict)
+
+    def of(self, proof: Proof) -> dict[str, Role]:
+        """The roles of a function's integer parameters."""
+        if proof.tree is None or proof.bindings is None:
+            return {}
+        if id(proof) not in self._known:
+            self._known[id(proof)] = {}
+            self._known[id(proof)] = self._found(proof, proof.bindings, proof.tree)
+        return self._known[id(proof)]
+
+    def _found(self, proof: Proof, bindings: Bindings, tree: c_ast.FuncDef) -> dict[str, Role]:
+        flow = _Flow(self, bindings)
+        for limit in proof.limits.values():
+            flow.guard(limit)
+        flow.visit(tree.body)
+        integers = {n for n, v in bindings.parameters.items() if v.type is not None}
+        return {
+            name: min(found, key=_STRONGEST_FIRST.index)
+            for name, found in flow.roles.items()
+            if name in integers
+        }
+
+    def callees(self, name: str, count: int) -> list[Proof]:
+        """The proofs about the functions that a call may reach."""
+        candidates = self.prover.candidates(name, count) or ()
+        found = (self.prover.prove(*candidate) for candidate in candidates)
+        return [proof for proof in found if proof is not None]
 
 
 @dataclass
 class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
-    prover: Prover
+    functions: _Roles
     bindings: Bindings
-    depth: int
     roles: dict[str, set[Role]] = field(default_factory=dict)
     _expanding: set[Variable] = field(default_factory=set)
     _known_terms: dict[Variable, list[Term]] = field(default_factory=dict)
@@ -154,9 +173,8 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
         arguments: Sequence[c_ast.Node] = node.args.exprs if node.args is not None else ()
         if not isinstance(name, str):
             return
-        base = name if name in self.prover.unit.functions else name.rsplit("__", 1)[-1]
-        for proof in self.prover.proofs_of(base) or ():
-            roles = _roles(self.prover, proof, self.depth + 1)
+        for proof in self.functions.callees(name, len(arguments)):
+            roles = self.functions.of(proof)
             for parameter, argument in zip(proof.parameters, arguments, strict=False):
                 if parameter.is_pointer:
                     self._address(argument)

@@ -42,6 +42,8 @@ class FunctionText:
     #: With its braces.
     body: tuple[Token, ...]
     template_parameters: tuple[str, ...]
+    #: Those template parameters that are types.
+    type_parameters: frozenset[str]
     #: Why the text is not certain.
     impurity: Impurity | None = None
 
@@ -61,7 +63,11 @@ class Part:
 
     syntax: Syntax
     source: Source
-    place: Callable[[Token], Token] = staticmethod(lambda token: token)
+    place: Callable[[Token], Token] | None = None
+
+    def placed(self, tokens: Iterable[Token]) -> list[Token]:
+        """Tokens of the text, moved to where they stand in `source`."""
+        return list(tokens) if self.place is None else list(map(self.place, tokens))
 
 
 @dataclass(frozen=True)
@@ -139,10 +145,10 @@ class Unit:
         """Cut out one function and expand its macros."""
         syntax = part.syntax
         assert function.body is not None
-        head = list(map(part.place, syntax.tokens[function.first : function.parameters[0]]))
+        head = part.placed(syntax.tokens[function.first : function.parameters[0]])
         inner = syntax.tokens[function.parameters[0] + 1 : function.parameters[1]]
         body = syntax.tokens[function.body[0] : function.body[1] + 1]
-        parameters, body = list(map(part.place, inner)), list(map(part.place, body))
+        parameters, body = part.placed(inner), part.placed(body)
         span = Span(head[0].start if head else parameters[0].start, max(t.end for t in body[-1:]))
         impurity = None if self.is_expanded else _conditional(syntax, function)
         try:
@@ -159,7 +165,8 @@ class Unit:
             tuple(head),
             tuple(tuple(p) for p in split_commas(parameters)),
             tuple(body),
-            tuple(_template_parameters(head)),
+            tuple(name for name, _ in _template_parameters(head)),
+            frozenset(name for name, is_type in _template_parameters(head) if is_type),
             impurity,
         )
 
@@ -180,18 +187,27 @@ class Unit:
             for index, token in enumerate(tokens):
                 if token.text == "typedef":
                     yield from _typedef(tokens, index + 1)
-                elif token.text == "using" and tokens[index + 2 : index + 3]:
-                    if tokens[index + 2].text == "=":
-                        words = [t.text for t in _until_semicolon(tokens, index + 3)]
-                        yield tokens[index + 1].text, words
-                elif token.text in ("typename", "class") and tokens[index + 1 : index + 2]:
-                    if (
-                        tokens[index + 1].kind == "IDENTIFIER"
-                        and index
-                        and (tokens[index - 1].text in ("<", ","))
-                    ):
-                        # A type parameter stands for many types.
-                        yield tokens[index + 1].text, ("template parameter",)
+                elif token.text == "using" and _texts(tokens, index + 2, 1) == ["="]:
+                    words = [t.text for t in _until_semicolon(tokens, index + 3)]
+                    yield tokens[index + 1].text, words
+                elif token.text in ("typename", "class") and _is_type_parameter(tokens, index):
+                    # It stands for many types.
+                    yield tokens[index + 1].text, ("template parameter",)
+
+
+def _texts(tokens: Sequence[Token], first: int, count: int) -> list[str]:
+    return [token.text for token in tokens[first : first + count]]
+
+
+def _is_type_parameter(tokens: Sequence[Token], index: int) -> bool:
+    """("<" | ",") ("typename" | "class") NAME."""
+    name = tokens[index + 1 : index + 2]
+    return (
+        index > 0
+        and tokens[index - 1].text in ("<", ",")
+        and bool(name)
+        and (name[0].kind == "IDENTIFIER")
+    )
 
 
 def split_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -280,17 +296,19 @@ def _constants(tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
             yield texts[-3], value
 
 
-def _template_parameters(head: Iterable[Token]) -> Iterator[str]:
-    """template = "template" "<" (type NAME default?)* ">"."""
+def _template_parameters(head: Iterable[Token]) -> Iterator[tuple[str, bool]]:
+    """template = "template" "<" (type NAME default?)* ">"; gives names, and which are types."""
     tokens = list(head)
     if not tokens or tokens[0].text != "template":
         return
-    depth = 0
+    depth = first = 0
     for index, token in enumerate(tokens):
         depth += {"<": 1, ">": -1}.get(token.text, 0)
+        if depth == 1 and token.text in ("<", ","):
+            first = index + 1
         following = tokens[index + 1].text if index + 1 < len(tokens) else ""
-        if depth == 1 and token.kind == "IDENTIFIER" and following in (",", ">", "="):
-            if tokens[index - 1].text != "=":
-                yield token.text
+        is_name = token.kind == "IDENTIFIER" and following in (",", ">", "=")
+        if depth == 1 and is_name and index > first and tokens[index - 1].text != "=":
+            yield token.text, tokens[first].text in ("typename", "class", "template")
         if depth == 0 and token.text == ">" and following != "template":
             return

@@ -1,0 +1,198 @@
+"""What is known about programs, for people and for programs.
+
+Takes `Program`s, gives a table per file or a JSON document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cutune.program import DIMENSIONS, Kernel, LaunchSite, Program, Verdict
+
+Json = dict[str, object]
+
+
+def to_json(programs: Iterable[Program]) -> Json:
+    """All launches and kernels; `schema` names the form of the document."""
+    read = tuple(programs)
+    return {
+        "schema": "cutune.inspect/1",
+        "launches": [_launch_json(p, site) for p in read for site in p.launches],
+        "kernels": [_kernel_json(p, kernel) for p in read for kernel in p.kernels],
+    }
+
+
+def _launch_json(program: Program, site: LaunchSite) -> Json:
+    kernel = program.kernel(site.kernel)
+    return {
+        "id": site.id,
+        "kernel": site.kernel,
+        "callee": site.callee,
+        "file": program.source.path,
+        "line": program.source.location(site.span.start).line,
+        "function": site.function,
+        "verdict": site.verdict.value,
+        "reason": site.reason,
+        "code": site.code.number if site.code is not None else None,
+        "pure_dimensions": list(kernel.pure_dimensions) if kernel is not None else [],
+        "guards": _guards(kernel) if kernel is not None else {},
+        "data_parameters": list(kernel.sizes) if kernel is not None else [],
+        "configuration": list(site.configuration),
+    }
+
+
+def _kernel_json(program: Program, kernel: Kernel) -> Json:
+    return {
+        "kernel": kernel.name,
+        "file": kernel.source.path,
+        "line": kernel.source.location(kernel.span.start).line,
+        "launches": [site.id for site in program.launches if site.kernel == kernel.name],
+        "pure_dimensions": list(kernel.pure_dimensions),
+        "guards": _guards(kernel),
+        "grid_stride": [
+            name
+            for name, facts in zip(DIMENSIONS, kernel.dimensions, strict=True)
+            if facts.grid_stride
+        ],
+        "parameters": [{"name": p.name, "type": p.type} for p in kernel.parameters],
+        "data_parameters": list(kernel.sizes),
+        "roles": {p.name: p.role.value for p in kernel.data_parameters},
+        "reason": reason_of(kernel),
+    }
+
+
+def _guards(kernel: Kernel) -> dict[str, str]:
+    """The guard of each dimension that has one."""
+    facts = zip(DIMENSIONS, kernel.dimensions, strict=True)
+    return {name: fact.guard for name, fact in facts if fact.guard is not None}
+
+
+def reason_of(kernel: Kernel) -> str | None:
+    """Why some of a kernel's dimensions keep their block, or None."""
+    if kernel.impurity is not None:
+        return kernel.impurity.message
+    messages = (facts.impurity.message for facts in kernel.dimensions if facts.impurity is not None)
+    return next(messages, None)
+
+
+def print_programs(programs: Iterable[Program], console: Console | None = None) -> None:
+    """Print a table per file: one line per launch, and one per kernel without a launch.
+
+    On a terminal there are colours and reasons are wrapped; in a pipe each row is one whole line.
+    """
+    read = tuple(programs)
+    console = console or Console()
+    for program in read:
+        rows = tuple(_rows(program))
+        if rows and console.is_terminal:
+            console.print(_table(program.source.path, rows))
+        elif rows:
+            console.print(
+                "\n".join([program.source.path, *_aligned([_COLUMNS, *rows])]),
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
+        if rows:
+            console.print()
+    launches = [site for program in read for site in program.launches]
+    tunable = sum(site.verdict is Verdict.TUNABLE for site in launches)
+    noun = "launch" if len(launches) == 1 else "launches"
+    console.print(f"{len(launches)} {noun}, {tunable} tunable", highlight=False)
+
+
+_COLUMNS = ("launch", "line", "kernel", "verdict", "threads", "sizes", "reason")
+_Row = Sequence[str | Text]
+
+
+def _rows(program: Program) -> Iterator[_Row]:
+    for site in program.launches:
+        yield _launch_row(program, site)
+    launched = {site.kernel for site in program.launches}
+    for kernel in program.kernels:
+        if kernel.name not in launched:
+            yield _unlaunched_row(kernel)
+
+
+def _table(title: str, rows: Sequence[_Row]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for column in _COLUMNS:
+        table.add_column(
+            column, header_style="dim", no_wrap=column in ("launch", "line", "verdict")
+        )
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _aligned(rows: Sequence[_Row]) -> Iterator[str]:
+    texts = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for row in texts:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def _launch_row(program: Program, site: LaunchSite) -> _Row:
+    kernel = program.kernel(site.kernel)
+    is_tunable = site.verdict is Verdict.TUNABLE
+    remark = _kept(kernel) if is_tunable and kernel is not None else _refusal(site)
+    return (
+        str(site.id),
+        str(program.source.location(site.span.start).line),
+        Text(site.kernel, "bold"),
+        Text(site.verdict.value, "green" if is_tunable else "yellow"),
+        _threads(kernel) if kernel is not None and is_tunable else "",
+        _sizes(kernel) if kernel is not None and is_tunable else "",
+        Text(remark),
+    )
+
+
+def _refusal(site: LaunchSite) -> str:
+    """The reason, without the kernel's name where the table shows it already."""
+    reason = site.reason.removeprefix(f"kernel '{site.kernel}' ")
+    return f"{reason} [{site.code.number}]" if site.code is not None else reason
+
+
+def _unlaunched_row(kernel: Kernel) -> _Row:
+    line = kernel.source.location(kernel.span.start).line
+    pure = bool(kernel.pure_dimensions)
+    remark = "not launched here"
+    if not pure:
+        remark = f"{remark}; {reason_of(kernel) or 'has no index'}"
+    return (
+        "-",
+        str(line),
+        Text(kernel.name, "bold"),
+        Text("pure" if pure else "not pure", "dim"),
+        _threads(kernel) if pure else "",
+        _sizes(kernel) if pure else "",
+        Text(remark, "dim"),
+    )
+
+
+def _threads(kernel: Kernel) -> str:
+    """The pure dimensions and what bounds them: `x < NJ, y < NI`."""
+    shown = []
+    for name, facts in zip(DIMENSIONS, kernel.dimensions, strict=True):
+        if name not in kernel.pure_dimensions:
+            continue
+        if facts.grid_stride:
+            shown.append(f"{name} strided")
+        else:
+            shown.append(f"{name} < {facts.guard}" if facts.guard is not None else name)
+    return ", ".join(shown)
+
+
+def _sizes(kernel: Kernel) -> str:
+    return ", ".join(kernel.sizes)
+
+
+def _kept(kernel: Kernel) -> str:
+    """What is worth knowing about a launch that can be tuned."""
+    reason = reason_of(kernel)
+    return f"other dimensions are kept: {reason}" if reason else ""
