@@ -233,6 +233,7 @@ def _describe(
     static: StaticCounters,
     candidate_set: str,
 ) -> MeasuredKernel:
+    place = {block.index: position for position, block in enumerate(code.blocks)}
     order = [parameter.name for parameter in kernel.parameters]
     sizes = tuple(parameter.name for parameter in kernel.data_parameters if parameter.is_size)
     others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
@@ -275,8 +276,8 @@ def _describe(
             for block in code.blocks
         ),
         memory=tuple(
-            MemoryInstruction(site.index, site.kind, site.bytes, site.block)
-            for site in code.sites
+            MemoryInstruction(index, site.kind, site.bytes, place[site.block])
+            for index, site in enumerate(code.sites)
             if site.space in ("global", "generic")
         ),
     )

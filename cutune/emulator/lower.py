@@ -65,46 +65,47 @@ def regular(emitter: Emitter, instruction: Instruction) -> None:
         raise emitter.unsupported()
     name = handler_name(opcode, modifiers)
     if name in handlers():
-        _apply(emitter, name, instruction.operands, flush=False)
+        _apply(emitter, name, instruction.operands)
         return
-    plain = [m for m in modifiers if m not in ("ftz", "sat", "rz", "rm", "rp")]
+    plain = [m for m in modifiers if m not in ("ftz", "sat", "relu", "rz", "rm", "rp")]
     name = handler_name(opcode, plain)
     flags = 0
     if is_rounded(opcode, modifiers):
         opcode = "fma" if opcode == "mad" else opcode
         name = f"{opcode}_rounded_{modifiers[-1]}"
         flags = rounding(modifiers) << 8
-    saturates = "sat" in modifiers
-    if name not in handlers() or (saturates and f"saturate_{modifiers[-1]}" not in handlers()):
+    if name not in handlers():
         raise emitter.unsupported()
-    result = _apply(emitter, name, instruction.operands, flush="ftz" in modifiers, flags=flags)
-    if saturates:
-        emitter.emit(f"saturate_{modifiers[-1]}", d=result, a=result)
+    flush = modifiers[-1] if "ftz" in modifiers else ""
+    result = _apply(emitter, name, instruction.operands, flush=flush, flags=flags)
+    for modifier, clamp in (("sat", "saturate"), ("relu", "relu")):
+        if modifier in modifiers:
+            emitter.emit(f"{clamp}_{modifiers[-1]}", d=result, a=result)
 
 
 def _apply(
-    emitter: Emitter, name: str, operands: tuple[str, ...], *, flush: bool, flags: int = 0
+    emitter: Emitter, name: str, operands: tuple[str, ...], *, flush: str = "", flags: int = 0
 ) -> int:
     types = handlers()[name]
     if not types or (flags == 0 and len(operands) != len(types)):
         raise emitter.unsupported()
     sources = [
-        flushed(emitter, emitter.source(text, kind), kind) if flush else emitter.source(text, kind)
+        flushed(emitter, emitter.source(text, kind), flush)
         for text, kind in zip(operands[1:], types[1:], strict=False)
     ]
     destination = emitter.destination(operands[0], types[0])
     emitter.emit(name, d=destination, flags=flags, **dict(zip("abc", sources, strict=False)))
-    if flush and types[0] == "f32":
-        emitter.emit("flush_f32", d=destination, a=destination)
+    if flush and f"flush_{flush}" in handlers():
+        emitter.emit(f"flush_{flush}", d=destination, a=destination)
     return destination
 
 
 def flushed(emitter: Emitter, source: int, kind: str) -> int:
     """The operand with subnormal numbers made zero."""
-    if kind != "f32":
+    if f"flush_{kind}" not in handlers():
         return source
-    value = emitter.temporary("f32")
-    emitter.emit("flush_f32", d=value, a=source)
+    value = emitter.temporary(kind)
+    emitter.emit(f"flush_{kind}", d=value, a=source)
     return value
 
 
@@ -347,7 +348,7 @@ def _insert_field(emitter: Emitter, instruction: Instruction) -> None:
 def _permute(emitter: Emitter, instruction: Instruction) -> None:
     mode = instruction.modifiers[1:]  # prmt.b32.mode
     name = "_".join(["prmt", *mode, "b32"])
-    _apply(emitter, name, instruction.operands, flush=False)
+    _apply(emitter, name, instruction.operands)
 
 
 def _dot_product(emitter: Emitter, instruction: Instruction) -> None:

@@ -100,6 +100,11 @@ def _from_integer(emitter: Emitter, instruction: Instruction) -> None:
     target_kind, source_kind = instruction.modifiers[-2:]
     value, held = _loaded(emitter, instruction.operands[1], source_kind)
     mode = _mode(instruction, _ROUNDING)
+    if mode and target_kind in ("f16", "bf16"):
+        # Double holds every integer that is not too large for half precision anyway.
+        double = emitter.temporary("f64")
+        emitter.emit(f"cvt_f64_{held}", d=double, a=value)
+        value, held = double, "f64"
     _emit_rounded(emitter, f"cvt_{target_kind}_{held}", mode, instruction, target_kind, value)
 
 

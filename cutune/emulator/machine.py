@@ -88,6 +88,7 @@ class _Totals(ctypes.Structure):
         ("warp_instructions", ctypes.c_uint64),
         ("thread_instructions", ctypes.c_uint64),
         ("executed_blocks", ctypes.c_uint64),
+        ("working_threads", ctypes.c_uint64),
     )
 
 
@@ -98,6 +99,7 @@ class Counters:
     warp_instructions: int
     thread_instructions: int
     executed_blocks: int
+    working_threads: int
     block_executions: NDArray[np.uint64]
     block_lanes: NDArray[np.uint64]
     sites: NDArray[np.void]
@@ -213,6 +215,7 @@ class LoadedModule:
             totals.warp_instructions,
             totals.thread_instructions,
             totals.executed_blocks,
+            totals.working_threads,
             executions[block_indices],
             lanes[block_indices],
             sites[site_indices],

@@ -102,6 +102,7 @@ struct Report {
     uint64_t warp_instructions = 0;
     uint64_t thread_instructions = 0;
     uint64_t executed_blocks = 0;
+    uint64_t working_threads = 0;      // that ran a block which accesses global memory
     std::vector<uint64_t> block_executions;  // per basic block: by warps
     std::vector<uint64_t> block_lanes;       // per basic block: active lanes
     std::vector<Site> sites;

@@ -55,7 +55,7 @@ extern "C" {
 struct cutune_totals {
     int32_t outcome;
     char message[1020];
-    uint64_t warp_instructions, thread_instructions, executed_blocks;
+    uint64_t warp_instructions, thread_instructions, executed_blocks, working_threads;
 };
 
 ModuleImage* cutune_load(const uint8_t* bytes, size_t size, char* error, size_t error_size) {
@@ -84,6 +84,7 @@ bool cutune_run(ModuleImage* module, const char* name, const Launch* launch,
     totals->warp_instructions = report.warp_instructions;
     totals->thread_instructions = report.thread_instructions;
     totals->executed_blocks = report.executed_blocks;
+    totals->working_threads = report.working_threads;
     std::copy(report.block_executions.begin(), report.block_executions.end(), block_executions);
     std::copy(report.block_lanes.begin(), report.block_lanes.end(), block_lanes);
     std::copy(report.sites.begin(), report.sites.end(), sites);

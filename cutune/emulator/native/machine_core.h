@@ -58,6 +58,7 @@ struct Block {
     const Instruction* first;
     u32 instructions;  // PTX instructions, for the counters
     u32 index;         // in the module
+    u32 touches = 0;   // all ones when it accesses global memory
 };
 
 enum Kind : u8 { LOAD, STORE, ATOMIC };
@@ -153,6 +154,7 @@ struct Warp {
     u32 returned = 0;       // lanes that have returned from the running function
     u32 index = 0;
     u32 carry = 0;          // CC.CF of each lane
+    u32 touched = 0;        // lanes that ran a block which accesses global memory
     u32 spins = 0;          // atomics seen since groups last merged: a sign of a spin lock
     const Function* function = nullptr;
     std::vector<Group> groups;

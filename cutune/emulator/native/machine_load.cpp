@@ -162,6 +162,9 @@ void read_code(Reader& in, ModuleImage& module, const std::vector<Handler>& used
         site.kind = Kind(in.u());
         site.space = Space(in.u());
         site.guarded = in.u();
+        if (site.block >= module.blocks.size()) throw Malformed{"a site in no block"};
+        if (site.space == GLOBAL_SPACE || site.space == GENERIC_SPACE)
+            module.blocks[site.block].touches = FULL;
         module.region_count = std::max(module.region_count, site.region + 1);
     }
 }

@@ -113,7 +113,7 @@ void Execution::begin_block(u64 linear) {
         w.registers = w.register_memory;
         w.frame_pointer = 0;
         w.block = &module.blocks[kernel.first_block];
-        w.returned = w.spins = w.carry = 0;
+        w.returned = w.spins = w.carry = w.touched = 0;
         w.groups.clear();
         w.frames.clear();
     }
@@ -146,6 +146,7 @@ void Execution::run_block(u64 linear) {
             const Block& block = *w.block;
             executions[block.index]++;
             active_lanes[block.index] += __builtin_popcount(w.mask);
+            w.touched |= w.mask & block.touches;
             instructions += block.instructions;
             const Instruction* i = block.first;
             do i = i->handler(i, w);
@@ -165,6 +166,7 @@ void Execution::run_block(u64 linear) {
                      "threads wait at a barrier that the others never reach");
         throw Fault{Outcome::deadlock, "kernel " + kernel.facts.name};
     }
+    for (const Warp& w : warps) report.working_threads += __builtin_popcount(w.touched);
     if (tracing) end_trace();
 }
 
