@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from cutune.analysis.words import word_set
+
 
 class IntegerType(NamedTuple):
     """Width and signedness."""
@@ -15,6 +17,7 @@ class IntegerType(NamedTuple):
 
 INT = IntegerType(32, True)
 UNSIGNED = IntegerType(32, False)
+
 
 _ALIASES = {
     **dict.fromkeys(("uint", "uint32_t", "u_int32_t", "__uint32_t"), UNSIGNED),
@@ -38,7 +41,7 @@ ALIASES: Mapping[str, IntegerType] = {
     **{f"std__{name}": type_ for name, type_ in _ALIASES.items() if name.endswith("_t")},
 }
 #: Words that say nothing about the value.
-QUALIFIERS = words(
+QUALIFIERS = word_set(
     """
     const constexpr volatile register static inline typename struct __restrict__ __restrict
     restrict __grid_constant__ extern mutable __device__ __constant__ __managed__

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
+from cutune.analysis.words import word_set
 from cutune.diagnostics import Code
 
-_DOUBLE_MATH = words(
+_DOUBLE_MATH = word_set(
     """
     acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi cyl_bessel_i0
     cyl_bessel_i1 erf erfc erfcinv erfcx erfinv exp exp10 exp2 expm1 fabs fdim fdivide floor
@@ -21,7 +22,7 @@ _DOUBLE_MATH = words(
     """
 )
 
-_INTEGER_AND_BITS = words(
+_INTEGER_AND_BITS = word_set(
     """
     abs labs llabs min max umin umax ullmin ullmax llmin llmax div isnan isinf isfinite
     signbit isnormal __brev __brevll __byte_perm __clz __clzll __ffs __ffsll __popc __popcll

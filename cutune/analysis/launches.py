@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from cutune.analysis import known
 from cutune.analysis.macros import Unexpandable
 from cutune.analysis.unit import Unit
-from cutune.analysis.words import words
+from cutune.analysis.words import word_set
 from cutune.diagnostics import Code, Diagnostic
 from cutune.directives import Macro
 from cutune.functions import Function
@@ -22,20 +22,20 @@ from cutune.source import Span
 from cutune.syntax import Launch, Range, Syntax
 from cutune.tokens import Token
 
-_ASSIGNMENTS = words(
+_ASSIGNMENTS = word_set(
     """
     = += -= *= /= %= &= |= ^= <<= ++ --
     """
 )
 #: Host functions without side effects, and names that only look like calls.
-_HOST_PURE = words(
+_HOST_PURE = word_set(
     """
     dim3 size data get raw_pointer_cast length empty width height begin end cbegin cend first
     second sizeof static_cast reinterpret_cast const_cast addressof ref cref c_str value front
     back x y z div_ceil ceil_div
     """
 )
-_ARITHMETIC_WORDS = words(
+_ARITHMETIC_WORDS = word_set(
     """
     int unsigned long short char float double bool size_t void const return
     """

@@ -13,35 +13,35 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from cutune.analysis.integers import ALIASES
-from cutune.analysis.words import words
+from cutune.analysis.words import word_set
 from cutune.tokens import Token
 
 _NO_TOKEN = Token("IDENTIFIER", "", 0)
-_BUILTIN_TYPES = words(
+_BUILTIN_TYPES = word_set(
     """
     int char short long float double void unsigned signed bool auto
     """
 )
-_C_KEYWORDS = _BUILTIN_TYPES | words(
+_C_KEYWORDS = _BUILTIN_TYPES | word_set(
     """
     if else for while do switch case default break continue return goto sizeof typedef struct
     union enum
     """
 )
-_DROPPED = words(
+_DROPPED = word_set(
     """
     __forceinline__ __inline__ __noinline__ __restrict__ __restrict restrict const constexpr
     static extern register inline typename mutable __device__ __host__ __global__ __constant__
     __managed__ __grid_constant__ __inline thread_local likely unlikely __extension__
     """
 )
-_WITH_PARENTHESES = words(
+_WITH_PARENTHESES = word_set(
     """
     __launch_bounds__ __attribute__ __align__ alignas _Pragma __pragma static_assert
     _Static_assert noexcept __cluster_dims__
     """
 )
-_REFUSED = words(
+_REFUSED = word_set(
     """
     new delete throw try catch operator asm goto typeid co_await co_yield co_return
     dynamic_cast requires template class namespace using decltype virtual __block__ _Generic
@@ -52,7 +52,7 @@ _ALTERNATIVES = {"and": "&&", "or": "||", "not": "!", "bitand": "&", "bitor": "|
 _VALUES = {"nullptr": "0", "NULL": "0", "true": "1", "false": "0"}
 _VECTOR_TYPES = frozenset(
     f"{base}{width}"
-    for base in words(
+    for base in word_set(
         "char uchar short ushort int uint long ulong longlong ulonglong float double half"
     )
     for width in (1, 2, 3, 4)
@@ -60,7 +60,7 @@ _VECTOR_TYPES = frozenset(
 _LIBRARY_TYPES = (
     frozenset(ALIASES)
     | _VECTOR_TYPES
-    | words(
+    | word_set(
         """
     dim3 half __half __half2 __nv_bfloat16 __nv_bfloat162 nv_bfloat16 FILE clock_t
     cudaTextureObject_t cudaSurfaceObject_t curandState curandState_t curandStateXORWOW_t
@@ -70,7 +70,7 @@ _LIBRARY_TYPES = (
     )
 )
 #: A comparison with one of these names on its left is no template.
-_OPERATORS_AFTER_VALUE = words(
+_OPERATORS_AFTER_VALUE = word_set(
     """
     = [ ; , ) + - * / % ++ -- += -= *= /= == != <= && || ? . & | ^ ]
     """

@@ -19,14 +19,14 @@ from cutune.analysis.normalise import Names, NormalText, NotC, normalise
 from cutune.analysis.parameters import parameter_of
 from cutune.analysis.polynomial import Polynomial, to_c
 from cutune.analysis.unit import FunctionText, Part, Unit, split_commas
-from cutune.analysis.words import words
+from cutune.analysis.words import word_set
 from cutune.diagnostics import Code
 from cutune.functions import Function
 from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Parameter
 from cutune.tokens import Token
 
 #: Names that the compiler or the language declares.
-_DECLARED = words(
+_DECLARED = word_set(
     """
     threadIdx blockIdx blockDim gridDim warpSize this M_PI M_E M_SQRT2 M_PI_2 M_PI_4 M_1_PI
     M_LN2 INFINITY NAN HUGE_VAL INT_MAX INT_MIN UINT_MAX LONG_MAX LLONG_MAX ULLONG_MAX FLT_MAX
