@@ -122,8 +122,7 @@ def _tune(options: argparse.Namespace) -> int:
 
 def _select(options: argparse.Namespace) -> int:
     from cutune.models_file import read_models
-    from cutune.question import parse_size, parse_sizes
-    from cutune.stages import choose_block
+    from cutune.question import choose_block, parse_size, parse_sizes
     from cutune.summary import choice_to_json, print_choice
 
     every = None

@@ -1,4 +1,4 @@
-"""What `select` is asked: sizes by name. Takes `NAME=VALUE` words, gives sizes and extents."""
+"""What `select` is asked, and its answer. Takes `NAME=VALUE` words and a model, gives a choice."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from fractions import Fraction
 
 from cutune.c_expression import parse_expression
 from cutune.candidates import Block
+from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.fitted import FittedModel
 from cutune.measure import MeasuredKernel
+from cutune.models.mechanistic import compose
 from cutune.rational import fit_polynomial
 from cutune.rational_program import value_of
+from cutune.selection import Choice, select, selection_rule
 
 LARGEST_SIZE = 1 << 31
 _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
@@ -89,6 +92,27 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
             Diagnostic.at(Code.MISSING_SIZE, None, kernel=facts.kernel, example=example)
         )
     return Question(sizes, _extents(facts, sizes))
+
+
+def choose_block(
+    model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None = None
+) -> Choice:
+    """The block that the tuned program would use at these sizes.
+
+    Raises:
+        CutuneError: CT511, CT512 for sizes that do not fit the kernel.
+    """
+    question = ask(model, sizes, every)
+    facts = model.facts
+    return select(
+        compose(model, device),
+        selection_rule(model.blocks, model.one_dimensional, device.model.floor_us),
+        {name: question.sizes[name] for name in facts.parameters},
+        question.extents,
+        tuple(guard is not None for guard in facts.guards),
+        facts.original,
+        facts.free,
+    )
 
 
 def _extents(facts: MeasuredKernel, sizes: Mapping[str, int]) -> Block:

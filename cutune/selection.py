@@ -113,15 +113,12 @@ def select(
     valid &= np.isfinite(floored)
     chosen = choose(rule, time, floored, valid, original)
     own_grid = grid_of(original, extents)
-    ranked = sorted(
-        (
-            Prediction(
-                rule.blocks[c], grid_of(rule.blocks[c], extents), floored[c] / 1e3, cycles[c]
-            )
-            for c in np.flatnonzero(valid)
-        ),
-        key=lambda p: p.predicted_ms,
+    predictions = (
+        Prediction(block, grid_of(block, extents), float(floored[c]) / 1e3, float(cycles[c]))
+        for c, block in enumerate(rule.blocks)
+        if valid[c]
     )
+    ranked = sorted(predictions, key=lambda p: p.predicted_ms)
     best = ranked[0].predicted_ms * 1e3 if ranked else math.inf
     bound = best < LAUNCH_BOUND * rule.floor_us
     if chosen is None:

@@ -25,13 +25,10 @@ from cutune.measure import (
     Measurement,
     by_entry,
 )
-from cutune.models.mechanistic import compose
 from cutune.models_file import read_models, write_models
 from cutune.passes import AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
-from cutune.question import ask
-from cutune.selection import Choice, select, selection_rule
 from cutune.source import Source
 from cutune.syntax import parse
 from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc
@@ -205,24 +202,3 @@ class Session:
         tuned = unit.rewritten()
         write_text(output, tuned.text)
         return tuned
-
-
-def choose_block(
-    model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None = None
-) -> Choice:
-    """The block that the tuned program would use at these sizes.
-
-    Raises:
-        CutuneError: CT511, CT512 for sizes that do not fit the kernel.
-    """
-    question = ask(model, sizes, every)
-    facts = model.facts
-    return select(
-        compose(model, device),
-        selection_rule(model.blocks, model.one_dimensional, device.model.floor_us),
-        {name: question.sizes[name] for name in facts.parameters},
-        question.extents,
-        tuple(guard is not None for guard in facts.guards),
-        facts.original,
-        facts.free,
-    )

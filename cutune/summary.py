@@ -12,8 +12,8 @@ from cutune.candidates import Block
 from cutune.device import DeviceProfile
 from cutune.diagnostics import CutuneError
 from cutune.fitted import FittedModel
+from cutune.question import choose_block
 from cutune.selection import Choice
-from cutune.stages import choose_block
 
 #: Rows of `cutune select` as text.
 SHOWN = 10
@@ -37,8 +37,8 @@ def choice_to_json(model: FittedModel, choice: Choice) -> dict[str, Any]:
             {
                 "block": list(prediction.block),
                 "grid": list(prediction.grid),
-                "predicted_ms": float(prediction.predicted_ms),
-                "cycles_per_warp": float(prediction.cycles_per_warp),
+                "predicted_ms": prediction.predicted_ms,
+                "cycles_per_warp": prediction.cycles_per_warp,
             }
             for prediction in choice.ranked
         ],
