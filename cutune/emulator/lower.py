@@ -356,7 +356,6 @@ def _dot_product(emitter: Emitter, instruction: Instruction) -> None:
         emitter,
         "_".join([instruction.opcode, *instruction.modifiers]),
         instruction.operands,
-        flush=False,
     )
 
 

@@ -152,15 +152,27 @@ def _to_integer(emitter: Emitter, instruction: Instruction) -> None:
         narrow = emitter.temporary("s32")
         emitter.emit(f"sat_{target_kind}_s32", d=narrow, a=result)
         result = narrow
+        if held == "f64" and target_kind[0] == "u":
+            result = _unless_nan(emitter, value, result, 1 << (8 * TYPE_BYTES[target_kind] - 1))
     _finish(emitter, instruction.operands[0], result, target_kind)
     _merge_last_move(emitter)
+
+
+def _unless_nan(emitter: Emitter, tested: int, value: int, otherwise: int) -> int:
+    is_nan, result = emitter.temporary("pred"), emitter.temporary("u32")
+    emitter.emit("setp_nan_f64", d=is_nan, a=tested, b=tested)
+    emitter.emit("selp_b32", d=result, a=emitter.constant("u32", otherwise), b=value, c=is_nan)
+    return result
 
 
 def _float(emitter: Emitter, instruction: Instruction) -> None:
     target_kind, source_kind = instruction.modifiers[-2:]
     modifiers = instruction.modifiers
     flush = "ftz" in modifiers
-    value, held = _as_single(emitter, instruction.operands[1], source_kind, flush)
+    if target_kind == "f64" and source_kind in ("f16", "bf16"):
+        value, held = emitter.source(instruction.operands[1], source_kind), source_kind
+    else:
+        value, held = _as_single(emitter, instruction.operands[1], source_kind, flush)
     integral = next((m for m in modifiers if m in _TO_INTEGRAL), "")
     if integral:
         whole = emitter.temporary(held)
@@ -172,7 +184,7 @@ def _float(emitter: Emitter, instruction: Instruction) -> None:
     _emit_rounded(emitter, name, _mode(instruction, _ROUNDING), instruction, target_kind, value)
     if flush and target_kind == "f32":
         last = emitter.records[-1]
-        emitter.emit("flush_f32", d=last.d, a=last.d)
+        emitter.emit("flush_result_f32", d=last.d, a=last.d)
 
 
 def _pair(emitter: Emitter, instruction: Instruction) -> None:

@@ -59,7 +59,7 @@ def handler_name(opcode: str, modifiers: Sequence[str]) -> str:
     """
     kept = [m for m in modifiers[:-1] if m not in _IGNORED]
     kind = modifiers[-1]
-    if opcode == "div" and {"approx", "full"} & set(modifiers):
+    if opcode == "div" and "approx" in modifiers:
         kept.insert(0, "approx")
     if kind[0] in "su" and opcode in _SIGNLESS and not {"hi", "wide", "sat"} & set(modifiers):
         kind = bits_type(kind)

@@ -59,12 +59,19 @@ const Instruction* rounded(const Instruction* i, Warp& w, F f) {
 #define ROUNDED_CONVERSION(name, To, From) \
     HANDLER(name) { return rounded<To, From>(i, w, [](From a) { return To(a); }); }
 
+// A double NaN keeps its sign and the first bits of its payload in half precision.
+ALWAYS_INLINE u16 quieted(f64 a) {
+    const u64 x = bits<u64>(a);
+    return (x >> 48 & 0x8000) | 0x7e00 | (x >> 42 & 0x1ff);
+}
+
 // Half precision in a given direction: what the nearest gives, moved by one where it lies on the
 // wrong side.
 template <class Format, class From> u16 half_towards(From a, u32 mode) {
+    if (a != a) return sizeof(From) == 8 ? quieted(f64(a)) : Format::NOT_A_NUMBER;
     const u16 nearest = Format::narrowed(f64(a));
     const f64 value = Format::widened(nearest);
-    if (a != a || value == f64(a)) return nearest;
+    if (value == f64(a)) return nearest;
     const bool too_high = value > f64(a);
     const bool wants_lower = mode == 2 || (mode == 1 && a > 0);
     if (too_high == wants_lower && too_high) return Format::next_below(nearest);
@@ -86,7 +93,7 @@ ALWAYS_INLINE f32 canonical(f32 a) { return a == a ? a : bits<f32>(0x7fffffffu);
 // To nearest, ties away from zero, 10 bits of mantissa.
 ALWAYS_INLINE u32 tf32(f32 a) {
     const u32 x = bits<u32>(a);
-    if ((x & 0x7f800000) == 0x7f800000) return a == a ? x : 0x7fffffffu;
+    if ((x & 0x7f800000) == 0x7f800000) return x & ~0x1fffu;
     return (x + 0x1000) & ~0x1fffu;
 }
 
@@ -129,22 +136,22 @@ OP1(sat_s64_u32, s64, u32, clamped<s64>(a))
 OP1(sat_s64_s32, s64, s32, clamped<s64>(a))
 OP1(sat_s64_u64, s64, u64, clamped<s64>(a))
 
-OP1(cvt_rni_f32, f32, f32, std::nearbyint(a))
+OP1(cvt_rni_f32, f32, f32, canonical(std::nearbyint(a)))
 OP1(cvt_rni_u32_f32, u32, f32, integer_of<u32>(std::nearbyint(a)))
 OP1(cvt_rni_s32_f32, s32, f32, integer_of<s32>(std::nearbyint(a)))
 OP1(cvt_rni_u64_f32, u64, f32, integer_of<u64>(std::nearbyint(a)))
 OP1(cvt_rni_s64_f32, s64, f32, integer_of<s64>(std::nearbyint(a)))
-OP1(cvt_rzi_f32, f32, f32, std::trunc(a))
+OP1(cvt_rzi_f32, f32, f32, canonical(std::trunc(a)))
 OP1(cvt_rzi_u32_f32, u32, f32, integer_of<u32>(std::trunc(a)))
 OP1(cvt_rzi_s32_f32, s32, f32, integer_of<s32>(std::trunc(a)))
 OP1(cvt_rzi_u64_f32, u64, f32, integer_of<u64>(std::trunc(a)))
 OP1(cvt_rzi_s64_f32, s64, f32, integer_of<s64>(std::trunc(a)))
-OP1(cvt_rmi_f32, f32, f32, std::floor(a))
+OP1(cvt_rmi_f32, f32, f32, canonical(std::floor(a)))
 OP1(cvt_rmi_u32_f32, u32, f32, integer_of<u32>(std::floor(a)))
 OP1(cvt_rmi_s32_f32, s32, f32, integer_of<s32>(std::floor(a)))
 OP1(cvt_rmi_u64_f32, u64, f32, integer_of<u64>(std::floor(a)))
 OP1(cvt_rmi_s64_f32, s64, f32, integer_of<s64>(std::floor(a)))
-OP1(cvt_rpi_f32, f32, f32, std::ceil(a))
+OP1(cvt_rpi_f32, f32, f32, canonical(std::ceil(a)))
 OP1(cvt_rpi_u32_f32, u32, f32, integer_of<u32>(std::ceil(a)))
 OP1(cvt_rpi_s32_f32, s32, f32, integer_of<s32>(std::ceil(a)))
 OP1(cvt_rpi_u64_f32, u64, f32, integer_of<u64>(std::ceil(a)))
@@ -187,13 +194,13 @@ OP1(cvt_f64_s64, f64, s64, f64(a))
 ROUNDED_CONVERSION(cvt_f64_s64_rounded, f64, s64)
 
 OP1(cvt_f64_f32, f64, f32, a)
-OP1(cvt_f32_f64, f32, f64, canonical(f32(a)))
+OP1(cvt_f32_f64, f32, f64, f32(a))
 ROUNDED_CONVERSION(cvt_f32_f64_rounded, f32, f64)
 
-OP1(cvt_f32_f16, f32, u16, Half::widened(a))
+OP1(cvt_f32_f16, f32, u16, canonical(Half::widened(a)))
 OP1(cvt_f64_f16, f64, u16, Half::widened(a))
 OP1(cvt_f16_f32, u16, f32, Half::narrowed(a))
-OP1(cvt_f16_f64, u16, f64, Half::narrowed(a))
+OP1(cvt_f16_f64, u16, f64, a == a ? Half::narrowed(a) : quieted(a))
 HANDLER_OF(cvt_f16_f32_rounded, half_rounded<Half, f32>)
 HANDLER_OF(cvt_f16_f64_rounded, half_rounded<Half, f64>)
 OP1(cvt_f16_u32, u16, u32, Half::narrowed_integer(a))

@@ -17,8 +17,9 @@ ALWAYS_INLINE f32 flush(f32 a) {
 ALWAYS_INLINE f32 saturate(f32 a) { return a > 0.0f ? (a < 1.0f ? a : 1.0f) : 0.0f; }
 ALWAYS_INLINE f64 saturate(f64 a) { return a > 0.0 ? (a < 1.0 ? a : 1.0) : 0.0; }
 
-// CUDA's NaNs are canonical.
+// Single-precision arithmetic gives one NaN only.
 ALWAYS_INLINE f32 canonical(f32 a) { return a == a ? a : bits<f32>(0x7fffffffu); }
+ALWAYS_INLINE f64 canonical(f64 a) { return a; }
 
 ALWAYS_INLINE bool is_negative(f32 a) { return bits<u32>(a) >> 31; }
 ALWAYS_INLINE bool is_negative(f64 a) { return bits<u64>(a) >> 63; }
@@ -43,6 +44,7 @@ ALWAYS_INLINE f32 larger_nan(f32 a, f32 b) {
     return a != a || b != b ? bits<f32>(0x7fffffffu) : larger(a, b);
 }
 ALWAYS_INLINE f32 with_sign(f32 magnitude, u32 sign) {
+    if (magnitude != magnitude) return canonical(magnitude);
     return bits<f32>((bits<u32>(magnitude) & 0x7fffffff) | (sign & 0x80000000));
 }
 ALWAYS_INLINE f32 absolute(f32 a) { return bits<f32>(bits<u32>(a) & 0x7fffffff); }
@@ -56,7 +58,11 @@ ALWAYS_INLINE f32 quotient_approximate(f32 a, f32 b) {
 }
 
 // rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 see and give the upper 32 bits only.
-ALWAYS_INLINE f64 upper_half(f64 a) { return bits<f64>(bits<u64>(a) & 0xffffffff00000000ull); }
+ALWAYS_INLINE f64 upper_half(f64 a) {
+    const u64 x = bits<u64>(a);
+    const bool normal = x & 0x7ff0000000000000ull;
+    return bits<f64>(x & (normal ? 0xffffffff00000000ull : 1ull << 63));
+}
 
 enum : u32 { NEAREST, TO_ZERO, DOWN, UP };
 constexpr int MODES[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
@@ -70,7 +76,7 @@ template <class T, class F> const Instruction* rounded(const Instruction* i, War
     FOR_ACTIVE(w, l) {
         volatile T x = unpack<T>(a[l]), y = unpack<T>(b[l]), z = unpack<T>(c[l]);
         volatile T result = f(x, y, z);
-        d[l] = pack<T>(result);
+        d[l] = pack<T>(canonical(result));
     }
     fesetround(FE_TONEAREST);
     return i + 1;
@@ -96,7 +102,9 @@ ROUNDED(rcp_rounded_f64, f64, 1.0 / a)
 ROUNDED(sqrt_rounded_f64, f64, std::sqrt(a))
 ROUNDED(fma_rounded_f64, f64, std::fma(a, b, c))
 
-OP1(flush_f32, f32, f32, flush(a))
+OP1(flush_f32, f32, f32, canonical(flush(a)))
+OP1(flush_result_f32, f32, f32, flush(a))
+OP1(canonical_f32, f32, f32, canonical(a))
 OP1(saturate_f32, f32, f32, saturate(a))
 OP1(saturate_f64, f64, f64, saturate(a))
 OP2(add_f32, f32, f32, f32, canonical(a + b))
@@ -116,21 +124,21 @@ OP2(div_approx_f32, f32, f32, f32, canonical(quotient_approximate(a, b)))
 OP2(div_f64, f64, f64, f64, a / b)
 OP1(rcp_f32, f32, f32, canonical(1.0f / a))
 OP1(rcp_f64, f64, f64, 1.0 / a)
-OP1(rcp_approx_ftz_f64, f64, f64, upper_half(1.0 / upper_half(a)))
+OP1(rcp_ftz_f64, f64, f64, upper_half(1.0 / upper_half(a)))
 OP1(sqrt_f32, f32, f32, canonical(__builtin_sqrtf(a)))
 OP1(sqrt_f64, f64, f64, __builtin_sqrt(a))
 OP1(rsqrt_f32, f32, f32, canonical(f32(1.0 / __builtin_sqrt(f64(a)))))
 OP1(rsqrt_f64, f64, f64, 1.0 / __builtin_sqrt(a))
-OP1(rsqrt_approx_ftz_f64, f64, f64, upper_half(1.0 / __builtin_sqrt(upper_half(a))))
+OP1(rsqrt_ftz_f64, f64, f64, upper_half(1.0 / __builtin_sqrt(upper_half(a))))
 EACH1(sin_f32, f32, f32, canonical(sinf(a)))
 EACH1(cos_f32, f32, f32, canonical(cosf(a)))
 EACH1(lg2_f32, f32, f32, canonical(log2f(a)))
 EACH1(ex2_f32, f32, f32, canonical(exp2f(a)))
 EACH1(tanh_f32, f32, f32, canonical(tanhf(a)))
-OP1(abs_f32, f32, f32, absolute(a))
-OP1(abs_f64, f64, f64, absolute(a))
-OP1(neg_f32, f32, f32, bits<f32>(bits<u32>(a) ^ 0x80000000))
-OP1(neg_f64, f64, f64, bits<f64>(bits<u64>(a) ^ 1ull << 63))
+OP1(abs_f32, f32, f32, canonical(absolute(a)))
+OP1(abs_f64, f64, f64, a == a ? absolute(a) : a)
+OP1(neg_f32, f32, f32, canonical(-a))
+OP1(neg_f64, f64, f64, a == a ? -a : a)
 OP2(copysign_f32, f32, f32, f32, bits<f32>((bits<u32>(a) & 0x80000000) | (bits<u32>(b) & 0x7fffffff)))
 OP2(copysign_f64, f64, f64, f64, bits<f64>((bits<u64>(a) & 1ull << 63) | (bits<u64>(b) & ~(1ull << 63))))
 OP2(min_f32, f32, f32, f32, smaller(a, b))
@@ -160,8 +168,8 @@ OP1(testp_finite_f32, pred, f32, absolute(a) < f32(INFINITY))
 OP1(testp_infinite_f32, pred, f32, absolute(a) == f32(INFINITY))
 OP1(testp_number_f32, pred, f32, a == a)
 OP1(testp_notanumber_f32, pred, f32, a != a)
-OP1(testp_normal_f32, pred, f32, absolute(a) >= 0x1p-126f && absolute(a) < f32(INFINITY))
-OP1(testp_subnormal_f32, pred, f32, absolute(a) < 0x1p-126f)
+OP1(testp_normal_f32, pred, f32, a == 0 || (absolute(a) >= 0x1p-126f && absolute(a) < f32(INFINITY)))
+OP1(testp_subnormal_f32, pred, f32, a != 0 && absolute(a) < 0x1p-126f)
 OP2(setp_eq_f64, pred, f64, f64, a == b)
 OP2(setp_lt_f64, pred, f64, f64, a < b)
 OP2(setp_le_f64, pred, f64, f64, a <= b)
@@ -180,7 +188,7 @@ OP1(testp_finite_f64, pred, f64, absolute(a) < f64(INFINITY))
 OP1(testp_infinite_f64, pred, f64, absolute(a) == f64(INFINITY))
 OP1(testp_number_f64, pred, f64, a == a)
 OP1(testp_notanumber_f64, pred, f64, a != a)
-OP1(testp_normal_f64, pred, f64, absolute(a) >= 0x1p-1022 && absolute(a) < f64(INFINITY))
-OP1(testp_subnormal_f64, pred, f64, absolute(a) < 0x1p-1022)
+OP1(testp_normal_f64, pred, f64, a == 0 || (absolute(a) >= 0x1p-1022 && absolute(a) < f64(INFINITY)))
+OP1(testp_subnormal_f64, pred, f64, a != 0 && absolute(a) < 0x1p-1022)
 
 }  // namespace cutune

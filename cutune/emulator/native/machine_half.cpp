@@ -40,8 +40,8 @@ template <class F> ALWAYS_INLINE u16 greatest_nan(u16 a, u16 b) {
 }
 template <class F> ALWAYS_INLINE u16 power_of_two(u16 a) { return F::narrowed(exp2(F::widened(a))); }
 template <class F> ALWAYS_INLINE u16 hyperbolic(u16 a) { return F::narrowed(tanh(F::widened(a))); }
-ALWAYS_INLINE u16 negated(u16 a) { return a ^ 0x8000; }
-ALWAYS_INLINE u16 absolute(u16 a) { return a & 0x7fff; }
+template <class F> ALWAYS_INLINE u16 negated(u16 a) { return F::is_nan(a) ? F::NOT_A_NUMBER : a ^ 0x8000; }
+template <class F> ALWAYS_INLINE u16 absolute(u16 a) { return F::is_nan(a) ? F::NOT_A_NUMBER : a & 0x7fff; }
 
 template <u16 (*OP)(u16)> ALWAYS_INLINE u32 both(u32 a) {
     return OP(u16(a)) | u32(OP(u16(a >> 16))) << 16;
@@ -75,10 +75,10 @@ EACH1(ex2_f16, u16, u16, power_of_two<Half>(a))
 EACH1(ex2_f16x2, u32, u32, both<power_of_two<Half>>(a))
 EACH1(tanh_f16, u16, u16, hyperbolic<Half>(a))
 EACH1(tanh_f16x2, u32, u32, both<hyperbolic<Half>>(a))
-OP1(neg_f16, u16, u16, negated(a))
-OP1(neg_f16x2, u32, u32, both<negated>(a))
-OP1(abs_f16, u16, u16, absolute(a))
-OP1(abs_f16x2, u32, u32, both<absolute>(a))
+OP1(neg_f16, u16, u16, negated<Half>(a))
+OP1(neg_f16x2, u32, u32, both<negated<Half>>(a))
+OP1(abs_f16, u16, u16, absolute<Half>(a))
+OP1(abs_f16x2, u32, u32, both<absolute<Half>>(a))
 EACH1(saturate_f16x2, u32, u32, both<Half::saturated>(a))
 EACH1(relu_f16x2, u32, u32, both<Half::relu>(a))
 EACH1(flush_f16, u16, u16, Half::flushed(a))
@@ -103,10 +103,10 @@ EACH1(ex2_bf16, u16, u16, power_of_two<Brain>(a))
 EACH1(ex2_bf16x2, u32, u32, both<power_of_two<Brain>>(a))
 EACH1(tanh_bf16, u16, u16, hyperbolic<Brain>(a))
 EACH1(tanh_bf16x2, u32, u32, both<hyperbolic<Brain>>(a))
-OP1(neg_bf16, u16, u16, negated(a))
-OP1(neg_bf16x2, u32, u32, both<negated>(a))
-OP1(abs_bf16, u16, u16, absolute(a))
-OP1(abs_bf16x2, u32, u32, both<absolute>(a))
+OP1(neg_bf16, u16, u16, negated<Brain>(a))
+OP1(neg_bf16x2, u32, u32, both<negated<Brain>>(a))
+OP1(abs_bf16, u16, u16, absolute<Brain>(a))
+OP1(abs_bf16x2, u32, u32, both<absolute<Brain>>(a))
 EACH1(saturate_bf16x2, u32, u32, both<Brain::saturated>(a))
 EACH1(relu_bf16x2, u32, u32, both<Brain::relu>(a))
 EACH1(flush_bf16, u16, u16, Brain::flushed(a))

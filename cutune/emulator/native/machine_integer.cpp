@@ -33,20 +33,23 @@ ALWAYS_INLINE u32 funnel_right(u32 low, u32 high, u32 n) {
     return u32((u64(high) << 32 | low) >> n);
 }
 
-// Position and length of a bit field are taken modulo 256.
+// Position and length of a bit field are taken modulo 256 by the 32-bit operations; for 64 bits PTX
+// leaves that open and a GPU does not.
+ALWAYS_INLINE u32 bounded(u32 number, u32 width) { return width == 32 ? number & 255 : number; }
 ALWAYS_INLINE u64 field_mask(u32 length) { return length >= 64 ? ~0ull : (1ull << length) - 1; }
 
 ALWAYS_INLINE u64 extract(u64 a, u32 position, u32 length, u32 width) {
-    position &= 255, length &= 255;
+    position = bounded(position, width), length = bounded(length, width);
     if (position >= width) return 0;
     return (a >> position) & field_mask(length);
 }
 
 // Beyond the width the field is filled with its own top bit, or with the value's.
 ALWAYS_INLINE s64 extract_signed(s64 a, u32 position, u32 length, u32 width) {
-    position &= 255, length &= 255;
+    position = bounded(position, width), length = bounded(length, width);
     if (length == 0) return 0;
-    const u32 top = position + length - 1 < width - 1 ? position + length - 1 : width - 1;
+    const u64 end = u64(position) + length - 1;
+    const u32 top = end < width - 1 ? u32(end) : width - 1;
     const s64 fill = (a >> top & 1) ? -1 : 0;
     if (position >= width) return fill;
     const u32 kept = top - position + 1;
@@ -55,7 +58,7 @@ ALWAYS_INLINE s64 extract_signed(s64 a, u32 position, u32 length, u32 width) {
 }
 
 ALWAYS_INLINE u64 insert(u64 a, u64 b, u32 position, u32 length, u32 width) {
-    position &= 255, length &= 255;
+    position = bounded(position, width), length = bounded(length, width);
     if (position >= width || length == 0) return b;
     const u64 mask = field_mask(length) << position;
     return (b & ~mask) | (a << position & mask);
@@ -150,7 +153,7 @@ OP2(min_u16, u16, u16, u16, a < b ? a : b)
 OP2(max_u16, u16, u16, u16, a > b ? a : b)
 OP3(sad_u16, u16, u16, u16, u16, u16(c + (a < b ? u16(b) - u16(a) : u16(a) - u16(b))))
 EACH2(div_u16, u16, u16, u16, b == 0 ? u16(-1) : a / b)
-EACH2(rem_u16, u16, u16, u16, b == 0 ? a : a % b)
+EACH2(rem_u16, u16, u16, u16, b == 0 ? u16(-1) : a % b)
 OP2(mul_hi_u16, u16, u16, u16, u16((u32(a) * b) >> 16))
 OP3(mad_hi_u16, u16, u16, u16, u16, u16(((u32(a) * b) >> 16) + c))
 OP2(mul_wide_u16, u32, u16, u16, u32(a) * b)
@@ -164,7 +167,7 @@ OP2(max_s16, s16, s16, s16, a > b ? a : b)
 OP3(sad_s16, u16, s16, s16, u16, u16(c + (a < b ? u16(b) - u16(a) : u16(a) - u16(b))))
 OP1(abs_s16, s16, s16, a < 0 ? -a : a)
 EACH2(div_s16, s16, s16, s16, b == 0 ? -1 : b == -1 ? -a : a / b)
-EACH2(rem_s16, s16, s16, s16, b == 0 ? a : b == -1 ? 0 : a % b)
+EACH2(rem_s16, s16, s16, s16, b == 0 ? -1 : b == -1 ? 0 : a % b)
 OP2(mul_hi_s16, s16, s16, s16, s16((s32(a) * b) >> 16))
 OP3(mad_hi_s16, s16, s16, s16, s16, s16(((s32(a) * b) >> 16) + c))
 OP2(mul_wide_s16, s32, s16, s16, s32(a) * b)
@@ -194,7 +197,7 @@ OP2(min_u32, u32, u32, u32, a < b ? a : b)
 OP2(max_u32, u32, u32, u32, a > b ? a : b)
 OP3(sad_u32, u32, u32, u32, u32, u32(c + (a < b ? u32(b) - u32(a) : u32(a) - u32(b))))
 EACH2(div_u32, u32, u32, u32, b == 0 ? u32(-1) : a / b)
-EACH2(rem_u32, u32, u32, u32, b == 0 ? a : a % b)
+EACH2(rem_u32, u32, u32, u32, b == 0 ? u32(-1) : a % b)
 OP2(mul_hi_u32, u32, u32, u32, u32(((u64)a * b) >> 32))
 OP3(mad_hi_u32, u32, u32, u32, u32, u32((((u64)a * b) >> 32) + c))
 OP2(mul_wide_u32, u64, u32, u32, u64(a) * b)
@@ -208,7 +211,7 @@ OP2(max_s32, s32, s32, s32, a > b ? a : b)
 OP3(sad_s32, u32, s32, s32, u32, u32(c + (a < b ? u32(b) - u32(a) : u32(a) - u32(b))))
 OP1(abs_s32, s32, s32, a < 0 ? -a : a)
 EACH2(div_s32, s32, s32, s32, b == 0 ? -1 : b == -1 ? -a : a / b)
-EACH2(rem_s32, s32, s32, s32, b == 0 ? a : b == -1 ? 0 : a % b)
+EACH2(rem_s32, s32, s32, s32, b == 0 ? -1 : b == -1 ? 0 : a % b)
 OP2(mul_hi_s32, s32, s32, s32, s32(((s64)a * b) >> 32))
 OP3(mad_hi_s32, s32, s32, s32, s32, s32((((s64)a * b) >> 32) + c))
 OP2(mul_wide_s32, s64, s32, s32, s64(a) * b)
@@ -238,7 +241,7 @@ OP2(min_u64, u64, u64, u64, a < b ? a : b)
 OP2(max_u64, u64, u64, u64, a > b ? a : b)
 OP3(sad_u64, u64, u64, u64, u64, u64(c + (a < b ? u64(b) - u64(a) : u64(a) - u64(b))))
 EACH2(div_u64, u64, u64, u64, b == 0 ? u64(-1) : a / b)
-EACH2(rem_u64, u64, u64, u64, b == 0 ? a : a % b)
+EACH2(rem_u64, u64, u64, u64, b == 0 ? u64(-1) : a % b)
 EACH2(mul_hi_u64, u64, u64, u64, u64((u128(a) * b) >> 64))
 EACH3(mad_hi_u64, u64, u64, u64, u64, u64(((u128(a) * b) >> 64) + c))
 OP2(setp_lt_s64, pred, s64, s64, a < b)
@@ -250,7 +253,7 @@ OP2(max_s64, s64, s64, s64, a > b ? a : b)
 OP3(sad_s64, u64, s64, s64, u64, u64(c + (a < b ? u64(b) - u64(a) : u64(a) - u64(b))))
 OP1(abs_s64, s64, s64, a < 0 ? -a : a)
 EACH2(div_s64, s64, s64, s64, b == 0 ? -1 : b == -1 ? -a : a / b)
-EACH2(rem_s64, s64, s64, s64, b == 0 ? a : b == -1 ? 0 : a % b)
+EACH2(rem_s64, s64, s64, s64, b == 0 ? -1 : b == -1 ? 0 : a % b)
 EACH2(mul_hi_s64, s64, s64, s64, s64((s128(a) * b) >> 64))
 EACH3(mad_hi_s64, s64, s64, s64, s64, s64(((s128(a) * b) >> 64) + c))
 
@@ -390,11 +393,13 @@ template <class T> static const Instruction* add_carry(const Instruction* i, War
     });
 }
 
-// The borrow is what carries.
+// A difference is a sum with the complement: CC.CF is 1 when there was no borrow.
 template <class T> static const Instruction* sub_carry(const Instruction* i, Warp& w) {
-    return carry<T>(i, w, [](T a, T b, T, u32 in, bool& out) {
-        out = u128(a) < u128(b) + in;
-        return u128(a) - b - in;
+    const bool chained = further_operands(*i) & CARRY_IN;
+    return carry<T>(i, w, [chained](T a, T b, T, u32 in, bool& out) {
+        const u128 sum = u128(a) + T(~b) + (chained ? in : 1);
+        out = sum >> (8 * sizeof(T)) & 1;
+        return sum;
     });
 }
 
