@@ -104,6 +104,10 @@ def escape(bindings: Bindings, lvalue: c_ast.Node) -> None:
     variable = bindings.of(node)
     if variable is not None:
         variable.escapes = True
+    elif not isinstance(node, c_ast.UnaryOp) or node.op != "*":
+        # `c ? i : j` and the like: any of the names in it.
+        for _, child in node.children():
+            escape(bindings, child)
 
 
 class _Binder(c_ast.NodeVisitor):  # type: ignore[misc]

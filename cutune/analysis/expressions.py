@@ -355,7 +355,7 @@ class Expressions:
             if name in _BUILTINS and self.bindings.of(node.name) is None:
                 return self._builtin(name, member, node)
         uniform = self._subscripts(node)
-        if own_memory(self.bindings, node) is None:
+        if own_memory(self.bindings, node) is None or isinstance(node, c_ast.ArrayRef):
             self.access(uniform)
         return self.opaque(None, uniform and self._is_parameter_member(node))
 
@@ -388,9 +388,12 @@ class Expressions:
             if variable.is_reference:
                 self.access(uniform=False)
             return
-        self._subscripts(lvalue)
+        uniform = self._subscripts(lvalue)
         if own_memory(self.bindings, lvalue) is None:
             self.access(uniform=False)
+        elif isinstance(lvalue, c_ast.ArrayRef):
+            # A thread that was not there before might leave its own array.
+            self.access(uniform)
 
     def _cast(self, node: c_ast.Cast) -> Value:
         value = self.value(node.expr)
@@ -453,10 +456,10 @@ class Expressions:
         code = known.refusal(name)
         if code is not None:
             self.findings.refuse(code, name, node)
-        elif name in ("__construct", "__init"):
+        elif name in ("__construct", "__init") or name in self.unit.formulas:
             return self.opaque(None, uniform)
         elif isinstance(node.name, c_ast.StructRef) or not known.is_pure(name):
-            self.findings.refuse(Code.UNKNOWN_FUNCTION, f"'{name.replace('__', '::')}'", node)
+            self.findings.refuse(Code.UNKNOWN_FUNCTION, f"'{name.replace('$', '::')}'", node)
         elif known.has_effect(name):
             self.access(uniform=False)
         elif known.reads_memory(name):

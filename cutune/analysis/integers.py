@@ -23,11 +23,11 @@ _ALIASES = {
     **dict.fromkeys(("uint", "uint32_t", "u_int32_t", "__uint32_t"), UNSIGNED),
     **dict.fromkeys(("int32_t", "__int32_t"), INT),
     **dict.fromkeys(
-        ("size_t", "uint64_t", "ulong", "uintptr_t", "std__size_t", "__uint64_t", "ulonglong"),
+        ("size_t", "uint64_t", "ulong", "uintptr_t", "std$size_t", "__uint64_t", "ulonglong"),
         IntegerType(64, False),
     ),
     **dict.fromkeys(
-        ("int64_t", "ssize_t", "ptrdiff_t", "std__ptrdiff_t", "__int64_t", "intptr_t", "longlong"),
+        ("int64_t", "ssize_t", "ptrdiff_t", "std$ptrdiff_t", "__int64_t", "intptr_t", "longlong"),
         IntegerType(64, True),
     ),
     **dict.fromkeys(("uint16_t", "ushort", "__uint16_t"), IntegerType(16, False)),
@@ -38,7 +38,7 @@ _ALIASES = {
 }
 ALIASES: Mapping[str, IntegerType] = {
     **_ALIASES,
-    **{f"std__{name}": type_ for name, type_ in _ALIASES.items() if name.endswith("_t")},
+    **{f"std${name}": type_ for name, type_ in _ALIASES.items() if name.endswith("_t")},
 }
 #: Words that say nothing about the value.
 QUALIFIERS = word_set(

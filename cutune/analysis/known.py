@@ -45,7 +45,7 @@ _INTEGER_AND_BITS = word_set(
 )
 
 #: Library functions in namespace std (and cuda::std) that the table may answer for.
-_QUALIFIED = re.compile(r"^(?:cuda__)?(?:std__)?(?:numeric_limits__)?")
+_QUALIFIED = re.compile(r"^(?:cuda\$)?(?:std\$)?(?:numeric_limits\$)?")
 
 _PURE_PATTERNS = re.compile(
     r"(?:make_(?:u?(?:char|short|int|long|longlong)|float|double|half|bfloat16)[1234]"
@@ -72,20 +72,20 @@ _REFUSED = (
     (
         re.compile(
             r"__shfl\w*|__ballot\w*|__any\w*|__all\w*|__syncwarp|__activemask|__match_\w+"
-            r"|__reduce_\w+_sync|__lane\w*|__nv_laneid|wmma\w*|nvcuda\w*|__nanosleep"
+            r"|__reduce_\w+_sync|__lane\w*|__nv_laneid|wmma[\w$]*|nvcuda[\w$]*|__nanosleep"
         ),
         Code.WARP_LEVEL,
     ),
     (
         re.compile(
-            r"cg__\w+|cooperative_groups\w*|this_thread_block|this_grid|tiled_partition\w*"
-            r"|coalesced_threads|this_cluster|cub__\w+|cuda__pipeline\w*|__pipeline\w*"
+            r"cg\$[\w$]+|cooperative_groups[\w$]*|this_thread_block|this_grid|tiled_partition\w*"
+            r"|coalesced_threads|this_cluster|cub\$[\w$]+|cuda\$pipeline[\w$]*|__pipeline\w*"
         ),
         Code.COOPERATIVE,
     ),
     (
         re.compile(
-            r"__threadfence\w*|__fence\w*|cuda__atomic\w*|clock|clock64|globaltimer\w*|__clock\w*"
+            r"__threadfence\w*|__fence\w*|cuda\$atomic[\w$]*|clock|clock64|globaltimer\w*|__clock\w*"
         ),
         Code.ORDERING,
     ),
@@ -94,7 +94,7 @@ _REFUSED = (
 
 
 def base_name(name: str) -> str:
-    """The name without `std::` (`::` is written `__`)."""
+    """The name without `std::` (`::` is written `$`)."""
     return _QUALIFIED.sub("", name)
 
 

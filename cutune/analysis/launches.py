@@ -202,7 +202,18 @@ class _Judge:
             depth += {"<": 1, ">": -1}.get(token.text, 0)
             if depth == 0 and token.text in (".", "->", "(", "["):
                 return True
-        return False
+        return self._is_variable(launch)
+
+    def _is_variable(self, launch: Launch) -> bool:
+        """Is the callee declared in the function around it: NAME "=", "*" NAME ")", "auto" NAME?"""
+        name = self.syntax.tokens[launch.callee[0]]
+        if launch.function is None or launch.callee[0] != launch.callee[1]:
+            return False
+        tokens = self.syntax.tokens[launch.function.first : launch.callee[0]]
+        return any(
+            token.text == name.text and (following.text == "=" or before.text in ("*", "&", "auto"))
+            for before, token, following in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        )
 
     def _impure(self, kernel: Kernel) -> Refusal | None:
         if kernel.pure_dimensions:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cutune.analysis.integers import QUALIFIERS, names_integer
+from cutune.analysis.integers import QUALIFIERS
 from cutune.directives import Macro
 from cutune.tokens import Token
 
@@ -47,10 +47,12 @@ class MacroTable:
         return frozenset(n for n, d in self.definitions.items() if self._is_symbol(n, d, 0))
 
     @property
-    def uncertain_types(self) -> frozenset[str]:
-        """Macros that name one of several types."""
+    def formulas(self) -> frozenset[str]:
+        """Macros with parameters whose value is some formula of them, but not certain which."""
         return frozenset(
-            name for name, d in self.definitions.items() if _is_varied(d) and all(map(_is_type, d))
+            name
+            for name, found in self.definitions.items()
+            if _is_varied(found) and all(map(_is_formula, found))
         )
 
     def expand(self, tokens: Sequence[Token]) -> list[Token]:
@@ -94,6 +96,8 @@ class MacroTable:
         if not definitions or self._is_symbol(token.text, definitions, 0):
             return None
         if _is_varied(definitions):
+            if all(map(_is_formula, definitions)):
+                return None
             raise Unexpandable(token)
         return definitions[0]
 
@@ -159,9 +163,13 @@ def _is_type(macro: Macro) -> bool:
     return bool(words) and macro.parameters is None and set(words) <= _TYPE_WORDS
 
 
-def is_integer_macro(macro: Macro) -> bool:
-    """Does the macro name an integer type?"""
-    return names_integer(token.text for token in macro.body)
+def _is_formula(macro: Macro) -> bool:
+    """Is the body arithmetic over the macro's own parameters?"""
+    return macro.parameters is not None and all(
+        token.kind == "NUMBER"
+        or token.text in ("+", "-", "*", "/", "(", ")", "%", "?", ":", "<", ">", *macro.parameters)
+        for token in macro.body
+    )
 
 
 def _arguments(tokens: list[Token], opener: int, use: Token) -> tuple[list[list[Token]], int]:

@@ -16,6 +16,8 @@ from cutune.analysis.integers import ALIASES
 from cutune.analysis.words import word_set
 from cutune.tokens import Token
 
+#: Stands for `::` in a name.
+SCOPE = "$"
 _NO_TOKEN = Token("IDENTIFIER", "", 0)
 _BUILTIN_TYPES = word_set(
     """
@@ -277,7 +279,7 @@ class _Names:
                 index += 2
             else:
                 break
-        return word("__".join(parts), first), index
+        return word(SCOPE.join(parts), first), index
 
     def _arguments(self, opener: int) -> int | None:
         """The `>` of template arguments, or None where `<` compares."""

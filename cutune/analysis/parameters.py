@@ -55,7 +55,7 @@ def _folded(texts: Sequence[str]) -> list[str]:
         if text in QUALIFIERS:
             continue
         if text == "::" and words:
-            words[-1] += "__"
+            words[-1] += "$"
         elif index and texts[index - 1] == "::" and words:
             words[-1] += text
         else:

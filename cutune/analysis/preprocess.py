@@ -22,7 +22,7 @@ _ATTRIBUTE = re.compile(
     r"__attribute__\(\((global|device|host|shared|constant|managed|grid_constant)\)\)"
 )
 _BOUNDS = re.compile(r"__attribute__\(\((launch_bounds|cluster_dims)(?=\()")
-_SYSTEM = "3"
+_RETURNS, _SYSTEM = "2", "3"
 
 
 @dataclass
@@ -33,7 +33,7 @@ class _File:
     pieces: list[str] = field(default_factory=list)
     lines: int = 0
 
-    def add(self, line: int, text: str) -> bool:
+    def add(self, line: int, text: str, returns: bool) -> bool:
         """Append text that begins on a line (from 1); False if the file is already past it.
 
         A marker for the line that has just ended goes on with that line: the compiler puts one
@@ -44,7 +44,9 @@ class _File:
             self.lines -= 1
         if line - 1 < self.lines:
             return False
-        self.pieces.append("\n" * (line - 1 - self.lines) + text)
+        # What another file put in between must not go unseen: the line says so.
+        include = "#include" if returns and line - 1 > self.lines else ""
+        self.pieces.append(include + "\n" * (line - 1 - self.lines) + text)
         self.lines = line - 1 + text.count("\n")
         return True
 
@@ -68,26 +70,29 @@ def _plain(text: str) -> str:
 
 def _user_files(expanded: str) -> Iterator[_File]:
     open_files: dict[str, _File] = {}
-    for path, line, text in _regions(expanded):
-        if not text.strip():
+    for path, line, text, returns in _regions(expanded):
+        if not text.strip() and not returns:
             continue
         file = open_files.setdefault(path, _File(path))
-        if not file.add(line, text):
+        if not file.add(line, text, returns):
             # Included once more, perhaps with other macros: a part of its own.
             yield file
             open_files[path] = _File(path)
-            open_files[path].add(line, text)
+            open_files[path].add(line, text, returns)
     yield from open_files.values()
 
 
-def _regions(expanded: str) -> Iterator[tuple[str, int, str]]:
-    """region = marker line*; those of the user's files, with the number of their first line."""
+def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
+    """region = marker line*; those of the user's files.
+
+    Each comes with the number of its first line, and whether an included file ends before it.
+    """
     toolkit = _toolkit_directory(expanded)
     users: set[str] = set()
-    path, line, begin, is_kept = "", 1, 0, False
+    path, line, begin, is_kept, returns = "", 1, 0, False, False
     for marker in _MARKER.finditer(expanded):
         if is_kept:
-            yield path, line, expanded[begin : marker.start()]
+            yield path, line, expanded[begin : marker.start()], returns
         path = marker[2].replace("\\\\", "\\").replace('\\"', '"')
         line, begin = int(marker[1]), marker.end()
         is_system = _SYSTEM in marker[3].split() or path.startswith("<")
@@ -95,8 +100,9 @@ def _regions(expanded: str) -> Iterator[tuple[str, int, str]]:
         if not is_system and not is_toolkit:
             users.add(path)
         is_kept = path in users
+        returns = _RETURNS in marker[3].split()
     if is_kept:
-        yield path, line, expanded[begin:]
+        yield path, line, expanded[begin:], returns
 
 
 def _toolkit_directory(expanded: str) -> str:

@@ -6,8 +6,9 @@ conditions, and those left by early returns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from pycparser import CParser, c_ast
 from pycparser.c_parser import ParseError
@@ -15,10 +16,10 @@ from pycparser.c_parser import ParseError
 from cutune.analysis.bindings import Bindings, Doubt, ParameterType, bind, escape
 from cutune.analysis.expressions import Callee, Expressions, Findings, Value
 from cutune.analysis.guards import NOTHING, Facts, guard
-from cutune.analysis.normalise import Names, NormalText, NotC, normalise
+from cutune.analysis.normalise import SCOPE, Names, NormalText, NotC, normalise
 from cutune.analysis.parameters import parameter_of
 from cutune.analysis.polynomial import Polynomial, to_c
-from cutune.analysis.unit import FunctionText, Part, Unit, split_commas
+from cutune.analysis.unit import BUILTINS, FunctionText, Part, Unit, split_commas
 from cutune.analysis.words import word_set
 from cutune.diagnostics import Code
 from cutune.functions import Function
@@ -104,7 +105,7 @@ class Prover:
 
     def candidates(self, name: str, count: int) -> Sequence[tuple[Part, Function]] | None:
         """Functions of a name that take so many arguments; None if no such name is defined."""
-        base = name if name in self.unit.functions else name.rsplit("__", 1)[-1]
+        base = name if name in self.unit.functions else name.rsplit(SCOPE, 1)[-1]
         found = self.unit.functions.get(base, ())
         fitting = [(p, f) for p, f in found if _takes(p, f, count)]
         return fitting or None
@@ -212,12 +213,24 @@ class _FunctionProof:
             if token.text in _FORBIDDEN and token.kind == "IDENTIFIER":
                 code, what = _FORBIDDEN[token.text]
                 return Impurity(code, code.template.format(what=what), token.span)
-        poisoned = self.unit.poisoned_operator
-        if poisoned is not None and poisoned.function is not self.text.function:
-            what = f"'{poisoned.name}', which may be called unseen and depends on the block"
-            code = Code.UNKNOWN_FUNCTION
+        code = Code.NOT_PROVEN
+        for what in self._hidden_code():
             return Impurity(code, code.template.format(what=what), self.text.span)
         return None
+
+    def _hidden_code(self) -> Iterator[str]:
+        """Code that runs without being called by name."""
+        if self.unit.hidden_code is not None:
+            yield f"{self.unit.hidden_code}, which may run unseen"
+        for parameter in self.text.parameters:
+            texts = [token.text for token in parameter]
+            if "=" in texts and {"(", *BUILTINS} & set(texts[texts.index("=") :]):
+                yield "a default argument that is computed"
+        for token, following in pairwise(self.text.body):
+            if token.text == "static" and following.text not in ("const", "constexpr"):
+                yield "a static variable"
+            if token.text == "extern":
+                yield "an extern declaration"
 
     def _impurity(self, findings: Findings) -> Impurity | None:
         if findings.refusal is None:
@@ -233,10 +246,10 @@ class _FunctionProof:
         known = self.unit.declared | _DECLARED | frozenset(self.text.template_parameters)
         code = Code.UNRESOLVED_NAME
         for name, node in bindings.free.items():
-            if not known & {name, name.split("__")[0], name.rsplit("__", 1)[-1]}:
+            if not known & {name, name.split(SCOPE)[0], name.rsplit(SCOPE, 1)[-1]}:
                 return Impurity(code, code.template.format(what=name), self._token(node).span)
         for name in sorted(normal.types - {"__auto"}):
-            if not known & {name, name.split("__")[0]}:
+            if not known & {name, name.split(SCOPE)[0]}:
                 token = next(t for t in normal.lines if t.text == name)
                 return Impurity(code, code.template.format(what=name), token.span)
         return None
@@ -306,7 +319,8 @@ class _Escapes(c_ast.NodeVisitor):  # type: ignore[misc]
             first, last = function.parameters
             parameters = split_commas(part.syntax.tokens[first + 1 : last])
             for argument, tokens in zip(arguments, parameters, strict=False):
-                if any(token.text in ("&", "&&") for token in tokens):
+                texts = {token.text for token in tokens}
+                if texts & {"&", "&&"} and "const" not in texts:
                     escape(self.bindings, argument)
 
 

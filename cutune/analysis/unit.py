@@ -22,11 +22,12 @@ from cutune.syntax import Syntax
 from cutune.tokens import Token
 
 _HIDDEN_NAMES = ("operator", "~")
-_BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
-_POISON = _BUILTINS | frozenset(
+#: The built-in variables that tell threads apart.
+BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
+_POISON = BUILTINS | frozenset(
     {"__shared__", "asm", "__asm__", "__asm", "__syncthreads", "__syncwarp"}
 )
-_CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif")
+_CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif", "include")
 
 
 @dataclass(frozen=True)
@@ -127,19 +128,39 @@ class Unit:
         return frozenset(names) | self.macros.symbols
 
     @cached_property
-    def poisoned_operator(self) -> FunctionText | None:
-        """An operator, constructor or destructor that is not plain arithmetic.
+    def formulas(self) -> frozenset[str]:
+        """Macros that stay calls, because it is not certain which formula they stand for."""
+        return frozenset() if self.is_expanded else self.macros.formulas
 
-        Such functions are called without a visible call, so that none may depend on the block.
+    @cached_property
+    def hidden_code(self) -> str | None:
+        """Code that may run without a visible call and is not plain arithmetic.
+
+        Operators, constructors and destructors, with all that they call by name, and initialisers
+        of members: none may depend on the block.
         """
-        for name, definitions in self.functions.items():
-            if name.startswith(_HIDDEN_NAMES) or name in self.class_names:
-                for part, function in definitions:
-                    assert function.body is not None
-                    first, last = function.body
-                    if any(t.text in _POISON for t in part.syntax.tokens[first:last]):
-                        return self.text(part, function)
+        if any(token.text in BUILTINS for tokens in self._scope_tokens for token in tokens):
+            return "an initialiser outside functions that names a built-in"
+        names = [n for n in self.functions if n.startswith(_HIDDEN_NAMES) or n in self.class_names]
+        reached: dict[str, str] = {name: name for name in names}
+        while names:
+            name = names.pop()
+            texts = self._texts_of(name)
+            if texts & _POISON:
+                return f"'{reached[name]}'"
+            for called in texts & self.functions.keys() - reached.keys():
+                reached[called] = reached[name]
+                names.append(called)
         return None
+
+    def _texts_of(self, name: str) -> set[str]:
+        """The tokens of all functions of a name, constructors' initialisers included."""
+        return {
+            token.text
+            for part, function in self.functions[name]
+            if function.body is not None
+            for token in part.syntax.tokens[function.parameters[1] : function.body[1]]
+        }
 
     def text(self, part: Part, function: Function) -> FunctionText:
         """Cut out one function and expand its macros."""
@@ -150,7 +171,7 @@ class Unit:
         body = syntax.tokens[function.body[0] : function.body[1] + 1]
         parameters, body = part.placed(inner), part.placed(body)
         span = Span(head[0].start if head else parameters[0].start, max(t.end for t in body[-1:]))
-        impurity = None if self.is_expanded else _conditional(syntax, function)
+        impurity = _conditional(syntax, function)
         try:
             if not self.is_expanded:
                 head, parameters, body = map(self.macros.expand, (head, parameters, body))
