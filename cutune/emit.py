@@ -7,6 +7,7 @@ compute the same doubles.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -22,6 +23,7 @@ from cutune.rational_program import (
     Parameter,
     RationalProgram,
     parameters,
+    tables_of,
 )
 from cutune.selection import BAND, BOUND_BAND, LAUNCH_BOUND, SelectionRule
 
@@ -45,7 +47,7 @@ CALLS = {
 ENTRIES_PER_LINE = 12
 
 #: What the operators of the language are in C. Conversions replace libm's floor: two instructions.
-OPERATORS = """\
+_OPERATORS = """\
 static inline double cutune_minimum(double a, double b) { return a < b ? a : b; }
 static inline double cutune_maximum(double a, double b) { return a > b ? a : b; }
 static inline double cutune_less(double a, double b) { return a < b ? 1.0 : 0.0; }
@@ -66,6 +68,17 @@ static inline double cutune_ceiling(double a)
 }
 static inline double cutune_remainder(double a, double b) { return a - b * cutune_floor(a / b); }
 """
+
+
+def emit_operators(text: str) -> str:
+    """Definitions of the operators that `text` uses: a compiler warns of others."""
+    definitions = re.split(r"(?m)^(?=static inline)", _OPERATORS)[1:]
+    chosen: list[str] = []
+    for definition in reversed(definitions):
+        name = re.findall(r"\bcutune_\w+", definition)[0]
+        if re.search(rf"\b{name}\b", "".join([text, *chosen])):
+            chosen.insert(0, definition)
+    return "".join(chosen)
 
 
 class Emitter:
@@ -100,7 +113,15 @@ def emit_model(program: RationalProgram, name: str) -> str:
     varying = program.per_candidate()
     needed = _needed(program, (TIME, TIME_WITH_FLOOR))
     used_properties = [p for p in program.properties if p in needed]
+    used_tables = {
+        table
+        for definition in program.definitions
+        if definition.name in needed
+        for table in tables_of(definition.value)
+    }
     for table, entries in program.tables.items():
+        if table not in used_tables:
+            continue
         _emit_table(emit, f"cutune_{name}_{table}", "float", [_float(v) for v in entries])
     for column in used_properties:
         values = [str(v) for v in program.properties[column]]

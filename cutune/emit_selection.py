@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cutune.device import DeviceProfile
-from cutune.emit import OPERATORS, Emitter, emit_choice, emit_model
+from cutune.emit import Emitter, emit_choice, emit_model, emit_operators
 from cutune.fitted import FittedModel
 from cutune.models.mechanistic import compose
 from cutune.selection import selection_rule
@@ -76,7 +76,7 @@ class SelectionText:
 
 def emit_selection(models: Sequence[FittedModel], device: DeviceProfile) -> SelectionText:
     """Emit the routines of all models of one source file for one device."""
-    parts = [f"// Emitted by cutune for {device.name}.\n", SUPPORT, OPERATORS, "\n"]
+    parts: list[str] = []
     routines: list[tuple[int, str]] = []
     taken: set[str] = set()
     for model in models:
@@ -86,7 +86,9 @@ def emit_selection(models: Sequence[FittedModel], device: DeviceProfile) -> Sele
         parts += [emit_model(program, name), emit_choice(rule, name)]
         parts += [_routine(model, device, name), "\n"]
         routines += [(site, f"cutune_select_{name}") for site in model.facts.sites]
-    return SelectionText("".join(parts), tuple(routines))
+    text = "".join(parts)
+    head = [f"// Emitted by cutune for {device.name}.\n", SUPPORT, emit_operators(text), "\n"]
+    return SelectionText("".join([*head, text]), tuple(routines))
 
 
 def _unique(name: str, taken: set[str]) -> str:

@@ -213,6 +213,16 @@ def evaluate(program: RationalProgram, sizes: Mapping[str, int]) -> dict[str, Va
     return values
 
 
+def tables_of(value: Expression) -> Iterator[str]:
+    """Tables that an expression looks up, with repetitions."""
+    if isinstance(value, Operation):
+        for operand in value.operands:
+            yield from tables_of(operand)
+    elif isinstance(value, Lookup):
+        yield value.table
+        yield from tables_of(value.index)
+
+
 def value_of(node: Expression, values: Mapping[str, int]) -> float:
     """An expression without tables at given parameters."""
     numbers = {name: np.asarray(value, dtype=np.float64) for name, value in values.items()}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pycparser import c_ast, c_parser
 
-from cutune.emit import OPERATORS, c_text, emit_choice, emit_model
+from cutune.emit import c_text, emit_choice, emit_model, emit_operators
 from cutune.models.mechanistic import TIME, TIME_WITH_FLOOR
 from cutune.rational_program import (
     CANDIDATE,
@@ -73,7 +73,7 @@ def random_program(seed: int) -> RationalProgram:
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder: Path = tmp_path_factory.mktemp("emitted")
     source = folder / "emitted.cpp"
-    parts = [OPERATORS]
+    parts = []
     for seed in range(PROGRAMS):
         name = f"p{seed}"
         arguments = "cutune_sizes[0], cutune_sizes[1], cutune_time, cutune_time_with_floor"
@@ -88,7 +88,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         'extern "C" int choose_rule(const double *a, const double *b, const unsigned char *v, '
         "int own) { return cutune_choose_rule(a, b, v, own); }\n",
     ]
-    source.write_text("".join(parts))
+    text = "".join(parts)
+    source.write_text(emit_operators(text) + text)
     target = folder / "emitted.so"
     # -ffp-contract=off: the standard's meaning of a * b + c, as on every x86-64 without -march.
     flags = ["-O2", "-std=c++11", "-ffp-contract=off", "-shared", "-fPIC"]
