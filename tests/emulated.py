@@ -95,6 +95,13 @@ def evaluate(operation: Operation, *values: Sequence[float]) -> list[int]:
     return [int(x) & ((1 << 8 * width) - 1) for x in results]
 
 
+def aligned(words: int) -> NDArray[np.uint32]:
+    """An array of zeros that begins at a 128-byte line, as device allocations do."""
+    space = np.zeros(words + 32, np.uint32)
+    start = -int(space.ctypes.data) % 128 // 4
+    return space[start : start + words]
+
+
 def module(text: str) -> LoadedModule:
     """Assemble and load PTX; the header is added when it is missing."""
     return load(assemble(text if text.lstrip().startswith(".version") else HEADER + text))

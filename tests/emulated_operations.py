@@ -70,7 +70,8 @@ def values(kind: str, random: np.random.Generator) -> NDArray[np.uint64]:
     elif kind == "f64":
         tame = random.normal(0, 1000, THREADS).view(np.uint64)
     else:
-        tame = anything >> random.integers(0, 64, THREADS).astype(np.uint64)
+        amounts = random.integers(0, 64, THREADS).astype(np.uint64)
+        tame = np.right_shift(anything, amounts, dtype=np.uint64)
     which = random.integers(0, 4, THREADS)
     return np.where(which < 2, chosen, np.where(which == 2, tame, anything)).astype(np.uint64)
 

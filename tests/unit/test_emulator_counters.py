@@ -1,0 +1,232 @@
+"""Counters of kernels whose addresses can be counted by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cutune.emulator.machine import LoadedModule, pointer
+from tests.emulated import aligned, launch, module
+
+# Thread i of a block loads word `stride * i` behind `offset` bytes.
+STRIDED = """
+.visible .entry strided(.param .u64 a, .param .u32 stride, .param .u32 offset) {
+  .reg .b32 %r<5>; .reg .b64 %rd<5>; .reg .f32 %f1;
+  ld.param.u64 %rd1, [a]; ld.param.u32 %r1, [stride]; ld.param.u32 %r2, [offset];
+  mov.u32 %r3, %tid.x;
+  mad.lo.u32 %r4, %r3, %r1, %r2;
+  mul.wide.u32 %rd2, %r4, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  ld.global.f32 %f1, [%rd3];
+  st.global.f32 [%rd3], %f1;
+  ret;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def strided() -> LoadedModule:
+    return module(STRIDED)
+
+
+@pytest.mark.parametrize("stride", [0, 1, 2, 3, 4, 5, 8, 16, 31, 32, 33, 64])
+def test_strided_access(strided: LoadedModule, stride: int) -> None:
+    data = aligned(64 * 32)
+    counters = launch(strided, 32, data, stride, 0, trace=True)
+    words = {stride * i for i in range(32)}
+    sectors = {w // 8 for w in words}
+    lines = {w // 32 for w in words}
+    full = [s for s in sectors if all(8 * s + k in words for k in range(8))]
+    wavefronts = max(sum(w % 32 == b for w in words) for b in range(32))
+    load, store = counters.sites
+    assert wavefronts == (1 if stride == 0 else np.gcd(stride, 32))
+    for site in (load, store):
+        assert (site["executions"], site["lanes"], site["traced"]) == (1, 32, 1)
+        assert (site["sectors"], site["lines"]) == (len(sectors), len(lines))
+        assert (site["full_sectors"], site["wavefronts"]) == (len(full), wavefronts)
+        assert site["new_sectors"] == len(sectors)
+        assert site["lowest"] == pointer(data)
+        assert site["highest"] == pointer(data) + 4 * max(words) + 4
+    assert load["load_cost_x20"] == max(20 * wavefronts, 7 * len(lines))
+    assert load["store_cost_x20"] == store["load_cost_x20"] == 0
+    partial = len(sectors) - len(full)
+    assert store["store_cost_x20"] == max(20 * len(full) + 40 * partial, 33 * len(lines))
+
+
+def test_misplaced_row_touches_one_more_sector(strided: LoadedModule) -> None:
+    load = launch(strided, 32, aligned(64), 1, 3, trace=True).sites[0]
+    assert (load["sectors"], load["full_sectors"], load["lines"]) == (5, 3, 2)
+    assert load["wavefronts"] == 1
+
+
+def test_partial_warp(strided: LoadedModule) -> None:
+    load = launch(strided, 40, aligned(64), 1, 0, trace=True).sites[0]
+    assert (load["executions"], load["lanes"], load["sectors"]) == (2, 40, 5)
+
+
+def test_untraced_launch_counts_executions_only(strided: LoadedModule) -> None:
+    load = launch(strided, 32, aligned(64), 1, 0).sites[0]
+    assert (load["executions"], load["lanes"], load["traced"], load["sectors"]) == (1, 32, 0, 0)
+
+
+def test_only_chosen_blocks_run(strided: LoadedModule) -> None:
+    counters = launch(strided, 32, aligned(64), 1, 0, grid=10, blocks=[3, 7], trace=True)
+    assert counters.executed_blocks == 2
+    assert counters.sites[0]["executions"] == 2
+
+
+def test_only_chosen_blocks_are_traced(strided: LoadedModule) -> None:
+    load = launch(strided, 32, aligned(64), 1, 0, grid=10, trace=True, traced_blocks=[3, 7]).sites[
+        0
+    ]
+    assert (load["executions"], load["traced"]) == (10, 2)
+
+
+def test_reversed_lanes_cost_what_ordered_ones_cost() -> None:
+    text = STRIDED.replace("mov.u32 %r3, %tid.x;", "mov.u32 %r3, %tid.x; sub.u32 %r3, 31, %r3;")
+    load = launch(text, 32, aligned(64), 1, 0, trace=True).sites[0]
+    assert (load["sectors"], load["full_sectors"], load["wavefronts"]) == (4, 4, 1)
+
+
+SHARED = """
+.visible .entry shared(.param .u32 stride) {
+  .shared .align 16 .b8 tile[8192];
+  .reg .b32 %r<6>; .reg .b64 %rd1;
+  ld.param.u32 %r1, [stride];
+  mov.u32 %r2, %tid.x;
+  mul.lo.u32 %r3, %r1, %r2;
+  mov.u32 %r4, tile;
+  mad.lo.u32 %r5, %r3, SIZE, %r4;
+  ld.shared.TYPE VALUE, [%r5];
+  ret;
+}
+"""
+
+
+def shared(kind: str, size: int, value: str) -> str:
+    text = SHARED.replace("TYPE", kind).replace("SIZE", str(size)).replace("VALUE", value)
+    return text.replace("%rd1;", "%rd1; .reg .b32 %w<4>;", 1)
+
+
+@pytest.mark.parametrize("stride", [0, 1, 2, 4, 8, 17, 32, 33])
+def test_bank_conflicts(stride: int) -> None:
+    load = launch(shared("u32", 4, "%r1"), 32, stride, trace=True).sites[0]
+    assert load["wavefronts"] == (1 if stride == 0 else np.gcd(stride, 32))
+    assert load["load_cost_x20"] == 20 * load["wavefronts"]
+
+
+def test_wide_shared_accesses_go_in_phases() -> None:
+    assert launch(shared("u64", 8, "%rd1"), 32, 1, trace=True).sites[0]["wavefronts"] == 2
+    vector = shared("v4.u32", 16, "{%w0, %w1, %w2, %w3}")
+    assert launch(vector, 32, 1, trace=True).sites[0]["wavefronts"] == 4
+    # Two 8-byte elements apart, half a warp meets each of 16 banks twice.
+    assert launch(shared("u64", 8, "%rd1"), 32, 2, trace=True).sites[0]["wavefronts"] == 4
+
+
+LOOP = """
+.visible .entry loop(.param .u64 a, .param .u32 n, .param .u32 step) {
+  .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p1; .reg .f32 %f1;
+  ld.param.u64 %rd1, [a]; ld.param.u32 %r1, [n]; ld.param.u32 %r2, [step];
+  mov.u32 %r3, %tid.x;
+  mul.wide.u32 %rd2, %r3, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  mul.wide.u32 %rd4, %r2, 4;
+  mov.u32 %r4, 0;
+again:
+  ld.global.f32 %f1, [%rd3];
+  add.s64 %rd3, %rd3, %rd4;
+  add.u32 %r4, %r4, 1;
+  setp.lt.u32 %p1, %r4, %r1;
+  @%p1 bra again;
+  ret;
+}
+"""
+
+
+def test_blocks_and_instructions_of_a_loop() -> None:
+    counters = launch(LOOP, 64, aligned(4096), 10, 32, grid=3)
+    assert counters.block_executions.tolist() == [6, 60, 6]
+    assert counters.block_lanes.tolist() == [192, 1920, 192]
+    assert counters.warp_instructions == 6 * 8 + 60 * 5 + 6
+    assert counters.thread_instructions == 32 * counters.warp_instructions
+
+
+def test_metadata_of_a_loop() -> None:
+    kernel = module(LOOP).kernel("loop")
+    assert [block.loop for block in kernel.blocks] == [-1, 0, -1]
+    assert [block.depth for block in kernel.blocks] == [0, 1, 0]
+    assert [block.load_phases for block in kernel.blocks] == [0, 1, 0]
+    assert dict(kernel.blocks[1].instructions) == {"load": 1, "integer": 3, "branch": 1}
+    (site,) = kernel.sites
+    assert (site.kind, site.space, site.bytes, site.block, site.region) == (
+        "load",
+        "global",
+        4,
+        1,
+        0,
+    )
+    assert [p.offset for p in kernel.parameters] == [0, 8, 12]
+    assert kernel.oblivious
+
+
+def test_a_window_of_eight_sees_a_sector_once() -> None:
+    # One line per iteration, the same for every warp and iteration: new in the first window only.
+    load = launch(LOOP, 32, aligned(4096), 32, 0, trace=True).sites[0]
+    assert (load["traced"], load["sectors"], load["new_sectors"]) == (32, 128, 4)
+
+
+def test_streaming_loop_finds_only_new_sectors() -> None:
+    load = launch(LOOP, 32, aligned(4096), 32, 32, trace=True).sites[0]
+    assert load["new_sectors"] == load["sectors"] == 128
+
+
+def test_warps_of_a_block_share_what_they_load() -> None:
+    # The second warp loads what the first will load one iteration later.
+    load = launch(LOOP, 64, aligned(4096), 16, 32, trace=True).sites[0]
+    assert (load["sectors"], load["new_sectors"]) == (2 * 16 * 4, 17 * 4)
+
+
+def test_blocks_do_not_share_windows() -> None:
+    load = launch(LOOP, 32, aligned(4096), 8, 0, grid=5, trace=True).sites[0]
+    assert load["new_sectors"] == 5 * 4
+
+
+def test_old_sectors_are_new_again() -> None:
+    # The loop walks through one line in 4-byte steps: a sector is left after a window at most.
+    load = launch(LOOP, 1, aligned(4096), 64, 1, trace=True).sites[0]
+    assert load["new_sectors"] == 8
+
+
+@pytest.mark.parametrize("every", [2, 3, 8])
+@pytest.mark.parametrize("trips", [8, 24, 200, 513])
+def test_sampled_windows_have_the_mean_of_all(every: int, trips: int) -> None:
+    data = aligned(32 * 600)
+    options = {"grid": 200, "trace": True}
+    all_windows = launch(LOOP, 32, data, trips, 32, **options).sites[0]
+    some = launch(LOOP, 32, data, trips, 32, trace_every=every, **options).sites[0]
+    assert some["executions"] == all_windows["executions"]
+    assert 0 < some["traced"] < all_windows["traced"] or trips <= 8
+    for name in ("sectors", "lines", "new_sectors"):
+        mean = some[name] / some["traced"]
+        assert mean == pytest.approx(all_windows[name] / all_windows["traced"], rel=1e-9)
+
+
+def test_short_loops_are_traced_although_no_window_is_due() -> None:
+    load = launch(LOOP, 32, aligned(4096), 3, 32, trace=True, trace_every=100).sites[0]
+    assert load["traced"] == 3
+
+
+def test_sampling_gives_every_window_its_weight() -> None:
+    # Only the first window costs 32 lines: a sample of windows must not always contain it.
+    text = LOOP.replace("mov.u32 %r4, 0;", "mov.u32 %r4, 0; mul.wide.u32 %rd2, %r3, 128;").replace(
+        "add.u32 %r4, %r4, 1;",
+        "add.u32 %r4, %r4, 1; setp.ge.u32 %p1, %r4, 8; @%p1 mov.u64 %rd2, 0; "
+        "add.s64 %rd3, %rd1, %rd2;",
+    )
+    data = aligned(32 * 32)
+    options = {"grid": 2000, "trace": True}
+    for trips in (16, 32, 64):
+        load = launch(text, 32, data, trips, 0, trace_every=4, **options).sites[0]
+        whole = launch(text, 32, data, trips, 0, **options).sites[0]
+        expected = whole["lines"] / whole["traced"]
+        assert load["lines"] / load["traced"] == pytest.approx(expected, rel=0.1)
