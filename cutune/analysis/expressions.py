@@ -42,7 +42,9 @@ from cutune.analysis.unit import Unit
 from cutune.diagnostics import Code
 from cutune.program import DIMENSIONS
 
-_BUILTINS = {THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE}
+#: The built-ins, the one that tells a reader most first.
+_TELLING = (THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE)
+_BUILTINS = frozenset(_TELLING)
 _SIZE_T = IntegerType(64, False)
 _COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
 
@@ -110,9 +112,9 @@ class Expressions:
 
     def sink(self, value: Value, node: c_ast.Node) -> Value:
         """The value leaves the polynomials: raw built-ins in it make their dimension impure."""
-        for atom in value.polynomial.atoms:
-            if atom.kind in _BUILTINS:
-                self.findings.raw.setdefault(atom.name, (f"{atom.kind}.{atom.name}", node))
+        raw = [atom for atom in value.polynomial.atoms if atom.kind in _BUILTINS]
+        for atom in sorted(raw, key=lambda atom: _TELLING.index(atom.kind)):
+            self.findings.raw.setdefault(atom.name, (f"{atom.kind}.{atom.name}", node))
         return value
 
     def used(self, node: c_ast.Node) -> Value:

@@ -57,7 +57,7 @@ def integer_type(
     names = [word for word in words if word not in QUALIFIERS]
     if not names:
         return None
-    if len(names) == 1:
+    if len(names) == 1 and names[0] not in _KEYWORDS:
         alias = ALIASES.get(names[0])
         if alias is not None:
             return alias

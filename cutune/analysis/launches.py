@@ -237,17 +237,8 @@ class _Judge:
     # Side effects.
 
     def _side_effect(self, launch: Launch) -> str | None:
-        for part in launch.configuration:
-            what = self._effect_in(part)
-            if what is not None:
-                return what
-        for part in launch.arguments:
-            if part[0] <= part[1] and self.syntax.tokens[part[0]].text == "{":
-                return "a braced initializer among the arguments"
-            what = self._effect_in(part)
-            if what is not None:
-                return what
-        return None
+        effects = map(self._effect_in, (*launch.configuration, *launch.arguments))
+        return next((what for what in effects if what is not None), None)
 
     def _effect_in(self, part: Range) -> str | None:
         tokens = list(self.syntax.tokens[part[0] : part[1] + 1])
@@ -358,8 +349,9 @@ def _refusal(code: Code, **values: object) -> Refusal:
 
 
 def _same_facts(first: Kernel, second: Kernel) -> bool:
+    names = ([(p.name, p.is_pointer) for p in kernel.parameters] for kernel in (first, second))
     return (
-        first.parameters == second.parameters
+        next(names) == next(names)
         and first.dimensions == second.dimensions
         and (first.impurity is None) == (second.impurity is None)
         and first.data_parameters == second.data_parameters

@@ -8,7 +8,7 @@ calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -449,6 +449,9 @@ def _joined_shifts(tokens: list[Token]) -> list[Token]:
     return out
 
 
+_WITH_CONDITION = frozenset({"if", "while", "for", "switch"})
+
+
 def _types_by_use(tokens: Sequence[Token]) -> Iterable[str]:
     """Identifiers that can only be types: `T x`, `T * x =` at a statement's start, `(T) x`."""
     for index, token in enumerate(tokens):
@@ -458,11 +461,14 @@ def _types_by_use(tokens: Sequence[Token]) -> Iterable[str]:
         if before.text in (".", "->", "struct", "union", "enum"):
             continue
         rest = tokens[index + 1 : index + 40]
-        if any(shape(before, rest) for shape in _TYPE_SHAPES):
+        if _declares(rest) or _declares_pointer(before, rest):
+            yield token.text
+        is_condition = index > 1 and tokens[index - 2].text in _WITH_CONDITION
+        if before.text == "(" and not is_condition and _casts(rest):
             yield token.text
 
 
-def _declares(before: Token, rest: Sequence[Token]) -> bool:
+def _declares(rest: Sequence[Token]) -> bool:
     """T NAME."""
     return bool(rest) and rest[0].kind == "IDENTIFIER" and rest[0].text not in _C_KEYWORDS
 
@@ -478,10 +484,8 @@ def _declares_pointer(before: Token, rest: Sequence[Token]) -> bool:
     return starts and rest[stars + 1].text in ("=", ";", ",", "[")
 
 
-def _casts(before: Token, rest: Sequence[Token]) -> bool:
+def _casts(rest: Sequence[Token]) -> bool:
     """ "(" T "*"* ")" operand: a name or number cannot follow a parenthesised value."""
-    if before.text != "(":
-        return False
     stars = 0
     while stars < len(rest) and rest[stars].text == "*":
         stars += 1
@@ -490,10 +494,3 @@ def _casts(before: Token, rest: Sequence[Token]) -> bool:
     operand = rest[stars + 1]
     is_operand = operand.kind in ("IDENTIFIER", "NUMBER") and operand.text not in _C_KEYWORDS
     return is_operand or stars > 0
-
-
-_TYPE_SHAPES: tuple[Callable[[Token, Sequence[Token]], bool], ...] = (
-    _declares,
-    _declares_pointer,
-    _casts,
-)

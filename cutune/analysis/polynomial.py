@@ -156,6 +156,10 @@ def _with_identities(terms: dict[Monomial, int]) -> Polynomial:
 
 def to_c(polynomial: Polynomial) -> str:
     """C text over parameter names, positive terms first, for instance `2 * n - 1`."""
+    if len(polynomial.terms) == 1 and polynomial.terms[0][1] == 1:
+        monomial = polynomial.terms[0][0]
+        if len(monomial) == 1 and monomial[0].kind == QUOTIENT:
+            return monomial[0].name[1:-1]
     ordered = sorted(polynomial.terms, key=lambda term: (term[1] < 0, not term[0]))
     if not ordered:
         return "0"

@@ -285,11 +285,17 @@ def _typedef(tokens: Sequence[Token], index: int) -> Iterator[tuple[str, Sequenc
     braces = [number for number, token in enumerate(words) if token.text == "}"]
     words = words[braces[-1] + 1 :] if braces else words
     names = [token.text for token in words if token.kind == "IDENTIFIER"]
-    if names and not any(token.text in ("(", ",") for token in words):
-        is_simple = all(token.kind == "IDENTIFIER" for token in words) and not braces
-        yield names[-1], names[:-1] if is_simple else ("not a simple type",)
-    elif braces or "(" in {token.text for token in words}:
-        for name in names:
+    texts = [token.text for token in words]
+    if "(" in texts:
+        # A pointer to a function: the name is the last one in the first parentheses.
+        inner = texts[texts.index("(") + 1 : texts.index(")")] if ")" in texts else []
+        names = [text for text in inner if text.isidentifier()]
+    if not names:
+        return
+    if set(texts) <= set(names) and not braces:
+        yield names[-1], names[:-1]
+    else:
+        for name in names if "," in texts else names[-1:]:
             yield name, ("not a simple type",)
 
 

@@ -1,0 +1,47 @@
+// Launches that stay as they are whatever their kernel, and some that need not.
+__global__ void fill(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = 1.0f;
+}
+#define LAUNCH(n, a) fill<<<(n), 64>>>((n), (a))  // expect CT204: the launch stands in the body of macro 'LAUNCH'; write it out or move it into a function
+#define CHECK(x) x
+#define BLOCK 64
+
+__device__ void nested(float *a) {
+    fill<<<1, 64>>>(64, a);  // expect CT202: 'fill' is launched from device code
+}
+typedef void (*Kernel)(int, float *);
+int next(int &n) { return n++; }
+int ceil_of(int n, int block) { return (n + block - 1) / block; }
+
+int run(int n, float *a, Kernel pointer, bool fast) {
+    fill<<<ceil_of(n, BLOCK), BLOCK>>>(n, a);
+    if (fast)
+        fill<<<n / 64, 64>>>(n, a);
+    else
+        fill<<<n / 32, 32>>>(n, a);
+    fill<<<n / 64,  // expect CT203: a preprocessor directive stands inside the launch; move it outside
+#ifdef WIDE
+           64
+#else
+           32
+#endif
+           >>>(n, a);
+    CHECK((fill<<<n / 64, 64>>>(n, a)));  // expect CT205: the launch is part of a larger statement; make it a statement of its own
+    n++, fill<<<n / 64, 64>>>(n, a);  // expect CT205: the launch is part of a larger statement; make it a statement of its own
+    fill<<<n++, 64>>>(n, a);  // expect CT206: '++' in the launch; compute it before the launch
+    fill<<<n, 64>>>(next(n), a);  // expect CT206: a call of 'next' in the launch; compute it before the launch
+    pointer<<<n, 64>>>(n, a);  // expect CT201: the definition of kernel 'pointer' was not found
+    (*pointer)<<<n, 64>>>(n, a);  // expect CT208: '(*pointer)' is not the name of a kernel; launch the kernel by its name
+    Kernel chosen = fill;
+    chosen<<<n, 64>>>(n, a);  // expect CT208: 'chosen' is not the name of a kernel; launch the kernel by its name
+#pragma cutune ignore
+    fill<<<n / 64, 64>>>(n, a);  // expect CT207: left alone by #pragma cutune ignore
+    dim3 block(32, 8);
+    fill<<<n / 32, block>>>(n, a);  // expect CT230: kernel 'fill' does not index y, but its block is 8 wide in y: 8 threads do the same work and race
+    switch (n) {
+        case 1: fill<<<1, 32>>>(1, a); break;
+        default: fill<<<2, 32>>>(2, a);
+    }
+    return 0;
+}

@@ -1,0 +1,79 @@
+"""Golden files: tests/golden/<stage>/<case>.cu gives <case>.expected.<suffix>.
+
+A line that ends `// expect CT211: message` must give exactly that diagnostic, and nothing
+unannounced may appear. A stage whose output is not there is tested for its diagnostics alone.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from cutune.analyze import analyze
+from cutune.diagnostics import Diagnostic
+from cutune.inspect import print_programs
+from cutune.passes.instrument_launches import InstrumentLaunches
+from cutune.pipeline import TranslationUnit, run_passes
+from cutune.source import Source
+from cutune.syntax import parse
+
+GOLDEN = Path(__file__).parent / "golden"
+EXPECT = re.compile(r"//\s*expect (CT\d{3}): (.*?)\s*$")
+
+Outcome = tuple[str, Sequence[Diagnostic]]
+
+
+def inspect(source: Source) -> Outcome:
+    """The table, as a pipe gets it."""
+    program = analyze(parse(source))
+    stream = io.StringIO()
+    print_programs([program], Console(file=stream, force_terminal=False))
+    return stream.getvalue(), program.diagnostics
+
+
+def instrument(source: Source) -> Outcome:
+    """The program with hooks at its launches; what analysis says is tested by `inspect`."""
+    unit = run_passes((InstrumentLaunches(),), TranslationUnit(analyze(parse(source))))
+    return unit.rewritten().text, unit.diagnostics
+
+
+#: Stage → function and suffix of its output.
+STAGES: dict[str, tuple[Callable[[Source], Outcome], str]] = {
+    "inspect": (inspect, ".expected.txt"),
+    "instrument": (instrument, ".expected.cu"),
+}
+CASES = [
+    pytest.param(stage, path, id=f"{stage}/{path.stem}")
+    for stage in STAGES
+    for path in sorted((GOLDEN / stage).glob("*.cu"))
+    if ".expected" not in path.name
+]
+
+
+@pytest.mark.parametrize(("stage", "path"), CASES)
+def test_golden(stage: str, path: Path, update_golden: bool) -> None:
+    run, suffix = STAGES[stage]
+    source = Source(path.name, Source.read(path).text)
+    output, diagnostics = run(source)
+    assert sorted(map(_reported, diagnostics)) == sorted(_announced(source.text))
+    expected = path.with_name(path.stem + suffix)
+    if update_golden:
+        expected.write_bytes(output.encode("latin-1"))
+    assert output.encode("latin-1") == expected.read_bytes()
+
+
+def _announced(text: str) -> list[tuple[int, str, str]]:
+    lines = enumerate(text.split("\n"), 1)
+    found = ((number, EXPECT.search(line.rstrip("\r"))) for number, line in lines)
+    return [(number, match[1], match[2]) for number, match in found if match]
+
+
+def _reported(diagnostic: Diagnostic) -> tuple[int, str, str]:
+    source, span = diagnostic.source, diagnostic.span
+    line = source.location(span.start).line if source is not None and span is not None else 1
+    return line, diagnostic.code.number, diagnostic.message
