@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -291,18 +292,20 @@ def collect_kernel(
     own = (kernel.entry, kernel.code)
     done = {m.key: m for m in known if (m.entry, m.code) == own}
 
-    def measured(replays: Sequence[Replay]) -> Iterator[Measurement]:
-        for index, replay in enumerate(replays):
-            progress(kernel.kernel, index, len(replays))
-            measurement = replayer.replay(replay, done)
-            if measurement.key not in done:
-                done[measurement.key] = measurement
-                yield measurement
-        progress(kernel.kernel, len(replays), len(replays))
+    def measured(what: str, replays: Sequence[Replay]) -> Iterator[Measurement]:
+        # The machine runs outside of Python's lock: one launch per core at a time.
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = pool.map(lambda replay: replayer.replay(replay, done), replays)
+            for index, measurement in enumerate(results):
+                progress(f"{kernel.kernel}: {what}", index, len(replays))
+                if measurement.key not in done:
+                    done[measurement.key] = measurement
+                    yield measurement
+        progress(f"{kernel.kernel}: {what}", len(replays), len(replays))
 
     full = [Replay(COUNTS, p, count_block(kernel), 1) for p in count_points(kernel.variables)]
-    yield from measured(full)
+    yield from measured("counting", full)
     counts = count_functions(kernel, [m for m in done.values() if m.purpose == COUNTS])
-    yield from measured(list(probe_launches(kernel, counts)))
+    yield from measured("finding classes", list(probe_launches(kernel, counts)))
     classes = alignment_classes(kernel, list(done.values()))
-    yield from measured(list(feature_launches(kernel, counts, classes)))
+    yield from measured("tracing", list(feature_launches(kernel, counts, classes)))

@@ -18,7 +18,7 @@ LOOP_FREE_BASES = {1: 1 << 20, 2: 2048, 3: 256}
 #: Instructions that one warp may take in a feature launch.
 WARP_BUDGET = 60_000
 #: Windows of eight executions that are traced per instruction and warp, about.
-WINDOWS = 16
+WINDOWS = 4
 WARP = 32
 
 
