@@ -24,8 +24,9 @@ from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, host_compiler
 
 #: The soname: never to be confused with NVIDIA's library.
 LIBRARY = "cutune_cudart"
-#: What the device executes, whatever GPU is modelled (docs/system.md).
-TARGET_FLAGS = ("-gencode", "arch=compute_80,code=compute_80")
+#: What the device executes, whatever GPU is modelled (docs/system.md). Line numbers let an error in
+#: a kernel name its source; they do not change the code.
+TARGET_FLAGS = ("-gencode", "arch=compute_80,code=compute_80", "-lineinfo")
 
 _DECLARED = re.compile(r"\bextern\b[^;{}]*?\b(cuda[A-Z]\w*)\s*\(")
 _PER_THREAD = re.compile(r"^(\w+)_pt[ds][sz]$")

@@ -127,6 +127,12 @@ def test_a_program_without_ptx_says_how_to_rebuild_it(nvcc: Nvcc, tmp_path: Path
     assert done.stderr.count("built without PTX, only for sm_90; rebuild it") == 1
 
 
+def test_an_illegal_access_names_its_place_in_the_source(build: Build) -> None:
+    done = execute(build(PROGRAMS / "sticky.cu"))
+    assert "cutune: illegal address: kernel _Z6beyondPi" in done.stderr
+    assert "source line 4: store of 4 bytes" in done.stderr
+
+
 def test_the_launch_log_tells_what_was_launched(build: Build, tmp_path: Path) -> None:
     program = build(PROGRAMS / "vector_add.cu")
     (launch,) = launches(program, tmp_path, CUTUNE_COUNT="1")

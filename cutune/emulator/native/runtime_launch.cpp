@@ -63,18 +63,23 @@ cudaError_t check_kernel(const Function& function, const dim3& block, size_t sha
     return facts.static_shared_bytes + shared > limit ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-cudaError_t error_of(Outcome outcome) {
+struct Ending {
+    cudaError_t error;
+    const char* what;
+};
+
+Ending ending_of(Outcome outcome) {
     switch (outcome) {
-        case Outcome::ok: return cudaSuccess;
-        case Outcome::illegal_address: return cudaErrorIllegalAddress;
-        case Outcome::misaligned_address: return cudaErrorMisalignedAddress;
-        case Outcome::assertion: return cudaErrorAssert;
-        case Outcome::deadlock:
-        case Outcome::instruction_limit: return cudaErrorLaunchTimeout;
-        case Outcome::unsupported: return cudaErrorNotSupported;
-        case Outcome::trap: return cudaErrorLaunchFailure;
+        case Outcome::ok: return {cudaSuccess, ""};
+        case Outcome::illegal_address: return {cudaErrorIllegalAddress, "illegal address"};
+        case Outcome::misaligned_address: return {cudaErrorMisalignedAddress, "misaligned address"};
+        case Outcome::trap: return {cudaErrorLaunchFailure, "trap"};
+        case Outcome::assertion: return {cudaErrorAssert, "failed assertion"};
+        case Outcome::deadlock: return {cudaErrorLaunchTimeout, "deadlock"};
+        case Outcome::instruction_limit: return {cudaErrorLaunchTimeout, "instruction limit"};
+        case Outcome::unsupported: return {cudaErrorNotSupported, "not supported"};
     }
-    return cudaErrorUnknown;
+    return {cudaErrorUnknown, "unknown outcome"};
 }
 
 std::vector<uint8_t> pack_parameters(const KernelFacts& facts, void** arguments) {
@@ -103,14 +108,13 @@ Launch describe(const Configuration& configuration, const std::vector<uint8_t>& 
 
 // An error in a kernel is found later on a GPU: the launch itself succeeds, and every call that
 // follows returns the error.
-cudaError_t settle(const Function& function, const Report& report) {
-    const cudaError_t error = error_of(report.outcome);
-    if (error == cudaSuccess) return cudaSuccess;
-    say("%s", report.message.empty() ? (function.name + ": " + cudaGetErrorString(error)).c_str()
-                                     : report.message.c_str());
+cudaError_t settle(const Report& report) {
+    const Ending ending = ending_of(report.outcome);
+    if (ending.error == cudaSuccess) return cudaSuccess;
+    say("%s: %s", ending.what, report.message.c_str());
     // What the machine refused changed nothing on the device: an ordinary error of this launch.
-    if (report.outcome == Outcome::unsupported) return error;
-    runtime().sticky = error;
+    if (report.outcome == Outcome::unsupported) return ending.error;
+    runtime().sticky = ending.error;
     return cudaSuccess;
 }
 
@@ -129,7 +133,7 @@ cudaError_t launch_function(Function* function, const Configuration& configurati
     advance_clock_by_launch(report.warp_instructions,
                             uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
     log_launch({site, function, &launch, &report});
-    return settle(*function, report);
+    return settle(report);
 }
 
 cudaError_t launch_stub(const void* stub, const Configuration& configuration, void** arguments) {
