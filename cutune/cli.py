@@ -141,7 +141,9 @@ def _select(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     from cutune.emulator.run import main_run
 
-    return main_run(options.program, _device(options), options.json)
+    if not options.program:
+        parser().error("run: name the program to run")
+    return main_run(options.program, options.device, json_output=options.json, trace=options.trace)
 
 
 def _doctor(options: argparse.Namespace) -> int:

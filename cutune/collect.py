@@ -68,15 +68,15 @@ def plan_runs(template: str, vary: Mapping[str, Sequence[str]], program: Path) -
         combinations = [{**c, name: value} for c in combinations for value in values]
     relative = os.path.relpath(program)
     runs = []
-    for values in combinations:
+    for combination in combinations:
         try:
             words = shlex.split(template)
-            filled = tuple(word.format(program=relative, **values) for word in words)
+            filled = tuple(word.format(program=relative, **combination) for word in words)
         except (KeyError, IndexError, ValueError) as error:
             raise CutuneError(
                 Diagnostic.at(Code.BAD_RUN, None, template=template, reason=error)
             ) from error
-        runs.append(Run(filled, values))
+        runs.append(Run(filled, combination))
     return runs
 
 
@@ -214,7 +214,7 @@ def _launched(
     for site in program.tunable_launches:
         names = entries.get(site.id, set())
         if len(names) == 1:
-            by_instance.setdefault((site.kernel, *names), []).append(site)
+            by_instance.setdefault((site.kernel, next(iter(names))), []).append(site)
         else:
             code = Code.NEVER_LAUNCHED if not names else Code.MANY_INSTANCES
             warn(Diagnostic.at(code, program.source, site.span, kernel=site.kernel))

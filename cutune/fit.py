@@ -103,7 +103,8 @@ def _columns(
 def _mean(measurement: Measurement, sites: Sequence[int], attribute: str) -> float:
     """Sum over memory instructions of a counter per traced execution."""
     chosen: list[SiteCounters] = [measurement.sites[i] for i in sites]
-    return sum(getattr(site, attribute) / site.traced for site in chosen if site.traced)
+    ratios = [int(getattr(site, attribute)) / site.traced for site in chosen if site.traced]
+    return sum(ratios, 0.0)
 
 
 def _exact(values: Sequence[float]) -> tuple[Fraction, ...]:

@@ -75,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     run = verbs.add_parser("run", help="run a program on the emulated device")
     run.add_argument("--device", default="h200", help="profile that the program sees")
     run.add_argument("--json", action="store_true", help="for programs instead of people")
+    run.add_argument("--trace", action="store_true", help="count memory sectors too (slower)")
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM …")
 
     doctor = verbs.add_parser("doctor", help="what this machine has and lacks")

@@ -51,9 +51,7 @@ def main() -> int:
     return 0 if all(passed) else 1
 
 
-def check(
-    session: Session, name: str, source: Source, folder: Path, device: DeviceProfile
-) -> bool:
+def check(session: Session, name: str, source: Source, folder: Path, device: DeviceProfile) -> bool:
     """Compile one of the programs, run it on the emulated device and show its verdict."""
     flags = ["-O2", *own_build_flags(session.nvcc)]
     binary = session.build(source, str(SAMPLE), folder / f"gemm.{name}.cu", flags)

@@ -1,0 +1,280 @@
+"""Instrumented and tuned programs: compiled by nvcc, run on the emulated device."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cutune.analyze import analyze
+from cutune.emulator.launch_log import read_launches
+from cutune.emulator.link import own_build_flags
+from cutune.emulator.run import program_environment
+from cutune.passes import AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
+from cutune.pipeline import Pass, TranslationUnit, run_passes
+from cutune.program import Program
+from cutune.source import Source
+from cutune.syntax import parse
+from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc
+
+pytestmark = pytest.mark.nvcc
+
+HERE = Path(__file__).parent
+PROBED = HERE / "programs" / "probed.cu"
+GEMM = HERE.parents[1] / "samples" / "polybench" / "gemm.cu"
+GOLDEN = sorted(
+    path
+    for path in (HERE.parent / "golden" / "instrument").glob("*.cu")
+    if not path.name.endswith(".expected.cu")
+)
+WARNINGS = ("-Xcompiler", "-Wall,-Wextra,-Wconversion")
+
+Build = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def nvcc() -> Nvcc:
+    return find_nvcc()
+
+
+def program_of(nvcc: Nvcc, path: Path) -> Program:
+    return analyze(parse(Source.read(path)), nvcc.preprocess(path))
+
+
+def rewritten(nvcc: Nvcc, path: Path, step: Pass) -> Source:
+    unit = run_passes([step], TranslationUnit(program_of(nvcc, path)))
+    return unit.rewritten()
+
+
+@pytest.fixture
+def build(nvcc: Nvcc, tmp_path: Path) -> Build:
+    """Rewrite a source, compile it for the emulated device."""
+
+    def built(path: Path, step: Pass | None = None, flags: Sequence[str] = ()) -> Path:
+        source = Source.read(path) if step is None else rewritten(nvcc, path, step)
+        name = "original" if step is None else step.name
+        text, binary = tmp_path / f"{name}.cu", tmp_path / name
+        text.write_bytes(source.encode())
+        link = own_build_flags(nvcc)
+        includes = (f"-I{INCLUDE_DIRECTORY}", f"-I{path.parent}")
+        nvcc.check([str(text), *includes, *flags, *link, "-o", str(binary)])
+        return binary
+
+    return built
+
+
+def execute(program: Path, *arguments: str, **settings: object) -> str:
+    environment = {**program_environment(program), **{k: str(v) for k, v in settings.items()}}
+    done = subprocess.run(
+        [program, *arguments], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+# ---- compilation
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_golden_sources_compile_without_a_warning(nvcc: Nvcc, tmp_path: Path, path: Path) -> None:
+    for name, source in (
+        ("original", Source.read(path)),
+        ("instrumented", rewritten(nvcc, path, InstrumentLaunches())),
+    ):
+        text = tmp_path / f"{name}.cu"
+        text.write_bytes(source.encode())
+        flags = ["-std=c++17", "-arch=sm_80", *WARNINGS, f"-I{INCLUDE_DIRECTORY}", "-c"]
+        done = nvcc.check([*flags, str(text), "-o", str(tmp_path / "out.o")])
+        assert done.stderr + done.stdout == "", name
+
+
+@pytest.mark.parametrize("standard", [11, 14, 20])
+@pytest.mark.parametrize("case", ["arguments", "places", "unbraced_if"])
+def test_every_standard(nvcc: Nvcc, tmp_path: Path, standard: int, case: str) -> None:
+    path = HERE.parent / "golden" / "instrument" / f"{case}.cu"
+    text = tmp_path / "text.cu"
+    text.write_bytes(rewritten(nvcc, path, InstrumentLaunches()).encode())
+    flags = [f"-std=c++{standard}", "-arch=sm_80", *WARNINGS, f"-I{INCLUDE_DIRECTORY}", "-c"]
+    done = nvcc.check([*flags, str(text), "-o", str(tmp_path / "out.o")])
+    assert done.stderr + done.stdout == ""
+
+
+def test_messages_of_nvcc_name_the_users_file_and_line(nvcc: Nvcc, tmp_path: Path) -> None:
+    path = tmp_path / "user.cu"
+    path.write_text(
+        "__global__ void fill(int n, float *x) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i < n) x[i] = 1.0f;\n"
+        "}\n"
+        "void run(int n, float *x) {\n"
+        "    fill<<<n / 32,\n"
+        "           32>>>(n, x);\n"
+        "    int unknown = nothing;\n"
+        "}\n"
+    )
+    program = analyze(parse(Source.read(path)), None)
+    unit = run_passes([InstrumentLaunches()], TranslationUnit(program))
+    text = tmp_path / "other.cu"
+    text.write_bytes(unit.rewritten().encode())
+    done = nvcc.run(["-arch=sm_80", f"-I{INCLUDE_DIRECTORY}", "-c", str(text), "-o", "/dev/null"])
+    assert f"{path}(8): error" in done.stdout + done.stderr
+
+
+def test_two_instrumented_files_link(nvcc: Nvcc, tmp_path: Path) -> None:
+    texts = []
+    for name in ("first", "second"):
+        path = tmp_path / f"{name}.cu"
+        path.write_text(
+            f"__global__ void {name}_kernel(int n, float *x) {{\n"
+            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "    if (i < n) x[i] = 1.0f;\n"
+            "}\n"
+            f"void {name}(int n, float *x) {{ {name}_kernel<<<n / 32, 32>>>(n, x); }}\n"
+            + ("int main() { return 0; }\n" if name == "first" else "")
+        )
+        text = tmp_path / f"{name}.instrumented.cu"
+        text.write_bytes(rewritten(nvcc, path, InstrumentLaunches()).encode())
+        texts.append(str(text))
+    program = tmp_path / "program"
+    nvcc.check([*texts, f"-I{INCLUDE_DIRECTORY}", *own_build_flags(nvcc), "-o", str(program)])
+    subprocess.run([program], check=True)
+
+
+def test_static_counters_are_attached(nvcc: Nvcc) -> None:
+    unit = TranslationUnit(program_of(nvcc, GEMM))
+    (facts,) = run_passes([AttachStaticCounters(nvcc)], unit).facts
+    assert facts.kernel == "gemm_kernel"
+    assert facts.static_counters.registers > 10
+    assert facts.instruction_mix["global_load"] > 0
+
+
+# ---- the probe at work
+
+
+def test_no_mode_changes_what_a_program_does(build: Build, tmp_path: Path) -> None:
+    expected = execute(build(PROBED))
+    assert "cudaSuccess" in expected
+    program = build(PROBED, InstrumentLaunches())
+    candidates = tmp_path / "candidates"
+    sites = range(20)
+    blocks = (32, 96, 128, 512)
+    candidates.write_text("".join(f"{site} {x} 1 1\n" for site in sites for x in blocks))
+    for mode in ("", "off", "record", "sweep", "profile", "nonsense"):
+        output = tmp_path / f"{mode}.jsonl"
+        printed = execute(
+            program, CUTUNE_MODE=mode, CUTUNE_OUTPUT=output, CUTUNE_CANDIDATES=candidates
+        )
+        assert printed == expected, mode
+        assert output.exists() == (mode in ("record", "sweep", "profile"))
+    errors = [line["error"] for line in lines(tmp_path / "sweep.jsonl") if "error" in line]
+    assert any("not allowed" in error for error in errors)
+
+
+def test_without_an_output_file_the_program_runs_all_the_same(build: Build) -> None:
+    program = build(PROBED, InstrumentLaunches())
+    expected = execute(program)
+    assert execute(program, CUTUNE_MODE="sweep") == expected
+    assert execute(program, CUTUNE_MODE="record", CUTUNE_OUTPUT="/nowhere/at/all") == expected
+
+
+def test_record_of_gemm(build: Build, tmp_path: Path) -> None:
+    output = tmp_path / "record.jsonl"
+    program = build(GEMM, InstrumentLaunches())
+    assert "PASS" in execute(program, "50", CUTUNE_MODE="record", CUTUNE_OUTPUT=output)
+    (line,) = lines(output)
+    assert line["schema"] == "cutune-record-1"
+    assert line["kernel"] == "gemm_kernel"
+    assert line["file"] == str(GEMM)
+    assert (line["grid"], line["block"], line["extent"]) == ([2, 7, 1], [32, 8, 1], [50, 50, 1])
+    integers, reals, pointers = (
+        [a for a in line["arguments"] if a["kind"] == kind]
+        for kind in ("integer", "real", "pointer")
+    )
+    assert [a["value"] for a in integers] == [50, 50, 50]
+    assert [a["value"] for a in reals] == pytest.approx([1.5, 0.8])
+    assert [a["size"] for a in pointers] == [10000] * 3
+    assert all(a["address"] == a["base"] for a in pointers)
+
+
+def test_sweep_of_gemm(build: Build, tmp_path: Path) -> None:
+    output, candidates = tmp_path / "sweep.jsonl", tmp_path / "candidates"
+    program = build(GEMM, InstrumentLaunches())
+    (site,) = (site.id for site in program_of(find_nvcc(), GEMM).tunable_launches)
+    shapes = [(64, 4, 1), (32, 8, 1), (16, 2, 1), (7, 3, 1), (64, 32, 1), (32, 4, 2)]
+    candidates.write_text("".join(f"{site} {x} {y} {z}\n" for x, y, z in shapes))
+    settings = {"CUTUNE_OUTPUT": output, "CUTUNE_CANDIDATES": candidates}
+    assert "PASS" in execute(program, "50", CUTUNE_MODE="sweep", **settings)
+    found = {tuple(line["block"]): line for line in lines(output)}
+    assert set(found) == set(shapes)
+    measured = {block for block, line in found.items() if "error" not in line}
+    assert measured == {(64, 4, 1), (32, 8, 1), (16, 2, 1), (7, 3, 1)}
+    for block in measured:
+        line = found[block]
+        assert line["schema"] == "cutune-timing-1"
+        assert line["identical"] is True
+        assert line["difference"] == 0
+        assert line["modelled"] is True
+        assert len(line["milliseconds"]) == 1
+        assert line["original"] is (block == (32, 8, 1))
+    assert found[7, 3, 1]["grid"] == [8, 17, 1]
+
+
+def test_the_limit_counts_launches_of_a_site(build: Build, tmp_path: Path) -> None:
+    program = build(PROBED, InstrumentLaunches())
+    for limit, expected in ((1, {0}), (2, {0, 1})):
+        output = tmp_path / f"{limit}.jsonl"
+        execute(program, CUTUNE_MODE="record", CUTUNE_OUTPUT=output, CUTUNE_LAUNCH_LIMIT=limit)
+        loop = [line["launch"] for line in lines(output) if line["kernel"] == "copy"]
+        assert set(loop) == expected
+
+
+# ---- tuned programs
+
+ROUTINE = """\
+static inline cutune_configuration cutune_select_any(const cutune_request *request) {
+    cutune_configuration answer = {request->grid, request->block};
+    const cutune_device device = cutune_current_device();
+    if (device.major == 9 && device.multiprocessors > 100) answer.block = dim3(64, 4);
+    return answer;
+}
+"""
+
+
+def tuned(nvcc: Nvcc, path: Path) -> ReplaceLaunches:
+    sites = program_of(nvcc, path).tunable_launches
+    return ReplaceLaunches(ROUTINE, tuple((site.id, "cutune_select_any") for site in sites))
+
+
+def test_a_tuned_program_launches_what_was_chosen(nvcc: Nvcc, build: Build, tmp_path: Path) -> None:
+    program = build(GEMM, tuned(nvcc, GEMM))
+    for mode, block in (("", (64, 4, 1)), ("verbose", (64, 4, 1)), ("off", (32, 8, 1))):
+        log = tmp_path / f"{mode}.jsonl"
+        assert "PASS" in execute(program, "50", CUTUNE=mode, CUTUNE_LAUNCH_LOG=log)
+        (launch,) = read_launches(log)
+        assert launch.block == block
+
+
+def test_a_tuned_program_behaves_as_the_original(nvcc: Nvcc, build: Build) -> None:
+    expected = execute(build(PROBED))
+    assert execute(build(PROBED, tuned(nvcc, PROBED))) == expected
+
+
+@pytest.mark.parametrize("standard", [11, 14, 17, 20])
+def test_tuned_programs_need_no_header_of_cutune(nvcc: Nvcc, tmp_path: Path, standard: int) -> None:
+    text = tmp_path / "tuned.cu"
+    text.write_bytes(rewritten(nvcc, PROBED, tuned(nvcc, PROBED)).encode())
+    flags = [f"-std=c++{standard}", "-arch=sm_80", *WARNINGS, "-c"]
+    done = nvcc.check([*flags, str(text), "-o", str(tmp_path / "out.o")])
+    assert done.stderr + done.stdout == ""
+
+
+def test_sites_without_a_routine_stay_byte_for_byte(nvcc: Nvcc) -> None:
+    unit = run_passes([ReplaceLaunches()], TranslationUnit(program_of(nvcc, GEMM)))
+    assert unit.rewritten() == Source.read(GEMM)

@@ -1,0 +1,88 @@
+"""Whatever the text: nothing is lost, nothing hangs, nothing is raised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutune.analyze import analyze
+from cutune.edits import Edit, apply_edits
+from cutune.source import Source, Span
+from cutune.syntax import parse
+from cutune.tokens import lex
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted([*ROOT.glob("samples/**/*.cu"), *ROOT.glob("tests/golden/**/*.cu")])
+PIECES = st.sampled_from(
+    '<<< >>> ( ) { } [ ] < > ; , # \\ \n \r\n " \' R"( )" /* */ // #if #else #endif #define K '
+    "__global__ void k int i = blockIdx.x * blockDim.x + threadIdx.x if (i < n) a[i] return for "
+    "template <class T> :: . -> ? : && || ! ++ += 1 0x 1.f n float * & __shared__ struct S".split(
+        " "
+    )
+)
+SOUP = st.lists(PIECES, max_size=60).map(" ".join)
+
+
+def joined(text: str) -> str:
+    return "".join(token.text for token in lex(text))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_files(path: Path) -> None:
+    text = Source.read(path).text
+    assert joined(text) == text
+
+
+@given(st.binary(max_size=300))
+def test_bytes(data: bytes) -> None:
+    text = data.decode("latin-1")
+    assert joined(text) == text
+    assert Source("a.cu", text).encode() == data
+
+
+@settings(deadline=None)
+@given(SOUP)
+def test_soup(text: str) -> None:
+    assert joined(text) == text
+    analyze(parse(Source("soup.cu", text)))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(FILES), st.data())
+def test_mutated_files(path: Path, data: st.DataObject) -> None:
+    """A file with a piece removed, doubled or put elsewhere ends in a program or a diagnostic."""
+    text = Source.read(path).text
+    first, second = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+    second = min(second, first + 200)
+    place = data.draw(st.integers(0, len(text)))
+    kind = data.draw(st.sampled_from(["remove", "insert", "replace"]))
+    if kind == "remove":
+        mutated = text[:first] + text[second:]
+    elif kind == "insert":
+        mutated = text[:place] + text[first:second] + text[place:]
+    else:
+        mutated = text[:first] + data.draw(SOUP) + text[second:]
+    assert joined(mutated) == mutated
+    program = analyze(parse(Source("mutated.cu", mutated)))
+    for diagnostic in program.diagnostics:
+        diagnostic.render()
+
+
+@given(SOUP, st.data())
+def test_edits_can_be_undone(text: str, data: st.DataObject) -> None:
+    source = Source("a.cu", text)
+    assert apply_edits(source, ()) == source
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), min_size=2, max_size=8)))
+    spans = [Span(a, b) for a, b in zip(cuts[::2], cuts[1::2], strict=False)]
+    edits = [Edit(span, data.draw(st.text("ab\n", max_size=4))) for span in spans]
+    changed = apply_edits(source, edits)
+    assert apply_edits(source, reversed(edits)) == changed
+    shift, back = 0, []
+    for edit in edits:
+        start = edit.span.start + shift
+        back.append(Edit(Span(start, start + len(edit.text)), source[edit.span]))
+        shift += len(edit.text) - (edit.span.end - edit.span.start)
+    assert apply_edits(changed, back) == source

@@ -1,0 +1,201 @@
+"""The lexer and the recogniser."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutune.diagnostics import Code
+from cutune.source import Source
+from cutune.syntax import Syntax, parse
+from cutune.tokens import lex, lex_significant
+
+
+def syntax_of(text: str) -> Syntax:
+    return parse(Source("test.cu", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("a<<<b", ["IDENTIFIER", "LAUNCH_OPEN", "IDENTIFIER"]),
+        ("a<< <b", ["IDENTIFIER", "LAUNCH_OPEN", "IDENTIFIER"]),
+        ("a << b", ["IDENTIFIER", "OPERATOR", "IDENTIFIER"]),
+        ("1'000.5e-3f", ["NUMBER"]),
+        ("0x1p+3", ["NUMBER"]),
+        ('u8"a\\"b" L\'c\'', ["STRING", "CHARACTER"]),
+        ('R"x(")" )x"', ["RAW_STRING"]),
+        ('"not closed', ["STRING"]),
+        ("don't", ["IDENTIFIER", "PUNCTUATION", "IDENTIFIER"]),
+        ("a::b->c", ["IDENTIFIER", "OPERATOR", "IDENTIFIER", "OPERATOR", "IDENTIFIER"]),
+        ("\xef\xbb\xbfint", ["IDENTIFIER"]),
+    ],
+)
+def test_kinds(text: str, kinds: list[str]) -> None:
+    assert [token.kind for token in lex_significant(text)] == kinds
+
+
+@pytest.mark.parametrize(
+    "directive",
+    [
+        "#define A 1",
+        "  # define A \\\n  2",
+        "#include <a/*b>",
+        '#error "/* no comment',
+        "#if A /* two\nlines */ + 1",
+        "/* before */ #define A",
+        "#define Q '\"'",
+        "#pragma omp // comment \\\n goes on",
+    ],
+)
+def test_a_directive_is_one_token(directive: str) -> None:
+    tokens = list(lex(f"int a;\n{directive}\nint b;"))
+    assert [token.text for token in tokens if token.kind == "DIRECTIVE"] == [directive]
+
+
+def test_a_hash_within_a_line_is_no_directive() -> None:
+    assert all(token.kind != "DIRECTIVE" for token in lex("a # b \\\n# c"))
+
+
+@pytest.mark.parametrize(
+    ("text", "callee", "configuration", "arguments"),
+    [
+        ("k<<<1, 2>>>(a)", "k", ["1", "2"], ["a"]),
+        ("k<<<1, 2>>>()", "k", ["1", "2"], []),
+        (
+            "n::k<int, f<2>><<<g, b, 0, s>>>(a, b)",
+            "n::k<int, f<2>>",
+            ["g", "b", "0", "s"],
+            ["a", "b"],
+        ),
+        ("::k<<<dim3(1, 2), {3, 4}>>>(f(a, b))", "::k", ["dim3(1, 2)", "{3, 4}"], ["f(a, b)"]),
+        ("k<<<(a > b), c >> 2>>>(d)", "k", ["(a > b)", "c >> 2"], ["d"]),
+        ("k<<<1, 2>>>(f<a, b>(c), d)", "k", ["1", "2"], ["f<a, b>(c)", "d"]),
+        ("k<<<1, 2>>>(a < b, c > d)", "k", ["1", "2"], ["a < b", "c > d"]),
+        ("p->k<<<1, 2>>>(a)", "p->k", ["1", "2"], ["a"]),
+        ("(*k[1])<<<1, 2>>>(a)", "(*k[1])", ["1", "2"], ["a"]),
+        ("k\n  <<< 1 , 2 >> >(a)", "k", ["1", "2"], ["a"]),
+    ],
+)
+def test_parts_of_a_launch(
+    text: str, callee: str, configuration: list[str], arguments: list[str]
+) -> None:
+    syntax = syntax_of(f"void f() {{ {text}; }}")
+    (launch,) = syntax.launches
+    assert syntax.text(launch.callee) == callee
+    assert [syntax.text(part) for part in launch.configuration] == configuration
+    assert [syntax.text(part) for part in launch.arguments] == arguments
+    assert launch.function is not None and launch.function.name == "f"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// k<<<1, 2>>>(a);",
+        '"k<<<1, 2>>>(a);"',
+        "operator<< <int>(a);",
+        "T<U<V>> > (x);",
+        "a <<< b;",
+    ],
+)
+def test_no_launch(text: str) -> None:
+    assert not syntax_of(f"void f() {{ {text}\n }}").launches
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_statement"),
+    [
+        ("", ";", True),
+        ("if (a) ", ";", True),
+        ("if (a) ; else ", ";", True),
+        ("for (;;) ", ";", True),
+        ("do ", "; while (0);", True),
+        ("case 1: ", ";", True),
+        ("label: ", ";", True),
+        ("auto f = [&] { ", "; };", True),
+        ("a ? b : ", ";", False),
+        ("a, ", ";", False),
+        ("return ", ";", False),
+        ("(void)", ";", False),
+        ("CHECK(", ");", False),
+        ("", ", a = 1;", False),
+        ("MACRO(a) ", ";", False),
+    ],
+)
+def test_statements(before: str, after: str, is_statement: bool) -> None:
+    (launch,) = syntax_of(f"void f() {{ {before}k<<<1, 2>>>(a){after} }}").launches
+    assert launch.is_statement is is_statement
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("__global__ void k(int a)", "k"),
+        ("template <class T = int, int N = (3 > 2)> __global__ void k(T a)", "k"),
+        ("template <> __global__ void k<int, 2>(int a)", "k"),
+        ("__global__ void __launch_bounds__(256) k(int a)", "k"),
+        ("__launch_bounds__(256, 2) __global__ void k(int a)", "k"),
+        ("static __global__ __attribute__((noinline)) void k(int a)", "k"),
+        ("MACRO(1) __global__ void k(int a)", "k"),
+        ('extern "C" __global__ void k(int a)', "k"),
+        ("__global__ static inline void\nk\n(int a)", "k"),
+        ("__global__ void k(float (&a)[3], void (*f)(int))", "k"),
+    ],
+)
+def test_kernels(head: str, name: str) -> None:
+    syntax = syntax_of(f"int x = 1;\nnamespace n {{\n{head} {{ }}\n}}\nint y[] = {{1, 2}};")
+    assert [kernel.name for kernel in syntax.kernels] == [name]
+
+
+def test_qualifier_behind_a_macro() -> None:
+    syntax = syntax_of("#define KERNEL extern __global__ void\nKERNEL k(int a) {}")
+    assert [kernel.name for kernel in syntax.kernels] == ["k"]
+
+
+def test_functions_of_classes() -> None:
+    syntax = syntax_of(
+        "struct S : B { S(int a) : x(a), y{2} {} ~S() {} int operator()(int i) const { return i; }\n"
+        "  float x, y; static int f() noexcept(true) { return 1; } };\n"
+        "auto g() -> decltype(f(1)) { return 2; }\nenum E { A, B };\nint h(int a) { return a; }"
+    )
+    assert [function.name for function in syntax.functions] == [
+        "S",
+        "~S",
+        "operator",
+        "f",
+        "g",
+        "h",
+    ]
+    assert [function.in_class for function in syntax.functions] == [True] * 4 + [False] * 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#if A\nvoid f(int a) {\n#else\nvoid f(float a) {\n#endif\n}\n",
+        "#if 0\n(((\n#endif\nvoid f() {}",
+        "#if 0\n]]\n#else\nvoid f() {\n#endif\n}",
+        "void f() {\n#ifdef A\n if (x) {\n#endif\n a();\n#ifdef A\n }\n#endif\n}",
+    ],
+)
+def test_brackets_over_conditions(text: str) -> None:
+    assert syntax_of(text).brackets.unbalanced is None
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [("f(a", 1), ("a)", 1), ("{ ( }", 2), ("#if A\n{\n#endif\n", 6), ("[(])", 1)],
+)
+def test_unbalanced_brackets(text: str, offset: int) -> None:
+    (diagnostic,) = syntax_of(text).diagnostics
+    assert diagnostic.code is Code.UNBALANCED
+    assert diagnostic.span is not None and diagnostic.span.start == offset
+
+
+def test_not_cuda() -> None:
+    assert [d.code for d in syntax_of("int main() { return 0; }").diagnostics] == [Code.NOT_CUDA]
+
+
+@pytest.mark.parametrize("text", ["(" * 100_000, '"\\"' * 100_000, "/*" * 100_000, 'R"x(' * 20_000])
+def test_nothing_takes_quadratic_time(text: str) -> None:
+    assert "".join(token.text for token in lex(text)) == text
+    parse(Source("long.cu", text))
