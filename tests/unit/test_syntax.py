@@ -25,7 +25,7 @@ def syntax_of(text: str) -> Syntax:
         ('u8"a\\"b" L\'c\'', ["STRING", "CHARACTER"]),
         ('R"x(")" )x"', ["RAW_STRING"]),
         ('"not closed', ["STRING"]),
-        ("don't", ["IDENTIFIER", "PUNCTUATION", "IDENTIFIER"]),
+        ("don't", ["IDENTIFIER", "OTHER", "IDENTIFIER"]),
         ("a::b->c", ["IDENTIFIER", "OPERATOR", "IDENTIFIER", "OPERATOR", "IDENTIFIER"]),
         ("\xef\xbb\xbfint", ["IDENTIFIER"]),
     ],
@@ -39,7 +39,6 @@ def test_kinds(text: str, kinds: list[str]) -> None:
     [
         "#define A 1",
         "  # define A \\\n  2",
-        "#include <a/*b>",
         '#error "/* no comment',
         "#if A /* two\nlines */ + 1",
         "/* before */ #define A",
@@ -153,8 +152,8 @@ def test_qualifier_behind_a_macro() -> None:
 
 def test_functions_of_classes() -> None:
     syntax = syntax_of(
-        "struct S : B { S(int a) : x(a), y{2} {} ~S() {} int operator()(int i) const { return i; }\n"
-        "  float x, y; static int f() noexcept(true) { return 1; } };\n"
+        "struct S : B { S(int a) : x(a), y{2} {} ~S() {}\n"
+        "  int operator()(int i) const { return i; } float x, y; static int f() noexcept(true) { return 1; } };\n"
         "auto g() -> decltype(f(1)) { return 2; }\nenum E { A, B };\nint h(int a) { return a; }"
     )
     assert [function.name for function in syntax.functions] == [
