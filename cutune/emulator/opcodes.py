@@ -63,6 +63,8 @@ def handler_name(opcode: str, modifiers: Sequence[str]) -> str:
         kept.insert(0, "approx")
     if kind[0] in "su" and opcode in _SIGNLESS and not {"hi", "wide", "sat"} & set(modifiers):
         kind = bits_type(kind)
+    if opcode in ("mov", "selp"):  # no arithmetic: any type of that width
+        kind = bits_type(kind)
     if opcode == "mad" and kind[0] == "f":
         opcode = "fma"
     if opcode == "shr":
