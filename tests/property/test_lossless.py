@@ -17,9 +17,9 @@ from cutune.tokens import lex
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*ROOT.glob("samples/**/*.cu"), *ROOT.glob("tests/golden/**/*.cu")])
 PIECES = """
-<<< >>> ( ) { } [ ] < > ; , # \\ " ' R"( )" /* */ // #if #else #endif #define K __global__ void k int
-i = blockIdx.x * blockDim.x + threadIdx.x if (i < n) a[i] return for template <class T> :: . -> ? :
-&& || ! ++ += 1 0x 1.f n float & __shared__ struct S
+<<< >>> ( ) { } [ ] < > ; , # \\ " ' R"( )" /* */ // #if #else #endif #define K __global__ void k
+int i = blockIdx.x * blockDim.x + threadIdx.x if (i < n) a[i] return for template <class T> :: . ->
+? : && || ! ++ += 1 0x 1.f n float & __shared__ struct S
 """
 SOUP = st.lists(st.sampled_from([*PIECES.split(), "\n", "\r\n"]), max_size=60).map(" ".join)
 

@@ -153,7 +153,8 @@ def test_qualifier_behind_a_macro() -> None:
 def test_functions_of_classes() -> None:
     syntax = syntax_of(
         "struct S : B { S(int a) : x(a), y{2} {} ~S() {}\n"
-        "  int operator()(int i) const { return i; } float x, y; static int f() noexcept(true) { return 1; } };\n"
+        "  int operator()(int i) const { return i; }\n"
+        "  float x, y; static int f() noexcept(true) { return 1; } };\n"
         "auto g() -> decltype(f(1)) { return 2; }\nenum E { A, B };\nint h(int a) { return a; }"
     )
     assert [function.name for function in syntax.functions] == [

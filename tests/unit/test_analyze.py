@@ -1,0 +1,250 @@
+"""From syntax to program: roles, headers, preprocessed text, verdicts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cutune.analyze import analyze
+from cutune.diagnostics import Code
+from cutune.headers import find_headers
+from cutune.inspect import to_json
+from cutune.program import Kernel, Program
+from cutune.source import Source
+from cutune.syntax import parse
+from cutune.toolchain import find_nvcc
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+def program_of(text: str, expanded: str | None = None) -> Program:
+    return analyze(parse(Source("test.cu", text)), expanded)
+
+
+@pytest.mark.parametrize(
+    ("body", "roles"),
+    [
+        ("if (i < n) a[i] = k;", {"n": "guard"}),
+        ("if (i < n - k) a[i] = 1;", {"n": "guard", "k": "counter"}),
+        ("if (i < n / 2 + m) a[i] = 1;", {"n": "guard", "m": "guard"}),
+        ("if (i < n) a[i * m + k] = 1;", {"n": "guard", "m": "stride", "k": "offset"}),
+        ("if (i < n) a[(i + k) * m] = 1;", {"n": "guard", "m": "stride", "k": "offset"}),
+        ("if (i > k && i < n) a[i] = 1;", {"n": "guard", "k": "counter"}),
+        (
+            "if (i < n && k < m - 1 && k > 0) a[i] = 1;",
+            {"n": "guard", "m": "bound", "k": "counter"},
+        ),
+        (
+            "if (i < n) for (int j = k; j < m; j++) a[j] = 1;",
+            {"n": "guard", "m": "bound", "k": "counter"},
+        ),
+        ("if (i < n) for (int j = 0; j != m; j++) a[i] = 1;", {"n": "guard", "m": "bound"}),
+        ("if (i < n && k) a[i] = 1;", {"n": "guard", "k": "branch"}),
+        ("if (i < n) a[i] = k == 3 ? 1 : 2;", {"n": "guard", "k": "branch"}),
+        ("if (i < n) { float *p = a + i * m; *p = k; }", {"n": "guard", "m": "stride"}),
+        ("if (i < n) g(a, m, i);", {"n": "guard", "m": "bound"}),
+        (
+            "if (i < n) { int c = m * 2; for (int j = 0; j < c; j++) a[i] += j; }",
+            {"n": "guard", "m": "bound"},
+        ),
+    ],
+)
+def test_roles(body: str, roles: dict[str, str]) -> None:
+    text = f"""
+        __device__ void g(float *p, int size, int x) {{ for (int j = 0; j < size; j++) p[x] = j; }}
+        __global__ void k1(int k, int m, int n, float f, float *a) {{ {INDEX} {body} }}"""
+    (kernel,) = program_of(text).kernels
+    assert {p.name: p.role.value for p in kernel.data_parameters} == roles
+    assert [p.name for p in kernel.data_parameters] == sorted(roles)
+
+
+def test_facts_of_a_kernel() -> None:
+    text = f"""
+        template <typename T, int Width>
+        __global__ void __launch_bounds__(256) k(const T *__restrict__ a, unsigned int n, float b[],
+                                                 std::size_t m = 3) {{
+            {INDEX} if (i < m) b[i] = a[n]; }}"""
+    (kernel,) = program_of(text).kernels
+    assert [(p.name, p.type, p.is_pointer) for p in kernel.parameters] == [
+        ("a", "const T * __restrict__", True),
+        ("n", "unsigned int", False),
+        ("b", "float[]", True),
+        ("m", "std::size_t", False),
+    ]
+    assert kernel.template_parameters == ("T", "Width")
+    assert kernel.max_threads == 256
+    assert kernel.dimensions[0].guard == "m"
+    assert (
+        kernel.source[kernel.span].startswith("template") and kernel.source[kernel.span][-1] == "}"
+    )
+
+
+EXPANDED = """# 1 "test.cu"
+# 1 "<built-in>" 1
+# 1 "/usr/cuda/include/cuda_runtime.h" 1
+__attribute__((device)) int hidden() { return threadIdx.x; }
+# 1 "test.cu" 2
+# 1 "/usr/include/stdio.h" 1 3 4
+extern int printf (const char *, ...);
+# 2 "test.cu" 2
+# 1 "help.h" 1
+# 3 "help.h"
+static __attribute__((device)) float twice(float x) { return x + x; }
+__attribute__((global)) void from_header(float *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = 0; }
+# 3 "test.cu" 2
+__attribute__((global)) void k(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < 1 + 2 && a !=
+# 5 "test.cu" 3 4
+                   __null
+# 5 "test.cu"
+                       ) a[i] = twice(1);
+}
+void run(float *a) { k<<<1, 32>>>(1, a); from_header<<<1, 32>>>(a); }
+"""
+WRITTEN = """#include <stdio.h>
+#include "help.h"
+KERNEL k(int n, float *a) {
+    int i = ID(x);
+    if (i < LIMIT && a != NULL) a[i] = twice(1);
+}
+void run(float *a) { k<<<1, 32>>>(1, a); from_header<<<1, 32>>>(a); }
+"""
+
+
+def test_preprocessed_text() -> None:
+    program = program_of(WRITTEN, EXPANDED)
+    assert [(k.name, k.source.path) for k in program.kernels] == [
+        ("k", "test.cu"),
+        ("from_header", "help.h"),
+    ]
+    kernel = program.kernels[0]
+    assert kernel.dimensions[0].guard == "3"
+    assert kernel.source.location(kernel.span.start).line == 3
+    assert kernel.source is program.source
+    header = program.kernels[1]
+    assert header.source.location(header.span.start).line == 4
+    assert len(program.tunable_launches) == 2
+
+
+def test_the_place_of_a_reason_in_preprocessed_text() -> None:
+    expanded = EXPANDED.replace("= twice(1)", "= twice(1) + threadIdx.x")
+    program = program_of(WRITTEN, expanded)
+    impurity = program.kernels[0].dimensions[0].impurity
+    assert impurity is not None
+    assert program.source.location(impurity.span.start).line == 5
+
+
+def test_a_body_that_includes_a_file_is_not_proven() -> None:
+    written = (
+        '__global__ void k(float *a) {\n#include "body.inc"\n'
+        " a[blockIdx.x * blockDim.x + threadIdx.x] = 0;\n}\n"
+    )
+    expanded = (
+        '# 1 "test.cu"\n__attribute__((global)) void k(float *a) {\n# 1 "body.inc" 1\n'
+        '__syncthreads();\n# 3 "test.cu" 2\n a[blockIdx.x * blockDim.x + threadIdx.x] = 0;\n}\n'
+    )
+    for text in (None, expanded):
+        (kernel,) = program_of(written, text).kernels
+        assert kernel.impurity is not None and kernel.impurity.code is Code.CONDITIONAL_CODE
+
+
+def test_a_header_read_twice_gives_both_kernels() -> None:
+    body = "(float *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = 0; }"
+    expanded = '# 1 "test.cu"\n' + "".join(
+        f'# 1 "one.h" 1\n__attribute__((global)) void k{number}{body}\n# {number + 1} "test.cu" 2\n'
+        for number in (1, 2)
+    )
+    launches = "void run(float *a) { k1<<<1, 32>>>(a); k2<<<1, 32>>>(a); }\n"
+    program = program_of(f'#include "one.h"\n#include "one.h"\n{launches}', expanded + launches)
+    assert len(program.tunable_launches) == 2
+
+
+def test_headers_without_nvcc(tmp_path: Path) -> None:
+    (tmp_path / "a.h").write_text('#pragma once\n#include "b.h"\n#include "a.h"\n#include "no.h"\n')
+    (tmp_path / "b.h").write_text("#define ID (blockIdx.x * blockDim.x + threadIdx.x)\n")
+    path = tmp_path / "test.cu"
+    path.write_text('#include "a.h"\n__global__ void k(float *a) { a[ID] = 0; }\n')
+    source = Source.read(path)
+    assert [Path(h.path).name for h in find_headers(source)] == ["a.h", "b.h"]
+    (kernel,) = analyze(parse(source), headers=find_headers(source)).kernels
+    assert kernel.pure_dimensions == ("x",)
+    (unread,) = analyze(parse(source)).kernels
+    assert unread.impurity is not None and unread.impurity.code is Code.UNRESOLVED_NAME
+
+
+@pytest.mark.parametrize(
+    ("second", "code"),
+    [
+        (
+            f"__global__ void k(int n, float *b) {{ {INDEX} if (i < n) b[i] = 1; }}",
+            Code.DIFFERING_KERNELS,
+        ),
+        (
+            f"__global__ void k(int n, float *a) {{ {INDEX} if (i <= n) a[i] = 1; }}",
+            Code.DIFFERING_KERNELS,
+        ),
+        (f"__global__ void k(int n, float *a) {{ {INDEX} if (i < n) a[i] = 2; }}", None),
+    ],
+)
+def test_kernels_of_one_name(second: str, code: Code | None) -> None:
+    first = f"__global__ void k(int n, float *a) {{ {INDEX} if (i < n) a[i] = 1; }}"
+    text = f"#if A\n{first}\n#else\n{second}\n#endif\nvoid f(float *a) {{ k<<<1, 2>>>(1, a); }}"
+    (site,) = program_of(text).launches
+    assert site.code is code
+
+
+def test_an_error_gives_an_empty_program() -> None:
+    program = program_of("__global__ void k() {")
+    assert not program.kernels and not program.launches
+    assert [d.code for d in program.diagnostics] == [Code.UNBALANCED]
+
+
+def test_spans_of_a_launch() -> None:
+    text = "__global__ void k(int a) {}\nvoid f() {\n  n::k<int><<<1 + 1,  2>>>(3 , g( 4 ));\n}"
+    program = program_of(text)
+    (site,) = program.launches
+    assert program.source[site.span] == "n::k<int><<<1 + 1,  2>>>(3 , g( 4 ))"
+    assert [program.source[span] for span in site.configuration_spans] == list(site.configuration)
+    assert site.arguments == ("3", "g( 4 )")
+    assert (site.id, site.kernel, site.callee, site.function) == (1, "k", "n::k<int>", "f")
+
+
+def sample(path: Path) -> Program:
+    return analyze(parse(Source.read(path)))
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.cu")), ids=lambda path: path.stem)
+def test_samples_are_tunable(path: Path) -> None:
+    program = sample(path)
+    assert program.launches and program.launches == program.tunable_launches
+    assert not program.diagnostics
+    for kernel in program.kernels:
+        assert all(f.guard is not None for f in kernel.dimensions if f.indexed)
+    document = json.loads(json.dumps(to_json([program])))
+    assert {launch["verdict"] for launch in document["launches"]} == {"tunable"}
+    assert all(launch["data_parameters"] for launch in document["launches"])
+
+
+def test_launch_counters_are_no_sizes() -> None:
+    fdtd = sample(SAMPLES / "fdtd2d.cu").kernel("fdtd_step1_kernel")
+    gram = sample(SAMPLES / "gramschm.cu").kernel("gramschmidt_kernel3")
+    assert fdtd is not None and fdtd.sizes == ("NX", "NY")
+    assert gram is not None and gram.sizes == ("NI", "NJ")
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("name", ["gemm", "fdtd2d", "gramschm"])
+def test_the_compiler_sees_the_same(name: str) -> None:
+    path = SAMPLES / f"{name}.cu"
+    syntax = parse(Source.read(path))
+    expanded = analyze(syntax, find_nvcc().preprocess(path))
+    assert list(map(_facts, expanded.kernels)) == list(map(_facts, analyze(syntax).kernels))
+    assert expanded.launches == analyze(syntax).launches
+
+
+def _facts(kernel: Kernel) -> object:
+    return kernel.name, kernel.span, kernel.dimensions, kernel.data_parameters, kernel.parameters
