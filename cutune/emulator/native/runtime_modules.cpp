@@ -79,7 +79,9 @@ cudaError_t load(Module* module) {
     std::string problem;
     module->image = load_module(module->bytes.data(), module->bytes.size(), &problem);
     if (!module->image) {
-        say("cannot load '%s': %s", path.c_str(), problem.c_str());
+        say("cannot load '%s': %s; was the program linked by another version of cutune? Then link "
+            "it again",
+            path.c_str(), problem.c_str());
         return refuse(module, cudaErrorInvalidKernelImage);
     }
     place_variables(module);
