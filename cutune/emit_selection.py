@@ -22,15 +22,12 @@ from cutune.selection import selection_rule
 LARGEST_SIZE = 1 << 31
 #: Decisions that a thread remembers per kernel.
 MEMO_ENTRIES = 4
-#: Words of a memo's key before the sizes: device and guards, block, three extents.
+#: Words of a memo's key before the sizes: guards, block, three extents.
 KEY_HEAD = 5
 
 SUPPORT = """\
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <atomic>
 
 // One remembered decision: what was asked, and the block that was chosen.
 template <int words>
@@ -40,27 +37,14 @@ struct cutune_memo {
     bool filled;
 };
 
-// Is the current device the one that was modelled? Asked once per device.
-static inline bool cutune_device_is(int device, int major, int minor, int multiprocessors)
+// CUTUNE=verbose: one line per new decision.
+static inline void cutune_print_decision(const char *kernel, const cutune_request &asked,
+                                         dim3 chosen)
 {
-    static std::atomic<signed char> known[64] = {};
-    if (device < 0 || device >= 64) return false;
-    signed char answer = known[device].load(std::memory_order_relaxed);
-    if (answer == 0) {
-        int found[3] = {0, 0, 0};
-        const bool answered =
-            cudaDeviceGetAttribute(&found[0], cudaDevAttrComputeCapabilityMajor, device) ==
-                cudaSuccess &&
-            cudaDeviceGetAttribute(&found[1], cudaDevAttrComputeCapabilityMinor, device) ==
-                cudaSuccess &&
-            cudaDeviceGetAttribute(&found[2], cudaDevAttrMultiProcessorCount, device) ==
-                cudaSuccess;
-        const bool same = answered && found[0] == major && found[1] == minor &&
-                          found[2] == multiprocessors;
-        answer = same ? 1 : -1;
-        known[device].store(answer, std::memory_order_relaxed);
-    }
-    return answer > 0;
+    if (cutune_read_mode() != cutune_mode_verbose) return;
+    fprintf(stderr, "cutune: %s, %lld x %lld x %lld threads: block %ux%ux%u -> %ux%ux%u\\n", kernel,
+            asked.extent[0], asked.extent[1], asked.extent[2], asked.block.x, asked.block.y,
+            asked.block.z, chosen.x, chosen.y, chosen.z);
 }
 
 """
@@ -111,10 +95,10 @@ def _routine(model: FittedModel, device: DeviceProfile, name: str) -> str:
     emit(f"cutune_select_{name}(const cutune_request *cutune_asked)")
     with emit.braces():
         emit("cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};")
-        emit("int cutune_device = 0;")
-        emit("if (cudaGetDevice(&cutune_device) != cudaSuccess) return cutune_answer;")
-        known = f"cutune_device_is(cutune_device, {major}, {minor}, {device.sm_count})"
-        emit(f"if (!{known}) return cutune_answer;")
+        emit("const cutune_device cutune_gpu = cutune_current_device();")
+        emit(f"if (cutune_gpu.multiprocessors != {device.sm_count} ||")
+        emit(f"    cutune_gpu.major != {major} || cutune_gpu.minor != {minor})")
+        emit("    return cutune_answer;")
         if mask:
             wanted = f"(cutune_asked->integers & {mask}ull) != {mask}ull"
             emit(f"if ({wanted}) return cutune_answer;")
@@ -136,6 +120,7 @@ def _routine(model: FittedModel, device: DeviceProfile, name: str) -> str:
         emit(f"    cutune_answer.block = dim3({triple});")
         emit("}")
         _emit_remember(emit, words)
+        emit(f'cutune_print_decision("{facts.kernel}", *cutune_asked, cutune_answer.block);')
         emit("return cutune_answer;")
     return str(emit)
 
@@ -155,7 +140,7 @@ def _emit_memo(emit: Emitter, model: FittedModel, words: int) -> None:
     emit(f"static thread_local cutune_memo<{words}> cutune_memory[{MEMO_ENTRIES}];")
     emit("static thread_local unsigned cutune_oldest;")
     emit(f"const long long cutune_key[{words}] = {{")
-    emit("    (static_cast<long long>(cutune_device) << 8) + cutune_asked->guarded,")
+    emit("    cutune_asked->guarded,")
     emit(
         "    (cutune_asked->block.x << 20) + (cutune_asked->block.y << 8) + cutune_asked->block.z,"
     )
