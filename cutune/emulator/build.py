@@ -28,11 +28,9 @@ NATIVE = Path(__file__).parent / "native"
 # No contraction: a PTX mul followed by an add rounds twice. No trapping math and no errno: the
 # handlers' loops would not vectorise, and neither is visible in CUDA.
 FLAGS = (
-    "-O2",
+    "-O3",
     "-std=c++17",
     "-fPIC",
-    "-ftree-vectorize",
-    "-fvect-cost-model=dynamic",
     "-ffp-contract=off",
     "-fno-trapping-math",
     "-fno-math-errno",

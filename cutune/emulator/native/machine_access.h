@@ -22,17 +22,26 @@ template <Space S> ALWAYS_INLINE void addresses(const Instruction* i, const Warp
     }
 }
 
-// Most accesses are one of two shapes that need neither a gather nor 32 checks.
+// Most accesses have a shape that needs neither a gather nor 32 checks.
 template <u32 BYTES> ALWAYS_INLINE Pattern pattern_of(const Warp& w, const u64* address) {
     if (!w.full) return SCATTERED;
-    const u64 first = address[0];
-    u64 sequential = 0, uniform = 0;
-    for (u32 l = 0; l < LANES; l++) {
-        sequential |= (address[l] - first) ^ (l * BYTES);
-        uniform |= address[l] ^ first;
+    const u64 first = address[0], step = address[1] - first;
+    if (step != 0 && step != BYTES) return SCATTERED;
+    u64 different = 0;
+    if (step == 0) {
+        for (u32 l = 0; l < LANES; l++) different |= address[l] ^ first;
+        if (!different) return UNIFORM;
+    } else {
+        for (u32 l = 0; l < LANES; l++) different |= address[l] ^ (first + l * BYTES);
+        if (!different) return SEQUENTIAL;
     }
-    if (!sequential) return SEQUENTIAL;
-    return uniform ? SCATTERED : UNIFORM;
+    // A warp that covers several rows of a narrow thread block.
+    different = 0;
+    const u64 bytes = step ? BYTES : 0;
+    const u64 expected[ROW] = {0, bytes, 2 * bytes, 3 * bytes, 4 * bytes, 5 * bytes, 6 * bytes, 7 * bytes};
+    for (u32 row = 0; row < LANES; row += ROW)
+        for (u32 l = 0; l < ROW; l++) different |= address[row + l] ^ (address[row] + expected[l]);
+    return different ? SCATTERED : ROWS;
 }
 
 template <u32 BYTES>
@@ -40,7 +49,7 @@ ALWAYS_INLINE bool all_inside(const Range& range, const Warp& w, const u64* addr
                               Pattern pattern) {
     if (range.size < BYTES) return false;
     const u64 base = range.base, last = range.size - BYTES;
-    if (pattern != SCATTERED)
+    if (pattern == UNIFORM || pattern == SEQUENTIAL)
         return !(address[0] & (BYTES - 1)) && address[0] - base <= last &&
                address[LANES - 1] - base <= last;
     u64 outside = 0;

@@ -187,6 +187,22 @@ struct Barrier {
     u32 lanes = 0, ones = 0;
 };
 
+// What the addresses of one execution cost; sectors are counted from the line of the first lane's.
+struct Features {
+    s64 sector[LANES];
+    u32 sectors = 0, full = 0, lines = 0, wavefronts = 0;
+    s64 lowest = 0, highest = 0;  // from the first lane's address
+};
+
+// Most executions of a site repeat the distances between its lanes: what they cost is remembered
+// for each alignment of the first lane's address in its line.
+struct Remembered {
+    u64 distance[LANES];
+    u32 mask = 0;
+    u32 known = 0;  // bit k: for alignment 4 k
+    Features features[LANES];
+};
+
 // Distinct sectors of one block, by region and window of executions.
 class SectorTable {
   public:
@@ -237,6 +253,7 @@ struct Execution {
         Site counts;
         u32 window;
     };
+    std::vector<std::unique_ptr<Remembered>> remembered;  // by site
     std::vector<Tentative> tentative;  // by site: the sampled window among the first trace_every
 
     Execution(ModuleImage& m, const Function& k, const Launch& l, Memory& mem, Report& r)
@@ -308,7 +325,9 @@ ALWAYS_INLINE u32 ones(const Warp& w, u32 offset) {
 
 // ---- memory -----------------------------------------------------------------------------------
 
-enum Pattern { SCATTERED, UNIFORM, SEQUENTIAL };
+// Of the addresses of a full warp. ROWS: every 8 lanes are uniform, or every 8 are sequential.
+enum Pattern { SCATTERED, UNIFORM, SEQUENTIAL, ROWS };
+constexpr u32 ROW = 8;
 
 // Count an access and look at its addresses when this block is traced.
 void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, Pattern pattern);

@@ -103,6 +103,17 @@ template <class T, Space S> const Instruction* load(const Instruction* i, Warp& 
     } else if (pattern == UNIFORM) {
         const Lane<T> value = extended(read<T>(address[0]));
         for (u32 l = 0; l < LANES; l++) d[l] = value;
+    } else if (pattern == ROWS) {
+        const bool sequential = address[1] != address[0];
+        for (u32 row = 0; row < LANES; row += ROW) {
+            const T* from = reinterpret_cast<const T*>(address[row]);
+            if (sequential) {
+                for (u32 l = 0; l < ROW; l++) d[row + l] = extended(from[l]);
+            } else {
+                const Lane<T> value = extended(*from);
+                for (u32 l = 0; l < ROW; l++) d[row + l] = value;
+            }
+        }
     } else if (w.full) {
         for (u32 l = 0; l < LANES; l++) d[l] = extended(read<T>(address[l]));
     } else {

@@ -24,12 +24,6 @@ namespace {
 constexpr u32 WINDOW = 3;  // log2 of executions per window
 constexpr u32 HISTORY = 16;
 
-struct Features {
-    u64 sector[LANES * 2];
-    u32 sectors = 0, full = 0, lines = 0, wavefronts = 0;
-    u64 lowest = 0, highest = 0;
-};
-
 u64 scrambled(u64 x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
@@ -43,21 +37,24 @@ bool is_drawn(u64 block, u32 region, u32 window, u32 every) {
     return scrambled(seed + (u64(group) << 32)) % every == window % every;
 }
 
+// The first sector of the line that holds the address.
+u64 line_sector(u64 address) { return address >> 7 << 2; }
+
 void uniform_features(u64 address, u32 bytes, Features& f) {
-    f.sector[0] = address >> 5;
+    f.sector[0] = (address >> 5) - line_sector(address);
     f.sectors = f.lines = f.wavefronts = 1;
-    f.lowest = address;
-    f.highest = address + bytes;
+    f.lowest = 0;
+    f.highest = bytes;
 }
 
 void sequential_features(u64 address, u32 bytes, Features& f) {
-    const u64 end = address + LANES * bytes;
-    for (u64 s = address >> 5; s <= (end - 1) >> 5; s++) f.sector[f.sectors++] = s;
+    const u64 end = address + LANES * bytes, from = line_sector(address);
+    for (u64 s = address >> 5; s <= (end - 1) >> 5; s++) f.sector[f.sectors++] = s - from;
     f.full = (end >> 5) - ((address + 31) >> 5);
     f.lines = ((end - 1) >> 7) - (address >> 7) + 1;
     f.wavefronts = std::max(1u, bytes / 4);
-    f.lowest = address;
-    f.highest = end;
+    f.lowest = 0;
+    f.highest = LANES * bytes;
 }
 
 u32 gather(const u64* address, u32 mask, u64* found) {
@@ -91,22 +88,25 @@ u32 busiest_bank(const u64* sorted, u32 count, u32 bytes) {
 void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f) {
     u64 sorted[LANES];
     const u32 count = gather(address, mask, sorted);
+    const u64 first = address[__builtin_ctz(mask)], from = line_sector(first);
     const u32 touch = bytes >= 32 ? ~0u : (1u << bytes) - 1;
     u32 touched = 0;
+    u64 last = 0;
     for (u32 k = 0; k < count; k++) {
         const u64 sector = sorted[k] >> 5;
-        if (k == 0 || sector != f.sector[f.sectors - 1]) {
+        if (k == 0 || sector != last) {
             f.full += k && touched == ~0u;
-            f.lines += k == 0 || sector >> 2 != f.sector[f.sectors - 1] >> 2;
-            f.sector[f.sectors++] = sector;
+            f.lines += k == 0 || sector >> 2 != last >> 2;
+            f.sector[f.sectors++] = s64(sector - from);
             touched = 0;
+            last = sector;
         }
         touched |= touch << (sorted[k] & 31);
     }
     f.full += touched == ~0u;
     f.wavefronts = busiest_bank(sorted, count, bytes);
-    f.lowest = sorted[0];
-    f.highest = sorted[count - 1] + bytes;
+    f.lowest = s64(sorted[0] - first);
+    f.highest = s64(sorted[count - 1] + bytes - first);
 }
 
 u32 shared_wavefronts(const u64* offset, u32 mask, u32 bytes, Pattern pattern) {
@@ -123,7 +123,38 @@ u32 shared_wavefronts(const u64* offset, u32 mask, u32 bytes, Pattern pattern) {
     return total;
 }
 
-void add(Site& site, const SiteFacts& facts, const Features& f) {
+// The features of an irregular access, from memory when its lanes are as far apart as before.
+// `count` fills them in.
+template <class F>
+const Features& recalled(Execution& x, u32 site, const u64* address, u32 mask, Features& fresh,
+                         F count) {
+    const u64 first = address[__builtin_ctz(mask)];
+    std::unique_ptr<Remembered>& place = x.remembered[site];
+    if (!place) place.reset(new Remembered());
+    Remembered& remembered = *place;
+    u64 different = remembered.mask ^ mask;
+    for (u32 l = 0; l < LANES; l++)
+        different |= ((address[l] - first) ^ remembered.distance[l]) & (0 - u64(mask >> l & 1));
+    if (different) {
+        for (u32 l = 0; l < LANES; l++) remembered.distance[l] = address[l] - first;
+        remembered.mask = mask;
+        remembered.known = 0;
+    }
+    const u32 alignment = first & 127;
+    if (alignment & 3) {
+        count(fresh);
+        return fresh;
+    }
+    Features& known = remembered.features[alignment >> 2];
+    if (!(remembered.known >> (alignment >> 2) & 1)) {
+        known = Features();
+        count(known);
+        remembered.known |= 1u << (alignment >> 2);
+    }
+    return known;
+}
+
+void add(Site& site, const SiteFacts& facts, const Features& f, u64 first) {
     site.traced++;
     site.sectors += f.sectors;
     site.full_sectors += f.full;
@@ -136,8 +167,9 @@ void add(Site& site, const SiteFacts& facts, const Features& f) {
             std::max(20 * f.full + 40 * (f.sectors - f.full), 33 * f.lines);
     else
         site.store_cost_x20 += 20 * f.wavefronts;
-    if (site.traced == 1 || f.lowest < site.lowest) site.lowest = f.lowest;
-    if (f.highest > site.highest) site.highest = f.highest;
+    const u64 lowest = first + u64(f.lowest), highest = first + u64(f.highest);
+    if (site.traced == 1 || lowest < site.lowest) site.lowest = lowest;
+    if (highest > site.highest) site.highest = highest;
 }
 
 void merge(Site& into, const Site& from) {
@@ -163,6 +195,20 @@ void interleave(const Warp& w, const u64* address, u64* interleaved) {
     }
 }
 
+// A wide element is several words, each a row of 128 bytes.
+void trace_local(const Warp& w, const u64* address, u32 bytes, const SiteFacts& facts, Site& site) {
+    u64 interleaved[LANES] = {};
+    interleave(w, address, interleaved);
+    Features f;
+    scattered_features(interleaved, w.mask, std::min(bytes, 4u), f);
+    const u32 words = std::max(1u, bytes / 4);
+    f.lines *= words;
+    f.sectors *= words;
+    f.full *= words;
+    f.wavefronts *= words;
+    add(site, facts, f, interleaved[__builtin_ctz(w.mask)]);
+}
+
 NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 bytes,
                         Pattern pattern) {
     Execution& x = *w.execution;
@@ -182,42 +228,42 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
             site = &tentative.counts;
         }
     }
-    Features f;
+    Features fresh;
+    const Features* f = &fresh;
     const u64 shared = reinterpret_cast<u64>(x.shared);
     const u64 first = address[__builtin_ctz(w.mask)];
     if (facts.space == SHARED_SPACE ||
         (facts.space == GENERIC_SPACE && first - shared < x.shared_bytes)) {
         if (!drawn) return;
-        u64 offset[LANES];
-        for (u32 l = 0; l < LANES; l++) offset[l] = address[l] - shared;
-        f.wavefronts = shared_wavefronts(offset, w.mask, bytes, pattern);
-        const u32 wavefronts = f.wavefronts;
+        if (pattern == UNIFORM || pattern == SEQUENTIAL)
+            fresh.wavefronts = shared_wavefronts(address, w.mask, bytes, pattern);
+        else
+            f = &recalled(x, i->x, address, w.mask, fresh, [&](Features& features) {
+                features.wavefronts = shared_wavefronts(address, w.mask, bytes, pattern);
+            });
         site->traced++;
-        site->wavefronts += wavefronts;
-        (facts.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20) += 20 * wavefronts;
+        site->wavefronts += f->wavefronts;
+        (facts.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20) += 20 * f->wavefronts;
         return;
     }
     if (facts.space == LOCAL_SPACE) {
-        u64 interleaved[LANES];
-        interleave(w, address, interleaved);
-        // A wide element is several words, each a row of 128 bytes: their count is what matters.
-        scattered_features(interleaved, w.mask, std::min(bytes, 4u), f);
-        f.lines *= std::max(1u, bytes / 4);
-        f.sectors *= std::max(1u, bytes / 4);
-        f.full *= std::max(1u, bytes / 4);
-        f.wavefronts *= std::max(1u, bytes / 4);
-        if (drawn) add(*site, facts, f);
+        if (drawn) trace_local(w, address, bytes, facts, *site);
         return;
     }
-    if (pattern == UNIFORM) uniform_features(first, bytes, f);
-    else if (pattern == SEQUENTIAL) sequential_features(first, bytes, f);
-    else scattered_features(address, w.mask, bytes, f);
-    u32 fresh = 0;
+    if (pattern == UNIFORM) uniform_features(first, bytes, fresh);
+    else if (pattern == SEQUENTIAL) sequential_features(first, bytes, fresh);
+    else
+        f = &recalled(x, i->x, address, w.mask, fresh, [&](Features& features) {
+            scattered_features(address, w.mask, bytes, features);
+        });
+    u32 unseen = 0;
     const u32 region = 2 * facts.region + (facts.kind != LOAD);
-    for (u32 k = 0; k < f.sectors; k++) fresh += x.sectors.touch(region, f.sector[k], window);
+    const u64 from = line_sector(first);
+    for (u32 k = 0; k < f->sectors; k++)
+        unseen += x.sectors.touch(region, from + u64(f->sector[k]), window);
     if (!drawn) return;
-    add(*site, facts, f);
-    site->new_sectors += fresh;
+    add(*site, facts, *f, first);
+    site->new_sectors += unseen;
 }
 
 }  // namespace
@@ -235,6 +281,7 @@ void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, Patte
 
 void Execution::begin_trace() {
     counts.assign(warps.size() * module.sites.size(), 0);
+    remembered.resize(module.sites.size());
     sectors.clear(2 * module.region_count);
     if (launch.trace_every > 1) tentative.assign(module.sites.size(), Tentative{Site(), 0});
 }
