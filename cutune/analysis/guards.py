@@ -89,7 +89,10 @@ def _limit(right: Polynomial, factor: int, strict: bool) -> Polynomial:
 
 
 def quotient(dividend: Polynomial, divisor: int) -> Polynomial:
-    """An integer division as one symbol."""
+    """An integer division, which rounds towards zero, as one symbol."""
+    if dividend.literal is not None:
+        magnitude = abs(dividend.literal) // divisor
+        return Polynomial.constant(magnitude if dividend.literal >= 0 else -magnitude)
     text = to_c(dividend)
     is_simple = len(dividend.terms) == 1 and dividend.terms[0][1] > 0
     text = text if is_simple else f"({text})"

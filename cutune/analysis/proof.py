@@ -209,7 +209,8 @@ class _FunctionProof:
     # Reasons.
 
     def _forbidden(self) -> Impurity | None:
-        for token in (*self.text.head, *self.text.body):
+        parameters = (token for parameter in self.text.parameters for token in parameter)
+        for token in (*self.text.head, *parameters, *self.text.body):
             if token.text in _FORBIDDEN and token.kind == "IDENTIFIER":
                 code, what = _FORBIDDEN[token.text]
                 return Impurity(code, code.template.format(what=what), token.span)

@@ -149,6 +149,8 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
 
     def visit_ArrayRef(self, node: c_ast.ArrayRef) -> None:
         self._address(node.subscript)
+        if isinstance(node.name, c_ast.ID):
+            self._address(node.name)
         self.generic_visit(node)
 
     def visit_UnaryOp(self, node: c_ast.UnaryOp) -> None:

@@ -41,7 +41,10 @@ __global__ void through_function(int *a) {
     a[blockIdx.x * blockDim.x + threadIdx.x] = lane();
 }
 __global__ void no_index(int *a) { *a = 1; }
-__global__ void fence(volatile int *a) {
+__global__ void shared_flag(volatile int *a) {
+    a[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+}
+__global__ void fence(int *a) {
     a[blockIdx.x * blockDim.x + threadIdx.x] = 1;
     __threadfence();
 }
@@ -82,6 +85,7 @@ void run(int *a, float *f) {
     through_function<<<8, 256>>>(a);  // expect CT217: kernel 'through_function' uses 'lane' other than as blockIdx.x * blockDim.x + threadIdx.x
     no_index<<<1, 1>>>(a);  // expect CT221: kernel 'no_index' does not index its threads by blockIdx, blockDim and threadIdx
     fence<<<8, 256>>>(a);  // expect CT222: kernel 'fence' uses __threadfence, whose effect depends on the order of threads
+    shared_flag<<<8, 256>>>(a);  // expect CT222: kernel 'shared_flag' uses volatile memory, whose effect depends on the order of threads
     talks<<<8, 256>>>(8);  // expect CT222: kernel 'talks' uses printf, whose effect depends on the order of threads
     jumps<<<8, 256>>>(a);  // expect CT219: kernel 'jumps' holds a construct that is not analysed: 'goto'
     late<<<8, 256>>>(a);  // expect CT217: kernel 'late' uses blockIdx.x other than as blockIdx.x * blockDim.x + threadIdx.x
