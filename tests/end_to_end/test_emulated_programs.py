@@ -32,6 +32,7 @@ SINGLE = (
     "device_queries",
     "snapshot",
     "unsupported",
+    "library_algorithms",
 )
 
 Build = Callable[..., Path]
