@@ -8,7 +8,7 @@ it, macros are those that the source and the given headers define.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cutune.analysis.integers import literal_value
 from cutune.analysis.launches import KernelTable, launch_sites
@@ -17,6 +17,8 @@ from cutune.analysis.preprocess import expanded_parts
 from cutune.analysis.proof import Proof, Prover
 from cutune.analysis.roles import data_parameters
 from cutune.analysis.unit import Part, Unit
+from cutune.annotation import AnnotationError, read_annotation
+from cutune.diagnostics import Code, Diagnostic
 from cutune.functions import Function
 from cutune.program import Kernel, Program
 from cutune.source import Source
@@ -50,7 +52,18 @@ def analyze(syntax: Syntax, expanded: str | None = None, headers: Iterable[Sourc
         for kernel in found
         if kernel.source is syntax.source or kernel.name in launched
     )
-    return Program(syntax.source, tuple(kernels), launches, (*syntax.diagnostics, *diagnostics))
+    found = (*syntax.diagnostics, *_annotation_diagnostics(syntax), *diagnostics)
+    return Program(syntax.source, tuple(kernels), launches, found)
+
+
+def _annotation_diagnostics(syntax: Syntax) -> Iterator[Diagnostic]:
+    for pragma in syntax.pragmas:
+        try:
+            read_annotation(pragma)
+        except AnnotationError as error:
+            yield Diagnostic.at(
+                Code.BAD_ANNOTATION, syntax.source, pragma.token.span, reason=str(error)
+            )
 
 
 def _unit(syntax: Syntax, expanded: str | None, headers: Iterable[Source]) -> Unit:

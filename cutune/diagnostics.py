@@ -36,7 +36,7 @@ class Code(Enum):
 
     UNBALANCED = (101, ERROR, "unbalanced '{bracket}'")
     NOT_CUDA = (102, ERROR, "no kernel and no launch found; is '{path}' a CUDA source file?")
-    BAD_ANNOTATION = (103, ERROR, "cannot read this pragma: {reason}")
+    BAD_ANNOTATION = (103, WARNING, "pragma ignored: {reason}")
 
     # Why a launch stays as it is: what is wrong with the launch …
     MISSING_KERNEL = (201, WARNING, "the definition of kernel '{name}' was not found")

@@ -213,8 +213,11 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
 
     def _product(self, node: c_ast.Node) -> Term:
         """Anything else counts as one product of all that stands in it."""
+        if isinstance(node, c_ast.ArrayRef):
+            # What was loaded; its address is judged for itself.
+            return Term(1, frozenset(), True)
         names: set[str] = set()
-        varies = isinstance(node, c_ast.ArrayRef | c_ast.FuncCall)
+        varies = isinstance(node, c_ast.FuncCall)
         for _, child in node.children():
             for term in self._product(child), *(self._terms(child) if _is_name(child) else ()):
                 names |= term.parameters

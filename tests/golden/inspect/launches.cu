@@ -37,6 +37,7 @@ int run(int n, float *a, Kernel pointer, bool fast) {
     chosen<<<n, 64>>>(n, a);  // expect CT208: 'chosen' is not the name of a kernel; launch the kernel by its name
 #pragma cutune ignore
     fill<<<n / 64, 64>>>(n, a);  // expect CT207: left alone by #pragma cutune ignore
+#pragma cutune ignorance  // expect CT103: pragma ignored: not understood at 'ignorance'
     dim3 block(32, 8);
     fill<<<n / 32, block>>>(n, a);  // expect CT230: kernel 'fill' does not index y, but its block is 8 wide in y: 8 threads do the same work and race
     switch (n) {

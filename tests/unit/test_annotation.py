@@ -1,0 +1,79 @@
+"""The annotation language."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutune.annotation import (
+    Annotation,
+    AnnotationError,
+    DimensionAnnotation,
+    IgnoreAnnotation,
+    KernelAnnotation,
+    RegionAnnotation,
+    SizeIndexAnnotation,
+    TuneAnnotation,
+    Values,
+    read_annotation,
+)
+from cutune.directives import Pragma
+from cutune.source import Source
+from cutune.syntax import parse
+from cutune.tokens import Token
+
+
+def read(text: str) -> Annotation:
+    return read_annotation(Pragma(0, Token("DIRECTIVE", f"#pragma {text}", 0), text))
+
+
+@pytest.mark.parametrize(
+    ("text", "annotation"),
+    [
+        ("cutune ignore", IgnoreAnnotation()),
+        ("cutune ignore // why", IgnoreAnnotation()),
+        ("cutune region begin", RegionAnnotation(True)),
+        ("cutune region end", RegionAnnotation(False)),
+        ("cutune kernel k", KernelAnnotation("k")),
+        ("cutune kernel k data(n, p.m)", KernelAnnotation("k", ("n", "p.m"))),
+        (
+            "cutune kernel k block(x: 8..1024, y: 1, 2, 4)",
+            KernelAnnotation("k", block={"x": Values((), (8, 1024)), "y": Values((1, 2, 4))}),
+        ),
+        (
+            "cutune tune(m: 4, 8, s.b: 16..32) data(N)",
+            TuneAnnotation({"m": Values((4, 8)), "s.b": Values((), (16, 32))}, ("N",)),
+        ),
+        ("kernel_info_size_param_idx_gemm = 2;", SizeIndexAnnotation("gemm", 2)),
+        ("kernel_info_dim_gemm=2", DimensionAnnotation("gemm", 2)),
+    ],
+)
+def test_read(text: str, annotation: Annotation) -> None:
+    assert read(text) == annotation
+
+
+def test_expressions() -> None:
+    annotation = read("cutune kernel k where(x * y <= 1024 && x > y) grid(ceil(NJ / x), NI + 1, 1)")
+    assert isinstance(annotation, KernelAnnotation)
+    assert annotation.where is not None and annotation.where.data == "conjunction"
+    assert annotation.grid is not None
+    assert [tree.data for tree in annotation.grid] == ["call", "expression", "number"]
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [("cutune kernel", 13), ("cutune nonsense", 7), ("cutune kernel k data(1)", 21), ("cutune", 6)],
+)
+def test_not_an_annotation(text: str, offset: int) -> None:
+    with pytest.raises(AnnotationError) as caught:
+        read(text)
+    assert caught.value.offset == offset
+
+
+def test_values() -> None:
+    assert 3 in Values((1, 3)) and 2 not in Values((1, 3))
+    assert 9 in Values((), (8, 10)) and 11 not in Values((), (8, 10))
+
+
+def test_pragmas_of_a_source() -> None:
+    text = "#pragma once\n#pragma cutune tune(m: 1, \\\n 2)\n#  pragma kernel_info_dim_k = 1\n"
+    assert len(parse(Source("a.cu", text)).pragmas) == 2
