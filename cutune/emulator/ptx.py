@@ -42,7 +42,7 @@ _STATEMENT = re.compile(
     re.VERBOSE,
 )
 _TOP = re.compile(r"\s*((?:\.(?:visible|extern|weak|common)\s+)*)\.(\w+)")
-_REGISTERS = re.compile(r"\.reg\s+(?:\.(v\d)\s+)?\.(\w+)\s+(.*)", re.DOTALL)
+_REGISTERS = re.compile(r"\.reg\s*(?:\.(v\d)\s*)?\.(\w+)\s+(.*)", re.DOTALL)
 _REGISTER_RANGE = re.compile(rf"({_NAME})\s*(?:<\s*(\d+)\s*>)?$")
 _VARIABLE = re.compile(r"\.(local|shared|global|const|param)\b(.*)", re.DOTALL)
 _QUALIFIER = re.compile(r"\s*\.([\w:]+)(?:\s+(\d+)(?=[\s.]))?")

@@ -1,0 +1,254 @@
+"""The PTX front end: parser, control flow, taint, metadata, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cutune.emulator.assemble import assemble, main
+from cutune.emulator.control_flow import ControlFlow, control_flow
+from cutune.emulator.module import load_phases
+from cutune.emulator.opcodes import handler_name, handlers
+from cutune.emulator.ptx import Instruction, Label, PtxError, integer, parse, split_operands
+from tests.emulated import HEADER
+
+
+def kernel(body: str, parameters: str = ".param .u64 p") -> str:
+    return (
+        f"{HEADER}.visible .entry k({parameters}) {{\n"
+        ".reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .pred %p<9>; .reg .f32 %f<9>;\n"
+        f"ld.param.u64 %rd1, [p];\n{body}\nret;\n}}\n"
+    )
+
+
+def instructions(text: str) -> list[Instruction]:
+    body = parse(text).functions["k"].body
+    assert body is not None
+    return [item for item in body if isinstance(item, Instruction)]
+
+
+def test_instruction_with_guard_and_modifiers() -> None:
+    _, found, _ = instructions(kernel("@!%p1 ld.global.nc.v2.f32 {%f1, %f2}, [%rd1+8];"))
+    assert (found.opcode, found.modifiers) == ("ld", ("global", "nc", "v2", "f32"))
+    assert found.operands == ("{%f1, %f2}", "[%rd1+8]")
+    assert (found.guard, found.negated) == ("%p1", True)
+
+
+def test_lines_survive_comments_and_loc() -> None:
+    text = kernel("/* two\nlines */ // and more\n.loc 1 77 3\nadd.s32 %r1, %r2, 1; // end")
+    _, found, _ = instructions(text)
+    assert found.source_line == 77
+    assert text.splitlines()[found.line - 1].startswith("add.s32")
+
+
+def test_inline_assembly_has_its_own_names() -> None:
+    body = """
+    { .reg .b32 t; mov.b32 t, 1; again: add.u32 t, t, 1; bra again; }
+    { .reg .b32 t; mov.b32 t, 2; again: bra again; }
+    """
+    found = [x for x in instructions(kernel(body)) if x.opcode == "mov"]
+    assert found[0].operands[0] != found[1].operands[0]
+    items = parse(kernel(body)).functions["k"].body
+    assert items is not None
+    labels = [item.name for item in items if isinstance(item, Label)]
+    assert len(set(labels)) == 2
+
+
+def test_declarations() -> None:
+    module = parse(
+        HEADER + ".visible .global .align 8 .v2 .f32 pair[3];\n.const .b8 text[] = {1, 2};\n"
+        ".extern .shared .align 16 .b8 tail[];\n.extern .func (.param .b32 r) f(.param .b64 a);\n"
+        + kernel("", ".param .u64 .ptr .global .align 4 p, .param .align 8 .b8 s[24]")
+    )
+    pair, _, tail = module.variables
+    assert (pair.size, pair.alignment, pair.count) == (24, 8, 6)
+    assert tail.external and tail.count == 0
+    assert module.functions["f"].body is None
+    assert [p.size for p in module.functions["k"].parameters] == [8, 24]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("12", 12), ("-3", -3), ("0x1F", 31), ("017", 15), ("0b101", 5), ("7U", 7)]
+)
+def test_integer_literals(text: str, value: int) -> None:
+    assert integer(text) == value
+
+
+def test_operands_are_split_outside_brackets() -> None:
+    assert split_operands("a, {b, c}, [d+4]") == ("a", "{b, c}", "[d+4]")
+    assert split_operands("(r), f, (a, b)") == ("(r)", "f", "(a, b)")
+    assert split_operands("") == ()
+
+
+def flow_of(body: str) -> ControlFlow:
+    return control_flow(parse(kernel(body)).functions["k"], lambda name: False)
+
+
+NESTED = """
+mov.u32 %r1, 0;
+outer:
+  mov.u32 %r2, 0;
+inner:
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p1, %r2, 4;
+  @%p1 bra inner;
+  add.u32 %r1, %r1, 1;
+  setp.lt.u32 %p2, %r1, 4;
+  @%p2 bra outer;
+"""
+
+
+def test_nested_loops() -> None:
+    flow = flow_of(NESTED)
+    assert [block.depth for block in flow.blocks] == [0, 1, 2, 1, 0]
+    assert [loop.parent for loop in flow.loops] == [-1, 0]
+
+
+def test_blocks_of_a_loop_are_contiguous() -> None:
+    # The text puts the loop's exit between its blocks.
+    flow = flow_of("""
+      head: setp.eq.u32 %p1, %r1, 3; @!%p1 bra body;
+      out: add.u32 %r3, %r3, 1; ret;
+      body: add.u32 %r1, %r1, 1; setp.eq.u32 %p2, %r1, 9; @%p2 bra out; bra head;
+    """)
+    (loop,) = flow.loops
+    assert sorted(loop.blocks) == list(range(min(loop.blocks), max(loop.blocks) + 1))
+    assert all(
+        target > max(loop.blocks) or target in loop.blocks
+        for b in loop.blocks
+        for target in flow.blocks[b].terminator.targets
+    )
+
+
+def test_a_loop_has_one_latch() -> None:
+    flow = flow_of("""
+      head: add.u32 %r1, %r1, 1; setp.gt.u32 %p1, %r1, 9; @%p1 bra done;
+      setp.eq.u32 %p2, %r2, 0; @%p2 bra head;
+      add.u32 %r2, %r2, 1; bra head;
+      done:
+    """)
+    (loop,) = flow.loops
+    latches = [b for b in loop.blocks if loop.header in flow.blocks[b].terminator.targets]
+    assert latches == [max(loop.blocks)]
+
+
+def test_unreachable_blocks_are_dropped() -> None:
+    assert len(flow_of("bra end; add.u32 %r1, %r1, 1; end:").blocks) == 2
+
+
+def test_unknown_label() -> None:
+    with pytest.raises(PtxError, match="unknown label 'nowhere'"):
+        flow_of("bra nowhere;")
+
+
+LOAD = "ld.global.u32 %r1, [%rd1];"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (LOAD + "st.global.u32 [%rd1], %r1;", ""),
+        (LOAD + "setp.eq.u32 %p1, %r1, 0; selp.u32 %r2, 1, 2, %p1; st.global.u32 [%rd1], %r2;", ""),
+        (LOAD + "setp.eq.u32 %p1, %r1, 0; @%p1 bra x; x:", "a branch depends"),
+        (LOAD + "setp.eq.u32 %p1, %r1, 0; @%p1 st.global.u32 [%rd1], 0;", "whether 'st'"),
+        (LOAD + "mul.wide.u32 %rd2, %r1, 4; ld.global.u32 %r2, [%rd2];", "an address depends"),
+        ("mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; ld.global.u32 %r2, [%rd2];", ""),
+        (
+            "atom.global.add.u32 %r1, [%rd1], 1; setp.eq.u32 %p1, %r1, 0; @%p1 exit;",
+            "a branch|exit",
+        ),
+        ("mov.u64 %rd2, %clock64; setp.eq.u64 %p1, %rd2, 0; @%p1 bra x; x:", "a branch depends"),
+        (
+            ".shared .b32 s; st.shared.u32 [s], %r1; ld.shared.u32 %r2, [s]; "
+            "setp.eq.u32 %p1, %r2, 0; @%p1 bra x; x:",
+            "",
+        ),
+        (
+            LOAD + ".shared .b32 s; st.shared.u32 [s], %r1; ld.shared.u32 %r2, [s]; "
+            "setp.eq.u32 %p1, %r2, 0; @%p1 bra x; x:",
+            "a branch depends",
+        ),
+    ],
+)
+def test_taint(body: str, reason: str) -> None:
+    verdict = assemble(kernel(body)).kernels["k"].obliviousness
+    assert verdict.holds == (not reason)
+    assert re.search(reason, verdict.reason)
+    assert (verdict.line > 0) == bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("body", "phases"),
+    [
+        ("add.u32 %r1, %r1, 1;", 0),
+        ("ld.global.u32 %r1, [%rd1]; ld.global.u32 %r2, [%rd1+4];", 1),
+        ("ld.global.u64 %rd2, [%rd1]; ld.global.u32 %r2, [%rd2];", 2),
+        ("ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], 1; ld.global.u32 %r2, [%rd1];", 2),
+        ("st.global.u32 [%rd1], 1; ld.global.u32 %r2, [%rd1];", 1),
+        (
+            "ld.global.u32 %r1, [%rd1]; add.u32 %r2, %r1, 1; cvt.u64.u32 %rd3, %r2; "
+            "ld.global.u32 %r4, [%rd3]; ld.global.u32 %r5, [%rd1];",
+            2,
+        ),
+        (
+            ".shared .b32 s; ld.global.u32 %r1, [%rd1]; st.shared.u32 [s], 1; "
+            "ld.global.u32 %r2, [%rd1];",
+            1,
+        ),
+    ],
+)
+def test_load_phases(body: str, phases: int) -> None:
+    assert load_phases(flow_of(body).blocks[0]) == phases
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("wgmma.fence.sync.aligned;", "'wgmma.fence.sync.aligned' is not supported"),
+        ("add.rn.f31 %f1, %f1, %f1;", "'add.rn.f31' is not supported"),
+        ("add.s32 %r1, %r2, nothing;", "unknown operand 'nothing'"),
+        ("add.s32 %r1, %r2, %envreg3;", "special register %envreg3 is not supported"),
+        ("mov.u64 %r1, 5;", "does not have the width"),
+        ("call.uni somewhere, ();", "function 'somewhere' is not defined"),
+    ],
+)
+def test_unsupported_is_refused_with_both_lines(statement: str, reason: str) -> None:
+    text = kernel(f".loc 1 5 1\n{statement}")
+    with pytest.raises(PtxError, match=re.escape(reason)) as caught:
+        assemble(text)
+    assert caught.value.source_line == 5
+    assert statement in text.splitlines()[caught.value.line - 1]
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, image = tmp_path / "in.ptx", tmp_path / "out.image"
+    source.write_text(kernel("add.u32 %r1, %r1, 1;"), encoding="utf-8")
+    assert main([str(source), str(image)]) == 0
+    assert image.read_bytes().startswith(b"CUTUNE-1")
+    source.write_text(kernel(".loc 1 9 1\nfrobnicate.u32 %r1;"), encoding="utf-8")
+    assert main([str(source), str(image)]) == 1
+    assert re.fullmatch(
+        r"PTX line \d+, source line 9: 'frobnicate.u32' is not supported\n", capsys.readouterr().err
+    )
+    assert main([]) == 2
+
+
+def test_front_end_needs_the_standard_library_only() -> None:
+    check = (
+        "import sys, cutune.emulator.assemble; print({'numpy', 'lark', 'scipy'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_handlers_are_read_from_the_sources() -> None:
+    assert handlers()["add_b32"] == ("u32", "u32", "u32")
+    assert handlers()["mad_wide_s32"] == ("s64", "s32", "s32", "s64")
+    assert handlers()["branch"] == ()
+    assert handler_name("add", ("s32",)) == "add_b32"
+    assert handler_name("mul", ("hi", "s32")) == "mul_hi_s32"
+    assert handler_name("fma", ("rn", "ftz", "f32")) == "fma_ftz_f32"
