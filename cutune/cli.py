@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.diagnostics import Code, CutuneError, Diagnostic
-from cutune.options import WORKSPACE, parser
+from cutune.options import WORKSPACE, parse, parser
 
 if TYPE_CHECKING:
     from cutune.device import DeviceProfile
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; the status for the shell."""
-    options = parser().parse_args(arguments)
+    options = parse(arguments)
     try:
         return VERBS[options.verb](options)
     except CutuneError as error:

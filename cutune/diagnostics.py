@@ -189,6 +189,7 @@ class Code(Enum):
     UNKNOWN_SIZE = (512, ERROR, "kernel '{kernel}' has no size '{name}'; known: {known}")
 
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
+    NOT_PREPROCESSED = (703, WARNING, "macros are expanded by their text alone, because {message}")
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     @property
@@ -236,7 +237,9 @@ class Diagnostic:
 
     def render(self) -> str:
         """The message as GCC and clang print it, with the line and carets when a place is known."""
-        text = f"{self.code.severity}: {self.message} [{self.code.number}]"
+        # What another program said stands on further lines, behind the code.
+        head, *quoted = self.message.splitlines() or [""]
+        text = "\n".join([f"{self.code.severity}: {head} [{self.code.number}]", *quoted])
         if self.source is None:
             text = f"cutune: {text}"
         elif self.span is None:

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from cutune import __version__
 
 WORKSPACE = ".cutune"
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read a command line; a wrong one prints its usage and ends the process with status 2."""
+    whole = parser()
+    options, rest = whole.parse_known_args(arguments)
+    # argparse gives up on positional arguments that follow an option: `select K --json N=1024`.
+    if options.verb == "select" and not any(word.startswith("-") for word in rest):
+        options.sizes += rest
+    elif rest:
+        whole.error(f"unrecognized arguments: {' '.join(rest)}")
+    return options
 
 
 def parser() -> argparse.ArgumentParser:

@@ -71,16 +71,20 @@ class Session:
     # ---- source to source
 
     def load(self, path: str, require_nvcc: bool = False) -> Program:
-        """Read and analyze one file; without nvcc macros are expanded by their text alone."""
+        """Read and analyze one file; where nvcc cannot, macros are expanded by their text alone."""
         source = Source.read(path)
         syntax = parse(source)
+        if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
+            self.report(syntax.diagnostics)
+        expanded = None
         try:
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
         except CutuneError as error:
-            missing = error.diagnostic.code is Code.MISSING_NVCC
-            if require_nvcc or not missing or self.nvcc_option is not None:
+            if require_nvcc or self.nvcc_option is not None:
                 raise
-            expanded = None
+            if error.diagnostic.code is not Code.MISSING_NVCC:
+                message = error.diagnostic.message
+                self.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, message=message))
         program = analyze(syntax, expanded)
         self.report(program.diagnostics)
         return program

@@ -80,6 +80,9 @@ def replace_file(path: Path, content: bytes) -> None:
         CutuneError: CT002.
     """
     with writing(path):
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)  # a pipe or device, such as /dev/stdout, stays what it is
+            return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:

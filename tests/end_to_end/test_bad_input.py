@@ -1,0 +1,162 @@
+"""Bad input ends in one diagnostic and status 1 or 2, and leaves no half-written file."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.tuning import SAMPLES, cutune
+
+GEMM = SAMPLES / "gemm.cu"
+
+
+def refused(done: subprocess.CompletedProcess[str], code: str, status: int = 1) -> None:
+    """Exactly one error, of that code, and no traceback."""
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    errors = re.findall(r"error: .*\[(CT\d+)\]", done.stderr)
+    assert errors == [code], done.stderr
+
+
+@pytest.mark.parametrize("verb", ["inspect", "instrument", "tune", "emit", "collect"])
+def test_missing_file(verb: str, tmp_path: Path) -> None:
+    refused(cutune(verb, "absent.cu", cwd=tmp_path), "CT001")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    refused(cutune("inspect", tmp_path), "CT001")
+
+
+def test_a_file_that_is_not_cuda(tmp_path: Path) -> None:
+    text = tmp_path / "letter.txt"
+    text.write_text("Dear all,\n\nthis is no program.\n")
+    refused(cutune("inspect", text), "CT102")
+    refused(cutune("tune", text, cwd=tmp_path), "CT102")
+    assert list(tmp_path.iterdir()) == [text]
+
+
+@pytest.mark.parametrize("content", [b"\x00\xff" * 300, b"", b"\n" * 1000])
+def test_bytes_that_are_no_text(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "bytes.cu"
+    path.write_bytes(content)
+    refused(cutune("inspect", path), "CT102")
+
+
+def test_an_unbalanced_brace_is_shown_where_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "open.cu"
+    path.write_text(GEMM.read_text().replace("if (i < NI && j < NJ) {", "if (i < NI && j < NJ) {{"))
+    done = cutune("inspect", path)
+    refused(done, "CT101")
+    assert re.search(rf"^{re.escape(str(path))}:\d+:\d+: error: ", done.stderr, re.MULTILINE)
+
+
+def test_nothing_to_tune(tmp_path: Path) -> None:
+    path = tmp_path / "shared.cu"
+    path.write_text(
+        "__global__ void k(float *a) { __shared__ float s[32]; s[threadIdx.x] = a[threadIdx.x];"
+        " __syncthreads(); a[threadIdx.x] = s[31 - threadIdx.x]; }\n"
+        "int main() { float *a = 0; k<<<1, 32>>>(a); }\n"
+    )
+    refused(cutune("tune", path, cwd=tmp_path), "CT415")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--all-sizes", "many"], "CT008"),
+        (["--all-sizes", "-3"], "CT008"),
+        (["n=12.5"], "CT008"),
+        (["1024"], "CT008"),
+    ],
+)
+def test_a_size_that_is_no_number(words: list[str], code: str, tmp_path: Path) -> None:
+    refused(cutune("select", "k", *words, cwd=tmp_path), code)
+
+
+def test_a_stage_that_was_left_out(tmp_path: Path) -> None:
+    done = cutune("select", "gemm_kernel", "--all-sizes", "1024", cwd=tmp_path)
+    refused(done, "CT009")
+    assert "cutune fit" in done.stderr
+    refused(cutune("fit", cwd=tmp_path), "CT009")
+
+
+def test_a_kernel_that_does_not_exist(tmp_path: Path) -> None:
+    (tmp_path / "models.json").write_text('{"schema": "cutune-models-1", "models": []}')
+    refused(cutune("select", "absent", "--workspace", tmp_path, "--all-sizes=8"), "CT510")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "cutune-models-99"}'])
+def test_a_document_that_is_something_else(text: str, tmp_path: Path) -> None:
+    (tmp_path / "models.json").write_text(text)
+    refused(cutune("select", "k", "--workspace", tmp_path, "--all-sizes=8"), "CT005")
+
+
+def test_unknown_device(tmp_path: Path) -> None:
+    done = cutune("tune", GEMM, "--device", "h9000", "--workspace", tmp_path / "w")
+    refused(done, "CT004")
+    assert "h200" in done.stderr
+    assert not (tmp_path / "w").exists()
+
+
+def test_missing_nvcc(tmp_path: Path) -> None:
+    done = cutune("tune", GEMM, "--nvcc", tmp_path / "nvcc", "--workspace", tmp_path / "w")
+    assert done.returncode == 1
+    assert len(re.findall("error:", done.stderr)) == 1
+    assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.parametrize("text", ["n", "n=", "2n=1", "n=1,,2"])
+def test_a_variation_that_is_none(text: str, tmp_path: Path) -> None:
+    refused(cutune("tune", GEMM, "--vary", text, "--workspace", tmp_path / "w"), "CT008")
+
+
+@pytest.mark.nvcc
+def test_a_run_template_that_names_nothing(tmp_path: Path) -> None:
+    done = cutune("tune", GEMM, "--run", "./{program} {size}", "--workspace", tmp_path / "w")
+    refused(done, "CT410")
+
+
+@pytest.mark.nvcc
+def test_a_program_that_fails(tmp_path: Path) -> None:
+    done = cutune("tune", GEMM, "--run", "./{program} never", "--workspace", tmp_path / "w")
+    refused(done, "CT411")
+    assert "usage" in done.stderr  # what the program itself said
+
+
+@pytest.mark.nvcc
+def test_a_source_that_nvcc_refuses(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.cu"
+    path.write_text(GEMM.read_text().replace("alpha *", "alpha_that_is_not *", 1))
+    done = cutune("tune", path, "-I", SAMPLES, "--workspace", tmp_path / "w")
+    assert done.returncode == 1
+    assert "wrong.cu(" in done.stderr  # nvcc's own message names the user's file
+    assert "alpha_that_is_not" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    obstacle = tmp_path / "file"
+    obstacle.write_text("")
+    refused(cutune("instrument", GEMM, "-o", obstacle / "out.cu"), "CT002")
+    refused(cutune("instrument", GEMM, "-o", tmp_path / "absent" / "out.cu"), "CT002")
+    assert list(tmp_path.iterdir()) == [obstacle]
+
+
+def test_a_full_disk() -> None:
+    done = cutune("instrument", GEMM, "-o", "/dev/full")
+    refused(done, "CT002")
+    assert "No space left on device" in done.stderr
+    assert Path("/dev/full").is_char_device()
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["frobnicate"], ["inspect"], ["inspect", "--colour"], ["run"]]
+)
+def test_wrong_usage(arguments: list[str]) -> None:
+    done = cutune(*arguments)
+    assert done.returncode == 2
+    assert "usage: cutune" in done.stderr
+    assert "Traceback" not in done.stderr

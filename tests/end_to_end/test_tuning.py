@@ -1,0 +1,183 @@
+"""The whole path: programs tuned without a GPU compute what they computed before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.tuning import SAMPLES, compiled, cutune, run, select, tune
+
+pytestmark = pytest.mark.nvcc
+
+#: Measured on an H200: cycles per warp and iteration by width of the block.
+MEASURED_CYCLES = {
+    ("gemm", 1024): {32: 8.0, 16: 8.0, 8: 14.0, 4: 32.0},
+    ("syrk", 1024): {32: 37.0, 16: 22.0, 8: 17.5},
+    ("syrk", 1000): {32: 15.5, 16: 10.7, 8: 14.1},
+}
+
+Tuned = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
+    """The tuned source of a sample, made once; its folder is the workspace."""
+    known: dict[str, Path] = {}
+
+    def get(name: str) -> Path:
+        if name not in known:
+            known[name] = tune(SAMPLES / f"{name}.cu", tmp_path_factory.mktemp(name))
+        return known[name]
+
+    return get
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in SAMPLES.glob("*.cu")))
+def test_a_tuned_sample_passes_its_own_check(name: str, tuned: Tuned, tmp_path: Path) -> None:
+    original = SAMPLES / f"{name}.cu"
+    source = tuned(name)
+    assert source.read_text() != original.read_text()
+    binary = compiled(source, original, tmp_path / "tuned")
+    for size in ("64", "200"):
+        done = run(binary, size, CUTUNE="verbose")
+        assert (done.returncode, "PASS" in done.stdout) == (0, True), done.stdout + done.stderr
+        assert "cutune: " in done.stderr  # decisions were taken
+
+
+@pytest.mark.parametrize(("name", "size"), MEASURED_CYCLES)
+def test_predicted_cycles_agree_with_an_h200(name: str, size: int, tuned: Tuned) -> None:
+    answer = select(f"{name}_kernel", tuned(name).parent, f"--all-sizes={size}")
+    for width, measured in MEASURED_CYCLES[name, size].items():
+        predicted = [
+            entry["cycles_per_warp"] / size
+            for entry in answer["ranked"]
+            if entry["block"][0] == width and 128 <= width * entry["block"][1] <= 512
+        ]
+        assert predicted
+        assert all(abs(cycles / measured - 1) <= 0.25 for cycles in predicted), predicted
+
+
+def test_the_choice_is_no_default(tuned: Tuned) -> None:
+    answer = select("syrk_kernel", tuned("syrk").parent, "NI=1024", "NJ=1024")
+    assert answer["kernel"] == "syrk_kernel"
+    assert answer["choice"]["block"][0] <= 16
+    assert answer["choice"] == {
+        "block": answer["choice"]["block"],
+        "grid": [
+            -(-1024 // answer["choice"]["block"][0]),
+            -(-1024 // answer["choice"]["block"][1]),
+            1,
+        ],
+    }
+    times = [entry["predicted_ms"] for entry in answer["ranked"]]
+    assert times == sorted(times)
+    assert [32, 8, 1] in [entry["block"] for entry in answer["ranked"]]
+
+
+SCALE = """
+__global__ void scale(int n, float factor, float *data) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) data[i] = factor * data[i];
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]);
+    float *data;
+    cudaMalloc(&data, n * sizeof(float));
+    scale<<<(n + 31) / 32, 32>>>(n, 2.0f, data);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
+"""
+
+
+def test_element_wise_kernels_get_large_blocks(tmp_path: Path) -> None:
+    source = tmp_path / "scale.cu"
+    source.write_text("#include <stdlib.h>" + SCALE)
+    tune(source, tmp_path / "work", "1000,2000")
+    answer = select("scale", tmp_path / "work", "n=1000000")
+    assert answer["choice"]["block"][0] >= 128
+
+
+def test_a_program_that_nobody_has_seen(tmp_path: Path) -> None:
+    """Two kernels, a helper header, a 3-D thread space, a template, launches in odd places."""
+    (tmp_path / "helper.h").write_text(
+        "#pragma once\n"
+        "#define AT(x, y, z) (((z) * height + (y)) * width + (x))\n"
+        "template <class T> __device__ T mix(T a, T b) { return a + (b - a) / T(4); }\n"
+    )
+    source = tmp_path / "field.cu"
+    source.write_text(FIELD)
+    tuned_source = tune(source, tmp_path / "work", "20,33")
+    before = run(compiled(source, source, tmp_path / "before"), "37")
+    after = run(compiled(tuned_source, source, tmp_path / "after"), "37", CUTUNE="verbose")
+    assert before.returncode == after.returncode == 0
+    assert before.stdout == after.stdout
+    assert "cutune: relax" in after.stderr
+    off = run(tmp_path / "after", "37", CUTUNE="off")
+    assert (off.stdout, off.stderr) == (before.stdout, "")
+
+
+FIELD = """#include "helper.h"
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+template <class T>
+__global__ void relax(const T *in, T *out, int width, int height, int depth) {
+    const int x = blockDim.x * blockIdx.x + threadIdx.x;
+    const int y = blockDim.y * blockIdx.y + threadIdx.y;
+    const int z = blockDim.z * blockIdx.z + threadIdx.z;
+    if (x >= width || y >= height || z >= depth) return;
+    T sum = in[AT(x, y, z)];
+    if (x > 0) sum = mix(sum, in[AT(x - 1, y, z)]);
+    if (z + 1 < depth) sum = mix(sum, in[AT(x, y, z + 1)]);
+    out[AT(x, y, z)] = sum;
+}
+
+__global__ void row_sums(const float *field, double *sums, int width, int rows) {
+    for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < rows;
+         row += gridDim.x * blockDim.x) {
+        double sum = 0;
+        for (int x = 0; x < width; ++x) sum += field[row * width + x];
+        sums[row] = sum;
+    }
+}
+
+int main(int argc, char **argv) {
+    const int n = argc > 1 ? atoi(argv[1]) : 16;
+    std::vector<float> start(n * n * n);
+    for (size_t i = 0; i < start.size(); ++i) start[i] = float(i * 7919 % 1009);
+    float *a, *b;
+    double *sums;
+    cudaMalloc(&a, start.size() * sizeof(float));
+    cudaMalloc(&b, start.size() * sizeof(float));
+    cudaMalloc(&sums, n * n * sizeof(double));
+    cudaMemcpy(a, start.data(), start.size() * sizeof(float), cudaMemcpyHostToDevice);
+    const dim3 block(8, 4, 4), grid((n + 7) / 8, (n + 3) / 4, (n + 3) / 4);
+    for (int step = 0; step < 4; ++step)
+        if (step % 2 == 0)
+            relax<<<grid, block>>>(a, b, n, n, n);
+        else
+            relax<float><<<grid, block>>>(b, a, n, n, n);
+    row_sums<<<4, 64>>>(a, sums, n, n * n);
+    std::vector<double> result(n * n);
+    cudaMemcpy(result.data(), sums, n * n * sizeof(double), cudaMemcpyDeviceToHost);
+    for (double value : result) printf("%.17g\\n", value);
+    return cudaGetLastError() != cudaSuccess;
+}
+"""
+
+
+def test_inspect_lists_every_kernel_of_the_samples() -> None:
+    done = cutune("inspect", "--json", *sorted(SAMPLES.glob("*.cu")))
+    assert done.returncode == 0, done.stderr
+    launches = json.loads(done.stdout)["launches"]
+    assert {entry["verdict"] for entry in launches} == {"tunable"}
+    assert len({(entry["file"], entry["kernel"]) for entry in launches}) == 30
+    assert all(
+        {"kernel", "file", "line", "verdict", "reason", "pure_dimensions", "data_parameters"}
+        <= entry.keys()
+        for entry in launches
+    )
