@@ -24,7 +24,7 @@ END = "\n  st.global.u32 [%rd3], %r2;\n  ret;\n}\n"
 
 def run(body: str, threads: int = 32, *, before: str = "", **options: object) -> list[int]:
     """The values that threads leave in %r2."""
-    out = np.zeros(threads, np.uint32)
+    out = aligned(threads)
     launch(before + BEGIN + body + END, threads, out, **options)  # type: ignore[arg-type]
     return [int(x) for x in out]
 
@@ -422,6 +422,26 @@ def test_dynamic_shared_memory_lies_behind_the_static() -> None:
     with pytest.raises(CutuneError) as caught:
         run(body, before=before, shared_bytes=124)
     assert caught.value.diagnostic.code is Code.ILLEGAL_ADDRESS
+
+
+def test_asynchronous_copy() -> None:
+    body = """
+      .shared .align 16 .b8 tile[512];
+      mov.u32 %r4, tile;
+      mad.lo.u32 %r5, %r1, 16, %r4;
+      st.global.u32 [%rd3], %r1;
+      bar.sync 0;
+      mul.wide.u32 %rd5, %r1, 12;
+      add.s64 %rd4, %rd3, %rd5;
+      setp.lt.u32 %p1, %r1, 8;
+      @%p1 cp.async.cg.shared.global [%r5], [%rd4], 16;
+      cp.async.commit_group;
+      cp.async.wait_group 0;
+      bar.sync 0;
+      mad.lo.u32 %r5, %r1, 4, %r4;
+      ld.shared.u32 %r2, [%r5];
+    """
+    assert run(body) == list(range(32))
 
 
 def test_module_variables() -> None:

@@ -22,6 +22,9 @@ template <Space S> ALWAYS_INLINE void addresses(const Instruction* i, const Warp
     }
 }
 
+// Eight addresses: the compiler makes one or several vector registers of it.
+typedef u64 Eight __attribute__((vector_size(64)));
+
 // Most accesses have a shape that needs neither a gather nor 32 checks.
 template <u32 BYTES> ALWAYS_INLINE Pattern pattern_of(const Warp& w, const u64* address) {
     if (!w.full) return SCATTERED;
@@ -35,12 +38,17 @@ template <u32 BYTES> ALWAYS_INLINE Pattern pattern_of(const Warp& w, const u64* 
         for (u32 l = 0; l < LANES; l++) different |= address[l] ^ (first + l * BYTES);
         if (!different) return SEQUENTIAL;
     }
-    // A warp that covers several rows of a narrow thread block.
+    // A warp that covers several rows of a narrow thread block has a jump after each.
+    constexpr u64 B = BYTES;
+    const Eight sequential = {0, B, 2 * B, 3 * B, 4 * B, 5 * B, 6 * B, 7 * B};
+    const Eight expected = step ? sequential : Eight{};
+    Eight differences = {};
+    for (u32 row = 0; row < LANES; row += ROW) {
+        const Eight eight = *reinterpret_cast<const Eight*>(address + row);
+        differences |= eight ^ (expected + address[row]);
+    }
     different = 0;
-    const u64 bytes = step ? BYTES : 0;
-    const u64 expected[ROW] = {0, bytes, 2 * bytes, 3 * bytes, 4 * bytes, 5 * bytes, 6 * bytes, 7 * bytes};
-    for (u32 row = 0; row < LANES; row += ROW)
-        for (u32 l = 0; l < ROW; l++) different |= address[row + l] ^ (address[row] + expected[l]);
+    for (u32 l = 0; l < ROW; l++) different |= differences[l];
     return different ? SCATTERED : ROWS;
 }
 
