@@ -58,11 +58,14 @@ def _lowered_space(emitter: Emitter, instruction: Instruction, base: str) -> str
     return "global" if space in ("generic", "const") else space
 
 
-def _site(emitter: Emitter, instruction: Instruction, kind: str, size: int) -> int:
+def _site(emitter: Emitter, instruction: Instruction, kind: str, size: int, lowered: str) -> int:
+    # Parameters of a kernel lie in constant memory, those of a call in its thread's own.
+    space = space_of(instruction)
+    space = "const" if space == "param" and lowered == "global" else space
     return emitter.symbols.site(
         Access(
             kind,
-            space_of(instruction),
+            space,
             size,
             bool(instruction.guard),
             instruction.line,
@@ -93,7 +96,7 @@ def _load(emitter: Emitter, instruction: Instruction) -> None:
         return
     space = _lowered_space(emitter, instruction, base)
     slot_a, offset = _address(emitter, address, space)
-    site = _site(emitter, instruction, "load", TYPE_BYTES[kind] * len(parts))
+    site = _site(emitter, instruction, "load", TYPE_BYTES[kind] * len(parts), space)
     flags = _flags(instruction, space)
     receivers = [_receiver(emitter, part, kind) for part in parts]
     name = f"ld_{space}_{_element(kind)}"
@@ -140,7 +143,7 @@ def _store(emitter: Emitter, instruction: Instruction) -> None:
     lane = "b64" if bits == "b64" else "b32"
     sources = [emitter.source(part, kind if kind in ("f32", "f64") else lane) for part in parts]
     slot, offset = _address(emitter, address, space)
-    site = _site(emitter, instruction, "store", TYPE_BYTES[kind] * len(parts))
+    site = _site(emitter, instruction, "store", TYPE_BYTES[kind] * len(parts), space)
     flags = _flags(instruction, space)
     name = f"st_{space}_{bits}"
     if len(parts) > 1:
@@ -165,7 +168,7 @@ def _atomic(emitter: Emitter, instruction: Instruction) -> None:
     slot, offset = _address(emitter, address, space)
     sources = [emitter.source(text, kind) for text in values[: 2 if operation == "cas" else 1]]
     destination = emitter.destination(result, kind) if result not in ("", "_") else NO_REGISTER
-    site = _site(emitter, instruction, "atomic", TYPE_BYTES[kind])
+    site = _site(emitter, instruction, "atomic", TYPE_BYTES[kind], space)
     emitter.emit(
         f"atom_{operation}_{typed}",
         d=destination,
