@@ -260,6 +260,7 @@ def _describe(
         max_threads=kernel.max_threads,
         candidate_set=candidate_set,
         dynamic_shared_bytes=record.shared,
+        uncertain=code.obliviousness.uncertain,
         static=static,
         recorded=tuple(
             (

@@ -29,7 +29,11 @@ class Code(Enum):
     )
     UNKNOWN_DEVICE = (4, ERROR, "unknown device '{name}'; known: {known}")
     UNKNOWN_SCHEMA = (5, ERROR, "'{path}' is not a {wanted} file: its first entry says '{found}'")
-    TORN_LINE = (6, WARNING, "skipped line {line} of '{path}', which is not complete JSON")
+    TORN_LINE = (
+        6,
+        WARNING,
+        "skipped line {line} of '{path}', which is torn or was written by another version",
+    )
     MISSING_COMPILER = (7, ERROR, "no C++ compiler found; install g++ or set CXX")
     BAD_SIZE = (8, ERROR, "'{text}' is not {wanted}; write it as {example}")
     MISSING_STAGE = (9, ERROR, "'{path}' is missing; run first: {command}")

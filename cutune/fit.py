@@ -19,6 +19,9 @@ from cutune.plan import is_looped
 #: A model whose counts are further off at unseen sizes is not used.
 HELD_OUT_LIMIT = 0.05
 
+#: Of the memory accesses, those that data decide about.
+UNCERTAIN_LIMIT = 0.05
+
 Cell = tuple[tuple[int, ...], Block]
 
 
@@ -30,6 +33,9 @@ def fit_model(
     features = [m for m in measurements if m.purpose == FEATURES]
     if len(counted) < 1 or not features:
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
+    if _uncertain_share(facts, counted[-1]) > UNCERTAIN_LIMIT:
+        reason = "it decides about memory accesses"
+        return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=facts.kernel, reason=reason)
     counts = count_functions(facts, counted)
     if counts.worst_error > HELD_OUT_LIMIT:
         return Diagnostic.at(
@@ -61,6 +67,11 @@ def fit_model(
         columns=tuple(_columns(facts, counts, ordered)),
         held_out_error=counts.worst_error,
     )
+
+
+def _uncertain_share(facts: MeasuredKernel, largest: Measurement) -> float:
+    accesses = sum(site.lanes for site in largest.sites)
+    return facts.uncertain * largest.working_threads / max(1, accesses)
 
 
 def _cells(

@@ -62,6 +62,8 @@ class MeasuredKernel:
     max_threads: int
     candidate_set: str
     dynamic_shared_bytes: int
+    #: Memory instructions that data decide about, each at most once per thread.
+    uncertain: int
     static: StaticCounters
     #: Launches of the program as it ran: a value per data parameter, and the
     #: thread space.

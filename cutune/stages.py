@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cutune.analyze import analyze
-from cutune.collect import Subject, collect_kernel, plan_runs, record_launches, subjects
+from cutune.collect import collect_kernel, plan_runs, record_launches, subjects
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emit_selection import emit_selection
@@ -150,17 +150,12 @@ class Session:
         runs = plan_runs(template, vary, binary)
         recorded = record_launches(runs, device, self.progress)
         found = subjects(program, recorded, unit.facts, candidate_set, self.warn)
+        known = self.measurements(workspace)[1] if workspace.measurements.exists() else []
         for subject in found:
-            self._measure(subject, workspace)
+            append_lines(workspace.measurements, [subject.kernel.to_json()])
+            replayed = collect_kernel(subject, known, self.progress)
+            append_lines(workspace.measurements, (m.to_json() for m in replayed))
         return [subject.kernel for subject in found]
-
-    def _measure(self, subject: Subject, workspace: Workspace) -> None:
-        known = []
-        if workspace.measurements.exists():
-            known = self.measurements(workspace)[1]
-        append_lines(workspace.measurements, [subject.kernel.to_json()])
-        replayed = collect_kernel(subject, known, self.progress)
-        append_lines(workspace.measurements, (m.to_json() for m in replayed))
 
     def measurements(self, workspace: Workspace) -> tuple[list[MeasuredKernel], list[Measurement]]:
         """Everything that was measured.
@@ -170,12 +165,9 @@ class Session:
         """
         path = workspace.measurements
         command = "cutune collect"
-        kernels = read_lines(path, KERNEL_SCHEMA, command, self.warn)
-        measured = read_lines(path, MEASUREMENT_SCHEMA, command, lambda _: None)
-        return (
-            [MeasuredKernel.from_json(entry) for entry in kernels],
-            [Measurement.from_json(entry) for entry in measured],
-        )
+        kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, self.warn)
+        measured = read_lines(path, MEASUREMENT_SCHEMA, Measurement.from_json, command, _silent)
+        return list(kernels), list(measured)
 
     # ---- models and what is made of them
 
@@ -206,3 +198,7 @@ class Session:
         tuned = unit.rewritten()
         write_text(output, tuned.text)
         return tuned
+
+
+def _silent(_: Diagnostic) -> None:
+    """The file was read before: its torn lines have been reported."""

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -143,9 +144,17 @@ def append_lines(path: Path, entries: Iterable[Json]) -> None:
 
 
 def read_lines(
-    path: Path, schema: str, command: str, warn: Callable[[Diagnostic], None]
-) -> Iterator[Json]:
-    """The entries of an append-only file that have this schema; other schemas are skipped.
+    path: Path,
+    schema: str,
+    convert: Callable[[Json], T],
+    command: str,
+    warn: Callable[[Diagnostic], None],
+) -> Iterator[T]:
+    """The entries of an append-only file that have this schema, converted; others are skipped.
+
+    Args:
+        convert: makes the value; an entry that it cannot read counts as torn.
+        command: what makes the file, for the diagnostic when it is missing.
 
     Raises:
         CutuneError: CT009 when the file is missing.
@@ -164,11 +173,10 @@ def read_lines(
         for number, line in enumerate(file, start=1):
             try:
                 entry = json.loads(line)
-            except ValueError:
+                if entry["schema"] == schema:
+                    yield convert(entry)
+            except (ValueError, KeyError, TypeError):
                 warn(Diagnostic.at(Code.TORN_LINE, None, line=number, path=path))
-                continue
-            if isinstance(entry, dict) and entry.get("schema") == schema:
-                yield entry
 
 
 def _unknown(path: Path, wanted: str, found: object) -> Diagnostic:

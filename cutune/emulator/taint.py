@@ -4,16 +4,18 @@ A kernel for which they do not is *data-oblivious*: its counters are the same wh
 hold, so it can be run on sizes for which no data and no memory exist. Tainted are values loaded
 from global and constant memory, results of atomics and clocks, and whatever is computed from them,
 also through shared and local memory and through calls. The analysis ignores the order of
-instructions; that can only make it say "depends" too often.
+instructions; that can only make it say "depends" too often. A tainted branch that only leads to a
+detour (see `detours`) is accepted, and what the detour computes is tainted.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
-from cutune.emulator.control_flow import call_target
+from cutune.emulator.control_flow import ControlFlow, call_target, control_flow
+from cutune.emulator.detours import detour, in_loop
 from cutune.emulator.ptx import Function, Instruction
 
 _NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
@@ -64,11 +66,15 @@ _CLOCKS = ("%clock", "%globaltimer", "%smid", "%warpid")
 
 @dataclass(frozen=True)
 class Obliviousness:
-    """The verdict; when it is no, the reason and the PTX line where it shows."""
+    """The verdict; when it is no, the reason and the PTX line where it shows.
+
+    `uncertain`: memory instructions that data decide about, each at most once per thread.
+    """
 
     holds: bool
     reason: str = ""
     line: int = 0
+    uncertain: int = 0
 
 
 def results(instruction: Instruction) -> tuple[str, ...]:
@@ -113,6 +119,8 @@ class _Analysis:
         self.above = above | {function.name}
         self.instructions = [x for x in function.body or () if isinstance(x, Instruction)]
         self.tainted: set[str] = set()
+        self.detours: dict[int, int] = {}  # line of a branch to accesses on its detour
+        self.on_detour: set[int] = set()  # ids of instructions
         self.memory = False  # shared or local memory holds something tainted
 
     def verdict(self, parameters_tainted: bool) -> tuple[Obliviousness, bool]:
@@ -122,14 +130,16 @@ class _Analysis:
             self.memory = True
         before = (-1, False)
         problem = Obliviousness(True)
-        while before != (len(self.tainted), self.memory):
+        while problem.holds and before != (len(self.tainted), self.memory):
             before = (len(self.tainted), self.memory)
             for instruction in self.instructions:
                 found = self._propagate(instruction)
                 problem = problem if not problem.holds or found is None else found
-        for instruction in self.instructions:
-            if problem.holds:
-                problem = self._judge(instruction)
+            for instruction in self.instructions:
+                if problem.holds:
+                    problem = self._judge(instruction)
+        if problem.holds:
+            problem = Obliviousness(True, uncertain=sum(self.detours.values()))
         return problem, any(result.name in self.tainted for result in self.function.results)
 
     def _is_tainted(self, found: tuple[str, ...]) -> bool:
@@ -188,7 +198,8 @@ class _Analysis:
 
     def _judge(self, instruction: Instruction) -> Obliviousness:
         opcode, line = instruction.opcode, instruction.line
-        if instruction.guard in self.tainted and opcode in _STEERING:
+        decided = instruction.guard in self.tainted and id(instruction) not in self.on_detour
+        if decided and opcode in _STEERING and not self._is_detour(instruction):
             what = "a branch" if opcode == "bra" else f"whether '{opcode}' is executed"
             return Obliviousness(False, f"{what} depends on loaded data", line)
         if opcode == "brx" and self._is_tainted(names(instruction.operands[0])):
@@ -198,3 +209,23 @@ class _Analysis:
             if self._is_tainted(names(instruction.operands[place])):
                 return Obliviousness(False, "an address depends on loaded data", line)
         return Obliviousness(True)
+
+    @cached_property
+    def _flow(self) -> ControlFlow:
+        return control_flow(self.function, lambda name: name not in self.functions)
+
+    def _is_detour(self, instruction: Instruction) -> bool:
+        """May data decide about this? Then what depends on it is tainted too."""
+        if instruction.opcode in _MEMORY and not in_loop(self._flow, instruction):
+            self.detours[instruction.line] = 1
+            return True
+        found = detour(self._flow, instruction) if instruction.opcode == "bra" else None
+        if found is None:
+            return False
+        self.detours[instruction.line] = found.accesses
+        self.on_detour.update(map(id, found.instructions))
+        for inner in found.instructions:
+            self.tainted.update(results(inner))
+            if inner.opcode == "st" and "global" not in spaces(inner):
+                self.memory = True
+        return True

@@ -148,28 +148,64 @@ def test_unknown_label() -> None:
 LOAD = "ld.global.u32 %r1, [%rd1];"
 
 
+TEST = LOAD + "setp.eq.u32 %p1, %r1, 0;"
+
+
+@pytest.mark.parametrize(
+    ("body", "uncertain"),
+    [
+        (TEST + "@%p1 bra x; add.u32 %r2, %r2, 1; x:", 0),
+        (TEST + "@%p1 bra x; st.global.u32 [%rd1], 0; x:", 1),
+        (TEST + "@%p1 st.global.u32 [%rd1], 0;", 1),
+        # A loop that touches no memory may run as often as it likes.
+        (
+            TEST + "@%p1 bra x; y: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 9; @%p2 bra y; x:",
+            0,
+        ),
+        # What a detour computes depends on data, …
+        (TEST + "@%p1 bra x; mov.u64 %rd2, 8; x: ld.global.u32 %r2, [%rd2];", None),
+        # … and it may not leave, wait, or access memory again and again.
+        (TEST + "@%p1 bra x; ret; x: st.global.u32 [%rd1], 0;", None),
+        (TEST + "@%p1 bra x; bar.sync 0; x:", None),
+        (
+            TEST + "y:" + TEST + "@%p1 bra x; st.global.u32 [%rd1], 0; x:"
+            "add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 9; @%p2 bra y;",
+            None,
+        ),
+    ],
+)
+def test_detours(body: str, uncertain: int | None) -> None:
+    verdict = assemble(kernel(body)).kernels["k"].obliviousness
+    assert verdict.holds == (uncertain is not None), verdict
+    if uncertain is not None:
+        assert verdict.uncertain == uncertain
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
         (LOAD + "st.global.u32 [%rd1], %r1;", ""),
         (LOAD + "setp.eq.u32 %p1, %r1, 0; selp.u32 %r2, 1, 2, %p1; st.global.u32 [%rd1], %r2;", ""),
-        (LOAD + "setp.eq.u32 %p1, %r1, 0; @%p1 bra x; x:", "a branch depends"),
-        (LOAD + "setp.eq.u32 %p1, %r1, 0; @%p1 st.global.u32 [%rd1], 0;", "whether 'st'"),
+        ("x:" + LOAD + "setp.eq.u32 %p1, %r1, 0; @%p1 bra x;", "a branch depends"),
+        (
+            "x:" + LOAD + "setp.eq.u32 %p1, %r1, 0; @%p1 st.global.u32 [%rd1], 0; bra x;",
+            "whether 'st'",
+        ),
         (LOAD + "mul.wide.u32 %rd2, %r1, 4; ld.global.u32 %r2, [%rd2];", "an address depends"),
         ("mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; ld.global.u32 %r2, [%rd2];", ""),
         (
             "atom.global.add.u32 %r1, [%rd1], 1; setp.eq.u32 %p1, %r1, 0; @%p1 exit;",
             "a branch|exit",
         ),
-        ("mov.u64 %rd2, %clock64; setp.eq.u64 %p1, %rd2, 0; @%p1 bra x; x:", "a branch depends"),
+        ("x: mov.u64 %rd2, %clock64; setp.eq.u64 %p1, %rd2, 0; @%p1 bra x;", "a branch depends"),
         (
             ".shared .b32 s; st.shared.u32 [s], %r1; ld.shared.u32 %r2, [s]; "
-            "setp.eq.u32 %p1, %r2, 0; @%p1 bra x; x:",
+            "x: setp.eq.u32 %p1, %r2, 0; @%p1 bra x;",
             "",
         ),
         (
             LOAD + ".shared .b32 s; st.shared.u32 [s], %r1; ld.shared.u32 %r2, [s]; "
-            "setp.eq.u32 %p1, %r2, 0; @%p1 bra x; x:",
+            "x: setp.eq.u32 %p1, %r2, 0; @%p1 bra x;",
             "a branch depends",
         ),
     ],

@@ -23,7 +23,7 @@ def test_a_torn_last_line_is_skipped_and_the_file_stays_usable(tmp_path: Path) -
         file.write(b'{"schema": "s", "n"')
     append_lines(path, [{"schema": "s", "n": 2}, {"schema": "other", "n": 3}])
     warnings: list[Diagnostic] = []
-    entries = list(read_lines(path, "s", "cutune collect", warnings.append))
+    entries = list(read_lines(path, "s", lambda entry: entry, "cutune collect", warnings.append))
     assert [entry["n"] for entry in entries] == [1, 2]
     assert [w.code for w in warnings] == [Code.TORN_LINE]
 

@@ -1,0 +1,95 @@
+"""Detours: code that a data-dependent branch may or may not run, and that hardly matters.
+
+Takes a function's control flow and a branch, gives the instructions between the branch and where
+its two ways meet again. A detour without memory accesses, barriers, calls or exits changes no
+count that the models use, whatever the data; one outside of loops accesses memory at most once per
+instruction and thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cutune.emulator.control_flow import BasicBlock, ControlFlow
+from cutune.emulator.ptx import Instruction
+
+_LEAVING = ("ret", "exit")
+_BINDING = frozenset(["bar", "barrier", "call", "trap", "ret", "exit", "brx"])
+_MEMORY = frozenset(["ld", "ldu", "st", "atom", "red"])
+
+
+@dataclass(frozen=True)
+class Detour:
+    """The instructions of a detour, and how many of them access memory."""
+
+    instructions: tuple[Instruction, ...]
+    accesses: int
+
+
+def detour(flow: ControlFlow, branch: Instruction) -> Detour | None:
+    """The detour behind a branch; None when what it skips or repeats matters."""
+    start = next((i for i, b in enumerate(flow.blocks) if b.terminator.instruction is branch), None)
+    if start is None or flow.blocks[start].terminator.kind != "branch":
+        return None
+    meeting = _post_dominators(flow)[start]
+    between = _between(flow, start, meeting)
+    if start in between:  # the branch decides how often a loop runs
+        return None
+    blocks = [flow.blocks[index] for index in between]
+    instructions = tuple(i for block in blocks for i in block.instructions)
+    if any(i.opcode in _BINDING for i in instructions) or any(map(_leaves, blocks)):
+        return None
+    accesses = sum(i.opcode in _MEMORY and "param" not in i.modifiers for i in instructions)
+    if accesses and any(block.loop >= 0 for block in blocks):
+        return None
+    return Detour(instructions, accesses)
+
+
+def in_loop(flow: ControlFlow, instruction: Instruction) -> bool:
+    """Does the instruction stand in a loop?"""
+    return any(
+        block.loop >= 0 and any(i is instruction for i in block.instructions)
+        for block in flow.blocks
+    )
+
+
+def _leaves(block: BasicBlock) -> bool:
+    return block.terminator.kind in _LEAVING
+
+
+def _between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
+    """Blocks that can run after `start` and before `meeting`."""
+    found: set[int] = set()
+    waiting = list(flow.blocks[start].terminator.targets)
+    while waiting:
+        index = waiting.pop()
+        if index != meeting and index not in found:
+            found.add(index)
+            waiting.extend(flow.blocks[index].terminator.targets)
+    return found
+
+
+def _post_dominators(flow: ControlFlow) -> list[int]:
+    """Immediate post-dominator of each block; the number of blocks stands for the exit."""
+    count = len(flow.blocks)
+    everything = (1 << (count + 1)) - 1
+    sets = [everything] * count + [1 << count]
+    changed = True
+    while changed:
+        changed = False
+        for index in range(count - 1, -1, -1):
+            common = everything
+            for target in flow.blocks[index].terminator.targets or (count,):
+                common &= sets[target]
+            common |= 1 << index
+            changed |= common != sets[index]
+            sets[index] = common
+    # Of the strict post-dominators the nearest is itself post-dominated by all others.
+    return [
+        max(
+            (other for other in range(count + 1) if other != index and sets[index] >> other & 1),
+            key=lambda other: sets[other].bit_count(),
+            default=count,
+        )
+        for index in range(count)
+    ]
