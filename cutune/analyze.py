@@ -20,7 +20,7 @@ from cutune.analysis.unit import Part, Unit
 from cutune.annotation import AnnotationError, read_annotation
 from cutune.diagnostics import Code, Diagnostic
 from cutune.functions import Function
-from cutune.program import Kernel, Program
+from cutune.program import DataParameter, Impurity, Kernel, Program
 from cutune.source import Source
 from cutune.syntax import Syntax, parse
 
@@ -79,6 +79,7 @@ def _kernels(unit: Unit) -> Iterable[tuple[Part, Function]]:
 
 
 def _kernel(prover: Prover, part: Part, function: Function, proof: Proof) -> Kernel:
+    found, impurity = _data_parameters(prover, proof)
     return Kernel(
         function.name,
         part.source,
@@ -86,10 +87,21 @@ def _kernel(prover: Prover, part: Part, function: Function, proof: Proof) -> Ker
         proof.parameters,
         proof.text.template_parameters,
         proof.dimensions,
-        proof.impurity,
-        data_parameters(prover, proof),
+        impurity,
+        found,
         _maximal_threads(proof),
     )
+
+
+def _data_parameters(
+    prover: Prover, proof: Proof
+) -> tuple[tuple[DataParameter, ...], Impurity | None]:
+    """The data parameters; a kernel in which they cannot be told is not touched."""
+    try:
+        return data_parameters(prover, proof), proof.impurity
+    except RecursionError:
+        message = Code.NOT_PROVEN.template.format(what="nested too deeply")
+        return (), Impurity(Code.NOT_PROVEN, message, proof.text.span)
 
 
 def _maximal_threads(proof: Proof) -> int:

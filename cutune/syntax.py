@@ -183,7 +183,7 @@ class _Launches:
             if text in CLOSER and partner[index] >= 0:
                 index = partner[index] + 1
                 continue
-            if text in (";", "{", "}", ")", "]"):
+            if text in (";", "{", "}", ")", "]") or tokens[index].kind == "LAUNCH_OPEN":
                 return None
             if text == ">" and [t.text for t in tokens[index + 1 : index + 4]] == [">", ">", "("]:
                 return index

@@ -53,7 +53,7 @@ _PURE_PATTERNS = re.compile(
     r"2\w+|__[hd]\w+_r[nzud]|__[fd](?:add|sub|mul|div|ma|maf|sqrt|rcp|rsqrt)_r[nzud]|__f\w+_r[nzud]"
     r"|__h(?:add|sub|mul|div|fma|neg|abs|eq|ne|lt|le|gt|ge|min|max|isnan|isinf|trunc)2?(?:_\w+)?"
     r"|h(?:ceil|cos|exp|exp2|exp10|floor|log|log2|log10|rcp|rint|rsqrt|sin|sqrt|trunc)|h2\w+"
-    r"|tex(?:1D|2D|3D|Cubemap)\w*|surf(?:1D|2D|3D)\w*read|__v(?:abs|add|avg|cmp|max|min|set|sub)\w+"
+    r"|tex(?:1D|2D|3D|Cubemap)\w*|surf(?:1D|2D|3D)\w*read|__v(?:abs|add|avg|cmp|hadd|iadd|ib|imax|imin|max|min|neg|sad|set|sub)\w+|__\w+_as_\w+|__nv_cvt_\w+"
     r"|operator\w*|(?:min|max|lowest|epsilon|infinity|quiet_NaN|denorm_min)"
     r"|curand_(?:uniform|normal|log_normal|poisson|init|discrete)\w*|curand\d?|skipahead\w*)"
 )

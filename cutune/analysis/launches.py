@@ -7,8 +7,10 @@ that neither may have a side effect, and the launch must be a statement of its o
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from cutune.analysis import known
 from cutune.analysis.macros import Unexpandable
@@ -19,7 +21,7 @@ from cutune.directives import Macro
 from cutune.functions import Function
 from cutune.program import DIMENSIONS, Impurity, Kernel, LaunchSite, Verdict
 from cutune.source import Span
-from cutune.syntax import Launch, Range, Syntax
+from cutune.syntax import Launch, Syntax
 from cutune.tokens import Token
 
 _ASSIGNMENTS = word_set(
@@ -237,12 +239,24 @@ class _Judge:
     # Side effects.
 
     def _side_effect(self, launch: Launch) -> str | None:
-        effects = map(self._effect_in, (*launch.configuration, *launch.arguments))
+        syntax, seen = self._compiled.get(launch.callee[0], (self.syntax, launch))
+        parts = (*seen.configuration, *seen.arguments)
+        effects = (self.effect(syntax.tokens[first : last + 1], 0) for first, last in parts)
         return next((what for what in effects if what is not None), None)
 
-    def _effect_in(self, part: Range) -> str | None:
-        tokens = list(self.syntax.tokens[part[0] : part[1] + 1])
-        return self.effect(tokens, 0)
+    @cached_property
+    def _compiled(self) -> dict[int, tuple[Syntax, Launch]]:
+        """Launches as the preprocessed text has them, by first token: the same line tells."""
+        if not self.unit.is_expanded:
+            return {}
+        written = _by_line(self.syntax)
+        return {
+            launch.callee[0]: (part.syntax, seen)
+            for part in self.unit.parts
+            if part.source is self.syntax.source
+            for line, found in _by_line(part.syntax).items()
+            for launch, seen in zip(written.get(line, ()), found, strict=False)
+        }
 
     def effect(self, tokens: Sequence[Token], depth: int) -> str | None:
         """What an expression does besides having a value."""
@@ -342,6 +356,14 @@ class _Judge:
                     return [tokens[index - 1], *tokens[index + 1 : closer + 1]]
                 return []
         return []
+
+
+def _by_line(syntax: Syntax) -> dict[int, list[Launch]]:
+    """Launches by the line on which their callee ends."""
+    lines: defaultdict[int, list[Launch]] = defaultdict(list)
+    for launch in syntax.launches:
+        lines[syntax.source.location(syntax.tokens[launch.callee[1]].start).line].append(launch)
+    return lines
 
 
 def _refusal(code: Code, **values: object) -> Refusal:

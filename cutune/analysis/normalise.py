@@ -8,28 +8,24 @@ calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from cutune.analysis.integers import ALIASES
+from cutune.analysis.names import (
+    BUILTIN_TYPES,
+    C_KEYWORDS,
+    NO_TOKEN,
+    Names,
+    NotC,
+    fold_names,
+    partners,
+    types_by_use,
+    word,
+)
 from cutune.analysis.words import word_set
 from cutune.tokens import Token
 
-#: Stands for `::` in a name.
-SCOPE = "$"
-_NO_TOKEN = Token("IDENTIFIER", "", 0)
-_BUILTIN_TYPES = word_set(
-    """
-    int char short long float double void unsigned signed bool auto
-    """
-)
-_C_KEYWORDS = _BUILTIN_TYPES | word_set(
-    """
-    if else for while do switch case default break continue return goto sizeof typedef struct
-    union enum
-    """
-)
 _DROPPED = word_set(
     """
     __forceinline__ __inline__ __noinline__ __restrict__ __restrict restrict const constexpr
@@ -49,7 +45,6 @@ _REFUSED = word_set(
     dynamic_cast requires template class namespace using decltype virtual __block__ _Generic
     """
 )
-_CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast"})
 _ALTERNATIVES = {"and": "&&", "or": "||", "not": "!", "bitand": "&", "bitor": "|", "xor": "^"}
 _VALUES = {"nullptr": "0", "NULL": "0", "true": "1", "false": "0"}
 _VECTOR_TYPES = frozenset(
@@ -71,20 +66,6 @@ _LIBRARY_TYPES = (
     """
     )
 )
-#: A comparison with one of these names on its left is no template.
-_OPERATORS_AFTER_VALUE = word_set(
-    """
-    = [ ; , ) + - * / % ++ -- += -= *= /= == != <= && || ? . & | ^ ]
-    """
-)
-
-
-class NotC(Exception):
-    """The text is beyond the normaliser."""
-
-    def __init__(self, token: Token, what: str) -> None:
-        super().__init__(what)
-        self.token, self.what = token, what
 
 
 @dataclass(frozen=True)
@@ -100,14 +81,6 @@ class NormalText:
     types: frozenset[str]
 
 
-@dataclass(frozen=True)
-class Names:
-    """What is known about identifiers before a function is read."""
-
-    types: frozenset[str]
-    variables: frozenset[str]
-
-
 def normalise(parameters: Sequence[str], body: Sequence[Token], names: Names) -> NormalText:
     """Write `void function(int p1, …) body` in C.
 
@@ -117,19 +90,19 @@ def normalise(parameters: Sequence[str], body: Sequence[Token], names: Names) ->
     tokens = list(body)
     for step in (_drop_qualifiers, _keywords):
         tokens = step(tokens)
-    tokens = _Names(names, tokens).fold()
+    tokens = fold_names(names, tokens)
     known = (names.types | _LIBRARY_TYPES) - set(parameters)
     tokens = _functional_casts(tokens, known)
     tokens = _constructed_declarations(tokens, known)
     tokens, references = _references(tokens)
     tokens = _joined_shifts(tokens)
-    inferred = frozenset(_types_by_use(tokens)) - set(parameters)
+    inferred = frozenset(types_by_use(tokens)) - set(parameters)
     used = {token.text for token in tokens if token.kind == "IDENTIFIER"}
-    typedefs = sorted(((known & used) | inferred) - (_C_KEYWORDS - {"bool"}) | {"__auto"})
+    typedefs = sorted(((known & used) | inferred) - (C_KEYWORDS - {"bool"}) | {"__auto"})
     prelude = [f"typedef int {name};" for name in typedefs]
     head = ["void", "__function", "(", *_parameter_list(parameters), ")"]
     lines = [*prelude, *head, *(token.text for token in tokens)]
-    places = [_NO_TOKEN] * (len(prelude) + len(head)) + tokens
+    places = [NO_TOKEN] * (len(prelude) + len(head)) + tokens
     return NormalText("\n".join(lines), places, references, inferred - known)
 
 
@@ -137,32 +110,6 @@ def _parameter_list(parameters: Sequence[str]) -> list[str]:
     if not parameters:
         return ["void"]
     return [", ".join(f"int {name}" for name in parameters)]
-
-
-def word(text: str, like: Token, kind: str = "IDENTIFIER") -> Token:
-    """A token that stands where `like` stands."""
-    return Token(kind, text, like.start)
-
-
-def partners(tokens: Sequence[Token]) -> dict[int, int]:
-    """Matched brackets of a token list.
-
-    Raises:
-        NotC: they do not match.
-    """
-    stack: list[int] = []
-    found: dict[int, int] = {}
-    for index, token in enumerate(tokens):
-        if token.text in ("(", "[", "{"):
-            stack.append(index)
-        elif token.text in (")", "]", "}"):
-            if not stack or tokens[stack[-1]].text + token.text not in ("()", "[]", "{}"):
-                raise NotC(token, "unbalanced brackets")
-            opener = stack.pop()
-            found[opener], found[index] = index, opener
-    if stack:
-        raise NotC(tokens[stack[-1]], "unbalanced brackets")
-    return found
 
 
 def _drop_qualifiers(tokens: list[Token]) -> list[Token]:
@@ -224,98 +171,6 @@ def _number(token: Token) -> str:
     return text
 
 
-class _Names:
-    """Qualified names and template arguments become one identifier."""
-
-    def __init__(self, names: Names, tokens: list[Token]) -> None:
-        self.tokens = tokens
-        self.pairs = partners(tokens)
-        self.variables = names.variables | frozenset(
-            token.text
-            for token, following in pairwise(tokens)
-            if token.kind == "IDENTIFIER"
-            and following.text in _OPERATORS_AFTER_VALUE
-            and token.text not in names.types
-        )
-
-    def fold(self) -> list[Token]:
-        """name = NAME ["<" … ">"] ("::" NAME ["<" … ">"])*."""
-        out: list[Token] = []
-        index = 0
-        while index < len(self.tokens):
-            token = self.tokens[index]
-            if token.text in _CASTS:
-                closer = self._closer(index + 1)
-                if closer is None:
-                    raise NotC(token, f"'{token.text}'")
-                type_ = [t for t in self.tokens[index + 2 : closer] if t.text not in ("&", "&&")]
-                inner = _Names(Names(frozenset(), frozenset()), type_).fold()
-                out += [word("(", token, "PUNCTUATION"), *inner, word(")", token, "PUNCTUATION")]
-                index = closer + 1
-            elif token.kind == "IDENTIFIER" and token.text not in _C_KEYWORDS:
-                name, index = self._name(index)
-                out.append(name)
-            else:
-                out.append(token)
-                index += 1
-        return out
-
-    def _name(self, index: int) -> tuple[Token, int]:
-        first = self.tokens[index]
-        parts = [first.text]
-        index += 1
-        while index < len(self.tokens):
-            text = self.tokens[index].text
-            if text == "<" and self.tokens[index - 1].kind == "IDENTIFIER":
-                closer = self._arguments(index)
-                if closer is None:
-                    break
-                index = closer + 1
-            elif text == "::" and index + 1 < len(self.tokens):
-                following = self.tokens[index + 1]
-                if following.kind != "IDENTIFIER":
-                    raise NotC(following, f"'::{following.text}'")
-                parts.append(following.text)
-                index += 2
-            else:
-                break
-        return word(SCOPE.join(parts), first), index
-
-    def _arguments(self, opener: int) -> int | None:
-        """The `>` of template arguments, or None where `<` compares."""
-        if self.tokens[opener - 1].text in self.variables:
-            return None
-        closer = self._closer(opener)
-        if closer is None or closer + 1 >= len(self.tokens):
-            return None
-        inside = self.tokens[opener + 1 : closer]
-        if not all(_may_be_template_argument(token) for token in inside):
-            return None
-        following = self.tokens[closer + 1]
-        if following.kind in ("NUMBER", "STRING", "CHARACTER") or following.text in ("-", "!", "~"):
-            return None
-        return closer
-
-    def _closer(self, opener: int) -> int | None:
-        if opener >= len(self.tokens) or self.tokens[opener].text != "<":
-            return None
-        depth = 0
-        for index in range(opener, min(len(self.tokens), opener + 300)):
-            text = self.tokens[index].text
-            depth += {"<": 1, ">": -1}.get(text, 0)
-            if depth == 0:
-                return index
-            if text in (";", "{", "}", "&&", "||", "?", "=") and depth:
-                return None
-        return None
-
-
-def _may_be_template_argument(token: Token) -> bool:
-    return token.kind in ("IDENTIFIER", "NUMBER") or token.text in (
-        *("::", ",", "*", "&", "<", ">", "(", ")", "+", "-", "/", "[", "]", "%"),
-    )
-
-
 def _functional_casts(tokens: list[Token], types: frozenset[str]) -> list[Token]:
     """`T(x)` → `(T)(x)` for arithmetic types, `T(x, y)` and `T{x}` → `__construct(x, y)`."""
     pairs = partners(tokens)
@@ -323,9 +178,9 @@ def _functional_casts(tokens: list[Token], types: frozenset[str]) -> list[Token]
     braces: set[int] = set()
     for index, token in enumerate(tokens):
         following = tokens[index + 1].text if index + 1 < len(tokens) else ""
-        before = tokens[index - 1] if index else _NO_TOKEN
+        before = tokens[index - 1] if index else NO_TOKEN
         is_type = token.kind == "IDENTIFIER" and (
-            token.text in types or token.text in _BUILTIN_TYPES
+            token.text in types or token.text in BUILTIN_TYPES
         )
         starts = before.kind != "IDENTIFIER" or before.text in ("return", "else", "case")
         if index in braces:
@@ -348,7 +203,7 @@ def _functional_casts(tokens: list[Token], types: frozenset[str]) -> list[Token]
 def _cast(tokens: list[Token], index: int, pairs: dict[int, int]) -> list[Token]:
     token = tokens[index]
     arguments = tokens[index + 2 : pairs[index + 1]]
-    is_scalar = token.text in _BUILTIN_TYPES or token.text in ALIASES
+    is_scalar = token.text in BUILTIN_TYPES or token.text in ALIASES
     if is_scalar and arguments and not any(t.text == "," for t in arguments):
         parenthesis = word("(", token, "PUNCTUATION")
         return [parenthesis, token, parenthesis._replace(text=")")]
@@ -395,16 +250,16 @@ def _constructs(
     if opener < 2 or closer + 1 >= len(tokens) or tokens[closer + 1].text not in (";", ","):
         return False
     name, before = tokens[opener - 1], tokens[opener - 2]
-    if name.kind != "IDENTIFIER" or name.text in _C_KEYWORDS:
+    if name.kind != "IDENTIFIER" or name.text in C_KEYWORDS:
         return False
     if before.text in ("struct", "union", "enum"):
         return False
     if tokens[opener].text == "{":
         return before.kind == "IDENTIFIER" or before.text == ","
     return before.kind == "IDENTIFIER" and (
-        before.text in _BUILTIN_TYPES
+        before.text in BUILTIN_TYPES
         or before.text in types
-        or (before.text not in _C_KEYWORDS and _begins_statement(tokens, opener - 2))
+        or (before.text not in C_KEYWORDS and _begins_statement(tokens, opener - 2))
     )
 
 
@@ -419,7 +274,7 @@ def _references(tokens: list[Token]) -> tuple[list[Token], frozenset[str]]:
     for index, token in enumerate(tokens):
         if token.text in ("&", "&&") and 1 <= index < len(tokens) - 2:
             before, name, following = tokens[index - 1], tokens[index + 1], tokens[index + 2]
-            start = tokens[index - 2] if index > 1 else _NO_TOKEN
+            start = tokens[index - 2] if index > 1 else NO_TOKEN
             declares = (
                 before.kind == "IDENTIFIER"
                 and name.kind == "IDENTIFIER"
@@ -440,57 +295,10 @@ def _joined_shifts(tokens: list[Token]) -> list[Token]:
     """`>` `>` → `>>` and so on: no template is left, and nothing else has two in a row."""
     out: list[Token] = []
     for token in tokens:
-        last = out[-1] if out else _NO_TOKEN
+        last = out[-1] if out else NO_TOKEN
         joined = last.text + token.text
         if last.text in (">", ">>") and joined in (">>", ">=", ">>="):
             out[-1] = Token("OPERATOR", joined, last.start)
         else:
             out.append(token)
     return out
-
-
-_WITH_CONDITION = frozenset({"if", "while", "for", "switch"})
-
-
-def _types_by_use(tokens: Sequence[Token]) -> Iterable[str]:
-    """Identifiers that can only be types: `T x`, `T * x =` at a statement's start, `(T) x`."""
-    for index, token in enumerate(tokens):
-        if token.kind != "IDENTIFIER" or token.text in _C_KEYWORDS:
-            continue
-        before = tokens[index - 1] if index else _NO_TOKEN
-        if before.text in (".", "->", "struct", "union", "enum"):
-            continue
-        rest = tokens[index + 1 : index + 40]
-        if _declares(rest) or _declares_pointer(before, rest):
-            yield token.text
-        is_condition = index > 1 and tokens[index - 2].text in _WITH_CONDITION
-        if before.text == "(" and not is_condition and _casts(rest):
-            yield token.text
-
-
-def _declares(rest: Sequence[Token]) -> bool:
-    """T NAME."""
-    return bool(rest) and rest[0].kind == "IDENTIFIER" and rest[0].text not in _C_KEYWORDS
-
-
-def _declares_pointer(before: Token, rest: Sequence[Token]) -> bool:
-    """T "*"+ NAME ("=" | ";" | "," | "[") at the start of a statement."""
-    stars = 0
-    while stars < len(rest) and rest[stars].text == "*":
-        stars += 1
-    if not stars or stars + 1 >= len(rest) or rest[stars].kind != "IDENTIFIER":
-        return False
-    starts = before.text in (";", "{", "}") or (before.text == "(" and stars > 1)
-    return starts and rest[stars + 1].text in ("=", ";", ",", "[")
-
-
-def _casts(rest: Sequence[Token]) -> bool:
-    """ "(" T "*"* ")" operand: a name or number cannot follow a parenthesised value."""
-    stars = 0
-    while stars < len(rest) and rest[stars].text == "*":
-        stars += 1
-    if stars + 1 >= len(rest) or rest[stars].text != ")":
-        return False
-    operand = rest[stars + 1]
-    is_operand = operand.kind in ("IDENTIFIER", "NUMBER") and operand.text not in _C_KEYWORDS
-    return is_operand or stars > 0

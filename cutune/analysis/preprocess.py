@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from cutune.analysis.unit import Part
 from cutune.source import Source
@@ -96,8 +97,7 @@ def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
         path = marker[2].replace("\\\\", "\\").replace('\\"', '"')
         line, begin = int(marker[1]), marker.end()
         is_system = _SYSTEM in marker[3].split() or path.startswith("<")
-        is_toolkit = bool(toolkit) and os.path.normpath(path).startswith(toolkit)
-        if not is_system and not is_toolkit:
+        if path not in users and not is_system and not _is_below(path, toolkit):
             users.add(path)
         is_kept = path in users
         returns = _RETURNS in marker[3].split()
@@ -107,7 +107,13 @@ def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
 
 def _toolkit_directory(expanded: str) -> str:
     match = re.search(r'^# \d+ "([^"\n]*[/\\])cuda_runtime\.h"', expanded, re.MULTILINE)
-    return os.path.normpath(match[1]) + os.sep if match else ""
+    return os.path.realpath(match[1]) + os.sep if match else ""
+
+
+@lru_cache(maxsize=4096)
+def _is_below(path: str, directory: str) -> bool:
+    """Links are followed: the toolkit reaches its headers by several names."""
+    return bool(directory) and os.path.realpath(path).startswith(directory)
 
 
 def _main_path(expanded: str, path: str) -> str:

@@ -158,7 +158,7 @@ class Unit:
         return {
             token.text
             for part, function in self.functions[name]
-            if function.body is not None
+            if function.body is not None and not function.is_kernel
             for token in part.syntax.tokens[function.parameters[1] : function.body[1]]
         }
 
