@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from pycparser import c_ast
 
@@ -38,7 +37,9 @@ from cutune.analysis.polynomial import (
     Polynomial,
     TooLarge,
 )
+from cutune.analysis.ranges import is_positive, limits
 from cutune.analysis.unit import Unit
+from cutune.analysis.values import Callee, Findings, Value
 from cutune.diagnostics import Code
 from cutune.program import DIMENSIONS
 
@@ -47,45 +48,6 @@ _TELLING = (THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE)
 _BUILTINS = frozenset(_TELLING)
 _SIZE_T = IntegerType(64, False)
 _COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
-
-
-class Value(NamedTuple):
-    """A polynomial; its type if it is an integer; is it the same in all threads?
-
-    `if_true` and `if_false` are what follows when the value is tested.
-    """
-
-    polynomial: Polynomial
-    type: IntegerType | None
-    uniform: bool = False
-    if_true: Facts = NOTHING
-    if_false: Facts = NOTHING
-
-
-class Callee(NamedTuple):
-    """What the proof of a called function says: does it touch memory, and its value if known."""
-
-    has_effects: bool
-    result: Value | None
-
-
-@dataclass
-class Findings:
-    """What the evaluation of one function has shown."""
-
-    #: The first rule that refuses the whole function.
-    refusal: tuple[Code, str, c_ast.Node] | None = None
-    #: Per dimension, the first use of a raw built-in: its name and where.
-    raw: dict[str, tuple[str, c_ast.Node]] = field(default_factory=dict)
-    indexed: set[str] = field(default_factory=set)
-    strides: set[str] = field(default_factory=set)
-    #: For each effect, the bounds under which it lies.
-    effects: list[Facts] = field(default_factory=list)
-
-    def refuse(self, code: Code, what: str, node: c_ast.Node) -> None:
-        """Keep the first refusal."""
-        if self.refusal is None:
-            self.refusal = (code, what, node)
 
 
 @dataclass
@@ -468,57 +430,25 @@ class Expressions:
             self.access(uniform)
         return self.opaque(None, uniform)
 
-    # Variables that only grow or only shrink.
-
     def range_of(self, atom: Atom) -> Range:
         """Limits of the variable that was read as this symbol."""
         variable = self._owners.get(atom)
-        if variable is None or variable.escapes or variable.type is None:
+        if variable is None:
             return Range()
-        if variable.is_parameter or not variable.steps:
-            return Range()
-        first = self._first_value(variable)
-        if first is None:
-            return Range()
-        directions = {self._direction(op, step) for op, step in variable.steps}
-        if directions == {1}:
-            return Range(lower=first)
-        return Range(upper=first) if directions == {-1} else Range()
-
-    def _first_value(self, variable: Variable) -> Polynomial | None:
-        """The one value that it starts from (or the least of several literals)."""
-        seen = self._first_values.get(variable, [])
-        if len(seen) != len(variable.values) or not seen:
-            return None
-        return seen[0] if len(set(seen)) == 1 else None
-
-    def _direction(self, op: str, step: c_ast.Node | None) -> int:
-        if step is None:
-            return 1 if op == "++" else -1
-        sign = {"+=": 1, "-=": -1}.get(op, 0)
-        return sign if sign and self._is_positive(step) else 0
+        return limits(variable, self._first_values.get(variable, []), self._is_positive)
 
     def _is_positive(self, step: c_ast.Node) -> bool:
-        """A literal, or the grid's stride, perhaps through a variable."""
-        if isinstance(step, c_ast.Constant):
-            value = literal_value(step.value)
-            return value is not None and value > 0
+        """Is an increment certainly above zero: a literal or the grid's stride, or made of such?"""
         if isinstance(step, c_ast.ID):
             variable = self.bindings.of(step)
-            value_of = self._values.get(variable) if variable and variable.is_constant else None
-            return value_of is not None and _is_positive(value_of.polynomial)
+            value = self._values.get(variable) if variable and variable.is_constant else None
+            return value is not None and is_positive(value.polynomial)
         if isinstance(step, c_ast.BinaryOp) and step.op in ("+", "*"):
             return self._is_positive(step.left) and self._is_positive(step.right)
         if isinstance(step, c_ast.StructRef) and isinstance(step.name, c_ast.ID):
             return step.name.name in (GRID_SIZE, BLOCK_SIZE) and self.bindings.of(step.name) is None
-        return False
-
-
-def _is_positive(polynomial: Polynomial) -> bool:
-    positive = {"stride", GRID_SIZE, BLOCK_SIZE}
-    return bool(polynomial.terms) and all(
-        c > 0 and all(atom.kind in positive for atom in m) for m, c in polynomial.terms
-    )
+        literal = literal_value(step.value) if isinstance(step, c_ast.Constant) else None
+        return literal is not None and literal > 0
 
 
 _METHODS: dict[type, Callable[[Expressions, c_ast.Node], Value]] = {

@@ -14,7 +14,7 @@ from pycparser import CParser, c_ast
 from pycparser.c_parser import ParseError
 
 from cutune.analysis.bindings import Bindings, Doubt, ParameterType, bind, escape
-from cutune.analysis.expressions import Callee, Expressions, Findings, Value
+from cutune.analysis.expressions import Expressions
 from cutune.analysis.guards import guard
 from cutune.analysis.names import SCOPE, Names, NotC
 from cutune.analysis.normalise import NormalText, normalise
@@ -22,6 +22,7 @@ from cutune.analysis.parameters import parameter_of
 from cutune.analysis.polynomial import Polynomial, to_c
 from cutune.analysis.statements import Statements
 from cutune.analysis.unit import BUILTINS, FunctionText, Part, Unit, split_commas
+from cutune.analysis.values import Callee, Findings, Value
 from cutune.analysis.words import word_set
 from cutune.diagnostics import Code
 from cutune.functions import Function

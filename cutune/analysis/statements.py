@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from pycparser import c_ast
 
 from cutune.analysis.bindings import Doubt
-from cutune.analysis.expressions import Expressions, Value
+from cutune.analysis.expressions import Expressions
 from cutune.analysis.guards import NOTHING, Facts
 from cutune.analysis.polynomial import IDENTITY, STRIDE
+from cutune.analysis.values import Value
 
 
 class Statements:

@@ -1,0 +1,52 @@
+"""Values of expressions, and what their evaluation brings to light."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pycparser import c_ast
+
+from cutune.analysis.guards import NOTHING, Facts
+from cutune.analysis.integers import IntegerType
+from cutune.analysis.polynomial import Polynomial
+from cutune.diagnostics import Code
+
+
+class Value(NamedTuple):
+    """A polynomial; its type if it is an integer; is it the same in all threads?
+
+    `if_true` and `if_false` are what follows when the value is tested.
+    """
+
+    polynomial: Polynomial
+    type: IntegerType | None
+    uniform: bool = False
+    if_true: Facts = NOTHING
+    if_false: Facts = NOTHING
+
+
+class Callee(NamedTuple):
+    """What the proof of a called function says: does it touch memory, and its value if known."""
+
+    has_effects: bool
+    result: Value | None
+
+
+@dataclass
+class Findings:
+    """What the evaluation of one function has shown."""
+
+    #: The first rule that refuses the whole function.
+    refusal: tuple[Code, str, c_ast.Node] | None = None
+    #: Per dimension, the first use of a raw built-in: its name and where.
+    raw: dict[str, tuple[str, c_ast.Node]] = field(default_factory=dict)
+    indexed: set[str] = field(default_factory=set)
+    strides: set[str] = field(default_factory=set)
+    #: For each effect, the bounds under which it lies.
+    effects: list[Facts] = field(default_factory=list)
+
+    def refuse(self, code: Code, what: str, node: c_ast.Node) -> None:
+        """Keep the first refusal."""
+        if self.refusal is None:
+            self.refusal = (code, what, node)
