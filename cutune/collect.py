@@ -38,6 +38,7 @@ from cutune.plan import Replay, count_block, feature_launches, probe_launches
 from cutune.program import Kernel, LaunchSite, Program
 from cutune.replay import Replayer, integer_argument, thread_space
 from cutune.static_counters import StaticCounters
+from cutune.trial import Trial, read_trials, trial_environment
 
 #: Launches recorded per launch site and run.
 RECORDED_LAUNCHES = 3
@@ -93,18 +94,30 @@ def record_launches(
         described = device_environment(device, Path(folder))
         for index, run in enumerate(runs):
             log = Path(folder) / f"launches-{index}.jsonl"
-            environment = {
-                **os.environ,
-                "CUTUNE_PYTHON": sys.executable,
-                **described,
+            logging = {
                 "CUTUNE_LAUNCH_LOG": str(log),
                 "CUTUNE_LAUNCH_LIMIT": str(RECORDED_LAUNCHES),
             }
             progress("running", index, len(runs))
-            _run(run, environment)
+            _run(run, {**os.environ, **described, **logging})
             recorded.append(list(read_launches(log)) if log.exists() else [])
     progress("running", len(runs), len(runs))
     return recorded
+
+
+def try_candidates(
+    run: Run, kernels: Sequence[MeasuredKernel], device: DeviceProfile
+) -> Mapping[str, Trial]:
+    """Launch every candidate in one run of the program and compare results.
+
+    Raises:
+        CutuneError: CT411 when the run does not end well.
+    """
+    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        described = device_environment(device, Path(folder))
+        sweeping = trial_environment(kernels, Path(folder))
+        _run(run, {**os.environ, **described, **sweeping})
+        return read_trials(kernels, Path(folder))
 
 
 def _run(run: Run, environment: Mapping[str, str]) -> None:
@@ -114,7 +127,7 @@ def _run(run: Run, environment: Mapping[str, str]) -> None:
     try:
         done = subprocess.run(
             command,
-            env=dict(environment),
+            env={**environment, "CUTUNE_PYTHON": sys.executable},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -260,6 +273,7 @@ def _describe(
         max_threads=kernel.max_threads,
         candidate_set=candidate_set,
         dynamic_shared_bytes=record.shared,
+        rejected=(),
         uncertain=code.obliviousness.uncertain,
         static=static,
         recorded=tuple(

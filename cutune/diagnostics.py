@@ -170,6 +170,12 @@ class Code(Enum):
         "the work of kernel '{kernel}' depends on its data ({reason}); its launches stay as they "
         "are",
     )
+    RESULTS_DIFFER = (
+        416,
+        WARNING,
+        "{count} blocks of kernel '{kernel}' give other results than the original (up to "
+        "{difference} off) and are left out; does it have a race?",
+    )
     NOTHING_TUNABLE = (
         415,
         ERROR,

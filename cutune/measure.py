@@ -62,6 +62,8 @@ class MeasuredKernel:
     max_threads: int
     candidate_set: str
     dynamic_shared_bytes: int
+    #: Blocks whose results differed from the original's when they were tried.
+    rejected: tuple[Block, ...]
     #: Memory instructions that data decide about, each at most once per thread.
     uncertain: int
     static: StaticCounters

@@ -73,6 +73,7 @@ def feature_launches(
     """One launch per alignment class and candidate block."""
     base, every = base_size(facts, counts), _trace_every(facts, counts)
     blocks = candidate_blocks(facts.free, facts.original, facts.candidate_set, facts.max_threads)
+    blocks = tuple(block for block in blocks if block not in facts.rejected)
     for residues in product(*(representatives(c) for c in classes)):
         sizes = dict.fromkeys(facts.variables, base)
         for name, residue in zip(facts.parameters, residues, strict=True):

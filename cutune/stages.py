@@ -6,12 +6,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from cutune.analyze import analyze
-from cutune.collect import collect_kernel, plan_runs, record_launches, subjects
+from cutune.collect import (
+    Run,
+    Subject,
+    collect_kernel,
+    plan_runs,
+    record_launches,
+    subjects,
+    try_candidates,
+)
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emit_selection import emit_selection
@@ -150,12 +158,35 @@ class Session:
         runs = plan_runs(template, vary, binary)
         recorded = record_launches(runs, device, self.progress)
         found = subjects(program, recorded, unit.facts, candidate_set, self.warn)
+        found = self._tried(runs[0], found, device)
         known = self.measurements(workspace)[1] if workspace.measurements.exists() else []
         for subject in found:
             append_lines(workspace.measurements, [subject.kernel.to_json()])
             replayed = collect_kernel(subject, known, self.progress)
             append_lines(workspace.measurements, (m.to_json() for m in replayed))
         return [subject.kernel for subject in found]
+
+    def _tried(self, run: Run, found: Sequence[Subject], device: DeviceProfile) -> list[Subject]:
+        """Drop the candidates whose results differ from the original's, and say so."""
+        self.progress("trying candidates", 0, 1)
+        trials = try_candidates(run, [subject.kernel for subject in found], device)
+        self.progress("trying candidates", 1, 1)
+        for subject in found:
+            trial = trials[subject.kernel.entry]
+            if trial.differing:
+                self.warn(
+                    Diagnostic.at(
+                        Code.RESULTS_DIFFER,
+                        None,
+                        kernel=subject.kernel.kernel,
+                        count=len(trial.differing),
+                        difference=f"{trial.largest_difference:.3g}",
+                    )
+                )
+        return [
+            replace(s, kernel=replace(s.kernel, rejected=trials[s.kernel.entry].differing))
+            for s in found
+        ]
 
     def measurements(self, workspace: Workspace) -> tuple[list[MeasuredKernel], list[Measurement]]:
         """Everything that was measured.

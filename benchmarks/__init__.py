@@ -1,0 +1,1 @@
+"""What is timed: `python -m benchmarks [NAME …]`. Tests never measure time."""

@@ -1,0 +1,30 @@
+"""Run benchmarks by name; all when none is named. Each prints a line per figure."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import decision, emulator, front_end
+
+BENCHMARKS = {
+    "front_end": front_end.main,
+    "emulator": emulator.main,
+    "decision": decision.main,
+}
+
+
+def main() -> int:
+    """Run what the command line names."""
+    names = sys.argv[1:] or list(BENCHMARKS)
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"unknown: {', '.join(unknown)}; known: {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    for name in names:
+        print(f"{name}:")
+        BENCHMARKS[name]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

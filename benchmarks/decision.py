@@ -1,0 +1,62 @@
+"""Nanoseconds per decision of an emitted selection routine: new sizes, and repeated ones."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from cutune.device import DeviceProfile
+from cutune.emulator.link import own_build_flags
+from cutune.emulator.run import device_environment
+from cutune.stages import Session
+from cutune.workspace import Workspace
+
+SAMPLE = Path(__file__).parents[1] / "samples" / "polybench" / "gemm.cu"
+
+DRIVER = """
+#include <chrono>
+#include <cstdio>
+int main() {
+    cutune_request request = {dim3(1, 1, 1), dim3(32, 8, 1), 0, {0, 0, 1}, nullptr, ~0ull, 3};
+    long long sum = 0;
+    for (int repeat = 0; repeat < 2; ++repeat) {
+        const int count = repeat ? 10000000 : 200000;
+        const auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < count; ++i) {
+            const long long n = repeat ? 1000 : 1000 + i % 3000;
+            const long long arguments[16] = {n, n, n};
+            request.arguments = arguments;
+            request.extent[0] = request.extent[1] = n;
+            sum += cutune_select_gemm_kernel(&request).block.x;
+        }
+        const std::chrono::duration<double, std::nano> taken =
+            std::chrono::steady_clock::now() - start;
+        printf("  %s: %.1f ns\\n", repeat ? "sizes repeat" : "new sizes, 51 candidates",
+               taken.count() / count);
+    }
+    return sum == 0;
+}
+"""
+
+
+def main() -> None:
+    """Tune gemm, compile its routine with the host compiler, call it."""
+    session = Session()
+    device = DeviceProfile.named("h200")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        workspace = Workspace(folder)
+        session.collect(
+            str(SAMPLE), "./{program} {n}", {"n": ["64", "96"]}, device, workspace, "paper"
+        )
+        session.fit(workspace)
+        tuned = session.emit(str(SAMPLE), workspace, device, folder / "gemm.tuned.cu")
+        prelude = tuned.text.partition("#line 1 ")[0]
+        source, binary = folder / "decision.cu", folder / "decision"
+        source.write_text(prelude + DRIVER)
+        flags = ["-O2", *own_build_flags(session.nvcc)]
+        session.nvcc.check([*flags, str(source), "-o", str(binary)])
+        environment = {**os.environ, **device_environment(device, folder)}
+        subprocess.run([str(binary)], env=environment, check=True)
