@@ -65,10 +65,12 @@ def _inspect(options: argparse.Namespace) -> int:
 
 
 def _instrument(options: argparse.Namespace) -> int:
+    from cutune.stages import passes_named
     from cutune.workspace import write_text
 
     session = _session(options)
-    source = session.instrument(session.load(options.file))
+    passes = passes_named(options.passes)
+    source = session.instrument(session.load(options.file), passes, options.print_after)
     if options.output is None:
         sys.stdout.buffer.write(source.encode())
     else:

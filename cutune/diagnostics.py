@@ -148,6 +148,8 @@ class Code(Enum):
     )
     NO_STATIC_COUNTERS = (303, WARNING, "no static counters: {reason}")
 
+    UNKNOWN_PASS = (304, ERROR, "no pass is named '{name}'; known: {known}")
+
     BAD_RUN = (
         410,
         ERROR,

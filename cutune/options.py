@@ -45,6 +45,12 @@ def parser() -> argparse.ArgumentParser:
     )
     instrument.add_argument("file", metavar="FILE")
     instrument.add_argument("-o", "--output", help="file to write (default: standard output)")
+    instrument.add_argument(
+        "--passes", default="instrument-launches", metavar="A,B", help="passes to run, by name"
+    )
+    instrument.add_argument(
+        "--print-after", metavar="PASS", help="show the program behind a pass on standard error"
+    )
 
     collect = verbs.add_parser(
         "collect",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -34,7 +35,7 @@ from cutune.measure import (
     by_entry,
 )
 from cutune.models_file import read_models, write_models
-from cutune.passes import AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
+from cutune.passes import PASSES, AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
 from cutune.source import Source
@@ -101,10 +102,19 @@ class Session:
         """The user's flags; quoted includes are found beside the original file."""
         return [*self.flags, f"-I{Path(path).resolve().parent}"]
 
-    def instrument(self, program: Program, passes: Sequence[Pass] | None = None) -> Source:
-        """The source with hooks at its tunable launches."""
-        chosen = (InstrumentLaunches(),) if passes is None else passes
-        unit = run_passes(chosen, TranslationUnit(program))
+    def instrument(
+        self,
+        program: Program,
+        passes: Sequence[Pass] = (InstrumentLaunches(),),
+        print_after: str | None = None,
+    ) -> Source:
+        """The source with hooks at its tunable launches, or what other passes make of it."""
+
+        def after(step: Pass, unit: TranslationUnit) -> None:
+            if step.name == print_after:
+                print(unit.rewritten().text, file=sys.stderr)
+
+        unit = run_passes(passes, TranslationUnit(program), after)
         self.report(unit.diagnostics)
         return unit.rewritten()
 
@@ -229,6 +239,22 @@ class Session:
         tuned = unit.rewritten()
         write_text(output, tuned.text)
         return tuned
+
+
+def passes_named(names: str) -> tuple[Pass, ...]:
+    """Passes by their names, separated by commas, in running order and with their defaults.
+
+    Raises:
+        CutuneError: CT304 for a name that no pass has.
+    """
+    wanted = names.split(",")
+    known = {step.name: step for step in PASSES}
+    for name in wanted:
+        if name not in known:
+            raise CutuneError(
+                Diagnostic.at(Code.UNKNOWN_PASS, None, name=name, known=", ".join(known))
+            )
+    return tuple(step() for name, step in known.items() if name in wanted)
 
 
 def _silent(_: Diagnostic) -> None:

@@ -18,6 +18,7 @@ from cutune.analyze import analyze
 from cutune.diagnostics import Diagnostic
 from cutune.inspect import print_programs
 from cutune.passes.instrument_launches import InstrumentLaunches
+from cutune.passes.replace_launches import ReplaceLaunches
 from cutune.pipeline import TranslationUnit, run_passes
 from cutune.source import Source
 from cutune.syntax import parse
@@ -42,10 +43,20 @@ def instrument(source: Source) -> Outcome:
     return unit.rewritten().text, unit.diagnostics
 
 
+def emit(source: Source) -> Outcome:
+    """The tuned program from the user's first line on; the text before it is emitted code."""
+    program = analyze(parse(source))
+    routines = tuple((site.id, "cutune_select_any") for site in program.tunable_launches)
+    unit = run_passes((ReplaceLaunches(routines=routines),), TranslationUnit(program))
+    text = unit.rewritten().text
+    return text[max(0, text.find("#line 1 ")) :], unit.diagnostics
+
+
 #: Stage → function and suffix of its output.
 STAGES: dict[str, tuple[Callable[[Source], Outcome], str]] = {
     "inspect": (inspect, ".expected.txt"),
     "instrument": (instrument, ".expected.cu"),
+    "emit": (emit, ".expected.cu"),
 }
 CASES = [
     pytest.param(stage, path, id=f"{stage}/{path.stem}")

@@ -1,0 +1,83 @@
+"""The wheel holds everything: built, installed outside the tree in a new environment, used."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a new environment that holds cutune from a wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    files = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
+    ).stdout.decode()
+    # Build from a copy: setuptools leaves a build folder in the tree it builds.
+    tree = folder / "tree"
+    for name in filter(None, files.split("\0")):
+        target = tree / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_symlink():
+            target.symlink_to(os.readlink(ROOT / name))
+        elif (ROOT / name).exists():
+            target.write_bytes((ROOT / name).read_bytes())
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    wheels = folder / "wheels"
+    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", wheels, tree], check=True)
+    # Its dependencies are those of the environment that runs the tests.
+    venv.create(folder / "venv", with_pip=False)
+    python = folder / "venv" / "bin" / "python"
+    site = next((folder / "venv" / "lib").glob("python*")) / "site-packages"
+    subprocess.run(
+        [*pip, "install", "--no-deps", "--target", site, *wheels.glob("*.whl")], check=True
+    )
+    here = [path for path in sys.path if path.endswith("site-packages")]
+    (site / "dependencies.pth").write_text("\n".join(here))
+    return python
+
+
+def test_it_is_the_installed_one(installed: Path, tmp_path: Path) -> None:
+    script = "import cutune, cutune.passes, cutune.grammars; print(cutune.__file__)"
+    done = subprocess.run(
+        [installed, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert not Path(done.stdout.strip()).is_relative_to(ROOT)
+
+
+def test_it_instruments_a_sample(installed: Path, tmp_path: Path) -> None:
+    sample = ROOT / "samples" / "polybench" / "gemm.cu"
+    output = tmp_path / "gemm.instrumented.cu"
+    done = subprocess.run(
+        [installed, "-m", "cutune", "instrument", str(sample), "-o", str(output)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "cutune_launch" in output.read_text()
+
+
+@pytest.mark.nvcc
+def test_it_tunes_a_sample(installed: Path, tmp_path: Path) -> None:
+    sample = ROOT / "samples" / "polybench" / "mvt.cu"
+    done = subprocess.run(
+        [
+            *(installed, "-m", "cutune", "tune", str(sample), "--run", "./{program} {n}"),
+            *("--vary", "n=64,96", "--workspace", "w", "-o", "mvt.tuned.cu"),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "cutune_select_mvt_kernel1" in (tmp_path / "mvt.tuned.cu").read_text()
