@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import decision, emulator, front_end
+from benchmarks import decision, emulator, front_end, regret
 
 BENCHMARKS = {
     "front_end": front_end.main,
     "emulator": emulator.main,
     "decision": decision.main,
+    "regret": regret.main,
 }
 
 
