@@ -16,7 +16,7 @@ from cutune.device import DeviceProfile
 from cutune.emit import Emitter, emit_choice, emit_model, emit_operators
 from cutune.fitted import FittedModel
 from cutune.models.mechanistic import compose
-from cutune.selection import selection_rule
+from cutune.selection import GRID_LIMITS, selection_rule
 
 #: Sizes from here on are not exact in the products of the model.
 LARGEST_SIZE = 1 << 31
@@ -166,6 +166,7 @@ def _emit_validity(emit: Emitter, model: FittedModel, name: str) -> None:
     emit("int cutune_own = -1;")
     emit("const long long cutune_block[3] = {cutune_asked->block.x, cutune_asked->block.y,")
     emit("                                   cutune_asked->block.z};")
+    emit(f"const long long cutune_most[3] = {{{', '.join(map(str, GRID_LIMITS))}}};")
     free = sum(1 << axis for axis, is_free in enumerate(model.facts.free) if is_free)
     with emit.braces(f"for (int c = 0; c < {count}; ++c)"):
         emit("bool cutune_fits = true, cutune_same = true;")
@@ -176,7 +177,9 @@ def _emit_validity(emit: Emitter, model: FittedModel, name: str) -> None:
             emit("const bool cutune_guards = (cutune_asked->guarded >> d & 1u) != 0;")
             emit("cutune_fits = cutune_fits && (cutune_equal_width ||")
             emit(f"    (({free} >> d & 1) != 0 &&")
-            emit("     (cutune_guards || cutune_asked->extent[d] % cutune_width == 0)));")
+            emit("     (cutune_guards || cutune_asked->extent[d] % cutune_width == 0) &&")
+            emit("     (cutune_asked->extent[d] + cutune_width - 1) / cutune_width <=")
+            emit("         cutune_most[d]));")
         emit("cutune_valid[c] = cutune_fits ? 1 : 0;")
         emit("if (cutune_same) cutune_own = c;")
 

@@ -24,6 +24,8 @@ LAUNCH_BOUND = Fraction(13, 10)
 #: Width of the band of indistinguishable blocks, launch-bound and otherwise.
 BOUND_BAND = Fraction(101, 100)
 BAND = Fraction(1005, 1000)
+#: Blocks that a grid may have per dimension.
+GRID_LIMITS = (2147483647, 65535, 65535)
 #: What is reported as "candidates within 2 %".
 REPORTED_BAND = 1.02
 
@@ -167,7 +169,8 @@ def _is_valid(
             return False
         if is_free and not is_guarded and extent % size:
             return False
-    return True
+    grid = grid_of(block, extents)
+    return all(blocks <= most for blocks, most in zip(grid, GRID_LIMITS, strict=True))
 
 
 def _outside(value: int, low: int, high: int) -> float:

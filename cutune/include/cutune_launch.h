@@ -96,9 +96,9 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
         request.extent[d] = space[d];
         if (site.rule[d] != cutune_guarded || !computable) continue;
         const long long bound = site.guard[d](arguments);
-        // Fewer threads than the bound: each of them counts. Outside this range the kernel, which
-        // computes with 32 bits, may see another bound.
-        if (bound <= 0 || bound > 2147483647ll || bound > space[d]) continue;
+        // Fewer threads than the bound: each of them counts. Outside of 32 bits the kernel, which
+        // computes with them, may see another bound or another id.
+        if (bound <= 0 || bound > space[d] || space[d] > 2147483647ll) continue;
         request.extent[d] = bound;
         request.guarded |= 1u << d;
     }
@@ -127,6 +127,7 @@ static inline bool cutune_fit_grid(const cutune_site &site, const cutune_request
         if (!guarded && extent % width != 0) return false;
         const long long blocks = (extent + width - 1) / width;
         if (blocks > static_cast<long long>(most[d])) return false;
+        if (guarded && blocks * width > 2147483647ll) return false;
         fitted[d] = static_cast<unsigned>(blocks);
     }
     *grid = dim3(fitted[0], fitted[1], fitted[2]);

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import SAMPLES, compiled, cutune, run, select, tune
+from tests.end_to_end.tuning import H200, SAMPLES, compiled, cutune, run, select, tune
 
 pytestmark = pytest.mark.nvcc
 
@@ -45,6 +46,14 @@ def test_a_tuned_sample_passes_its_own_check(name: str, tuned: Tuned, tmp_path: 
         done = run(binary, size, CUTUNE="verbose")
         assert (done.returncode, "PASS" in done.stdout) == (0, True), done.stdout + done.stderr
         assert "cutune: " in done.stderr  # decisions were taken
+
+
+def test_another_device_keeps_the_programs_own_blocks(tuned: Tuned, tmp_path: Path) -> None:
+    binary = compiled(tuned("atax"), SAMPLES / "atax.cu", tmp_path / "tuned")
+    smaller = replace(H200, sm_count=100)
+    done = run(binary, "64", device=smaller, CUTUNE="verbose")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "PASS" in done.stdout
 
 
 @pytest.mark.parametrize(("name", "size"), MEASURED_CYCLES)

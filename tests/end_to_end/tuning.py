@@ -52,11 +52,13 @@ def compiled(source: Path, original: Path, binary: Path) -> Path:
     return binary
 
 
-def run(binary: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a compiled program on an emulated H200."""
+def run(
+    binary: Path, *arguments: str, device: DeviceProfile = H200, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a compiled program on an emulated device."""
     environment = {
         **program_environment(binary),
-        **device_environment(H200, binary.parent),
+        **device_environment(device, binary.parent),
         **variables,
     }
     return subprocess.run(
