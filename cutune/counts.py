@@ -6,6 +6,7 @@ partial warps; most of them are polynomials in the sizes, found exactly.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,10 @@ from cutune.rational import RationalFunction, fit
 
 #: Multiples of 32, so that unrolled loops have no remainder and warps are full.
 LEVELS = (32, 64, 96, 128, 160, 192, 224, 256)
-MAX_POINTS = 81
+#: Levels per variable, by the number of variables.
+LEVELS_BY_WIDTH = {1: 8, 2: 5, 3: 4}
+DRAWN_LEVELS = 4
+MAX_POINTS = 150
 
 Fitter = Callable[[Sequence[int]], RationalFunction]
 
@@ -47,19 +51,20 @@ class CountFunctions:
 
 
 def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
-    """Sizes at which full launches are counted: every variable on its own, a product grid."""
+    """Sizes at which full launches are counted: every variable on its own.
+
+    A product grid for up to three variables, an even draw from one for more.
+    """
     width = len(variables)
-    if width == 0:
-        return [{}]
-    levels = next((n for n in (8, 5, 3, 2) if n**width <= MAX_POINTS), 2)
-    points: list[dict[str, int]] = [{}]
-    for name in variables:
-        points = [{**point, name: level} for point in points for level in LEVELS[:levels]]
-    if len(points) <= MAX_POINTS:
-        return points
-    # Many variables: corners far apart, evenly spread, still at least twice MAX_POINTS / 2.
-    stride = -(-len(points) // MAX_POINTS)
-    return [p for i, p in enumerate(points) if i % stride == (i // stride) % stride]
+    levels = LEVELS[: LEVELS_BY_WIDTH.get(width, DRAWN_LEVELS)]
+    count = len(levels) ** width
+    chosen: Sequence[int] = range(count)
+    if count > MAX_POINTS:
+        chosen = sorted(random.Random(0).sample(chosen, MAX_POINTS))
+    return [
+        {name: levels[index // len(levels) ** v % len(levels)] for v, name in enumerate(variables)}
+        for index in chosen
+    ]
 
 
 def count_functions(facts: MeasuredKernel, measured: Sequence[Measurement]) -> CountFunctions:

@@ -28,6 +28,10 @@ MAX_DEGREE = 4
 MAX_DEGREE_PER_VARIABLE = 3
 SINGULAR = 1e-10
 REFINEMENTS = 8
+#: Denominators of the coefficients of counts: products of unrolling and of triangular sums.
+LARGEST_DENOMINATOR = 5040
+#: Unknowns up to which Gaussian elimination over the rationals is quick.
+SMALL_SYSTEM = 20
 
 
 @dataclass(frozen=True)
@@ -113,15 +117,16 @@ def fit_polynomial(
         exponents = _exponents(points, used, degree)
         if len(exponents) > len(used):
             return None
-        matrix = [[_monomial(points[s], e) for e in exponents] for s in used]
-        solution = _solve(matrix, [Fraction(values[s]) for s in used])
-        if solution is None:
-            continue
-        terms = tuple((e, c) for e, c in zip(exponents, solution, strict=True) if c)
-        found = Polynomial(variables, terms)
-        samples = zip(points, values, strict=True)
-        if all(found(dict(zip(variables, p, strict=True))) == v for p, v in samples):
-            return RationalFunction(found, constant_function(variables, 1).numerator, True, 0.0)
+        for solve in (_guess, _solve) if len(exponents) <= SMALL_SYSTEM else (_guess,):
+            solution = solve([points[s] for s in used], exponents, [values[s] for s in used])
+            if solution is None:
+                continue
+            terms = tuple((e, c) for e, c in zip(exponents, solution, strict=True) if c)
+            found = Polynomial(variables, terms)
+            samples = zip(points, values, strict=True)
+            if all(found(dict(zip(variables, p, strict=True))) == v for p, v in samples):
+                one = constant_function(variables, 1).numerator
+                return RationalFunction(found, one, True, 0.0)
     return None
 
 
@@ -233,9 +238,28 @@ def _monomial(point: Sequence[int | Fraction], exponents: Exponents) -> Fraction
     return value
 
 
-def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction] | None:
+def _guess(
+    points: Sequence[Sequence[int]], exponents: list[Exponents], values: Sequence[int]
+) -> list[Fraction] | None:
+    """Least squares in floating point, rounded to simple fractions; the caller checks exactly."""
+    sizes = np.array(points, dtype=np.float64)
+    scale = sizes.max(axis=0)
+    columns = _monomials(sizes / scale, exponents)
+    targets = np.array(values, dtype=np.float64)
+    solution, _, rank, _ = np.linalg.lstsq(columns, targets, rcond=SINGULAR)
+    if rank < len(exponents):
+        return None
+    units = [float(np.prod(scale ** np.array(exponent))) for exponent in exponents]
+    coefficients = (float(c) / unit for c, unit in zip(solution, units, strict=True))
+    return [Fraction(c).limit_denominator(LARGEST_DENOMINATOR) for c in coefficients]
+
+
+def _solve(
+    points: Sequence[Sequence[int]], exponents: list[Exponents], values: Sequence[int]
+) -> list[Fraction] | None:
     """Exact solution of an overdetermined system; None when inconsistent or rank deficient."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    matrix = [[_monomial(point, exponent) for exponent in exponents] for point in points]
+    rows = [[*row, Fraction(value)] for row, value in zip(matrix, values, strict=True)]
     width = len(matrix[0])
     for column in range(width):
         pivot = next((r for r in range(column, len(rows)) if rows[r][column]), None)

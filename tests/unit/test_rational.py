@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cutune.counts import count_points
 from cutune.rational import Polynomial, RationalFunction, fit, fit_numerical
 from cutune.rational_program import value_of
 
@@ -67,3 +68,15 @@ def test_the_expression_form_has_the_same_value() -> None:
     function = RationalFunction(truth, Polynomial(VARIABLES, (((0, 0), Fraction(1)),)), True, 0.0)
     point = {"NI": 12, "NJ": 10}
     assert value_of(function.expression(), point) == float(truth(point))
+
+
+def test_many_sizes_are_told_apart() -> None:
+    """Six sizes from a draw of points: as many as a kernel with leading dimensions has."""
+    names = tuple("abcdef")
+    points = [tuple(point[name] for name in names) for point in count_points(names)]
+    values = [a * b * c // 4 + 3 * a * d + e * f - 7 * f for a, b, c, d, e, f in points]
+    found = fit(names, points, values)
+    assert found.exact
+    unseen = dict(zip(names, (1000, 1001, 1002, 1003, 1004, 1005), strict=True))
+    expected = Fraction(1000 * 1001 * 1002, 4) + 3 * 1000 * 1003 + 1004 * 1005 - 7 * 1005
+    assert found(unseen) == expected
