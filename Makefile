@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test check format golden bench gpu clean
+.PHONY: help dev demo test check format golden reference bench gpu clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -30,6 +30,9 @@ format: $(VENV)/.installed ## rewrite the sources as the formatter wants them
 
 golden: $(VENV)/.installed ## rewrite the golden files; then read the diff
 	$(BIN)/python -m pytest tests/test_golden.py --update-golden
+
+reference: $(VENV)/.installed ## write docs/diagnostics.md from the table of codes
+	$(BIN)/python -m cutune.diagnostics_page docs/diagnostics.md
 
 bench: $(VENV)/.installed ## measure time (tests never do)
 	$(BIN)/python -m benchmarks

@@ -1,0 +1,162 @@
+"""The reference of diagnostics. Takes the table of codes, gives `docs/diagnostics.md`.
+
+    python -m cutune.diagnostics_page docs/diagnostics.md
+
+What a code means and what to do about it stands here, its message in `diagnostics`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from cutune.diagnostics import Code
+
+#: Hundreds, as the docstring of `diagnostics` has them.
+GROUPS = {
+    0: "Files and options",
+    1: "Syntax",
+    2: "Program: why a launch stays as it is",
+    3: "Passes and edits",
+    4: "Measuring and the emulated device",
+    5: "Fitting and models",
+    6: "Emitting",
+    7: "nvcc",
+}
+
+#: Code → what it means and what to do.
+MEANINGS: dict[Code, str] = {
+    Code.UNREADABLE_FILE: "The file is missing or may not be read. Check the path.",
+    Code.UNWRITABLE_FILE: "The result cannot be written there. Choose another `-o` or "
+    "`--workspace`.",
+    Code.MISSING_NVCC: "cutune needs nvcc to compile; `cutune inspect` works without it.",
+    Code.UNKNOWN_DEVICE: "`--device` names a profile that cutune does not have. Take one of those "
+    "listed.",
+    Code.UNKNOWN_SCHEMA: "The file is of another kind, or a newer cutune wrote it. Give the right "
+    "file, or update cutune.",
+    Code.TORN_LINE: "A run was interrupted while it wrote. The line is left out; run `cutune "
+    "collect` again to measure it anew.",
+    Code.MISSING_COMPILER: "The emulated device is built on this machine, once.",
+    Code.BAD_SIZE: "A value on the command line has the wrong form.",
+    Code.MISSING_STAGE: "A verb needs what an earlier one writes. Run that one first, or `cutune "
+    "tune`, which runs all.",
+    Code.UNBALANCED: "A bracket has no partner, so that functions cannot be told apart. Does nvcc "
+    "accept the file?",
+    Code.NOT_CUDA: "Nothing in the file speaks of CUDA. A launch inside a header is found when "
+    "that header is given.",
+    Code.BAD_ANNOTATION: "The pragma is not in cutune's language and has no effect. The message "
+    "names the first word that does not fit.",
+    Code.MISSING_KERNEL: "What is not read cannot be proven. Define the kernel in this file or in "
+    "a header it includes; give `-I` where the header is not found.",
+    Code.DEVICE_LAUNCH: "Launches from kernels are not rewritten: the choice is made on the host.",
+    Code.DIRECTIVE_IN_LAUNCH: "Which text is compiled depends on the directive. Write one launch "
+    "per branch of the `#if`.",
+    Code.LAUNCH_IN_MACRO: "A rewritten macro would change every use of it. Make the macro a "
+    "function template.",
+    Code.NOT_A_STATEMENT: "A rewritten launch is a `for` statement, which cannot stand in an "
+    "expression or behind `return`.",
+    Code.SIDE_EFFECT: "Configuration and arguments stand twice in the rewritten launch, so that a "
+    "side effect would happen twice. Store the value in a variable first.",
+    Code.IGNORED: "The source asks for it. Remove the pragma to have the launch tuned.",
+    Code.INDIRECT_LAUNCH: "Through a pointer or a variable it is not certain which kernel runs.",
+    Code.DIFFERING_KERNELS: "Overloads or branches of an `#if` share the name, and what holds for "
+    "one does not hold for the others. Give them different names.",
+    Code.SHARED_MEMORY: "A tile usually has the block's shape. If the kernel gives the same "
+    "results with any block, say so by `#pragma cutune kernel` (`cutune inspect --suggest`).",
+    Code.BARRIER: "The threads of a block work together. If any block gives the same results, say "
+    "so by `#pragma cutune kernel`.",
+    Code.WARP_LEVEL: "Which threads form a warp depends on the block's shape. There is no remedy "
+    "but to write the kernel without it.",
+    Code.COOPERATIVE: "Groups of threads depend on the block or the grid.",
+    Code.ASSEMBLY: "Use CUDA's built-in functions instead of `asm` where there is one.",
+    Code.ATOMIC_RESULT: "What an atomic operation returns depends on which thread came first. "
+    "Atomics whose result is not used are no hindrance.",
+    Code.BLOCK_DEPENDENT: "Another block gives this expression another value. Compute the global "
+    "id in one expression, or annotate the kernel if the result does not depend on it.",
+    Code.UNKNOWN_FUNCTION: "A function that is not seen may do anything. Define it in this file or "
+    "in a header, or give `-I`.",
+    Code.NOT_PROVEN: "The construct is beyond the analysis, so that the launch is left alone. "
+    "Write it more plainly.",
+    Code.UNRESOLVED_NAME: "Without nvcc only those macros are known that the file and its headers "
+    "define.",
+    Code.NO_INDEX: "All threads do the same, or the index was not recognised: then there is "
+    "nothing to choose.",
+    Code.ORDERING: "The result may depend on which threads run side by side. There is no remedy "
+    "but to write the kernel without it.",
+    Code.CONDITIONAL_CODE: "Without nvcc it is not known which branch of the `#if` is compiled.",
+    Code.KERNEL_REASON: "Points to the place in the kernel that another message speaks of.",
+    Code.REDUNDANT_THREADS: "A block is wider than 1 in a dimension that the kernel does not use: "
+    "all those threads write the same elements. Launch it with 1 in that dimension.",
+    Code.STATIC_CUDART: "The program cannot be led to the emulated device after it was linked. "
+    "Build it with the flags named.",
+    Code.NOT_RUN: "The operating system could not start the program.",
+    Code.NO_LAUNCHES: "Did it stop before its first kernel? Check its arguments and input files.",
+    Code.OTHER_CUDART: "Program and emulated device must be of one CUDA version.",
+    Code.BUILD_FAILED: "The compiler's own message follows. Another one can be named in `CXX`.",
+    Code.UNSUPPORTED_PTX: "The kernel holds an instruction that the emulated device lacks. Its "
+    "launches can be measured on a GPU only.",
+    Code.UNKNOWN_KERNEL: "The recorded launch and the compiled module do not fit together. Collect "
+    "again.",
+    Code.BAD_LAUNCH: "A GPU would refuse this launch too; the reason says which limit it breaks.",
+    Code.ILLEGAL_ADDRESS: "The kernel reads or writes outside of its arrays.",
+    Code.MISALIGNED_ADDRESS: "The address is not a multiple of the size of what is accessed.",
+    Code.TRAPPED: "The kernel stopped itself by `__trap()` or an equivalent.",
+    Code.FAILED_ASSERTION: "An `assert` in the kernel did not hold.",
+    Code.DEADLOCK: "Threads wait for each other for ever, for instance at a barrier that some of "
+    "them do not reach.",
+    Code.INSTRUCTION_LIMIT: "The kernel may loop for ever, or the size is too large to emulate. "
+    "Try a smaller one.",
+    Code.UNSUPPORTED_AT_RUN_TIME: "The program calls something that the emulated device lacks.",
+    Code.EDIT_CONFLICT: "Two passes change the same text. Run them one after the other.",
+    Code.HIDDEN_MEMBER: "The macro would change the names in the rewritten launch.",
+    Code.NO_STATIC_COUNTERS: "Registers and shared memory are not known, and occupancy is "
+    "estimated.",
+    Code.UNKNOWN_PASS: "`--passes` takes the names listed, separated by commas.",
+    Code.BAD_RUN: "`--run` holds a name in braces that no `--vary` gives.",
+    Code.RUN_FAILED: "The program's last lines follow. Run the same command by hand with `cutune "
+    "run`.",
+    Code.NEVER_LAUNCHED: "Without a recorded launch there is nothing to measure. Choose `--run` "
+    "such that the launch happens.",
+    Code.MANY_INSTANCES: "A model belongs to one instantiation. Launch each from a place of its "
+    "own.",
+    Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values, so that the work at other "
+    "sizes cannot be foretold.",
+    Code.RESULTS_DIFFER: "The candidates were tried, and those named are not used. A kernel that "
+    "was annotated as independent of its block is not; others have a race.",
+    Code.NOTHING_TUNABLE: "`cutune inspect --suggest` says what would help.",
+    Code.NO_MEASUREMENTS: "Collection was interrupted, or the kernel could not be replayed. "
+    "Collect again.",
+    Code.POOR_FIT: "Counts are not a rational function of the sizes that were found. Name the "
+    "sizes by `#pragma cutune kernel … data(…)`.",
+    Code.UNMODELLED_KERNEL: "`cutune fit` found no model of that name. Take one of those listed.",
+    Code.MISSING_SIZE: "The choice depends on sizes that were not given.",
+    Code.UNKNOWN_SIZE: "The model has no parameter of that name. Take one of those listed.",
+    Code.NVCC_FAILED: "nvcc's own messages stand above.",
+    Code.UNUSABLE_NVCC: "The file cannot be run or is not nvcc.",
+    Code.NOT_PREPROCESSED: "What depends on macros from headers that were not read is not proven.",
+}
+
+
+def diagnostics_page() -> str:
+    """The text of `docs/diagnostics.md`."""
+    return "\n".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield "# Diagnostics\n"
+    yield "<!-- Written by `python -m cutune.diagnostics_page`; change the texts there. -->\n"
+    yield "Every message ends in its code. A released code keeps its meaning. Errors end a verb"
+    yield "with status 1; warnings do not: what they speak of is left out, and the rest goes on.\n"
+    codes = sorted(Code, key=lambda code: code.number)
+    for hundred, group in groupby(codes, key=lambda code: code.value[0] // 100):
+        yield f"## {hundred}xx: {GROUPS[hundred]}\n"
+        for code in group:
+            yield f"### {code.number}\n"
+            yield f"*{code.severity}*: `{code.template.replace('{{', '{').replace('}}', '}')}`\n"
+            yield f"{MEANINGS[code]}\n"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(diagnostics_page(), encoding="utf-8")
