@@ -8,8 +8,9 @@ it, macros are those that the source and the given headers define.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
+from cutune.analysis.annotated import annotated
 from cutune.analysis.integers import literal_value
 from cutune.analysis.launches import KernelTable, launch_sites
 from cutune.analysis.macros import MacroTable
@@ -17,8 +18,7 @@ from cutune.analysis.preprocess import expanded_parts
 from cutune.analysis.proof import Proof, Prover
 from cutune.analysis.roles import data_parameters
 from cutune.analysis.unit import Part, Unit
-from cutune.annotation import AnnotationError, read_annotation
-from cutune.diagnostics import Code, Diagnostic
+from cutune.diagnostics import Code
 from cutune.functions import Function
 from cutune.program import DataParameter, Impurity, Kernel, Program
 from cutune.source import Source
@@ -44,26 +44,17 @@ def analyze(syntax: Syntax, expanded: str | None = None, headers: Iterable[Sourc
         proof = prover.prove(part, function)
         assert proof is not None
         by_name[function.name].append(_kernel(prover, part, function, proof))
-    launches, diagnostics = launch_sites(syntax, unit, KernelTable(by_name))
+    kernels_by_name, ignored = annotated(syntax, by_name, unit.typedefs)
+    launches, diagnostics = launch_sites(syntax, unit, KernelTable(kernels_by_name))
     launched = {site.kernel for site in launches}
     kernels = (
         kernel
-        for found in by_name.values()
+        for found in kernels_by_name.values()
         for kernel in found
         if kernel.source is syntax.source or kernel.name in launched
     )
-    found = (*syntax.diagnostics, *_annotation_diagnostics(syntax), *diagnostics)
+    found = (*syntax.diagnostics, *ignored, *diagnostics)
     return Program(syntax.source, tuple(kernels), launches, found)
-
-
-def _annotation_diagnostics(syntax: Syntax) -> Iterator[Diagnostic]:
-    for pragma in syntax.pragmas:
-        try:
-            read_annotation(pragma)
-        except AnnotationError as error:
-            yield Diagnostic.at(
-                Code.BAD_ANNOTATION, syntax.source, pragma.token.span, reason=str(error)
-            )
 
 
 def _unit(syntax: Syntax, expanded: str | None, headers: Iterable[Source]) -> Unit:
@@ -106,11 +97,12 @@ def _data_parameters(
 
 def _maximal_threads(proof: Proof) -> int:
     """bounds = "__launch_bounds__" "(" NUMBER …; the compiler knows no larger block."""
-    head = proof.text.head
-    for index, token in enumerate(head[:-2]):
-        if token.text == "__launch_bounds__":
-            value = literal_value(head[index + 2].text)
-            is_alone = head[index + 3].text in (",", ")") if index + 3 < len(head) else False
-            if value and is_alone:
-                return min(value, _MAXIMAL_BLOCK)
-    return _MAXIMAL_BLOCK
+    # nvcc's own header writes the number in further parentheses.
+    head = [token.text for token in proof.text.head]
+    if "__launch_bounds__" not in head:
+        return _MAXIMAL_BLOCK
+    after = head[head.index("__launch_bounds__") + 1 :]
+    argument = [text for text in after if text != "("]
+    value = literal_value(argument[0]) if argument else None
+    is_alone = len(argument) > 1 and argument[1] in (",", ")")
+    return min(value, _MAXIMAL_BLOCK) if value and is_alone else _MAXIMAL_BLOCK

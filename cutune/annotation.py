@@ -38,12 +38,15 @@ class Values:
 
 @dataclass(frozen=True)
 class KernelAnnotation:
-    """What the user says about a kernel; None where nothing is said."""
+    """What the user says about a kernel; None where nothing is said.
+
+    `where` is the condition's text; `read_condition` gives its tree.
+    """
 
     kernel: str
     data: tuple[str, ...] | None = None
     block: Mapping[str, Values] | None = None
-    where: Expression | None = None
+    where: str | None = None
     grid: tuple[Expression, ...] | None = None
 
 
@@ -108,7 +111,7 @@ def read_annotation(pragma: Pragma) -> Annotation:
         AnnotationError: it is not in the language.
     """
     try:
-        tree = _parser().parse(pragma.text)
+        tree = _parser().parse(pragma.text, start="start")
     except UnexpectedInput as error:
         ends = isinstance(error, UnexpectedToken) and error.token.type == "$END"
         offset = len(pragma.text) if ends else error.pos_in_stream or 0
@@ -116,7 +119,7 @@ def read_annotation(pragma: Pragma) -> Annotation:
         raise AnnotationError(f"not understood at '{found}'", offset) from error
     except RecursionError:
         raise AnnotationError("nested too deeply", 0) from None
-    return _annotation(_Values().transform(tree))
+    return _annotation(_Values().transform(tree), pragma.text)
 
 
 class _Values(Transformer[Token, Expression]):
@@ -132,10 +135,20 @@ class _Values(Transformer[Token, Expression]):
         return Values(tuple(map(int, values)))
 
 
-def _annotation(tree: Expression) -> Annotation:
+def read_condition(text: str) -> Expression:
+    """The tree of a `where` clause that `read_annotation` has understood."""
+    return _expression(_Values().transform(_parser().parse(text, start="condition")))
+
+
+def names_in(tree: Expression) -> frozenset[str]:
+    """All names in an expression."""
+    return frozenset(str(name.children[0]) for name in tree.find_data("name"))
+
+
+def _annotation(tree: Expression, text: str) -> Annotation:
     match tree.data:
         case "kernel":
-            return _kernel(tree)
+            return _kernel(tree, text)
         case "tune":
             choices = {str(c.children[0]): _values(c) for c in tree.find_data("choice")}
             names = [str(name) for data in tree.find_data("data") for name in data.children]
@@ -152,7 +165,7 @@ def _annotation(tree: Expression) -> Annotation:
             return IgnoreAnnotation()
 
 
-def _kernel(tree: Expression) -> KernelAnnotation:
+def _kernel(tree: Expression, text: str) -> KernelAnnotation:
     clauses = {child.data: child for child in tree.children if isinstance(child, Tree)}
     data, block = clauses.get("data"), clauses.get("block")
     where, grid = clauses.get("where"), clauses.get("grid")
@@ -160,9 +173,14 @@ def _kernel(tree: Expression) -> KernelAnnotation:
         str(tree.children[0]),
         tuple(map(str, data.children)) if data else None,
         {str(d.children[0]): _values(d) for d in block.find_data("dimension")} if block else None,
-        _expression(where.children[0]) if where else None,
+        _inner_text(text, where) if where else None,
         tuple(map(_expression, grid.children)) if grid else None,
     )
+
+
+def _inner_text(text: str, clause: Expression) -> str:
+    """What stands between the parentheses of a clause."""
+    return text[clause.meta.start_pos : clause.meta.end_pos - 1].partition("(")[2].strip()
 
 
 def _values(tree: Expression) -> Values:
@@ -178,5 +196,11 @@ def _expression(child: Expression | Token) -> Expression:
 @cache
 def _parser() -> Lark:
     return Lark.open_from_package(
-        "cutune", "annotation.lark", ("grammars",), parser="lalr", maybe_placeholders=False
+        "cutune",
+        "annotation.lark",
+        ("grammars",),
+        parser="lalr",
+        start=["start", "condition"],
+        maybe_placeholders=False,
+        propagate_positions=True,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
+from cutune.block_range import BlockRange
+
 Block = tuple[int, int, int]
 
 WARP = 32
@@ -13,7 +15,11 @@ LARGEST_Z = 64
 
 
 def candidate_blocks(
-    free: Sequence[bool], kept: Block, which: str = "paper", max_threads: int = LARGEST
+    free: Sequence[bool],
+    kept: Block,
+    which: str = "paper",
+    max_threads: int = LARGEST,
+    allowed: BlockRange | None = None,
 ) -> tuple[Block, ...]:
     """All shapes of one candidate set.
 
@@ -24,7 +30,9 @@ def candidate_blocks(
             or three dimensions (z at most 64), multiples of 32 for kernels of one dimension;
             `all` adds every other shape whose product is a multiple of 32.
         max_threads: threads per block that the kernel allows.
+        allowed: what an annotation allows besides; sizes that it lists take the set's place.
     """
+    allowed = allowed or BlockRange()
     one_dimensional = sum(free) == 1
     powers = [1 << exponent for exponent in range(11)]
     multiples = list(range(WARP, LARGEST + 1, WARP))
@@ -33,10 +41,14 @@ def candidate_blocks(
         axis = everything
     else:
         axis = multiples if one_dimensional else powers
-    axes = [axis if is_free else [size] for is_free, size in zip(free, kept, strict=True)]
+    axes = [
+        list(allowed.listed(index)) or axis if is_free else [size]
+        for index, (is_free, size) in enumerate(zip(free, kept, strict=True))
+    ]
     if free[2]:
-        axes[2] = [size for size in axis if size <= LARGEST_Z]
-    shapes = {shape for shape in _bounded(axes, max_threads) if _fits(shape, which)}
+        axes[2] = [size for size in axes[2] if size <= LARGEST_Z]
+    bounded = _bounded(axes, max_threads)
+    shapes = {shape for shape in bounded if _fits(shape, which) and allowed.allows(shape)}
     return tuple(sorted(shapes | {kept}))
 
 

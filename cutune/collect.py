@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,17 +33,20 @@ from cutune.measure import (
     MeasuredKernel,
     Measurement,
     MemoryInstruction,
+    Origin,
 )
 from cutune.pipeline import KernelFacts
 from cutune.plan import Replay, count_block, feature_launches, probe_launches
 from cutune.program import Kernel, LaunchSite, Program
 from cutune.replay import Replayer, integer_argument, thread_space
 from cutune.static_counters import StaticCounters
-from cutune.trial import Trial, read_trials, trial_environment
+from cutune.trial import Attempt, Trial, hiding_candidates, read_trials, trial_environment
 
 #: Launches recorded per launch site and run.
 RECORDED_LAUNCHES = 3
 RUN_SECONDS = 600
+#: Runs in search of candidates that do not break the context.
+TRIAL_RUNS = 12
 #: Instructions that take no issue slot of their own after ptxas, or another unit's.
 NOT_ISSUED = {"move", "convert"}
 FEW_REGISTERS = 32
@@ -67,6 +71,10 @@ def plan_runs(template: str, vary: Mapping[str, Sequence[str]], program: Path) -
     combinations: list[dict[str, str]] = [{}]
     for name, values in vary.items():
         combinations = [{**c, name: value} for c in combinations for value in values]
+    unused = [name for name in vary if f"{{{name}}}" not in template]
+    if unused:
+        reason = f"it does not use {{{unused[0]}}}"
+        raise CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=template, reason=reason))
     relative = os.path.relpath(program)
     runs = []
     for combination in combinations:
@@ -110,14 +118,41 @@ def try_candidates(
 ) -> Mapping[str, Trial]:
     """Launch every candidate in one run of the program and compare results.
 
+    A candidate that breaks the context hides those behind it: the program then runs again
+    without it.
+
     Raises:
         CutuneError: CT411 when the run does not end well.
     """
-    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
-        described = device_environment(device, Path(folder))
-        sweeping = trial_environment(kernels, Path(folder))
-        _run(run, {**os.environ, **described, **sweeping})
-        return read_trials(kernels, Path(folder))
+    broken: frozenset[Attempt] = frozenset()
+    for attempt in range(TRIAL_RUNS):
+        with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+            described = device_environment(device, Path(folder))
+            sweeping = trial_environment(kernels, Path(folder), broken)
+            failure = None
+            try:
+                _run(run, {**os.environ, **described, **sweeping})
+            except CutuneError as error:
+                failure = error
+            hiding = hiding_candidates(kernels, Path(folder)) - broken
+            trials = read_trials(kernels, Path(folder), broken | hiding)
+        is_last = attempt + 1 == TRIAL_RUNS
+        if failure is not None and (is_last or not hiding):
+            raise failure
+        if not hiding:
+            break
+        broken |= hiding
+    return trials
+
+
+def _ending(status: int) -> str:
+    """Why a status is no success; empty for 0."""
+    if status >= 0:
+        return f"status {status}" if status else ""
+    try:
+        return f"ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"ended by signal {-status}"
 
 
 def _run(run: Run, environment: Mapping[str, str]) -> None:
@@ -135,7 +170,7 @@ def _run(run: Run, environment: Mapping[str, str]) -> None:
             timeout=RUN_SECONDS,
             check=False,
         )
-        problem = f"status {done.returncode}" if done.returncode else ""
+        problem = _ending(done.returncode)
         said = "\n".join([*done.stdout.splitlines()[-5:], *done.stderr.splitlines()[-5:]])
     except subprocess.TimeoutExpired:
         problem, said = f"no end within {RUN_SECONDS} s", ""
@@ -205,6 +240,7 @@ def subjects(
                     records,
                     code,
                     sha256(assembled.image).hexdigest()[:16],
+                    Origin.of(program.source),
                     static,
                     candidate_set,
                 ),
@@ -244,6 +280,7 @@ def _describe(
     records: Sequence[LaunchRecord],
     code: KernelCode,
     code_hash: str,
+    origin: Origin,
     static: StaticCounters,
     candidate_set: str,
 ) -> MeasuredKernel:
@@ -262,6 +299,7 @@ def _describe(
         kernel=kernel.name,
         entry=record.kernel,
         code=code_hash,
+        origin=origin,
         sites=tuple(site.id for site in sites),
         parameters=sizes,
         positions=tuple(order.index(name) for name in sizes),
@@ -270,8 +308,11 @@ def _describe(
         guards=(guards[0], guards[1], guards[2]),
         variable_extents=(variable[0], variable[1], variable[2]),
         original=record.block,
-        max_threads=kernel.max_threads,
+        # What the compiler was told counts, also where the source says it by an expression.
+        max_threads=min(kernel.max_threads, code.max_threads),
         candidate_set=candidate_set,
+        allowed=kernel.allowed,
+        asserted=bool(kernel.asserted),
         dynamic_shared_bytes=record.shared,
         rejected=(),
         uncertain=code.obliviousness.uncertain,

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cutune.source import Source, Span
 
+#: Longer source lines are cut when they are shown.
+LONGEST_LINE = 160
+
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
 
@@ -35,6 +38,12 @@ class Code(Enum):
         "skipped line {line} of '{path}', which is torn or was written by another version",
     )
     MISSING_COMPILER = (7, ERROR, "no C++ compiler found; install g++ or set CXX")
+    OUTPUT_IS_INPUT = (10, ERROR, "the output would replace the source '{path}'; name another file")
+    ALREADY_TUNED = (
+        11,
+        ERROR,
+        "'{path}' was written by cutune; tune the program that it was made from",
+    )
     BAD_SIZE = (8, ERROR, "'{text}' is not {wanted}; write it as {example}")
     MISSING_STAGE = (9, ERROR, "'{path}' is missing; run first: {command}")
 
@@ -110,6 +119,57 @@ class Code(Enum):
         "kernel '{kernel}' does not index {d}, but its block is {size} wide in {d}: {size} threads "
         "do the same work and race",
     )
+    # Annotations that cannot be applied.
+    UNKNOWN_ANNOTATED_KERNEL = (
+        231,
+        WARNING,
+        "annotation ignored: no kernel is named '{name}'; known: {known}",
+    )
+    UNKNOWN_PARAMETER = (
+        232,
+        WARNING,
+        "annotation ignored: '{name}' is no integer parameter of kernel '{kernel}'; it has: "
+        "{known}",
+    )
+    MEMBER_PARAMETER = (
+        233,
+        WARNING,
+        "annotation ignored: '{name}' is a member, whose value is not seen at the launch; pass it "
+        "as an integer argument",
+    )
+    EMPTY_CANDIDATES = (
+        234,
+        WARNING,
+        "annotation ignored: no thread block of 32 threads or more satisfies it",
+    )
+    UNKNOWN_GRID_FORMULA = (
+        235,
+        WARNING,
+        "annotation ignored: the grid in {d} must be ceil(g / {d}), g / {d} or 1, with g made of "
+        "integer parameters",
+    )
+    NO_ANNOTATED_DIMENSION = (
+        236,
+        WARNING,
+        "annotation of kernel '{kernel}' names no dimension; add block(x: 32..1024) for those in "
+        "which any block gives the same results",
+    )
+    UNINDEXED_DIMENSION = (
+        237,
+        WARNING,
+        "annotation ignored: kernel '{kernel}' does not index {d}",
+    )
+    DYNAMIC_SHARED_MEMORY = (
+        238,
+        WARNING,
+        "the launch asks for dynamic shared memory, which does not follow a changed block; declare "
+        "it with a fixed size in the kernel",
+    )
+    UNKNOWN_CONDITION = (
+        239,
+        WARNING,
+        "annotation ignored: its condition holds '{name}'; it may speak of x, y and z alone",
+    )
 
     # Programs on the emulated device.
     STATIC_CUDART = (
@@ -178,6 +238,11 @@ class Code(Enum):
         "{count} blocks of kernel '{kernel}' give other results than the original (up to "
         "{difference} off) and are left out; does it have a race?",
     )
+    NOT_REPLAYED = (
+        417,
+        WARNING,
+        "kernel '{kernel}' cannot be replayed ({reason}); its launches stay as they are",
+    )
     NOTHING_TUNABLE = (
         415,
         ERROR,
@@ -199,6 +264,17 @@ class Code(Enum):
     UNMODELLED_KERNEL = (510, ERROR, "no model of kernel '{name}'; known: {known}")
     MISSING_SIZE = (511, ERROR, "kernel '{kernel}' needs more sizes; add: {example}")
     UNKNOWN_SIZE = (512, ERROR, "kernel '{kernel}' has no size '{name}'; known: {known}")
+
+    AMBIGUOUS_KERNEL = (
+        514,
+        ERROR,
+        "several kernels are named '{name}'; name one by --file or by its PTX name: {known}",
+    )
+    STALE_MODELS = (
+        513,
+        ERROR,
+        "'{path}' has changed since it was measured; run cutune tune, or cutune collect and fit",
+    )
 
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
     NOT_PREPROCESSED = (703, WARNING, "macros are expanded by their text alone, because {message}")
@@ -264,6 +340,8 @@ class Diagnostic:
         assert self.source is not None and self.span is not None
         place = self.source.location(self.span.start)
         line = self.source.line_text(place.line)
+        if len(line) > LONGEST_LINE:
+            line = line[: max(LONGEST_LINE, place.column + 20)] if place.column < 400 else ""
         width = max(1, min(self.span.end - self.span.start, len(line) - place.column + 1))
         # Tabs stay tabs, so that the caret stands below its character in any terminal.
         indent = "".join("\t" if c == "\t" else " " for c in line[: place.column - 1])

@@ -32,6 +32,15 @@ MEANINGS: dict[Code, str] = {
     Code.UNWRITABLE_FILE: "The result cannot be written there. Choose another `-o` or "
     "`--workspace`.",
     Code.MISSING_NVCC: "cutune needs nvcc to compile; `cutune inspect` works without it.",
+    Code.OUTPUT_IS_INPUT: "cutune never replaces the program that it reads. Give `-o` "
+    "another name.",
+    Code.ALREADY_TUNED: "The file holds the hooks or the selection routines of cutune already.",
+    Code.NOT_REPLAYED: "Launches of this kernel at other sizes end in an error on the emulated "
+    "device. The reason is quoted; the other kernels are tuned.",
+    Code.AMBIGUOUS_KERNEL: "The workspace holds models of several sources, or of several instances "
+    "of a template.",
+    Code.STALE_MODELS: "Models describe the program that was measured, and the source is no longer "
+    "the same.",
     Code.UNKNOWN_DEVICE: "`--device` names a profile that cutune does not have. Take one of those "
     "listed.",
     Code.UNKNOWN_SCHEMA: "The file is of another kind, or a newer cutune wrote it. Give the right "
@@ -89,6 +98,21 @@ MEANINGS: dict[Code, str] = {
     Code.KERNEL_REASON: "Points to the place in the kernel that another message speaks of.",
     Code.REDUNDANT_THREADS: "A block is wider than 1 in a dimension that the kernel does not use: "
     "all those threads write the same elements. Launch it with 1 in that dimension.",
+    Code.UNKNOWN_ANNOTATED_KERNEL: "Write the kernel's name without namespace and template "
+    "arguments.",
+    Code.UNKNOWN_PARAMETER: "`data` and `grid` speak of the kernel's own parameters, not of the "
+    "host's variables.",
+    Code.MEMBER_PARAMETER: "At the launch the arguments are seen, not what they hold.",
+    Code.EMPTY_CANDIDATES: "`block` and `where` leave nothing to choose from. A range takes powers "
+    "of two (in one dimension multiples of 32); a list names the sizes themselves.",
+    Code.UNKNOWN_GRID_FORMULA: "`ceil(g / x)` says that threads from g on have no effect, `g / x` "
+    "that the number of threads stays; other grids cannot be followed.",
+    Code.NO_ANNOTATED_DIMENSION: "The kernel is not proven to be independent of its block, and the "
+    "annotation does not say so of any dimension.",
+    Code.UNINDEXED_DIMENSION: "More threads in that dimension would all do the same work.",
+    Code.DYNAMIC_SHARED_MEMORY: "The annotated kernel would get as much memory as the original "
+    "block needs, whatever block is chosen.",
+    Code.UNKNOWN_CONDITION: "The candidates are the same for all sizes of the data.",
     Code.STATIC_CUDART: "The program cannot be led to the emulated device after it was linked. "
     "Build it with the flags named.",
     Code.NOT_RUN: "The operating system could not start the program.",

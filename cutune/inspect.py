@@ -62,6 +62,7 @@ def _kernel_json(program: Program, kernel: Kernel) -> Json:
         "data_parameters": list(kernel.sizes),
         "roles": {p.name: p.role.value for p in kernel.data_parameters},
         "reason": reason_of(kernel),
+        "asserted": list(kernel.asserted),
     }
 
 
@@ -194,5 +195,7 @@ def _sizes(kernel: Kernel) -> str:
 
 def _kept(kernel: Kernel) -> str:
     """What is worth knowing about a launch that can be tuned."""
+    if kernel.asserted:
+        return f"any block in {', '.join(kernel.asserted)} by annotation"
     reason = reason_of(kernel)
     return f"other dimensions are kept: {reason}" if reason else ""

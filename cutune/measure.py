@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
-from cutune.candidates import Block
+from cutune.block_range import BlockRange
+from cutune.candidates import Block, candidate_blocks
+from cutune.source import Source
 from cutune.static_counters import StaticCounters
 
 KERNEL_SCHEMA = "cutune-kernel-1"
 MEASUREMENT_SCHEMA = "cutune-measurement-1"
+
+Blocks = tuple[Block, ...]
 
 COUNTS, PROBE, FEATURES = "counts", "probe", "features"
 
@@ -39,6 +45,19 @@ class MemoryInstruction:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """The source file that was measured: its absolute path and a hash of its bytes."""
+
+    path: str
+    content: str
+
+    @staticmethod
+    def of(source: Source) -> Origin:
+        """Where a source comes from, and in which version."""
+        return Origin(str(Path(source.path).resolve()), sha256(source.encode()).hexdigest()[:16])
+
+
+@dataclass(frozen=True)
 class MeasuredKernel:
     """What does not change from launch to launch.
 
@@ -51,6 +70,7 @@ class MeasuredKernel:
     kernel: str
     entry: str
     code: str
+    origin: Origin
     sites: tuple[int, ...]
     parameters: tuple[str, ...]
     positions: tuple[int, ...]
@@ -61,6 +81,10 @@ class MeasuredKernel:
     original: Block
     max_threads: int
     candidate_set: str
+    #: What an annotation says about the candidates.
+    allowed: BlockRange | None
+    #: Is it tunable only because an annotation says so?
+    asserted: bool
     dynamic_shared_bytes: int
     #: Blocks whose results differed from the original's when they were tried.
     rejected: tuple[Block, ...]
@@ -72,6 +96,16 @@ class MeasuredKernel:
     recorded: tuple[tuple[tuple[int, ...], Block], ...]
     code_blocks: tuple[CodeBlock, ...]
     memory: tuple[MemoryInstruction, ...]
+
+    def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
+        """The blocks that come into question, of the kernel's own candidate set or another."""
+        return candidate_blocks(
+            self.free,
+            self.original,
+            which or self.candidate_set,
+            max_threads or self.max_threads,
+            self.allowed,
+        )
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -87,6 +121,8 @@ class MeasuredKernel:
     def from_json(entry: dict[str, Any]) -> MeasuredKernel:
         """Read back what `to_json` gave."""
         values = {field.name: _frozen(entry[field.name]) for field in fields(MeasuredKernel)}
+        values["allowed"] = BlockRange.from_json(entry["allowed"])
+        values["origin"] = Origin(**entry["origin"])
         values["static"] = StaticCounters(**entry["static"])
         values["code_blocks"] = tuple(CodeBlock(**block) for block in entry["code_blocks"])
         values["memory"] = tuple(MemoryInstruction(**m) for m in entry["memory"])
@@ -155,7 +191,7 @@ def by_entry(
 
     A kernel that was described more than once counts as described last.
     """
-    latest = {(f.kernel, f.entry): f for f in facts}
+    latest = {(f.origin.path, f.kernel, f.entry): f for f in facts}
     groups: dict[tuple[str, str], list[Measurement]] = {}
     for measurement in measurements:
         groups.setdefault((measurement.entry, measurement.code), []).append(measurement)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from cutune.candidates import Block, candidate_blocks
+from cutune.candidates import Block
 from cutune.classes import modulus, representatives
 from cutune.counts import CountFunctions
 from cutune.measure import FEATURES, PROBE, MeasuredKernel
@@ -33,7 +33,16 @@ class Replay:
 
 
 def count_block(facts: MeasuredKernel) -> Block:
-    """One warp wide in the first free dimension: it divides all sizes that are counted."""
+    """One warp wide in the first free dimension: it divides all sizes that are counted.
+
+    A kernel that is tunable by annotation alone may not be right with such a block, nor do its
+    counts have to be independent of it: there the program's own block is taken, or another that
+    divides a warp.
+    """
+    if facts.asserted:
+        own = facts.original
+        fitting = [own, *(block for block in _tried(facts) if block != own)]
+        return next((b for b in fitting if all(WARP % size == 0 for size in b)), own)
     block = [1 if free else own for free, own in zip(facts.free, facts.original, strict=True)]
     block[facts.free.index(True)] = WARP
     x, y, z = block
@@ -72,14 +81,22 @@ def feature_launches(
 ) -> Iterator[Replay]:
     """One launch per alignment class and candidate block."""
     base, every = base_size(facts, counts), _trace_every(facts, counts)
-    blocks = candidate_blocks(facts.free, facts.original, facts.candidate_set, facts.max_threads)
-    blocks = tuple(block for block in blocks if block not in facts.rejected)
+    blocks = _tried(facts)
     for residues in product(*(representatives(c) for c in classes)):
         sizes = dict.fromkeys(facts.variables, base)
         for name, residue in zip(facts.parameters, residues, strict=True):
             sizes[name] += residue
         for block in blocks:
             yield Replay(FEATURES, sizes, block, every)
+
+
+def _tried(
+    facts: MeasuredKernel, which: str | None = None, max_threads: int | None = None
+) -> tuple[Block, ...]:
+    """The candidates whose results were right when they were tried; the kernel's own block is."""
+    found = facts.candidates(which, max_threads)
+    right = tuple(block for block in found if block not in facts.rejected)
+    return right or (facts.original,)
 
 
 def _trace_every(facts: MeasuredKernel, counts: CountFunctions) -> int:
@@ -90,6 +107,6 @@ def _trace_every(facts: MeasuredKernel, counts: CountFunctions) -> int:
 
 def _probe_blocks(facts: MeasuredKernel) -> list[Block]:
     """A wide, a square-ish and a tall shape."""
-    blocks = candidate_blocks(facts.free, facts.original, "paper", min(256, facts.max_threads))
+    blocks = _tried(facts, "paper", min(256, facts.max_threads))
     full = [b for b in blocks if b[0] * b[1] * b[2] == max(x * y * z for x, y, z in blocks)]
     return sorted({full[0], full[len(full) // 2], full[-1]})

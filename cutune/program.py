@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from cutune.block_range import BlockRange
 from cutune.diagnostics import Code, Diagnostic
 from cutune.source import Source, Span
 
@@ -100,6 +101,10 @@ class Kernel:
     #: Integer parameters that reach a condition or an address, in their order.
     data_parameters: tuple[DataParameter, ...] = ()
     max_threads: int = 1024
+    #: What an annotation says about the blocks to choose from; None without an annotation.
+    allowed: BlockRange | None = None
+    #: Dimensions that nothing but an annotation makes tunable.
+    asserted: tuple[str, ...] = ()
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:

@@ -8,14 +8,20 @@ smallest size, gives per launch site the blocks whose results differ.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from cutune.candidates import Block, candidate_blocks
+from cutune.candidates import Block
 from cutune.measure import MeasuredKernel
 
+Attempt = tuple[int, Block]
+"""A launch site and the block that it was tried with."""
+
 SCHEMA = "cutune-timing-1"
+#: What the sweep writes of a block by which the grid cannot follow.
+NOT_ALLOWED = "this block is not allowed here"
 #: Launches that are tried per site; each runs once per candidate.
 LAUNCHES = 2
 #: Sums of floating-point atomics depend on the order of threads, within this.
@@ -31,15 +37,16 @@ class Trial:
     largest_difference: float
 
 
-def trial_environment(kernels: Sequence[MeasuredKernel], folder: Path) -> dict[str, str]:
+def trial_environment(
+    kernels: Sequence[MeasuredKernel], folder: Path, broken: Container[Attempt] = ()
+) -> dict[str, str]:
     """Variables that make the instrumented program sweep; its output goes to `folder`."""
     lines = [
         f"{site} {x} {y} {z}\n"
         for kernel in kernels
         for site in kernel.sites
-        for x, y, z in candidate_blocks(
-            kernel.free, kernel.original, kernel.candidate_set, kernel.max_threads
-        )
+        for x, y, z in kernel.candidates()
+        if (site, (x, y, z)) not in broken
     ]
     candidates = folder / "candidates"
     candidates.write_text("".join(lines), encoding="ascii")
@@ -52,18 +59,50 @@ def trial_environment(kernels: Sequence[MeasuredKernel], folder: Path) -> dict[s
     }
 
 
-def read_trials(kernels: Sequence[MeasuredKernel], folder: Path) -> Mapping[str, Trial]:
-    """Trials by PTX entry; a candidate that failed to launch counts as differing."""
-    output = _output(folder)
-    lines = output.read_text(encoding="utf-8").splitlines() if output.exists() else []
-    entries = [json.loads(line) for line in lines]
+def hiding_candidates(kernels: Sequence[MeasuredKernel], folder: Path) -> frozenset[Attempt]:
+    """The candidates that failed and after which others were not tried any more."""
+    entries = _entries(folder)
+    seen = {(e["site"], _block(e["block"])) for e in entries}
+    failed = {
+        (e["site"], _block(e["block"]))
+        for e in entries
+        if "error" in e and e["error"] != NOT_ALLOWED and not e["original"]
+    }
+    wanted = {
+        (s, block) for kernel in kernels for s in kernel.sites for block in kernel.candidates()
+    }
+    return frozenset(failed) if wanted - seen else frozenset()
+
+
+def read_trials(
+    kernels: Sequence[MeasuredKernel], folder: Path, broken: Container[Attempt] = ()
+) -> Mapping[str, Trial]:
+    """Trials by PTX entry; a candidate that failed to launch counts as differing.
+
+    So does one that was not tried, where nothing but an annotation speaks for it.
+    """
+    entries = _entries(folder)
     trials = {}
     for kernel in kernels:
         own = [e for e in entries if e["schema"] == SCHEMA and e["site"] in kernel.sites]
-        differing = {_block(e["block"]) for e in own if not _same(e)}
+        tried = {_block(e["block"]) for e in own}
+        # What the rule does not allow at this size may be right at others; an annotation's word
+        # alone is not enough for that.
+        judged = [e for e in own if kernel.asserted or e.get("error") != NOT_ALLOWED]
+        differing = {_block(e["block"]) for e in judged if not _same(e)}
+        differing |= {b for b in kernel.candidates() for s in kernel.sites if (s, b) in broken}
+        if kernel.asserted:
+            differing |= {*kernel.candidates()} - tried
+        differing.discard(kernel.original)
         largest = max((e["difference"] for e in own if "difference" in e), default=0.0)
         trials[kernel.entry] = Trial(len(own), tuple(sorted(differing)), largest)
     return trials
+
+
+def _entries(folder: Path) -> list[dict[str, Any]]:
+    output = _output(folder)
+    lines = output.read_text(encoding="utf-8").splitlines() if output.exists() else []
+    return [json.loads(line) for line in lines]
 
 
 def _same(entry: Mapping[str, object]) -> bool:

@@ -120,7 +120,6 @@ class _Judge:
         kernel, code = self.table.resolve(name)
         refusal = self._refusal(item, name, kernel, code)
         syntax = self.syntax
-        pure = kernel.pure_dimensions if kernel is not None else ()
         site = LaunchSite(
             number,
             name,
@@ -131,7 +130,7 @@ class _Judge:
             tuple(syntax.text(part) for part in item.arguments),
             item.function.name if item.function is not None else None,
             Verdict.REFUSED if refusal else Verdict.TUNABLE,
-            refusal.reason if refusal else f"global ids only in {', '.join(pure)}",
+            refusal.reason if refusal else _proven(kernel),
             refusal.code if refusal else None,
         )
         return site, refusal
@@ -194,7 +193,12 @@ class _Judge:
             return _refusal(Code.SIDE_EFFECT, what=what)
         if code is not None or kernel is None:
             return _refusal(code or Code.MISSING_KERNEL, name=name)
+        if kernel.asserted and self._asks_for_shared_memory(launch):
+            return _refusal(Code.DYNAMIC_SHARED_MEMORY)
         return self._impure(kernel)
+
+    def _asks_for_shared_memory(self, launch: Launch) -> bool:
+        return len(launch.configuration) > 2 and self.syntax.text(launch.configuration[2]) != "0"
 
     def _is_indirect(self, launch: Launch) -> bool:
         """Anything but a (qualified) name with template arguments."""
@@ -364,6 +368,14 @@ def _by_line(syntax: Syntax) -> dict[int, list[Launch]]:
     for launch in syntax.launches:
         lines[syntax.source.location(syntax.tokens[launch.callee[1]].start).line].append(launch)
     return lines
+
+
+def _proven(kernel: Kernel | None) -> str:
+    """Why a launch may be tuned."""
+    assert kernel is not None, "a tunable launch has a kernel"
+    proven = [d for d in kernel.pure_dimensions if d not in kernel.asserted]
+    said = [f"any block in {', '.join(kernel.asserted)} by annotation"] if kernel.asserted else []
+    return "; ".join([*([f"global ids only in {', '.join(proven)}"] if proven else []), *said])
 
 
 def _refusal(code: Code, **values: object) -> Refusal:

@@ -15,6 +15,7 @@ from cutune.annotation import (
     TuneAnnotation,
     Values,
     read_annotation,
+    read_condition,
 )
 from cutune.directives import Pragma
 from cutune.source import Source
@@ -54,7 +55,8 @@ def test_read(text: str, annotation: Annotation) -> None:
 def test_expressions() -> None:
     annotation = read("cutune kernel k where(x * y <= 1024 && x > y) grid(ceil(NJ / x), NI + 1, 1)")
     assert isinstance(annotation, KernelAnnotation)
-    assert annotation.where is not None and annotation.where.data == "conjunction"
+    assert annotation.where == "x * y <= 1024 && x > y"
+    assert read_condition(annotation.where).data == "conjunction"
     assert annotation.grid is not None
     assert [tree.data for tree in annotation.grid] == ["call", "expression", "number"]
 

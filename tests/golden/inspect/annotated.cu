@@ -1,0 +1,69 @@
+// What annotations change, and what they cannot.
+#define TILE 16
+
+// Restricts a kernel that is proven anyway, and takes the place of its guard and sizes.
+#pragma cutune kernel proven data(ni) block(x: 32..256, y: 1, 2, 3) where(x * y <= 256)
+__global__ void proven(int ni, int nj, float *a) {
+    int i = blockIdx.y * blockDim.y + threadIdx.y;
+    int j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < ni && j < nj) a[i * nj + j] = 0;
+}
+#pragma cutune kernel bounded grid(ceil((n - 2) / x))
+__global__ void bounded(int n, int m, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i > 0 && i < m) a[i] = n;
+}
+// Impure only because of shared memory, barriers, or built-ins.
+#pragma cutune kernel tiled data(n) block(x: 8..32, y: 8..32) where(x == y) grid(n / x, n / y)
+__global__ void tiled(const float *a, float *b, int n) {
+    __shared__ float tile[TILE][TILE];
+    int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+    tile[threadIdx.y][threadIdx.x] = a[y * n + x];
+    __syncthreads();
+    b[y * n + x] = tile[threadIdx.y][threadIdx.x];
+}
+#pragma cutune kernel waits grid(ceil(n / x))
+__global__ void waits(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = 0;
+    __syncthreads();
+}
+#pragma cutune kernel spelled block(x: 32..1024)
+__global__ void spelled(float *a) {
+    int i = blockIdx.x * blockDim.x;
+    i += threadIdx.x;
+    a[i] = 0;
+}
+// KLARAPTOR's: the second parameter is the size, blocks have one dimension.
+#pragma kernel_info_size_param_idx_old = 1;
+#pragma kernel_info_dim_old = 1;
+__global__ void old(float *a, int n) {
+    __shared__ float last;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    last = a[i];
+    if (i < n) a[i] = 0;
+}
+// What nobody can assert.
+#pragma cutune kernel warp block(x: 32..1024)
+__global__ void warp(int *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = __shfl_xor_sync(0xffffffff, a[i], 1);
+}
+struct shape { int n; };
+__global__ void wrong(shape p, int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = 0;
+}
+
+void run(float *a, float *b, int *c, int n, shape p) {
+    proven<<<dim3(n, n), dim3(32, 8)>>>(n, n, a);
+    bounded<<<n, 256>>>(n, n, a);
+    tiled<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(a, b, n);
+    tiled<<<dim3(n / 16, n / 16), dim3(16, 16), 0>>>(a, b, n);
+    tiled<<<dim3(n / 16, n / 16), dim3(16, 16), n>>>(a, b, n);  // expect CT238: the launch asks for dynamic shared memory, which does not follow a changed block; declare it with a fixed size in the kernel
+    waits<<<n, 256>>>(n, a);
+    spelled<<<n, 256>>>(a);
+    old<<<n, 256>>>(a, n);
+    warp<<<n, 256>>>(c);  // expect CT213: kernel 'warp' uses the warp-level function __shfl_xor_sync
+    wrong<<<n, 256>>>(p, n, a);
+}

@@ -1,0 +1,88 @@
+"""Annotations applied to kernels; what they cannot do is in tests/golden/inspect."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutune.analyze import analyze
+from cutune.annotation import Values
+from cutune.program import Kernel, Program, Role
+from cutune.source import Source
+from cutune.syntax import parse
+
+KERNEL = """
+__global__ void k(int n, int m, unsigned long long wide, float *a) {
+    __shared__ float tile[1024];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    tile[threadIdx.x] = a[i];
+    __syncthreads();
+    if (i < n) a[i] = tile[threadIdx.x] + m;
+}
+void run(int n, float *a) { k<<<n, 256>>>(n, n, n, a); }
+"""
+
+
+def program(annotations: str) -> Program:
+    return analyze(parse(Source("a.cu", annotations + KERNEL)))
+
+
+def kernel(clauses: str) -> Kernel:
+    found = program(f"#pragma cutune kernel k {clauses}\n")
+    assert found.diagnostics == ()
+    return found.kernels[0]
+
+
+@pytest.mark.parametrize(
+    ("grid", "guard"),
+    [
+        ("ceil(n / x)", "n"),
+        ("ceil((n - 2) * m / x)", "((n - 2) * m)"),
+        ("ceil(n / 4 / x)", "(n / 4)"),
+        ("ceil(ceil(n / 4) / x)", "((n + 4 - 1) / 4)"),
+        ("ceil(min(n, m) / x)", "(n < m ? n : m)"),
+        ("n / x", None),
+    ],
+)
+def test_grid(grid: str, guard: str | None) -> None:
+    found = kernel(f"grid({grid})")
+    assert found.pure_dimensions == found.asserted == ("x",)
+    assert found.dimensions[0].guard == guard
+
+
+def test_sizes() -> None:
+    assert kernel("block(x: 32..64)").sizes == ("n", "m", "wide")
+    assert kernel("data(m) block(x: 32..64)").sizes == ("m",)
+    found = kernel("data(m) grid(ceil(n / x))")
+    assert [(p.name, p.role) for p in found.data_parameters] == [
+        ("n", Role.GUARD),
+        ("m", Role.BOUND),
+    ]
+
+
+def test_several_pragmas_are_one_annotation() -> None:
+    found = program(
+        "#pragma kernel_info_size_param_idx_k = 1\n"
+        "#pragma kernel_info_dim_k = 1\n"
+        "#pragma cutune kernel k where(x >= 64) block(x: 32..128)\n"
+    )
+    assert found.diagnostics == () and found.tunable_launches
+    annotated = found.kernels[0]
+    assert annotated.sizes == ("m",)
+    assert annotated.allowed is not None
+    assert annotated.allowed.x == Values((), (32, 128)) and annotated.allowed.where == "x >= 64"
+
+
+def test_other_dimensions_are_kept() -> None:
+    found = kernel("block(x: 32..64)")
+    assert found.dimensions[1].impurity is not None
+
+
+@pytest.mark.parametrize("depth", [50, 100_000])
+def test_deep_nesting_ends_in_a_result_or_a_diagnostic(depth: int) -> None:
+    formula = "(" * depth + "n" + ")" * depth
+    program(f"#pragma cutune kernel k grid(ceil({formula} / x)) where({'-'.join('x' * depth)})\n")
+
+
+def test_long_numbers() -> None:
+    found = program(f"#pragma cutune kernel k block(x: 1..{'9' * 5000})\n")
+    assert found.diagnostics[0].code.number == "CT103"

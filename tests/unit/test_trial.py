@@ -1,0 +1,81 @@
+"""Trials of candidates, from the lines that a sweep writes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from cutune.annotation import Values
+from cutune.block_range import BlockRange
+from cutune.measure import MeasuredKernel, Origin
+from cutune.static_counters import StaticCounters
+from cutune.trial import NOT_ALLOWED, SCHEMA, hiding_candidates, read_trials, trial_environment
+
+KERNEL = MeasuredKernel(
+    kernel="k",
+    entry="_Z1kv",
+    code="0",
+    origin=Origin("k.cu", "0"),
+    sites=(1,),
+    parameters=(),
+    positions=(),
+    kept=(),
+    free=(True, False, False),
+    guards=(None, None, None),
+    variable_extents=(True, False, False),
+    original=(64, 1, 1),
+    max_threads=1024,
+    candidate_set="paper",
+    allowed=BlockRange(Values((), (32, 128))),
+    asserted=True,
+    dynamic_shared_bytes=0,
+    rejected=(),
+    uncertain=0,
+    static=StaticCounters(32),
+    recorded=(((), (1024, 1, 1)),),
+    code_blocks=(),
+    memory=(),
+)
+
+
+def swept(folder: Path, **ends: object) -> None:
+    """`b32="same"`, or the error of that block."""
+    lines = []
+    for name, end in ends.items():
+        width = int(name[1:])
+        line = {"schema": SCHEMA, "site": 1, "block": [width, 1, 1], "original": width == 64}
+        fine = {"identical": True, "difference": 0.0}
+        lines.append(json.dumps({**line, **(fine if end == "same" else {"error": end})}))
+    Path(trial_environment([KERNEL], folder)["CUTUNE_OUTPUT"]).write_text("\n".join(lines))
+
+
+def test_candidates_are_those_that_the_annotation_allows(tmp_path: Path) -> None:
+    trial_environment([KERNEL], tmp_path, {(1, (96, 1, 1))})
+    lines = (tmp_path / "candidates").read_text().splitlines()
+    assert lines == ["1 32 1 1", "1 64 1 1", "1 128 1 1"]
+
+
+def test_what_an_annotation_asserts_must_have_been_tried(tmp_path: Path) -> None:
+    swept(tmp_path, b64="same", b32="same")
+    assert read_trials([KERNEL], tmp_path)["_Z1kv"].differing == ((96, 1, 1), (128, 1, 1))
+    proven = replace(KERNEL, asserted=False)
+    assert read_trials([proven], tmp_path)["_Z1kv"].differing == ()
+
+
+def test_a_broken_context_hides_candidates(tmp_path: Path) -> None:
+    swept(tmp_path, b64="same", b32="illegal address")
+    broken = hiding_candidates([KERNEL], tmp_path)
+    assert broken == {(1, (32, 1, 1))}
+    swept(tmp_path, b64="same", b96="same", b128=NOT_ALLOWED)
+    differing = read_trials([KERNEL], tmp_path, broken)["_Z1kv"].differing
+    assert differing == ((32, 1, 1), (128, 1, 1))
+
+
+def test_nothing_is_hidden_where_all_were_tried(tmp_path: Path) -> None:
+    swept(tmp_path, b64="same", b32="illegal address", b96="same", b128="same")
+    assert hiding_candidates([KERNEL], tmp_path) == set()
+
+
+def test_kernels_are_read_back() -> None:
+    assert MeasuredKernel.from_json(json.loads(json.dumps(KERNEL.to_json()))) == KERNEL
