@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,7 +75,7 @@ def _instrument(options: argparse.Namespace) -> int:
     if options.output is None:
         sys.stdout.buffer.write(source.encode())
     else:
-        write_text(Path(options.output), source.text)
+        write_text(_output(options), source.text)
     return 0
 
 
@@ -111,13 +112,13 @@ def _emit(options: argparse.Namespace) -> int:
 def _tune(options: argparse.Namespace) -> int:
     from cutune.summary import print_choices
 
-    session = _session(options)
+    session, output = _session(options), _output(options)
     device, workspace = _device(options), _workspace(options)
     _run_collect(session, options)
     models = session.fit(workspace)
-    output = _output(options)
     session.emit(options.file, workspace, device, output)
-    print_choices(models, device, options.sizes)
+    own = Path(options.file).resolve()
+    print_choices([m for m in models if Path(m.facts.origin.path) == own], device, options.sizes)
     print(f"tuned program: {output}")
     return 0
 
@@ -131,7 +132,7 @@ def _select(options: argparse.Namespace) -> int:
     if options.all_sizes is not None:
         every = parse_size(options.all_sizes, "--all-sizes 1024")
     sizes = parse_sizes(options.sizes)
-    model = _named(read_models(_workspace(options).models), options.kernel)
+    model = _named(read_models(_workspace(options).models), options.kernel, options.file)
     choice = choose_block(model, _device(options), sizes, every)
     if options.json:
         print(json.dumps(choice_to_json(model, choice)))
@@ -145,7 +146,19 @@ def _run(options: argparse.Namespace) -> int:
 
     if not options.program:
         parser().error("run: name the program to run")
-    return main_run(options.program, options.device, json_output=options.json, trace=options.trace)
+    program, *arguments = options.program
+    if not program.endswith(".cu"):
+        return main_run(
+            options.program, options.device, json_output=options.json, trace=options.trace
+        )
+    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        binary = _session(options).build_emulated(program, Path(folder))
+        return main_run(
+            [str(binary), *arguments],
+            options.device,
+            json_output=options.json,
+            trace=options.trace,
+        )
 
 
 def _doctor(options: argparse.Namespace) -> int:
@@ -185,10 +198,14 @@ def _workspace(options: argparse.Namespace) -> Workspace:
 
 
 def _output(options: argparse.Namespace) -> Path:
-    if options.output is not None:
-        return Path(options.output)
+    """The file to write, which must not be the one that is read."""
     path = Path(options.file)
-    return path.with_name(f"{path.stem}.tuned{path.suffix}")
+    if options.output is None:
+        return path.with_name(f"{path.stem}.tuned{path.suffix}")
+    output = Path(options.output)
+    if output.exists() and path.exists() and output.samefile(path):
+        raise CutuneError(Diagnostic.at(Code.OUTPUT_IS_INPUT, None, path=options.file))
+    return output
 
 
 def _varied(words: Sequence[str]) -> dict[str, list[str]]:
@@ -209,11 +226,18 @@ def _varied(words: Sequence[str]) -> dict[str, list[str]]:
     return varied
 
 
-def _named(models: Sequence[FittedModel], name: str) -> FittedModel:
-    for model in models:
-        if name in (model.facts.kernel, model.facts.entry):
-            return model
-    known = ", ".join(model.facts.kernel for model in models) or "none"
+def _named(models: Sequence[FittedModel], name: str, file: str | None) -> FittedModel:
+    """The one model of a kernel, by its name in the source or in the PTX."""
+    if file is not None:
+        path = str(Path(file).resolve())
+        models = [model for model in models if model.facts.origin.path == path]
+    found = [m for m in models if name in (m.facts.kernel, m.facts.entry)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        known = ", ".join(f"{m.facts.entry} in {m.facts.origin.path}" for m in found)
+        raise CutuneError(Diagnostic.at(Code.AMBIGUOUS_KERNEL, None, name=name, known=known))
+    known = ", ".join(dict.fromkeys(model.facts.kernel for model in models)) or "none"
     raise CutuneError(Diagnostic.at(Code.UNMODELLED_KERNEL, None, name=name, known=known))
 
 

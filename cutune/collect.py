@@ -40,13 +40,22 @@ from cutune.plan import Replay, count_block, feature_launches, probe_launches
 from cutune.program import Kernel, LaunchSite, Program
 from cutune.replay import Replayer, integer_argument, thread_space
 from cutune.static_counters import StaticCounters
-from cutune.trial import Attempt, Trial, hiding_candidates, read_trials, trial_environment
+from cutune.trial import (
+    Attempt,
+    Trial,
+    hiding_candidates,
+    read_trials,
+    trial_environment,
+    with_larger,
+)
 
 #: Launches recorded per launch site and run.
 RECORDED_LAUNCHES = 3
 RUN_SECONDS = 600
 #: Runs in search of candidates that do not break the context.
 TRIAL_RUNS = 12
+#: In so many of them one candidate is left out, then also all that are larger.
+SINGLY_LEFT_OUT = 3
 #: Instructions that take no issue slot of their own after ptxas, or another unit's.
 NOT_ISSUED = {"move", "convert"}
 FEW_REGISTERS = 32
@@ -135,6 +144,8 @@ def try_candidates(
             except CutuneError as error:
                 failure = error
             hiding = hiding_candidates(kernels, Path(folder)) - broken
+            if hiding and attempt >= SINGLY_LEFT_OUT:
+                hiding |= with_larger(kernels, hiding)
             trials = read_trials(kernels, Path(folder), broken | hiding)
         is_last = attempt + 1 == TRIAL_RUNS
         if failure is not None and (is_last or not hiding):

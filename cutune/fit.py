@@ -47,7 +47,8 @@ def fit_model(
         )
     classes = alignment_classes(facts, measurements)
     cells = _cells(facts, classes, features)
-    blocks = tuple(sorted({block for _, block in cells}))
+    # Measurements of other candidate sets may be there too.
+    blocks = tuple(block for block in facts.candidates() if block not in facts.rejected)
     rows = list(product(*(range(max(c) + 1) for c in classes)))
     missing = [(row, block) for row in rows for block in blocks if (row, block) not in cells]
     if missing:

@@ -78,9 +78,8 @@ def parser() -> argparse.ArgumentParser:
         "--sizes",
         type=int,
         nargs="+",
-        default=[1000, 1024, 2048, 4096],
         metavar="N",
-        help="sizes to show the choice for",
+        help="sizes to show the choice for (default: some that a GPU is used for)",
     )
 
     choice = verbs.add_parser(
@@ -88,10 +87,15 @@ def parser() -> argparse.ArgumentParser:
     )
     choice.add_argument("kernel", metavar="KERNEL")
     choice.add_argument("sizes", nargs="*", metavar="NAME=VALUE", help="data parameters; T.x=… too")
+    choice.add_argument("--file", metavar="FILE", help="source of the kernel, if several have one")
     choice.add_argument("--all-sizes", metavar="N", help="the value of all sizes not named")
     choice.add_argument("--json", action="store_true", help="for programs instead of people")
 
-    run = verbs.add_parser("run", help="run a program on the emulated device")
+    run = verbs.add_parser(
+        "run",
+        parents=[source],
+        help="run a program on the emulated device; a .cu file is compiled for it first",
+    )
     run.add_argument("--device", default="h200", help="profile that the program sees")
     run.add_argument("--json", action="store_true", help="for programs instead of people")
     run.add_argument("--trace", action="store_true", help="count memory sectors too (slower)")
@@ -126,7 +130,9 @@ def _source_options() -> argparse.ArgumentParser:
 def _place_options() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(add_help=False)
     options.add_argument(
-        "--workspace", metavar="DIR", help=f"folder for results (default: {WORKSPACE} beside FILE)"
+        "--workspace",
+        metavar="DIR",
+        help=f"folder for results (default: {WORKSPACE} beside FILE, or here if none is named)",
     )
     options.add_argument(
         "--device", default="h200", metavar="NAME", help="GPU that is modelled (default: h200)"

@@ -123,7 +123,7 @@ def _extents(facts: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
         if facts.variable_extents[axis]:
             extents.append(sizes[f"extent_{name}"])
         elif parsed is not None:
-            extents.append(max(1, int(value_of(parsed, sizes))))
+            extents.append(max(1, int(value_of(parsed, {**dict(facts.kept), **sizes}))))
         else:
             extents.append(facts.recorded[0][1][axis])
     x, y, z = extents

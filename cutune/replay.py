@@ -59,7 +59,7 @@ class Replayer:
             if self._facts.variable_extents[axis]:
                 extents.append(sizes[f"extent_{name}"])
             elif guard is not None:
-                extents.append(int(value_of(guard, sizes)))
+                extents.append(int(value_of(guard, {**dict(self._facts.kept), **sizes})))
             else:
                 extents.append(thread_space(self._record)[axis])
         x, y, z = (max(1, extent) for extent in extents)

@@ -32,6 +32,7 @@ from cutune.measure import (
     MEASUREMENT_SCHEMA,
     MeasuredKernel,
     Measurement,
+    Origin,
     by_entry,
 )
 from cutune.models_file import read_models, write_models
@@ -82,6 +83,8 @@ class Session:
     def load(self, path: str, require_nvcc: bool = False) -> Program:
         """Read and analyze one file; where nvcc cannot, macros are expanded by their text alone."""
         source = Source.read(path)
+        if "cutune_launch cutune_" in source.text:
+            raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
         if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
             self.report(syntax.diagnostics)
@@ -135,6 +138,13 @@ class Session:
         )
         return binary
 
+    def build_emulated(self, path: str, folder: Path) -> Path:
+        """Compile a program as it is, for the emulated device."""
+        binary = folder / Path(path).stem
+        flags = [*self.compile_flags(path), "-O2", *own_build_flags(self.nvcc)]
+        self.nvcc.check([*flags, path, "-o", str(binary)])
+        return binary
+
     # ---- measuring
 
     def collect(
@@ -171,9 +181,16 @@ class Session:
         found = self._tried(runs[0], found, device)
         known = self.measurements(workspace)[1] if workspace.measurements.exists() else []
         for subject in found:
-            append_lines(workspace.measurements, [subject.kernel.to_json()])
             replayed = collect_kernel(subject, known, self.progress)
-            append_lines(workspace.measurements, (m.to_json() for m in replayed))
+            try:
+                append_lines(workspace.measurements, [subject.kernel.to_json()])
+                append_lines(workspace.measurements, (m.to_json() for m in replayed))
+            except CutuneError as error:
+                if error.diagnostic.code is Code.UNWRITABLE_FILE:
+                    raise
+                # One kernel that cannot be replayed does not stop the others.
+                name, reason = subject.kernel.kernel, error.diagnostic.message
+                self.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
         return [subject.kernel for subject in found]
 
     def _tried(self, run: Run, found: Sequence[Subject], device: DeviceProfile) -> list[Subject]:
@@ -230,8 +247,7 @@ class Session:
     def emit(self, path: str, workspace: Workspace, device: DeviceProfile, output: Path) -> Source:
         """Write the tuned program."""
         program = self.load(path)
-        names = {site.kernel for site in program.tunable_launches}
-        models = [m for m in read_models(workspace.models) if m.facts.kernel in names]
+        models = self.models_of(program.source, workspace)
         selection = emit_selection(models, device)
         step = ReplaceLaunches(selection=selection.text, routines=selection.routines)
         unit = run_passes((step,), TranslationUnit(program))
@@ -239,6 +255,18 @@ class Session:
         tuned = unit.rewritten()
         write_text(output, tuned.text)
         return tuned
+
+    def models_of(self, source: Source, workspace: Workspace) -> list[FittedModel]:
+        """The models that were made of this source.
+
+        Raises:
+            CutuneError: CT009 when there are none, CT513 when it has changed since.
+        """
+        origin = Origin.of(source)
+        models = [m for m in read_models(workspace.models) if m.facts.origin.path == origin.path]
+        if any(model.facts.origin != origin for model in models):
+            raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=source.path))
+        return models
 
 
 def passes_named(names: str) -> tuple[Pass, ...]:

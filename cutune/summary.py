@@ -15,6 +15,9 @@ from cutune.fitted import FittedModel
 from cutune.question import choose_block
 from cutune.selection import Choice
 
+#: Sizes that are shown unless others are asked for: matrices, and long vectors.
+SHOWN_SIZES = (1000, 1024, 2048, 4096)
+STREAMING_SIZES = (100_000, 1_000_000, 10_000_000)
 #: Rows of `cutune select` as text.
 SHOWN = 10
 
@@ -47,7 +50,13 @@ def choice_to_json(model: FittedModel, choice: Choice) -> dict[str, Any]:
 
 def print_choice(model: FittedModel, choice: Choice) -> None:
     """The answer of `cutune select` as text."""
-    console = Console()
+    console = Console(soft_wrap=True)
+    if not choice.ranked:
+        console.print(
+            f"{model.facts.kernel}: no candidate covers exactly these threads; "
+            f"the program's own block {shape(choice.block)} stays"
+        )
+        return
     bound = " (bound by launching: the choice hardly matters)" if choice.launch_bound else ""
     console.print(
         f"{model.facts.kernel}: block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
@@ -77,9 +86,13 @@ def print_models(models: Iterable[FittedModel]) -> None:
 
 
 def print_choices(
-    models: Sequence[FittedModel], device: DeviceProfile, sizes: Sequence[int]
+    models: Sequence[FittedModel], device: DeviceProfile, sizes: Sequence[int] | None = None
 ) -> None:
-    """One row per kernel and size: the program's own block, cutune's, and what that should gain."""
+    """One row per kernel and size: the program's own block, cutune's, and what that should gain.
+
+    Args:
+        sizes: what all data parameters are set to; by default sizes that keep a GPU busy.
+    """
     table = Table(
         "kernel",
         "size",
@@ -92,7 +105,8 @@ def print_choices(
         title_justify="left",
     )
     for model in models:
-        for size in sizes:
+        streaming = model.one_dimensional and not model.looped
+        for size in sizes or (STREAMING_SIZES if streaming else SHOWN_SIZES):
             row = _choice_row(model, device, size)
             if row is not None:
                 table.add_row(model.facts.kernel, str(size), *row)

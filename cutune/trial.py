@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,18 @@ def hiding_candidates(kernels: Sequence[MeasuredKernel], folder: Path) -> frozen
         (s, block) for kernel in kernels for s in kernel.sites for block in kernel.candidates()
     }
     return frozenset(failed) if wanted - seen else frozenset()
+
+
+def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -> set[Attempt]:
+    """Broken attempts and those with as many threads: usually an array in the kernel is short."""
+    found = set()
+    for kernel in kernels:
+        blocks = [block for block in kernel.candidates() if block != kernel.original]
+        for site in kernel.sites:
+            least = min((prod(b) for b in blocks if (site, b) in broken), default=None)
+            if least is not None:
+                found |= {(site, b) for b in blocks if prod(b) >= least}
+    return found
 
 
 def read_trials(

@@ -213,9 +213,13 @@ def main_run(
 def _program_path(name: str) -> Path:
     found = shutil.which(name)
     if found is None:
-        reason = "it is not executable" if Path(name).exists() else "no such program"
+        reason = "no such program"
+        if Path(name).is_file():
+            executable = os.access(name, os.X_OK)
+            reason = f"write ./{name}" if executable else "it is not executable"
         raise _not_run(name, reason)
-    return Path(found)
+    # Absolute: without a slash the name would be looked up on PATH.
+    return Path(os.path.abspath(found))
 
 
 def _library_folders(program: Path, nvcc: Nvcc | None) -> list[Path]:

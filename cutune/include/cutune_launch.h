@@ -80,7 +80,7 @@ static inline long long cutune_threads(dim3 block) {
     return static_cast<long long>(block.x) * block.y * block.z;
 }
 
-static inline bool cutune_fits_int(long long value) {
+inline bool cutune_fits_int(long long value) {
     return value >= -2147483648ll && value <= 2147483647ll;
 }
 

@@ -109,6 +109,65 @@ def test_element_wise_kernels_get_large_blocks(tmp_path: Path) -> None:
     assert answer["choice"]["block"][0] >= 128
 
 
+BOUNDS = """
+#include <stdlib.h>
+#define MOST 128
+__global__ void __launch_bounds__(MOST) bounded(int n, float *data) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) data[i] += 1;
+}
+__global__ void shifted(int first, int n, float *data) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x + first;
+    if (i < n) data[i] += 1;
+}
+__global__ void unguarded(float *data) { data[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]), blocks = (n + 127) / 128;
+    float *data;
+    cudaMalloc(&data, blocks * 128 * sizeof(float));
+    bounded<<<blocks, 128>>>(n, data);
+    shifted<<<blocks, 128>>>(3, n, data);
+    unguarded<<<blocks, 128>>>(data);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
+"""
+
+
+def test_bounds_of_the_kernel_hold(tmp_path: Path) -> None:
+    source = tmp_path / "bounds.cu"
+    source.write_text(BOUNDS)
+    tune(source, tmp_path / "work", "1000,3000")
+    bounded = select("bounded", tmp_path / "work", "n=100000")
+    assert max(entry["block"][0] for entry in bounded["ranked"]) == 128
+    assert select("shifted", tmp_path / "work", "n=100000")["ranked"]
+    # Blocks that did not divide the thread space of the trial are candidates where they do.
+    unguarded = select("unguarded", tmp_path / "work", "T.x=960000")
+    assert [96, 1, 1] in [entry["block"] for entry in unguarded["ranked"]]
+
+
+def test_models_of_another_version_are_refused(tmp_path: Path) -> None:
+    source = tmp_path / "scale.cu"
+    source.write_text("#include <stdlib.h>" + SCALE)
+    tune(source, tmp_path / "work", "1000")
+    before = source.read_text()
+    source.write_text(before.replace("factor * data[i]", "data[i] + factor"))
+    done = cutune("emit", source, "--workspace", tmp_path / "work", "-o", tmp_path / "out.cu")
+    assert done.returncode == 1
+    assert "[CT513]" in done.stderr
+    assert not (tmp_path / "out.cu").exists()
+    done = cutune("tune", source, "--workspace", tmp_path / "work", "-o", source)
+    assert (done.returncode, "[CT010]" in done.stderr) == (1, True)
+    assert "cutune_launch" not in source.read_text()
+
+
+def test_run_compiles_a_source_and_gives_its_status(tmp_path: Path) -> None:
+    source = tmp_path / "status.cu"
+    source.write_text("int main(int argc, char **) { return 40 + argc; }\n")
+    assert cutune("run", source, "one").returncode == 42
+    binary = compiled(source, source, tmp_path / "true")
+    assert cutune("run", f"./{binary.name}", cwd=tmp_path).returncode == 41
+
+
 def test_a_program_that_nobody_has_seen(tmp_path: Path) -> None:
     """Two kernels, a helper header, a 3-D thread space, a template, launches in odd places."""
     (tmp_path / "helper.h").write_text(

@@ -10,7 +10,14 @@ from cutune.annotation import Values
 from cutune.block_range import BlockRange
 from cutune.measure import MeasuredKernel, Origin
 from cutune.static_counters import StaticCounters
-from cutune.trial import NOT_ALLOWED, SCHEMA, hiding_candidates, read_trials, trial_environment
+from cutune.trial import (
+    NOT_ALLOWED,
+    SCHEMA,
+    hiding_candidates,
+    read_trials,
+    trial_environment,
+    with_larger,
+)
 
 KERNEL = MeasuredKernel(
     kernel="k",
@@ -75,6 +82,11 @@ def test_a_broken_context_hides_candidates(tmp_path: Path) -> None:
 def test_nothing_is_hidden_where_all_were_tried(tmp_path: Path) -> None:
     swept(tmp_path, b64="same", b32="illegal address", b96="same", b128="same")
     assert hiding_candidates([KERNEL], tmp_path) == set()
+
+
+def test_larger_blocks() -> None:
+    assert with_larger([KERNEL], {(1, (96, 1, 1))}) == {(1, (96, 1, 1)), (1, (128, 1, 1))}
+    assert with_larger([KERNEL], {(2, (32, 1, 1))}) == set()
 
 
 def test_kernels_are_read_back() -> None:
