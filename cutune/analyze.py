@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from cutune.analysis.annotated import annotated
-from cutune.analysis.integers import literal_value
+from cutune.analysis.launch_bounds import MAXIMAL_BLOCK, declared_limits, maximal_threads
 from cutune.analysis.launches import KernelTable, launch_sites
 from cutune.analysis.macros import MacroTable
 from cutune.analysis.preprocess import expanded_parts
@@ -23,8 +23,6 @@ from cutune.functions import Function
 from cutune.program import DataParameter, Impurity, Kernel, Program
 from cutune.source import Source
 from cutune.syntax import Syntax, parse
-
-_MAXIMAL_BLOCK = 1024
 
 
 def analyze(syntax: Syntax, expanded: str | None = None, headers: Iterable[Source] = ()) -> Program:
@@ -80,7 +78,7 @@ def _kernel(prover: Prover, part: Part, function: Function, proof: Proof) -> Ker
         proof.dimensions,
         impurity,
         found,
-        _maximal_threads(proof),
+        _maximal_threads(prover.unit, proof),
     )
 
 
@@ -95,14 +93,8 @@ def _data_parameters(
         return (), Impurity(Code.NOT_PROVEN, message, proof.text.span)
 
 
-def _maximal_threads(proof: Proof) -> int:
-    """bounds = "__launch_bounds__" "(" NUMBER …; the compiler knows no larger block."""
-    # nvcc's own header writes the number in further parentheses.
-    head = [token.text for token in proof.text.head]
-    if "__launch_bounds__" not in head:
-        return _MAXIMAL_BLOCK
-    after = head[head.index("__launch_bounds__") + 1 :]
-    argument = [text for text in after if text != "("]
-    value = literal_value(argument[0]) if argument else None
-    is_alone = len(argument) > 1 and argument[1] in (",", ")")
-    return min(value, _MAXIMAL_BLOCK) if value and is_alone else _MAXIMAL_BLOCK
+def _maximal_threads(unit: Unit, proof: Proof) -> int:
+    """The least of what the declarations of a kernel say."""
+    declared = (declared_limits(part.syntax.tokens, unit) for part in unit.parts)
+    limits = [limits.get(proof.text.name, MAXIMAL_BLOCK) for limits in declared]
+    return min([maximal_threads(proof.text.head, unit), *limits])

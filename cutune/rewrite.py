@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
+from cutune.analysis.integers import integer_type
 from cutune.edits import Edit
-from cutune.program import DIMENSIONS, Kernel, LaunchSite, Program
+from cutune.program import DIMENSIONS, Kernel, LaunchSite, Parameter, Program
 from cutune.source import Source, Span
 
 #: Members that follow a dot in the rewritten launch: a macro of that name would break it.
@@ -161,11 +162,19 @@ def _guard_function(name: str, kernel: Kernel, guard: str) -> str:
     names = [(i, kernel.parameters[i].name) for i in guard_parameters(kernel, guard) or ()]
     declarations = "".join(f"const long long {n} = cutune_argument[{i}]; " for i, n in names)
     unused = "" if names else "(void)cutune_argument; "
-    fits = " && ".join(f"cutune_fits_int({n})" for _, n in names) or "true"
+    fits = " && ".join(_fits(kernel.parameters[i]) for i, _ in names) or "true"
     return (
         f"static inline long long {name}(const long long *cutune_argument) "
         f"{{ {declarations}{unused}return {fits} ? ({one_line(guard)}) : 0; }}"
     )
+
+
+def _fits(parameter: Parameter) -> str:
+    """Is the argument, an int perhaps, what the kernel sees? Below zero only if it is signed."""
+    type_ = integer_type(parameter.type.split())
+    is_signed = type_ is not None and type_.signed
+    fits = f"cutune_fits_int({parameter.name})"
+    return fits if is_signed else f"{parameter.name} >= 0 && {fits}"
 
 
 def _site_row(source: Source, site: LaunchSite, kernel: Kernel, routine: str) -> str:

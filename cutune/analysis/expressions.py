@@ -116,8 +116,11 @@ class Expressions:
             for dimension in DIMENSIONS:
                 self.findings.indexed.add(dimension)
                 self.findings.raw.setdefault(dimension, (node.name, node))
+        if node.name in self.unit.shared_variables:
+            self.findings.refuse(Code.SHARED_MEMORY, "", node)
         if node.name in self.unit.constants:
-            return Value(Polynomial.constant(self.unit.constants[node.name]), INT, True)
+            constant, type_ = self.unit.constants[node.name]
+            return Value(Polynomial.constant(constant), type_, True)
         return self.opaque()
 
     def _read(self, variable: Variable) -> Value:
@@ -125,8 +128,9 @@ class Expressions:
             return self.opaque(uniform=variable.is_pointer and variable.is_parameter)
         if variable.is_constant:
             if variable.is_parameter:
-                if variable.type is None:
-                    return self.opaque(uniform=True)
+                # The launch may be given a wider value than the kernel then sees.
+                if variable.type is None or variable.type.bits < 32:
+                    return self.opaque(variable.type, uniform=True)
                 return Value(Polynomial.atom(PARAMETER, variable.name), variable.type, True)
             if variable in self._values:
                 return self._values[variable]
@@ -448,7 +452,8 @@ class Expressions:
         if isinstance(step, c_ast.StructRef) and isinstance(step.name, c_ast.ID):
             return step.name.name in (GRID_SIZE, BLOCK_SIZE) and self.bindings.of(step.name) is None
         literal = literal_value(step.value) if isinstance(step, c_ast.Constant) else None
-        return literal is not None and literal > 0
+        # A larger one is a negative step of an unsigned variable.
+        return literal is not None and 0 < literal < 1 << 31
 
 
 _METHODS: dict[type, Callable[[Expressions, c_ast.Node], Value]] = {

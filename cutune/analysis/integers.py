@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cutune.analysis.words import word_set
@@ -107,8 +107,3 @@ def literal_value(text: str) -> int | None:
         return int(digits, 0)
     except ValueError:
         return None
-
-
-def names_integer(words: Iterable[str]) -> bool:
-    """Do the words name a built-in integer type (no look-up of typedefs)?"""
-    return integer_type(tuple(words)) is not None

@@ -223,6 +223,9 @@ class _FunctionProof:
             if token.text in _FORBIDDEN and token.kind == "IDENTIFIER":
                 code, what = _FORBIDDEN[token.text]
                 return Impurity(code, code.template.format(what=what), token.span)
+            if token.text in self.unit.volatile_variables:
+                code, what = _FORBIDDEN["volatile"]
+                return Impurity(code, code.template.format(what=what), token.span)
         code = Code.NOT_PROVEN
         for what in self._hidden_code():
             return Impurity(code, code.template.format(what=what), self.text.span)

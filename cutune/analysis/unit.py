@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cutune.analysis.integers import literal_value, names_integer
+from cutune.analysis.integers import IntegerType, integer_type, literal_value
 from cutune.analysis.macros import MacroTable, Unexpandable
 from cutune.brackets import CLOSER
 from cutune.diagnostics import Code
@@ -111,15 +111,32 @@ class Unit:
         return {name: words for name, words in found.items() if name not in doubtful}
 
     @cached_property
-    def constants(self) -> Mapping[str, int]:
-        """`const int NAME = literal;` at file scope."""
-        found: dict[str, int] = {}
+    def constants(self) -> Mapping[str, tuple[int, IntegerType]]:
+        """`const int NAME = literal;` at file scope, where the name means nothing else."""
+        found: dict[str, tuple[int, IntegerType]] = {}
         doubtful: set[str] = set()
         for tokens in self._scope_tokens:
-            for name, value in _constants(tokens):
-                if found.setdefault(name, value) != value:
+            definitions: set[int] = set()
+            for index, name, constant in _constants(tokens):
+                definitions.add(index)
+                if found.setdefault(name, constant) != constant:
                     doubtful.add(name)
+            doubtful |= {t.text for i, t in _declared_names(tokens) if i not in definitions}
         return {name: value for name, value in found.items() if name not in doubtful}
+
+    @cached_property
+    def shared_variables(self) -> frozenset[str]:
+        """Variables at file scope that every block has its own of."""
+        return self._variables_with("__shared__")
+
+    @cached_property
+    def volatile_variables(self) -> frozenset[str]:
+        """Variables, members and types that are declared volatile outside functions."""
+        return self._variables_with("volatile")
+
+    def _variables_with(self, qualifier: str) -> frozenset[str]:
+        names = (n for tokens in self._scope_tokens for n in _qualified_names(tokens, qualifier))
+        return frozenset(names)
 
     @cached_property
     def declared(self) -> frozenset[str]:
@@ -146,7 +163,7 @@ class Unit:
         while names:
             name = names.pop()
             texts = self._texts_of(name)
-            if texts & _POISON:
+            if texts & (_POISON | self.shared_variables):
                 return f"'{reached[name]}'"
             for called in texts & self.functions.keys() - reached.keys():
                 reached[called] = reached[name]
@@ -309,8 +326,8 @@ def _tag(tokens: Sequence[Token]) -> Iterator[str]:
             return
 
 
-def _constants(tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
-    """constant = ("const" | "constexpr") integer-type NAME "=" NUMBER ";"."""
+def _constants(tokens: Sequence[Token]) -> Iterator[tuple[int, str, tuple[int, IntegerType]]]:
+    """constant = ("const" | "constexpr") integer-type NAME "=" NUMBER ";"; with NAME's index."""
     for index in range(len(tokens) - 3):
         if tokens[index].text not in ("const", "constexpr"):
             continue
@@ -318,9 +335,41 @@ def _constants(tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
         texts = [token.text for token in words]
         if len(words) < 5 or texts[-2] != "=" or words[-1].kind != "NUMBER":
             continue
-        value = literal_value(texts[-1])
-        if value is not None and names_integer(texts[:-3]):
-            yield texts[-3], value
+        value, type_ = literal_value(texts[-1]), integer_type(texts[:-3])
+        if value is not None and type_ is not None:
+            yield index + len(words) - 3, texts[-3], (value, type_)
+
+
+def _outside_parentheses(tokens: Sequence[Token]) -> Iterator[int]:
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth = max(0, depth + {"(": 1, ")": -1}.get(token.text, 0))
+        if depth == 0:
+            yield index
+
+
+def _declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
+    """Variables, enumerators, template parameters: what another name may be mistaken for."""
+    for index in _outside_parentheses(tokens):
+        if index == 0 or index + 1 >= len(tokens) or tokens[index].kind != "IDENTIFIER":
+            continue
+        before, after = tokens[index - 1], tokens[index + 1].text
+        is_declared = before.kind == "IDENTIFIER" or before.text in ("*", "&", ">", "{", ",")
+        if is_declared and after in ("=", ";", ",", "[", ">", "}", "{"):
+            yield index, tokens[index]
+
+
+def _qualified_names(tokens: Sequence[Token], qualifier: str) -> Iterator[str]:
+    """declaration = … qualifier … NAME ("=" | "," | "[") … ";"; gives each NAME."""
+    is_qualified = False
+    for index in _outside_parentheses(tokens):
+        token = tokens[index]
+        if token.text in (";", "{", "}"):
+            is_qualified = False
+        is_qualified = is_qualified or token.text == qualifier
+        after = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if is_qualified and token.kind == "IDENTIFIER" and after in ("=", ";", ",", "[", "{"):
+            yield token.text
 
 
 def _template_parameters(head: Iterable[Token]) -> Iterator[tuple[str, bool]]:

@@ -61,6 +61,26 @@ def test_roles(body: str, roles: dict[str, str]) -> None:
     assert [p.name for p in kernel.data_parameters] == sorted(roles)
 
 
+@pytest.mark.parametrize(
+    ("before", "bounds", "limit"),
+    [
+        ("", "__launch_bounds__(128, 4)", 128),
+        ("", "__launch_bounds__((8) * (16 + 16) - 64 / 2)", 224),
+        ("const int THREADS = 192;", "__launch_bounds__(THREADS)", 192),
+        ("#define THREADS (8 * 8)", "__launch_bounds__(THREADS)", 64),
+        ("template <int Threads>", "__launch_bounds__(Threads)", 32),
+        ("", "__attribute__((launch_bounds(96)))", 96),
+        ("__global__ void __launch_bounds__(160) k(int n, float *a);", "", 160),
+        ("__global__ void __launch_bounds__(160) other(int n, float *a);", "", 1024),
+    ],
+)
+def test_launch_bounds(before: str, bounds: str, limit: int) -> None:
+    text = (
+        f"{before}\n__global__ {bounds} void k(int n, float *a) {{ {INDEX} if (i < n) a[i] = 1; }}"
+    )
+    assert [kernel.max_threads for kernel in program_of(text).kernels] == [limit]
+
+
 def test_facts_of_a_kernel() -> None:
     text = f"""
         template <typename T, int Width>

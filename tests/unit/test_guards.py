@@ -49,7 +49,7 @@ def kernel_of(body: str, before: str = "") -> Kernel:
         ("i < u", "u"),
         ("i + 2 <= u", "u - 1"),
         ("i < s", "s"),
-        ("i < h", "h"),
+        ("i < h", None),
         ("(unsigned)i < u / 2", "u / 2"),
         ("(long)i < l", "l"),
         ("i < min(n, m)", None),
@@ -138,6 +138,32 @@ def test_effects(body: str, guard: str | None) -> None:
     # Of two bounds that hold, either will do.
     accepted = {guard, "m"} if guard and "i < m) a" in body else {guard}
     assert kernel.dimensions[0].guard in accepted
+
+
+@pytest.mark.parametrize(
+    ("before", "condition", "guard"),
+    [
+        ("const unsigned LEFT = 10;", "LEFT - i > 0", None),
+        ("const unsigned LEFT = 10;", "i < LEFT", "10"),
+        ("const int LEFT = 10;", "LEFT - i > 0", "10"),
+        ("struct Traits { static const int SIZE = 5; }; __device__ int SIZE;", "i < SIZE", None),
+        ("namespace a { const int SIZE = 5; } enum { SIZE = 6, OTHER };", "i < SIZE", None),
+        ("const int SIZE = 5; void f(int SIZE);", "i < SIZE", "5"),
+    ],
+)
+def test_constants(before: str, condition: str, guard: str | None) -> None:
+    assert kernel_of(f"if ({condition}) a[i] = 1;", before).dimensions[0].guard == guard
+
+
+def test_a_template_parameter_hides_a_constant() -> None:
+    before = "struct Traits { static const int SIZE = 5; }; template <int SIZE>"
+    assert kernel_of("if (i < SIZE) a[i] = 1;", before).dimensions[0].guard is None
+
+
+def test_a_step_that_wraps_around_is_negative() -> None:
+    for step, guard in (("1u", "u"), ("0xffffffffu", None)):
+        body = f"unsigned j = i; j += {step}; if (j < u) a[j] = 1;"
+        assert kernel_of(body).dimensions[0].guard == guard
 
 
 def test_a_stride_has_no_guard() -> None:

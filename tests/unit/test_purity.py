@@ -200,10 +200,34 @@ def test_pure_with_declarations(before: str, body: str) -> None:
             "struct F { __device__ int operator()() { return threadIdx.x; } };",
             f"F f; a[{ID}] = f();",
         ),
+        ("extern __shared__ float cache[];", f"cache[3] = a[{ID}]; a[{ID}] = cache[3];"),
+        ("__shared__ float one, two;", f"float *p = &two; a[{ID}] = *p;"),
+        (
+            "__shared__ float one; __device__ float first(float x) { return one + x; }",
+            f"a[{ID}] = first(a[{ID}]);",
+        ),
+        (
+            "__shared__ float one; struct V { float x; __device__ V(float y) : x(y + one) {} };",
+            f"V v(3.0f); a[{ID}] = v.x;",
+        ),
+        ("__device__ volatile int flag;", f"while (flag == 0) {{ }} a[{ID}] = 1;"),
+        ("typedef volatile float watched;", f"watched *p = a; a[{ID}] = p[0];"),
     ],
 )
 def test_impure_with_declarations(before: str, body: str) -> None:
     assert kernel_of(body, before).pure_dimensions == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("extern __shared__ float cache[];", f"float cache = 2; a[{ID}] = cache;"),
+        ("void wait(volatile int *flag, int n);", f"int flag = 2; a[{ID}] = flag;"),
+        ("volatile int watched; int other;", f"int other = 2; a[{ID}] = other;"),
+    ],
+)
+def test_other_variables_of_a_name(before: str, body: str) -> None:
+    assert kernel_of(body, before).pure_dimensions == ("x",)
 
 
 def test_dimensions_are_independent() -> None:
