@@ -48,6 +48,7 @@ def _show(diagnostic: Diagnostic) -> None:
 
 def _inspect(options: argparse.Namespace) -> int:
     from cutune.inspect import print_programs, to_json
+    from cutune.suggest import print_suggestions, suggestions_to_json
 
     session = _session(options)
     programs = []
@@ -59,9 +60,14 @@ def _inspect(options: argparse.Namespace) -> int:
             _show(error.diagnostic)
             failed = True
     if options.json:
-        print(json.dumps(to_json(programs), indent=1))
+        document = to_json(programs)
+        if options.suggest:
+            document["suggestions"] = suggestions_to_json(programs)
+        print(json.dumps(document, indent=1))
     else:
         print_programs(programs)
+    if options.suggest and not options.json:
+        print_suggestions(programs)
     return 1 if failed else 0
 
 

@@ -39,6 +39,9 @@ def parser() -> argparse.ArgumentParser:
     )
     inspect.add_argument("files", nargs="+", metavar="FILE")
     inspect.add_argument("--json", action="store_true", help="for programs instead of people")
+    inspect.add_argument(
+        "--suggest", action="store_true", help="say what would make the other launches tunable"
+    )
 
     instrument = verbs.add_parser(
         "instrument", parents=[source], help="put hooks at the launches of a program"

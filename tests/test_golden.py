@@ -21,6 +21,7 @@ from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.replace_launches import ReplaceLaunches
 from cutune.pipeline import TranslationUnit, run_passes
 from cutune.source import Source
+from cutune.suggest import print_suggestions
 from cutune.syntax import parse
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -34,6 +35,14 @@ def inspect(source: Source) -> Outcome:
     program = analyze(parse(source))
     stream = io.StringIO()
     print_programs([program], Console(file=stream, force_terminal=False))
+    return stream.getvalue(), program.diagnostics
+
+
+def suggest(source: Source) -> Outcome:
+    """What would make the refused launches tunable."""
+    program = analyze(parse(source))
+    stream = io.StringIO()
+    print_suggestions([program], Console(file=stream, force_terminal=False, width=200))
     return stream.getvalue(), program.diagnostics
 
 
@@ -55,6 +64,7 @@ def emit(source: Source) -> Outcome:
 #: Stage → function and suffix of its output.
 STAGES: dict[str, tuple[Callable[[Source], Outcome], str]] = {
     "inspect": (inspect, ".expected.txt"),
+    "suggest": (suggest, ".expected.txt"),
     "instrument": (instrument, ".expected.cu"),
     "emit": (emit, ".expected.cu"),
 }

@@ -1,0 +1,135 @@
+"""What would make a refused launch tunable. Takes a `Program`, gives suggestions.
+
+Where nothing but the kernel's own threads are in the way, an annotation may settle it: then the
+line to insert, and what the user thereby asserts. Everywhere else, what to change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+
+from rich.console import Console
+
+from cutune.analysis.annotated import ASSERTABLE
+from cutune.analysis.integers import integer_type
+from cutune.diagnostics import Code
+from cutune.diagnostics_page import MEANINGS
+from cutune.program import DIMENSIONS, Kernel, LaunchSite, Program, Verdict
+
+Json = dict[str, object]
+
+_INDEX = re.compile(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b")
+_RANGES = {"x": "1..1024", "y": "1..1024", "z": "1..64"}
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """One change: where, for which launches, the pragma to insert before that line (or None)."""
+
+    file: str
+    line: int
+    kernel: str
+    launches: tuple[int, ...]
+    code: str
+    pragma: str | None
+    text: str
+
+
+def suggestions(program: Program) -> Iterator[Suggestion]:
+    """One per kernel that an annotation would help, one per launch that needs another change."""
+    refused = [site for site in program.launches if site.verdict is Verdict.REFUSED]
+    done: set[str] = set()
+    for site in refused:
+        kernel = program.kernel(site.kernel)
+        dimensions = _assertable_dimensions(site, kernel)
+        if kernel is None or not dimensions:
+            yield _advice(program, site)
+        elif kernel.name not in done:
+            done.add(kernel.name)
+            sites = [s for s in refused if s.kernel == kernel.name]
+            helped = [s for s in sites if _assertable_dimensions(s, kernel)]
+            yield _annotation(program, kernel, dimensions, helped)
+
+
+def _assertable_dimensions(site: LaunchSite, kernel: Kernel | None) -> tuple[str, ...]:
+    """The dimensions that an annotation of the kernel could name; none where it would not help."""
+    if kernel is None or site.code not in ASSERTABLE or _asks_for_shared_memory(site):
+        return ()
+    indexed = set(_INDEX.findall(kernel.source[kernel.span]))
+    return tuple(d for d in DIMENSIONS if d in indexed)
+
+
+def _asks_for_shared_memory(site: LaunchSite) -> bool:
+    return len(site.configuration) > 2 and site.configuration[2] != "0"
+
+
+def _annotation(
+    program: Program, kernel: Kernel, dimensions: tuple[str, ...], sites: Iterable[LaunchSite]
+) -> Suggestion:
+    helped = tuple(sites)
+    # Pragmas count in the file that holds the launch; a kernel in a header is annotated there.
+    here = kernel.source.path == program.source.path
+    start = kernel.span.start if here else helped[0].span.start
+    ranges = dict(_RANGES, x="32..1024") if dimensions == ("x",) else _RANGES
+    sizes = kernel.sizes or tuple(p.name for p in kernel.parameters if _is_integer(p.type))
+    data = f" data({', '.join(sizes)})" if sizes else ""
+    block = ", ".join(f"{d}: {ranges[d]}" for d in dimensions)
+    text = (
+        f"You thereby assert that '{kernel.name}' gives the same results with every such block "
+        f"that divides its threads in {' and '.join(dimensions)}; narrow the ranges to those for "
+        "which that is true."
+    )
+    return Suggestion(
+        program.source.path,
+        program.source.location(start).line,
+        kernel.name,
+        tuple(program.source.location(site.span.start).line for site in helped),
+        helped[0].code.number if helped[0].code is not None else "",
+        f"#pragma cutune kernel {kernel.name}{data} block({block})",
+        text,
+    )
+
+
+def _is_integer(type_: str) -> bool:
+    return integer_type(type_.replace("::", "$").split()) is not None
+
+
+def _advice(program: Program, site: LaunchSite) -> Suggestion:
+    code = site.code
+    if code in ASSERTABLE and _asks_for_shared_memory(site):
+        code = Code.DYNAMIC_SHARED_MEMORY
+    assert code is not None, "a refused launch has a code"
+    line = program.source.location(site.span.start).line
+    reason = site.reason if code is site.code else code.template
+    text = f"{reason[0].upper()}{reason[1:]}. {MEANINGS[code]}"
+    return Suggestion(program.source.path, line, site.kernel, (line,), code.number, None, text)
+
+
+def suggestions_to_json(programs: Iterable[Program]) -> list[Json]:
+    """As a part of what `inspect --json` prints."""
+    return [asdict(found) for program in programs for found in suggestions(program)]
+
+
+def print_suggestions(programs: Iterable[Program], console: Console | None = None) -> None:
+    """Print each as a paragraph that begins with its place."""
+    console = console or Console()
+    found = [suggestion for program in programs for suggestion in suggestions(program)]
+    if not found:
+        console.print("nothing to suggest: no launch was refused", highlight=False)
+    for suggestion in found:
+        console.print(
+            "\n".join(_paragraph(suggestion)), markup=False, highlight=False, soft_wrap=True
+        )
+
+
+def _paragraph(found: Suggestion) -> Iterator[str]:
+    place = f"{found.file}:{found.line}"
+    if found.pragma is None:
+        yield f"{place}: launch of '{found.kernel}' [{found.code}]"
+    else:
+        noun = "the launch in line" if len(found.launches) == 1 else "the launches in lines"
+        yield f"{place}: insert, for {noun} {', '.join(map(str, found.launches))} [{found.code}]"
+        yield f"    {found.pragma}"
+    yield f"    {found.text}"
