@@ -18,8 +18,15 @@ from cutune.selection import Choice
 #: Sizes that are shown unless others are asked for: matrices, and long vectors.
 SHOWN_SIZES = (1000, 1024, 2048, 4096)
 STREAMING_SIZES = (100_000, 1_000_000, 10_000_000)
+PIPE_WIDTH = 500
 #: Rows of `cutune select` as text.
 SHOWN = 10
+
+
+def _console() -> Console:
+    """Standard output; in a pipe nothing is cut or wrapped, however long a kernel's name is."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
 
 
 def shape(block: Block) -> str:
@@ -50,7 +57,7 @@ def choice_to_json(model: FittedModel, choice: Choice) -> dict[str, Any]:
 
 def print_choice(model: FittedModel, choice: Choice) -> None:
     """The answer of `cutune select` as text."""
-    console = Console(soft_wrap=True)
+    console = _console()
     if not choice.ranked:
         console.print(
             f"{model.facts.kernel}: no candidate covers exactly these threads; "
@@ -82,7 +89,7 @@ def print_models(models: Iterable[FittedModel]) -> None:
             ", ".join(f"{name}: {max(c) + 1}" for name, c in classes) or "1",
             str(len(model.blocks)),
         )
-    Console().print(table)
+    _console().print(table)
 
 
 def print_choices(
@@ -110,7 +117,7 @@ def print_choices(
             row = _choice_row(model, device, size)
             if row is not None:
                 table.add_row(model.facts.kernel, str(size), *row)
-    Console().print(table)
+    _console().print(table)
 
 
 def _choice_row(model: FittedModel, device: DeviceProfile, size: int) -> list[str] | None:
