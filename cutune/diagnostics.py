@@ -44,6 +44,11 @@ class Code(Enum):
         ERROR,
         "'{path}' was written by cutune; tune the program that it was made from",
     )
+    DAMAGED_FILE = (
+        12,
+        ERROR,
+        "'{path}' is damaged or was written by another version ({reason}); run again: {command}",
+    )
     BAD_SIZE = (8, ERROR, "'{text}' is not {wanted}; write it as {example}")
     MISSING_STAGE = (9, ERROR, "'{path}' is missing; run first: {command}")
 

@@ -34,6 +34,7 @@ MEANINGS: dict[Code, str] = {
     Code.MISSING_NVCC: "cutune needs nvcc to compile; `cutune inspect` works without it.",
     Code.OUTPUT_IS_INPUT: "cutune never replaces the program that it reads. Give `-o` "
     "another name.",
+    Code.DAMAGED_FILE: "Entries are missing or have another form. Make the file anew.",
     Code.ALREADY_TUNED: "The file holds the hooks or the selection routines of cutune already.",
     Code.NOT_REPLAYED: "Launches of this kernel at other sizes end in an error on the emulated "
     "device. The reason is quoted; the other kernels are tuned.",

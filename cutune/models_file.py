@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from cutune.candidates import Block
+from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.fitted import Array, FeatureColumn, FittedModel
 from cutune.measure import MeasuredKernel
 from cutune.rational import Polynomial, RationalFunction
 from cutune.workspace import Json, read_document, write_document
 
 SCHEMA = "cutune-models-1"
+COMMAND = "cutune fit"
 
 
 def write_models(path: Path, models: Sequence[FittedModel]) -> None:
@@ -31,10 +33,15 @@ def read_models(path: Path) -> list[FittedModel]:
     """Read back what `write_models` saved.
 
     Raises:
-        CutuneError: CT009, CT001 or CT005.
+        CutuneError: CT009, CT001, CT005, or CT012 when entries are missing or wrong.
     """
-    document = read_document(path, SCHEMA, "cutune fit")
-    return [_from_json(entry) for entry in document["models"]]
+    document = read_document(path, SCHEMA, COMMAND)
+    try:
+        return [_from_json(entry) for entry in document["models"]]
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        damaged = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=COMMAND)
+        raise CutuneError(damaged) from error
 
 
 def _to_json(model: FittedModel) -> Json:

@@ -95,6 +95,13 @@ def test_a_document_that_is_something_else(text: str, tmp_path: Path) -> None:
     refused(cutune("select", "k", "--workspace", tmp_path, "--all-sizes=8"), "CT005")
 
 
+@pytest.mark.parametrize("models", ["[{}]", "[[]]", "3", '[{"facts": {"kernel": "k"}}]'])
+def test_a_damaged_document(models: str, tmp_path: Path) -> None:
+    text = f'{{"schema": "cutune-models-1", "models": {models}}}'
+    (tmp_path / "models.json").write_text(text)
+    refused(cutune("select", "k", "--workspace", tmp_path, "--all-sizes=8"), "CT012")
+
+
 def test_unknown_device(tmp_path: Path) -> None:
     done = cutune("tune", GEMM, "--device", "h9000", "--workspace", tmp_path / "w")
     refused(done, "CT004")
