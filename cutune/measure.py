@@ -46,15 +46,21 @@ class MemoryInstruction:
 
 @dataclass(frozen=True)
 class Origin:
-    """The source file that was measured: its absolute path and a hash of its bytes."""
+    """The source file that was measured: its absolute path and a hash of its bytes.
+
+    Headers with launches that may be tuned are part of the hash.
+    """
 
     path: str
     content: str
 
     @staticmethod
-    def of(source: Source) -> Origin:
+    def of(source: Source, headers: Iterable[Source] = ()) -> Origin:
         """Where a source comes from, and in which version."""
-        return Origin(str(Path(source.path).resolve()), sha256(source.encode()).hexdigest()[:16])
+        content = sha256(source.encode())
+        for header in headers:
+            content.update(header.encode())
+        return Origin(str(Path(source.path).resolve()), content.hexdigest()[:16])
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,7 @@ class MeasuredKernel:
     candidate_set: str
     #: What an annotation says about the candidates.
     allowed: BlockRange | None
-    #: Is it tunable only because an annotation says so?
+    #: Does an annotation allow more than is proven?
     asserted: bool
     dynamic_shared_bytes: int
     #: Blocks whose results differed from the original's when they were tried.

@@ -134,7 +134,11 @@ class _Application:
             kernel,
             impurity=None,
             dimensions=(facts[0], facts[1], facts[2]),
-            asserted=tuple(d for d in DIMENSIONS if d in named - {*kernel.pure_dimensions}),
+            asserted=tuple(
+                d
+                for d, new, proven in zip(DIMENSIONS, facts, kernel.dimensions, strict=True)
+                if d in named and (d not in kernel.pure_dimensions or _goes_further(new, proven))
+            ),
             allowed=self._allowed(),
         )
         if not changed.pure_dimensions:
@@ -236,6 +240,11 @@ class _Application:
             if any(block != shape for block in found):
                 return
         self._refuse(Code.EMPTY_CANDIDATES)
+
+
+def _goes_further(said: DimensionFacts, proven: DimensionFacts) -> bool:
+    """Does the user's rule let threads come and go that the proof would keep?"""
+    return said.guard is not None and said.guard != proven.guard
 
 
 #: Stands for a dimension without a formula; a guard bound is never empty.

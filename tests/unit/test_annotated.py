@@ -72,6 +72,24 @@ def test_several_pragmas_are_one_annotation() -> None:
     assert annotated.allowed.x == Values((), (32, 128)) and annotated.allowed.where == "x >= 64"
 
 
+@pytest.mark.parametrize(
+    ("clauses", "asserted"),
+    [
+        ("block(x: 32..64)", ()),
+        ("grid(n / x)", ()),
+        ("grid(ceil(n / x))", ()),
+        ("grid(ceil(m / x))", ("x",)),
+    ],
+)
+def test_only_what_goes_beyond_the_proof_is_asserted(
+    clauses: str, asserted: tuple[str, ...]
+) -> None:
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = m;"
+    text = f"__global__ void k(int n, int m, int *a) {{ {body} }}\n"
+    found = analyze(parse(Source("a.cu", f"#pragma cutune kernel k {clauses}\n{text}")))
+    assert found.kernels[0].asserted == asserted
+
+
 def test_other_dimensions_are_kept() -> None:
     found = kernel("block(x: 32..64)")
     assert found.dimensions[1].impurity is not None
