@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import product
+from itertools import pairwise, product
 from typing import NoReturn
 
 from lark import Token, Tree
@@ -288,21 +288,32 @@ def _to_c(tree: Expression | Token) -> str | None:
         return _call_to_c(str(children[0]), children[1:])
     if tree.data not in ("term", "expression"):
         return None
+    if any(
+        sign in ("/", "%") and not _is_positive(divisor) for sign, divisor in pairwise(children)
+    ):
+        # The bound is computed in the user's program, which must not stop at a division by 0.
+        return None
     parts = [_to_c(child) for child in children]
     texts = [part for part in parts if part is not None]
     return f"({' '.join(texts)})" if len(texts) == len(parts) else None
 
 
+def _is_positive(tree: Expression | Token) -> bool:
+    return isinstance(tree, Tree) and tree.data == "number" and int(str(tree.children[0])) > 0
+
+
 def _call_to_c(name: str, arguments: Sequence[Expression | Token]) -> str | None:
     if name in ("ceil", "floor"):
         tree = arguments[0]
+        if len(arguments) != 1:
+            return None
         is_quotient = isinstance(tree, Tree) and tree.data == "term" and tree.children[-2] == "/"
         if name == "floor" or not is_quotient:
-            return _to_c(tree) if len(arguments) == 1 else None
+            return _to_c(tree)
         assert isinstance(tree, Tree)
         *rest, _, last = tree.children
         above = _to_c(_product(rest))
-        below = _to_c(last)
+        below = _to_c(last) if _is_positive(last) else None
         return f"(({above} + {below} - 1) / {below})" if above and below else None
     texts = [text for text in map(_to_c, arguments) if text is not None]
     if len(texts) != len(arguments):

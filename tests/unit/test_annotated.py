@@ -49,6 +49,12 @@ def test_grid(grid: str, guard: str | None) -> None:
     assert found.dimensions[0].guard == guard
 
 
+@pytest.mark.parametrize("bound", ["n / 0", "n / m", "n % m", "ceil(n / m)", "ceil(n, m)", "n < m"])
+def test_bounds_that_cannot_be_computed_are_refused(bound: str) -> None:
+    found = program(f"#pragma cutune kernel k grid(ceil(({bound}) / x))\n")
+    assert found.diagnostics[0].code.number == "CT235"
+
+
 def test_sizes() -> None:
     assert kernel("block(x: 32..64)").sizes == ("n", "m", "wide")
     assert kernel("data(m) block(x: 32..64)").sizes == ("m",)
