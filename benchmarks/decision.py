@@ -10,6 +10,8 @@ from pathlib import Path
 from cutune.device import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment
+from cutune.shadow import Target
+from cutune.source import Source
 from cutune.stages import Session
 from cutune.workspace import Workspace
 
@@ -48,11 +50,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         workspace = Workspace(folder)
-        session.collect(
-            str(SAMPLE), "./{program} {n}", {"n": ["64", "96"]}, device, workspace, "paper"
-        )
+        program = session.load(str(SAMPLE), require_nvcc=True)
+        session.collect(program, "./{program} {n}", {"n": ["64", "96"]}, device, workspace, "paper")
         session.fit(workspace)
-        tuned = session.emit(str(SAMPLE), workspace, device, folder / "gemm.tuned.cu")
+        target = Target(folder / "gemm.tuned.cu")
+        tuned = Source.read(session.emit(program, workspace, device, target))
         prelude = tuned.text.partition("#line 1 ")[0]
         source, binary = folder / "decision.cu", folder / "decision"
         source.write_text(prelude + DRIVER)

@@ -50,9 +50,8 @@ def main() -> None:
 def _tuned(path: Path, device: DeviceProfile) -> list[FittedModel]:
     with tempfile.TemporaryDirectory() as folder:
         session, workspace = Session(), Workspace(Path(folder))
-        session.collect(
-            str(path), "./{program} {n}", {"n": ["64", "96"]}, device, workspace, "paper"
-        )
+        program = session.load(str(path), require_nvcc=True)
+        session.collect(program, "./{program} {n}", {"n": ["64", "96"]}, device, workspace, "paper")
         return session.fit(workspace)
 
 

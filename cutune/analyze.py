@@ -7,8 +7,10 @@ it, macros are those that the source and the given headers define.
 
 from __future__ import annotations
 
+import os
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from cutune.analysis.annotated import annotated
 from cutune.analysis.launch_bounds import MAXIMAL_BLOCK, declared_limits, maximal_threads
@@ -20,30 +22,50 @@ from cutune.analysis.roles import data_parameters
 from cutune.analysis.unit import Part, Unit
 from cutune.diagnostics import Code
 from cutune.functions import Function
-from cutune.program import DataParameter, Impurity, Kernel, Program
+from cutune.program import DataParameter, Impurity, Kernel, LaunchSite, Program
 from cutune.source import Source
 from cutune.syntax import Syntax, parse
 
+_PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
 
-def analyze(syntax: Syntax, expanded: str | None = None, headers: Iterable[Source] = ()) -> Program:
-    """Judge the kernels and launches of one source.
+
+def analyze(
+    syntax: Syntax,
+    expanded: str | None = None,
+    headers: Iterable[Source] = (),
+    early: Container[str] = (),
+) -> Program:
+    """Judge the kernels and launches of one source and of its headers.
 
     Args:
         syntax: the source.
         expanded: the host pass's text after preprocessing, line markers in it.
-        headers: the user's headers, read where there is no preprocessed text.
+        headers: the user's headers, named as the line markers name them.
+        early: paths of those that are read before the first line of the source (`-include`).
     """
     if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
         return Program(syntax.source, (), (), syntax.diagnostics)
-    unit = _unit(syntax, expanded, headers)
+    headers = tuple(headers)
+    own = (syntax, *_speaking(headers, everything=expanded is None))
+    unit = _unit(own, expanded)
     prover = Prover(unit)
     by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
     for part, function in _kernels(unit):
         proof = prover.prove(part, function)
         assert proof is not None
         by_name[function.name].append(_kernel(prover, part, function, proof))
-    kernels_by_name, ignored = annotated(syntax, by_name, unit.typedefs)
-    launches, diagnostics = launch_sites(syntax, unit, KernelTable(kernels_by_name))
+    kernels_by_name: Mapping[str, Sequence[Kernel]] = by_name
+    diagnostics = [*syntax.diagnostics]
+    for file in own:
+        kernels_by_name, ignored = annotated(file, kernels_by_name, unit.typedefs)
+        diagnostics += ignored
+    launches: list[LaunchSite] = []
+    for file in own:
+        first, is_early = len(launches) + 1, file.source.path in early
+        table = KernelTable(kernels_by_name)
+        sites, remarks = launch_sites(file, unit, table, first, is_early)
+        launches += sites
+        diagnostics += remarks
     launched = {site.kernel for site in launches}
     kernels = (
         kernel
@@ -51,16 +73,30 @@ def analyze(syntax: Syntax, expanded: str | None = None, headers: Iterable[Sourc
         for kernel in found
         if kernel.source is syntax.source or kernel.name in launched
     )
-    found = (*syntax.diagnostics, *ignored, *diagnostics)
-    return Program(syntax.source, tuple(kernels), launches, found)
+    return Program(syntax.source, tuple(kernels), tuple(launches), tuple(diagnostics), headers)
 
 
-def _unit(syntax: Syntax, expanded: str | None, headers: Iterable[Source]) -> Unit:
-    read: Sequence[Syntax] = (syntax, *map(parse, headers))
-    macros = MacroTable.of(macro for one in read for macro in one.macros)
+def _speaking(headers: Iterable[Source], everything: bool) -> Iterator[Syntax]:
+    """The headers that have a say: all, or where the compiler has read them those with launches.
+
+    In the order of their paths, so that launch sites have the same ids whoever lists the headers.
+    """
+    for header in sorted(headers, key=lambda header: os.path.abspath(header.path)):
+        if everything or "<<<" in header.text or _PRAGMA.search(header.text):
+            syntax = parse(header)
+            if syntax.brackets.unbalanced is None:
+                yield syntax
+
+
+def _unit(own: Sequence[Syntax], expanded: str | None) -> Unit:
+    main, *headers = own
     if expanded is not None:
-        return Unit(tuple(expanded_parts(expanded, syntax)), macros, is_expanded=True)
-    return Unit(tuple(Part(one, one.source) for one in read), macros, is_expanded=False)
+        written = (header.source for header in headers)
+        parts = tuple(expanded_parts(expanded, main, written))
+        # Only the launches are left in the text before preprocessing.
+        return Unit(parts, MacroTable.of(main.macros), is_expanded=True)
+    macros = MacroTable.of(macro for one in own for macro in one.macros)
+    return Unit(tuple(Part(one, one.source) for one in own), macros, is_expanded=False)
 
 
 def _kernels(unit: Unit) -> Iterable[tuple[Part, Function]]:

@@ -19,6 +19,7 @@ from cutune.options import WORKSPACE, parse, parser
 if TYPE_CHECKING:
     from cutune.device import DeviceProfile
     from cutune.fitted import FittedModel
+    from cutune.program import Program
     from cutune.stages import Session
     from cutune.workspace import Workspace
 
@@ -72,27 +73,32 @@ def _inspect(options: argparse.Namespace) -> int:
 
 
 def _instrument(options: argparse.Namespace) -> int:
+    from cutune.shadow import Target, needs_folder
     from cutune.stages import passes_named
-    from cutune.workspace import write_text
 
     session = _session(options)
     passes = passes_named(options.passes)
-    source = session.instrument(session.load(options.file), passes, options.print_after)
-    if options.output is None:
-        sys.stdout.buffer.write(source.encode())
-    else:
-        write_text(_output(options), source.text)
+    program = session.load(options.file)
+    if options.output is not None:
+        target = Target.of(program, options.output, "instrumented")
+        target.write(session.instrument(program, passes, options.print_after))
+        return 0
+    if headers := program.launching_headers:
+        raise needs_folder(headers[0], Path(options.file).with_suffix(".instrumented"))
+    unit = session.instrument(program, passes, options.print_after)
+    sys.stdout.buffer.write(unit.rewritten().encode())
     return 0
 
 
 def _collect(options: argparse.Namespace) -> int:
-    _run_collect(_session(options), options)
+    session = _session(options)
+    _run_collect(session, session.load(options.file, require_nvcc=True), options)
     return 0
 
 
-def _run_collect(session: Session, options: argparse.Namespace) -> None:
+def _run_collect(session: Session, program: Program, options: argparse.Namespace) -> None:
     session.collect(
-        options.file,
+        program,
         options.run,
         _varied(options.vary),
         _device(options),
@@ -109,23 +115,28 @@ def _fit(options: argparse.Namespace) -> int:
 
 
 def _emit(options: argparse.Namespace) -> int:
+    from cutune.shadow import Target
+
     session = _session(options)
-    output = _output(options)
-    session.emit(options.file, _workspace(options), _device(options), output)
+    program = session.load(options.file)
+    target = Target.of(program, options.output, "tuned")
+    session.emit(program, _workspace(options), _device(options), target)
     return 0
 
 
 def _tune(options: argparse.Namespace) -> int:
+    from cutune.shadow import Target
     from cutune.summary import print_choices
 
-    session, output = _session(options), _output(options)
-    device, workspace = _device(options), _workspace(options)
-    _run_collect(session, options)
+    session, device, workspace = _session(options), _device(options), _workspace(options)
+    program = session.load(options.file, require_nvcc=True)
+    target = Target.of(program, options.output, "tuned")
+    _run_collect(session, program, options)
     models = session.fit(workspace)
-    session.emit(options.file, workspace, device, output)
+    written = session.emit(program, workspace, device, target)
     own = Path(options.file).resolve()
     print_choices([m for m in models if Path(m.facts.origin.path) == own], device, options.sizes)
-    print(f"tuned program: {output}")
+    print(f"tuned program: {written}")
     return 0
 
 
@@ -177,14 +188,21 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _session(options: argparse.Namespace) -> Session:
+    from cutune.headers import expand_response_files
     from cutune.progress import progress_for
     from cutune.stages import Session
 
     flags = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
     if options.std is not None:
         flags.append(f"-std={options.std}")
+    for header in options.forced:
+        flags += ["-include", header]
+    for path in options.options_file:
+        flags += ["--options-file", path]
     flags += options.nvcc_flag
-    return Session(options.nvcc, tuple(flags), _show, progress_for(options.quiet))
+    return Session(
+        options.nvcc, tuple(expand_response_files(flags)), _show, progress_for(options.quiet)
+    )
 
 
 def _device(options: argparse.Namespace) -> DeviceProfile:
@@ -201,17 +219,6 @@ def _workspace(options: argparse.Namespace) -> Workspace:
         file = getattr(options, "file", None)
         folder = Path(file).parent / WORKSPACE if file else WORKSPACE
     return Workspace(Path(folder))
-
-
-def _output(options: argparse.Namespace) -> Path:
-    """The file to write, which must not be the one that is read."""
-    path = Path(options.file)
-    if options.output is None:
-        return path.with_name(f"{path.stem}.tuned{path.suffix}")
-    output = Path(options.output)
-    if output.exists() and path.exists() and output.samefile(path):
-        raise CutuneError(Diagnostic.at(Code.OUTPUT_IS_INPUT, None, path=options.file))
-    return output
 
 
 def _varied(words: Sequence[str]) -> dict[str, list[str]]:

@@ -251,7 +251,7 @@ def subjects(
                     records,
                     code,
                     sha256(assembled.image).hexdigest()[:16],
-                    Origin.of(program.source),
+                    Origin.of(program.source, program.launching_headers),
                     static,
                     candidate_set,
                 ),
@@ -277,7 +277,7 @@ def _launched(
             by_instance.setdefault((site.kernel, next(iter(names))), []).append(site)
         else:
             code = Code.NEVER_LAUNCHED if not names else Code.MANY_INSTANCES
-            warn(Diagnostic.at(code, program.source, site.span, kernel=site.kernel))
+            warn(Diagnostic.at(code, site.source, site.span, kernel=site.kernel))
     for (name, _), sites in by_instance.items():
         kernel = program.kernel(name)
         assert kernel is not None, "a tunable launch has a kernel"

@@ -39,6 +39,11 @@ class Code(Enum):
     )
     MISSING_COMPILER = (7, ERROR, "no C++ compiler found; install g++ or set CXX")
     OUTPUT_IS_INPUT = (10, ERROR, "the output would replace the source '{path}'; name another file")
+    NEEDS_FOLDER = (
+        13,
+        ERROR,
+        "launches in '{header}' are rewritten in a copy of the sources; write: -o {folder}",
+    )
     ALREADY_TUNED = (
         11,
         ERROR,
@@ -75,6 +80,11 @@ class Code(Enum):
         "the launch is part of a larger statement; make it a statement of its own",
     )
     SIDE_EFFECT = (206, WARNING, "{what} in the launch; compute it before the launch")
+    EARLY_HEADER = (
+        224,
+        WARNING,
+        "this header is read before the source, by -include; include it in the source",
+    )
     IGNORED = (207, WARNING, "left alone by #pragma cutune ignore")
     INDIRECT_LAUNCH = (
         208,

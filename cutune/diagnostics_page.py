@@ -35,6 +35,9 @@ MEANINGS: dict[Code, str] = {
     Code.OUTPUT_IS_INPUT: "cutune never replaces the program that it reads. Give `-o` "
     "another name.",
     Code.DAMAGED_FILE: "Entries are missing or have another form. Make the file anew.",
+    Code.NEEDS_FOLDER: "A header that holds launches cannot be part of one output file. With a "
+    "folder as output, the source and its headers are written there with the same relative places; "
+    "compile there with the same options.",
     Code.ALREADY_TUNED: "The file holds the hooks or the selection routines of cutune already.",
     Code.NOT_REPLAYED: "Launches of this kernel at other sizes end in an error on the emulated "
     "device. The reason is quoted; the other kernels are tuned.",
@@ -69,6 +72,8 @@ MEANINGS: dict[Code, str] = {
     "expression or behind `return`.",
     Code.SIDE_EFFECT: "Configuration and arguments stand twice in the rewritten launch, so that a "
     "side effect would happen twice. Store the value in a variable first.",
+    Code.EARLY_HEADER: "What cutune puts before the first line of the source comes too late for a "
+    "header that nvcc reads even earlier.",
     Code.IGNORED: "The source asks for it. Remove the pragma to have the launch tuned.",
     Code.INDIRECT_LAUNCH: "Through a pointer or a variable it is not certain which kernel runs.",
     Code.DIFFERING_KERNELS: "Overloads or branches of an `#if` share the name, and what holds for "

@@ -32,8 +32,8 @@ def _launch_json(program: Program, site: LaunchSite) -> Json:
         "id": site.id,
         "kernel": site.kernel,
         "callee": site.callee,
-        "file": program.source.path,
-        "line": program.source.location(site.span.start).line,
+        "file": site.source.path,
+        "line": site.source.location(site.span.start).line,
         "function": site.function,
         "verdict": site.verdict.value,
         "reason": site.reason,
@@ -144,13 +144,20 @@ def _launch_row(program: Program, site: LaunchSite) -> _Row:
     remark = _kept(kernel) if is_tunable and kernel is not None else _refusal(site)
     return (
         str(site.id),
-        str(program.source.location(site.span.start).line),
+        _line(program, site),
         Text(site.kernel, "bold"),
         Text(site.verdict.value, "green" if is_tunable else "yellow"),
         _threads(kernel) if kernel is not None and is_tunable else "",
         _sizes(kernel) if kernel is not None and is_tunable else "",
         Text(remark),
     )
+
+
+def _line(program: Program, site: LaunchSite) -> str:
+    """The line, with the file where it is not the one that the table is about."""
+    location = site.source.location(site.span.start)
+    is_own = site.source is program.source
+    return str(location.line) if is_own else f"{location.path}:{location.line}"
 
 
 def _refusal(site: LaunchSite) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 from cutune import __version__
@@ -13,7 +14,10 @@ WORKSPACE = ".cutune"
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read a command line; a wrong one prints its usage and ends the process with status 2."""
     whole = parser()
-    options, rest = whole.parse_known_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] != ["run"]:
+        words = [f"--options-file={w[1:]}" if len(w) > 1 and w[0] == "@" else w for w in words]
+    options, rest = whole.parse_known_args(words)
     # argparse gives up on positional arguments that follow an option: `select K --json N=1024`.
     if options.verb == "select" and not any(word.startswith("-") for word in rest):
         options.sizes += rest
@@ -47,7 +51,9 @@ def parser() -> argparse.ArgumentParser:
         "instrument", parents=[source], help="put hooks at the launches of a program"
     )
     instrument.add_argument("file", metavar="FILE")
-    instrument.add_argument("-o", "--output", help="file to write (default: standard output)")
+    instrument.add_argument(
+        "-o", "--output", help="file or folder to write (default: standard output)"
+    )
     instrument.add_argument(
         "--passes", default="instrument-launches", metavar="A,B", help="passes to run, by name"
     )
@@ -68,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
         "emit", parents=[source, place], help="write the program that chooses its thread blocks"
     )
     emit.add_argument("file", metavar="FILE")
-    emit.add_argument("-o", "--output", help="file to write (default: NAME.tuned.cu)")
+    emit.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
 
     tune = verbs.add_parser(
         "tune",
@@ -76,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
         help="all of it: instrument, collect, fit, emit",
     )
     tune.add_argument("file", metavar="FILE")
-    tune.add_argument("-o", "--output", help="file to write (default: NAME.tuned.cu)")
+    tune.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
     tune.add_argument(
         "--sizes",
         type=int,
@@ -122,9 +128,17 @@ def _source_options() -> argparse.ArgumentParser:
     group.add_argument("--nvcc", metavar="PATH", help="the compiler to use")
     group.add_argument("-I", dest="include", action="append", default=[], metavar="DIR")
     group.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]")
+    group.add_argument("-include", dest="forced", action="append", default=[], metavar="FILE")
     group.add_argument("-std", dest="std", metavar="c++17")
     group.add_argument(
         "--nvcc-flag", action="append", default=[], metavar="FLAG", help="any other option of nvcc"
+    )
+    group.add_argument(
+        "--options-file",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="further options of nvcc, also written @FILE",
     )
     group.add_argument("-q", "--quiet", action="store_true", help="no progress")
     return options

@@ -20,10 +20,11 @@ from cutune.static_counters import StaticCounters
 
 @dataclass(frozen=True)
 class OwnedEdit:
-    """An edit and the name of the pass that wants it."""
+    """An edit, the name of the pass that wants it, and the path of the file it belongs to."""
 
     owner: str
     edit: Edit
+    path: str
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,12 @@ class TranslationUnit:
         """Did a pass report an error?"""
         return any(diagnostic.is_error for diagnostic in self.diagnostics)
 
-    def with_edits(self, owner: str, edits: Iterable[Edit]) -> TranslationUnit:
-        """This unit with further edits."""
-        added = tuple(OwnedEdit(owner, edit) for edit in edits)
+    def with_edits(
+        self, owner: str, edits: Iterable[Edit], source: Source | None = None
+    ) -> TranslationUnit:
+        """This unit with further edits of the source, or of one of its headers."""
+        path = (source or self.program.source).path
+        added = tuple(OwnedEdit(owner, edit, path) for edit in edits)
         return replace(self, edits=self.edits + added)
 
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> TranslationUnit:
@@ -71,20 +75,22 @@ class TranslationUnit:
         Raises:
             CutuneError: CT301 when two passes want the same place.
         """
-        try:
-            return apply_edits(self.program.source, (owned.edit for owned in self.edits))
-        except EditConflict as error:
-            raise CutuneError(self._conflict(error)) from error
+        return self._edited(self.program.source)
 
-    def _conflict(self, error: EditConflict) -> Diagnostic:
-        owners = {owned.edit: owned.owner for owned in self.edits}
-        return Diagnostic.at(
-            Code.EDIT_CONFLICT,
-            self.program.source,
-            error.second.span,
-            first=owners[error.first],
-            second=owners[error.second],
-        )
+    def rewritten_headers(self) -> tuple[Source, ...]:
+        """The user's headers, those without an edit too.
+
+        Raises:
+            CutuneError: CT301 when two passes want the same place.
+        """
+        return tuple(map(self._edited, self.program.headers))
+
+    def _edited(self, source: Source) -> Source:
+        own = [owned for owned in self.edits if owned.path == source.path]
+        try:
+            return apply_edits(source, (owned.edit for owned in own))
+        except EditConflict as error:
+            raise CutuneError(_conflict(source, own, error)) from error
 
 
 @dataclass(frozen=True)
@@ -111,3 +117,14 @@ def run_passes(
         if after is not None:
             after(step, unit)
     return unit
+
+
+def _conflict(source: Source, edits: Iterable[OwnedEdit], error: EditConflict) -> Diagnostic:
+    owners = {owned.edit: owned.owner for owned in edits}
+    return Diagnostic.at(
+        Code.EDIT_CONFLICT,
+        source,
+        error.second.span,
+        first=owners[error.first],
+        second=owners[error.second],
+    )

@@ -103,7 +103,7 @@ class Kernel:
     max_threads: int = 1024
     #: What an annotation says about the blocks to choose from; None without an annotation.
     allowed: BlockRange | None = None
-    #: Dimensions that nothing but an annotation makes tunable.
+    #: Dimensions in which an annotation allows more than is proven.
     asserted: tuple[str, ...] = ()
 
     @property
@@ -133,6 +133,8 @@ class LaunchSite:
 
     id: int
     kernel: str
+    #: The file it stands in: the program's own, or a header of the user.
+    source: Source
     #: From the first byte of the callee to the `)` of the argument list, without the `;`.
     span: Span
     #: The callee as written, with namespace and explicit template arguments.
@@ -149,12 +151,17 @@ class LaunchSite:
 
 @dataclass(frozen=True)
 class Program:
-    """Everything known about one source file."""
+    """Everything known about one source file and the user's headers that it includes.
+
+    Ids of launch sites are unique over all of them; those of the source itself come first.
+    """
 
     source: Source
     kernels: tuple[Kernel, ...]
     launches: tuple[LaunchSite, ...]
     diagnostics: tuple[Diagnostic, ...] = field(default=())
+    #: The user's headers.
+    headers: tuple[Source, ...] = ()
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that name, if it is defined in what was read."""
@@ -164,3 +171,10 @@ class Program:
     def tunable_launches(self) -> tuple[LaunchSite, ...]:
         """The launch sites that may be tuned."""
         return tuple(site for site in self.launches if site.verdict is Verdict.TUNABLE)
+
+    @property
+    def launching_headers(self) -> tuple[Source, ...]:
+        """Headers with a launch that may be tuned, in the order of the ids."""
+        found = {site.source.path: site.source for site in self.tunable_launches}
+        found.pop(self.source.path, None)
+        return tuple(found.values())

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
 from cutune.analysis.integers import integer_type
+from cutune.diagnostics import Code, Diagnostic
 from cutune.edits import Edit
+from cutune.pipeline import TranslationUnit
 from cutune.program import DIMENSIONS, Kernel, LaunchSite, Parameter, Program
 from cutune.source import Source, Span
 
@@ -144,7 +146,7 @@ def site_table(
         if kernel is not None:
             functions += _guard_functions(site, kernel)
             routine = (routines or {}).get(site.id, "nullptr")
-            rows.append(_site_row(program.source, site, kernel, routine))
+            rows.append(_site_row(site, kernel, routine))
     table = ["static const cutune_site cutune_sites[] = {", *rows, "};"]
     return "".join(f"{line}\n" for line in (*functions, *table))
 
@@ -177,7 +179,7 @@ def _fits(parameter: Parameter) -> str:
     return fits if is_signed else f"{parameter.name} >= 0 && {fits}"
 
 
-def _site_row(source: Source, site: LaunchSite, kernel: Kernel, routine: str) -> str:
+def _site_row(site: LaunchSite, kernel: Kernel, routine: str) -> str:
     rules = [dimension_rule(kernel, index) for index in range(3)]
     guards = [
         f"cutune_guard_{site.id}_{name}" if rule is Rule.GUARD else "nullptr"
@@ -188,7 +190,7 @@ def _site_row(source: Source, site: LaunchSite, kernel: Kernel, routine: str) ->
         if rule is Rule.GUARD and facts.guard is not None:
             needed |= sum(1 << i for i in guard_parameters(kernel, facts.guard) or ())
     return (
-        f"    {{{site.id}, {c_string(kernel.name)}, {c_string(source.path)}, "
+        f"    {{{site.id}, {c_string(kernel.name)}, {c_string(site.source.path)}, "
         f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
         f"{needed}ull, {kernel.max_threads}u, {routine}}},"
     )
@@ -208,6 +210,30 @@ def prelude_edit(source: Source, text: str) -> Edit:
     end = "\r\n" if "\r\n" in source.text else "\n"
     lines = [*text.splitlines(), f"#line 1 {c_string(source.path)}"]
     return Edit(Span(start, start), "".join(line + end for line in lines))
+
+
+def with_launch_edits(
+    unit: TranslationUnit, owner: str, sites: Sequence[LaunchSite], prelude: str
+) -> TranslationUnit:
+    """Put launches under the control of `cutune_launch`, which the prelude defines.
+
+    The prelude stands before line 1 of the source, so that the headers too can see it.
+    """
+    program = unit.program
+    for file in (program.source, *program.headers):
+        if hidden := hiding_macro(file):
+            return unit.with_diagnostics(
+                Diagnostic.at(Code.HIDDEN_MEMBER, site.source, site.span, name=hidden)
+                for site in sites
+            )
+    unit = unit.with_edits(owner, [prelude_edit(program.source, prelude)])
+    for header in program.launching_headers:
+        if any(site.source is header for site in sites):
+            # nvcc's messages go on naming the user's file.
+            unit = unit.with_edits(owner, [prelude_edit(header, "")], header)
+    for site in sites:
+        unit = unit.with_edits(owner, launch_edits(site.source, site), site.source)
+    return unit
 
 
 def hiding_macro(source: Source) -> str | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from cutune.analysis.preprocess import user_headers
 from cutune.analyze import analyze
 from cutune.collect import (
     Run,
@@ -27,6 +28,13 @@ from cutune.emit_selection import emit_selection
 from cutune.emulator.link import own_build_flags
 from cutune.fit import fit_model
 from cutune.fitted import FittedModel
+from cutune.headers import (
+    find_headers,
+    forced_headers,
+    include_directories,
+    read_headers,
+    redirected,
+)
 from cutune.measure import (
     KERNEL_SCHEMA,
     MEASUREMENT_SCHEMA,
@@ -39,10 +47,11 @@ from cutune.models_file import read_models, write_models
 from cutune.passes import PASSES, AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
+from cutune.shadow import ShadowTree, Target
 from cutune.source import Source
 from cutune.syntax import parse
 from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc
-from cutune.workspace import Workspace, append_lines, read_lines, write_text
+from cutune.workspace import Workspace, append_lines, read_lines
 
 Progress = Callable[[str, int, int], None]
 
@@ -86,8 +95,10 @@ class Session:
         if "cutune_launch cutune_" in source.text:
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
-        if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
-            self.report(syntax.diagnostics)
+        # A source may have all of its CUDA in headers.
+        is_empty = any(diagnostic.code is Code.NOT_CUDA for diagnostic in syntax.diagnostics)
+        if not is_empty or not any(d.name == "include" for d in syntax.directives):
+            self.report([d for d in syntax.diagnostics if d.is_error])
         expanded = None
         try:
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
@@ -97,9 +108,31 @@ class Session:
             if error.diagnostic.code is not Code.MISSING_NVCC:
                 message = error.diagnostic.message
                 self.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, message=message))
-        program = analyze(syntax, expanded)
+        headers, early = self._headers(source, expanded)
+        for header in headers:
+            if "cutune_launch cutune_" in header.text:
+                raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
+        if is_empty and any("<<<" in h.text or "__global__" in h.text for h in headers):
+            syntax = replace(syntax, diagnostics=())
+        program = analyze(syntax, expanded, headers, early)
         self.report(program.diagnostics)
         return program
+
+    def _headers(
+        self, source: Source, expanded: str | None
+    ) -> tuple[tuple[Source, ...], frozenset[str]]:
+        """The user's headers, and the paths of those that are read before the source."""
+        if expanded is not None:
+            found = user_headers(expanded, source.path)
+            return read_headers(found), frozenset(
+                path for path, is_early in found.items() if is_early
+            )
+        folders = include_directories(self.flags)
+        early: list[Source] = []
+        for forced in read_headers(forced_headers(self.flags)):
+            early += [forced, *find_headers(forced, folders, early)]
+        late = find_headers(source, folders, early)
+        return (*early, *late), frozenset(header.path for header in early)
 
     def compile_flags(self, path: str) -> list[str]:
         """The user's flags; quoted includes are found beside the original file."""
@@ -110,8 +143,8 @@ class Session:
         program: Program,
         passes: Sequence[Pass] = (InstrumentLaunches(),),
         print_after: str | None = None,
-    ) -> Source:
-        """The source with hooks at its tunable launches, or what other passes make of it."""
+    ) -> TranslationUnit:
+        """The program with hooks at its tunable launches, or what other passes make of it."""
 
         def after(step: Pass, unit: TranslationUnit) -> None:
             if step.name == print_after:
@@ -119,37 +152,33 @@ class Session:
 
         unit = run_passes(passes, TranslationUnit(program), after)
         self.report(unit.diagnostics)
-        return unit.rewritten()
+        return unit
 
-    def build(self, source: Source, original: str, output: Path, extra: Sequence[str]) -> Path:
-        """Write a rewritten source beside its program and compile that."""
-        text = output.with_suffix(".cu") if output.suffix != ".cu" else output
-        write_text(text, source.text)
-        binary = text.with_suffix("")
-        self.nvcc.check(
-            [
-                *self.compile_flags(original),
-                f"-I{INCLUDE_DIRECTORY}",
-                *extra,
-                str(text),
-                "-o",
-                str(binary),
-            ]
-        )
+    def build_instrumented(self, program: Program, folder: Path) -> Path:
+        """Write the program with hooks into a folder, and compile it for the emulated device."""
+        flags = self.compile_flags(program.source.path)
+        target = Target.of(program, None, "instrumented")
+        target = replace(target, path=folder / target.path.name)
+        if target.is_folder:
+            flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
+        text = target.write(self.instrument(program))
+        return self.build(text, flags, text.with_suffix(""))
+
+    def build(self, source: Path, flags: Sequence[str], binary: Path) -> Path:
+        """Compile a program for the emulated device."""
+        emulated = [f"-I{INCLUDE_DIRECTORY}", "-O2", *own_build_flags(self.nvcc)]
+        self.nvcc.check([*flags, *emulated, str(source), "-o", str(binary)])
         return binary
 
     def build_emulated(self, path: str, folder: Path) -> Path:
         """Compile a program as it is, for the emulated device."""
-        binary = folder / Path(path).stem
-        flags = [*self.compile_flags(path), "-O2", *own_build_flags(self.nvcc)]
-        self.nvcc.check([*flags, path, "-o", str(binary)])
-        return binary
+        return self.build(Path(path), self.compile_flags(path), folder / Path(path).stem)
 
     # ---- measuring
 
     def collect(
         self,
-        path: str,
+        program: Program,
         template: str,
         vary: Mapping[str, Sequence[str]],
         device: DeviceProfile,
@@ -157,18 +186,12 @@ class Session:
         candidate_set: str,
     ) -> list[MeasuredKernel]:
         """Instrument, compile, run on the emulated device, replay; append to the workspace."""
-        program = self.load(path, require_nvcc=True)
+        path = program.source.path
         if not program.tunable_launches:
             raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=path))
         workspace.create()
-        stem = Path(path).stem
         self.progress("compiling", 0, 1)
-        binary = self.build(
-            self.instrument(program),
-            path,
-            workspace.folder / f"{stem}.instrumented.cu",
-            ["-O2", *own_build_flags(self.nvcc)],
-        )
+        binary = self.build_instrumented(program, workspace.folder)
         counters = AttachStaticCounters(
             nvcc=self.nvcc, flags=tuple(self.compile_flags(path)), architecture=device.architecture
         )
@@ -244,28 +267,27 @@ class Session:
         write_models(workspace.models, models)
         return models
 
-    def emit(self, path: str, workspace: Workspace, device: DeviceProfile, output: Path) -> Source:
-        """Write the tuned program."""
-        program = self.load(path)
-        models = self.models_of(program.source, workspace)
+    def emit(
+        self, program: Program, workspace: Workspace, device: DeviceProfile, target: Target
+    ) -> Path:
+        """Write the tuned program; the path of its source."""
+        models = self.models_of(program, workspace)
         selection = emit_selection(models, device)
         step = ReplaceLaunches(selection=selection.text, routines=selection.routines)
         unit = run_passes((step,), TranslationUnit(program))
         self.report(unit.diagnostics)
-        tuned = unit.rewritten()
-        write_text(output, tuned.text)
-        return tuned
+        return target.write(unit)
 
-    def models_of(self, source: Source, workspace: Workspace) -> list[FittedModel]:
-        """The models that were made of this source.
+    def models_of(self, program: Program, workspace: Workspace) -> list[FittedModel]:
+        """The models that were made of this program.
 
         Raises:
             CutuneError: CT009 when there are none, CT513 when it has changed since.
         """
-        origin = Origin.of(source)
+        origin = Origin.of(program.source, program.launching_headers)
         models = [m for m in read_models(workspace.models) if m.facts.origin.path == origin.path]
         if any(model.facts.origin != origin for model in models):
-            raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=source.path))
+            raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
         return models
 
 

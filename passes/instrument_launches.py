@@ -21,9 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutune.diagnostics import Code, Diagnostic
 from cutune.pipeline import Pass, TranslationUnit
-from cutune.rewrite import hiding_macro, launch_edits, prelude_edit, site_table
+from cutune.rewrite import site_table, with_launch_edits
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,5 @@ class InstrumentLaunches(Pass):
         sites = program.tunable_launches
         if not sites:
             return unit
-        if hidden := hiding_macro(program.source):
-            warnings = (
-                Diagnostic.at(Code.HIDDEN_MEMBER, program.source, site.span, name=hidden)
-                for site in sites
-            )
-            return unit.with_diagnostics(warnings)
         text = self.before_table + site_table(program, sites) + self.after_table
-        edits = [edit for site in sites for edit in launch_edits(program.source, site)]
-        return unit.with_edits(self.name, [prelude_edit(program.source, text), *edits])
+        return with_launch_edits(unit, self.name, sites, text)

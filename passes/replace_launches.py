@@ -19,9 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutune.diagnostics import Code, Diagnostic
 from cutune.pipeline import Pass, TranslationUnit
-from cutune.rewrite import hiding_macro, launch_edits, prelude_edit, site_table
+from cutune.rewrite import site_table, with_launch_edits
 from cutune.toolchain import INCLUDE_DIRECTORY
 
 
@@ -43,12 +42,6 @@ class ReplaceLaunches(Pass):
         sites = tuple(site for site in program.tunable_launches if site.id in routines)
         if not sites:
             return unit
-        if hidden := hiding_macro(program.source):
-            warnings = (
-                Diagnostic.at(Code.HIDDEN_MEMBER, program.source, site.span, name=hidden)
-                for site in sites
-            )
-            return unit.with_diagnostics(warnings)
         text = "".join(
             (
                 _header("cutune_launch.h"),
@@ -58,8 +51,7 @@ class ReplaceLaunches(Pass):
                 _header("cutune_tuned.h"),
             )
         )
-        edits = [edit for site in sites for edit in launch_edits(program.source, site)]
-        return unit.with_edits(self.name, [prelude_edit(program.source, text), *edits])
+        return with_launch_edits(unit, self.name, sites, text)
 
 
 def _header(name: str) -> str:

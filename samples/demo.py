@@ -13,11 +13,10 @@ from pathlib import Path
 
 from cutune.device import DeviceProfile
 from cutune.diagnostics import CutuneError
-from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment, program_environment
 from cutune.inspect import print_programs
 from cutune.progress import progress_for
-from cutune.source import Source
+from cutune.shadow import Target
 from cutune.stages import Session
 from cutune.summary import print_choices
 from cutune.workspace import Workspace
@@ -37,24 +36,25 @@ def main() -> int:
     )
     with tempfile.TemporaryDirectory(prefix="cutune-demo-") as folder:
         workspace = Workspace(Path(folder))
-        print_programs([session.load(str(SAMPLE))])
-        session.collect(str(SAMPLE), "./{program} {n}", VARIED, device, workspace, "paper")
+        program = session.load(str(SAMPLE), require_nvcc=True)
+        print_programs([program])
+        session.collect(program, "./{program} {n}", VARIED, device, workspace, "paper")
         models = session.fit(workspace)
-        tuned = session.emit(str(SAMPLE), workspace, device, Path(folder) / "gemm.tuned.cu")
+        target = Target(Path(folder) / "gemm.tuned.cu")
+        tuned = session.emit(program, workspace, device, target)
         print()
         print_choices(models, device, SHOWN_SIZES)
         print()
         passed = [
             check(session, name, source, Path(folder), device)
-            for name, source in (("original", Source.read(SAMPLE)), ("tuned", tuned))
+            for name, source in (("original", SAMPLE), ("tuned", tuned))
         ]
     return 0 if all(passed) else 1
 
 
-def check(session: Session, name: str, source: Source, folder: Path, device: DeviceProfile) -> bool:
+def check(session: Session, name: str, source: Path, folder: Path, device: DeviceProfile) -> bool:
     """Compile one of the programs, run it on the emulated device and show its verdict."""
-    flags = ["-O2", *own_build_flags(session.nvcc)]
-    binary = session.build(source, str(SAMPLE), folder / f"gemm.{name}.cu", flags)
+    binary = session.build(source, session.compile_flags(str(SAMPLE)), folder / f"gemm.{name}")
     environment = {
         **program_environment(binary, session.nvcc),
         **device_environment(device, folder),

@@ -72,14 +72,22 @@ class Refusal:
 
 
 def launch_sites(
-    syntax: Syntax, unit: Unit, table: KernelTable
+    syntax: Syntax, unit: Unit, table: KernelTable, first: int = 1, is_early: bool = False
 ) -> tuple[tuple[LaunchSite, ...], tuple[Diagnostic, ...]]:
-    """All launches of a file in order of appearance, and what there is to say about them."""
-    judge = _Judge(syntax, unit, table, frozenset(_ignored(syntax)))
+    """All launches of a file in order of appearance, and what there is to say about them.
+
+    Args:
+        syntax: the file.
+        unit: the translation unit that it belongs to.
+        table: the kernels.
+        first: the id of the first launch.
+        is_early: is the file read before the first line of the source (`-include`)?
+    """
+    judge = _Judge(syntax, unit, table, frozenset(_ignored(syntax)), is_early)
     found: list[Launch | Macro] = [*syntax.launches, *syntax.launch_macros]
     found.sort(key=lambda item: _start(syntax, item))
     sites, diagnostics = [], []
-    for number, item in enumerate(found, 1):
+    for number, item in enumerate(found, first):
         site, refusal = judge.site(number, item)
         sites.append(site)
         if refusal is not None:
@@ -112,6 +120,7 @@ class _Judge:
     unit: Unit
     table: KernelTable
     ignored: frozenset[int]
+    is_early: bool
 
     def site(self, number: int, item: Launch | Macro) -> tuple[LaunchSite, Refusal | None]:
         if isinstance(item, Macro):
@@ -123,6 +132,7 @@ class _Judge:
         site = LaunchSite(
             number,
             name,
+            syntax.source,
             syntax.span((item.callee[0], item.end)),
             syntax.text(item.callee),
             tuple(syntax.text(part) for part in item.configuration),
@@ -144,6 +154,7 @@ class _Judge:
         site = LaunchSite(
             number,
             text.split("::")[-1],
+            self.syntax.source,
             Span(offset, offset + max(1, len(text))),
             text,
             (),
@@ -178,6 +189,8 @@ class _Judge:
         self, launch: Launch, name: str, kernel: Kernel | None, code: Code | None
     ) -> Refusal | None:
         """The first rule that the launch or its kernel breaks."""
+        if self.is_early:
+            return _refusal(Code.EARLY_HEADER)
         if launch.callee[0] in self.ignored:
             return _refusal(Code.IGNORED)
         if launch.function is not None and launch.function.is_device_code:
@@ -243,24 +256,30 @@ class _Judge:
     # Side effects.
 
     def _side_effect(self, launch: Launch) -> str | None:
-        syntax, seen = self._compiled.get(launch.callee[0], (self.syntax, launch))
-        parts = (*seen.configuration, *seen.arguments)
-        effects = (self.effect(syntax.tokens[first : last + 1], 0) for first, last in parts)
+        effects = (
+            self.effect(syntax.tokens[first : last + 1], 0)
+            for syntax, seen in self._compiled.get(launch.callee[0], [(self.syntax, launch)])
+            for first, last in (*seen.configuration, *seen.arguments)
+        )
         return next((what for what in effects if what is not None), None)
 
     @cached_property
-    def _compiled(self) -> dict[int, tuple[Syntax, Launch]]:
-        """Launches as the preprocessed text has them, by first token: the same line tells."""
+    def _compiled(self) -> dict[int, list[tuple[Syntax, Launch]]]:
+        """Launches as the preprocessed text has them, by first token: the same line tells.
+
+        A header that is included twice has each of its launches twice.
+        """
         if not self.unit.is_expanded:
             return {}
         written = _by_line(self.syntax)
-        return {
-            launch.callee[0]: (part.syntax, seen)
-            for part in self.unit.parts
-            if part.source is self.syntax.source
-            for line, found in _by_line(part.syntax).items()
-            for launch, seen in zip(written.get(line, ()), found, strict=False)
-        }
+        compiled: defaultdict[int, list[tuple[Syntax, Launch]]] = defaultdict(list)
+        for part in self.unit.parts:
+            if part.source is not self.syntax.source:
+                continue
+            for line, found in _by_line(part.syntax).items():
+                for launch, seen in zip(written.get(line, ()), found, strict=False):
+                    compiled[launch.callee[0]].append((part.syntax, seen))
+        return compiled
 
     def effect(self, tokens: Sequence[Token], depth: int) -> str | None:
         """What an expression does besides having a value."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -23,7 +23,9 @@ _ATTRIBUTE = re.compile(
     r"__attribute__\(\((global|device|host|shared|constant|managed|grid_constant)\)\)"
 )
 _BOUNDS = re.compile(r"__attribute__\(\((launch_bounds|cluster_dims)(?=\()")
-_RETURNS, _SYSTEM = "2", "3"
+_ENTERS, _RETURNS, _SYSTEM = "1", "2", "3"
+#: What the compiler calls the place of `-include`.
+_COMMAND_LINE = "<command-line>"
 
 
 @dataclass
@@ -52,15 +54,35 @@ class _File:
         return True
 
 
-def expanded_parts(expanded: str, syntax: Syntax) -> Iterator[Part]:
-    """The user's files as the compiler sees them."""
-    main = _main_path(expanded, syntax.source.path)
+def expanded_parts(expanded: str, syntax: Syntax, headers: Iterable[Source] = ()) -> Iterator[Part]:
+    """The user's files as the compiler sees them, tied to the text that the user wrote if given."""
+    written = {header.path: header for header in headers}
+    written[_main_path(expanded, syntax.source.path)] = syntax.source
     for file in _user_files(expanded):
         source = Source(file.path, _plain("".join(file.pieces)))
-        if file.path == main:
-            yield Part(parse(source), syntax.source, _Placement(source, syntax.source))
+        if (text := written.get(file.path)) is not None:
+            yield Part(parse(source), text, _Placement(source, text))
         else:
             yield Part(parse(source), source)
+
+
+def user_headers(expanded: str, path: str) -> dict[str, bool]:
+    """The user's headers in the order of their first lines.
+
+    Each with whether it is read before the first line of the source itself, by `-include`.
+    """
+    toolkit = _toolkit_directory(expanded)
+    main = _main_path(expanded, path)
+    found: dict[str, bool] = {}
+    is_early = False
+    for marker in _MARKER.finditer(expanded):
+        name, flags = _unescaped(marker[2]), marker[3].split()
+        if name in (main, _COMMAND_LINE):
+            is_early = name == _COMMAND_LINE
+        is_users = _SYSTEM not in flags and not name.startswith("<")
+        if _ENTERS in flags and is_users and name != main and not _is_below(name, toolkit):
+            found.setdefault(name, is_early)
+    return found
 
 
 def _plain(text: str) -> str:
@@ -94,7 +116,7 @@ def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
     for marker in _MARKER.finditer(expanded):
         if is_kept:
             yield path, line, expanded[begin : marker.start()], returns
-        path = marker[2].replace("\\\\", "\\").replace('\\"', '"')
+        path = _unescaped(marker[2])
         line, begin = int(marker[1]), marker.end()
         is_system = _SYSTEM in marker[3].split() or path.startswith("<")
         if path not in users and not is_system and not _is_below(path, toolkit):
@@ -103,6 +125,10 @@ def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
         returns = _RETURNS in marker[3].split()
     if is_kept:
         yield path, line, expanded[begin:], returns
+
+
+def _unescaped(path: str) -> str:
+    return path.replace("\\\\", "\\").replace('\\"', '"')
 
 
 def _toolkit_directory(expanded: str) -> str:

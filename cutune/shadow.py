@@ -1,0 +1,108 @@
+"""A rewritten copy of a source and its headers. Takes sources, gives a tree of files.
+
+A quoted include is looked for beside the including file first, so that all of the user's files are
+copied, with the same places relative to each other. Each translation unit has a tree of its own:
+launch sites of a header are numbered per unit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.pipeline import TranslationUnit
+from cutune.program import Program
+from cutune.source import Source
+from cutune.workspace import write_text, writing
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a rewritten program is written to: one file, or a folder for a tree of files."""
+
+    path: Path
+    is_folder: bool = False
+
+    @staticmethod
+    def of(program: Program, output: str | None, word: str) -> Target:
+        """What `-o` names, or a place beside the source: `NAME.WORD.cu`, `NAME.WORD/`.
+
+        Raises:
+            CutuneError: CT010 when it is the source, CT012 when one file is not enough.
+        """
+        source, headers = Path(program.source.path), program.launching_headers
+        if output is None:
+            suffix = "" if headers else source.suffix
+            return Target(source.with_name(f"{source.stem}.{word}{suffix}"), bool(headers))
+        path = Path(output)
+        is_folder = output.endswith(("/", os.sep)) or path.is_dir()
+        if headers and not is_folder:
+            raise needs_folder(headers[0], path.with_suffix(""))
+        if path.is_file() and path.samefile(source):
+            raise CutuneError(Diagnostic.at(Code.OUTPUT_IS_INPUT, None, path=source))
+        return Target(path, is_folder)
+
+    def write(self, unit: TranslationUnit) -> Path:
+        """Write a program as its passes left it; the path of its source.
+
+        Raises:
+            CutuneError: CT010 when a file would replace one that was read, CT002.
+        """
+        if self.is_folder:
+            tree = ShadowTree.of(unit.program, self.path)
+            return tree.write(unit.rewritten(), unit.rewritten_headers())
+        write_text(self.path, unit.rewritten().text)
+        return self.path
+
+
+def needs_folder(header: Source, folder: Path) -> CutuneError:
+    """Says that a program whose headers are rewritten is more than one file."""
+    return CutuneError(
+        Diagnostic.at(Code.NEEDS_FOLDER, None, header=header.path, folder=f"{folder}/")
+    )
+
+
+@dataclass(frozen=True)
+class ShadowTree:
+    """Where the files of a program are copied to: what lies below `root` comes below `folder`."""
+
+    root: Path
+    folder: Path
+
+    @staticmethod
+    def of(program: Program, folder: Path) -> ShadowTree:
+        """The tree of a program; its root is the innermost folder that holds all files."""
+        files = (program.source, *program.headers)
+        folders = [os.path.dirname(os.path.abspath(file.path)) for file in files]
+        return ShadowTree(Path(os.path.commonpath(folders)), folder)
+
+    def copy_of(self, path: str) -> str | None:
+        """The place of a file's or a folder's copy; None for one outside of the root."""
+        place = Path(os.path.abspath(path))
+        if not place.is_relative_to(self.root):
+            return None
+        return str(self.folder / place.relative_to(self.root))
+
+    def write(self, source: Source, headers: Sequence[Source]) -> Path:
+        """Write all files; the path of the source's copy.
+
+        Raises:
+            CutuneError: CT010 when a copy would replace an original, CT002.
+        """
+        copies = {self._place(file): file for file in (*headers, source)}
+        for target, file in copies.items():
+            if target.exists() and any(target.samefile(one.path) for one in copies.values()):
+                raise CutuneError(Diagnostic.at(Code.OUTPUT_IS_INPUT, None, path=file.path))
+        for target, file in copies.items():
+            with writing(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+            write_text(target, file.text)
+        return self._place(source)
+
+    def _place(self, file: Source) -> Path:
+        copy = self.copy_of(file.path)
+        assert copy is not None, "the root holds all files of the program"
+        return Path(copy)
