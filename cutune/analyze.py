@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from cutune.analysis.annotated import annotated
-from cutune.analysis.launch_bounds import MAXIMAL_BLOCK, declared_limits, maximal_threads
+from cutune.analysis.launch_bounds import LaunchBounds
 from cutune.analysis.launches import KernelTable, launch_sites
 from cutune.analysis.macros import MacroTable
 from cutune.analysis.preprocess import expanded_parts
@@ -34,6 +34,7 @@ def analyze(
     expanded: str | None = None,
     headers: Iterable[Source] = (),
     early: Container[str] = (),
+    device: Iterable[str] = (),
 ) -> Program:
     """Judge the kernels and launches of one source and of its headers.
 
@@ -42,18 +43,20 @@ def analyze(
         expanded: the host pass's text after preprocessing, line markers in it.
         headers: the user's headers, named as the line markers name them.
         early: paths of those that are read before the first line of the source (`-include`).
+        device: the device pass's texts, where the source asks which pass it is compiled in; a
+            kernel about which the passes do not agree is not tuned.
     """
     if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
         return Program(syntax.source, (), (), syntax.diagnostics)
     headers = tuple(headers)
     own = (syntax, *_speaking(headers, everything=expanded is None))
     unit = _unit(own, expanded)
-    prover = Prover(unit)
-    by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
-    for part, function in _kernels(unit):
-        proof = prover.prove(part, function)
-        assert proof is not None
-        by_name[function.name].append(_kernel(prover, part, function, proof))
+    by_name = _proven(unit)
+    counts = {name: len(found) for name, found in by_name.items()}
+    for text in device:
+        for name, seen in _proven(_unit(own, text)).items():
+            if name in counts:
+                by_name[name] += seen
     kernels_by_name: Mapping[str, Sequence[Kernel]] = by_name
     diagnostics = [*syntax.diagnostics]
     for file in own:
@@ -69,11 +72,21 @@ def analyze(
     launched = {site.kernel for site in launches}
     kernels = (
         kernel
-        for found in kernels_by_name.values()
-        for kernel in found
+        for name, found in kernels_by_name.items()
+        for kernel in found[: counts.get(name, 0)]
         if kernel.source is syntax.source or kernel.name in launched
     )
     return Program(syntax.source, tuple(kernels), tuple(launches), tuple(diagnostics), headers)
+
+
+def _proven(unit: Unit) -> defaultdict[str, list[Kernel]]:
+    prover, bounds = Prover(unit), LaunchBounds(unit)
+    by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
+    for part, function in _kernels(unit):
+        proof = prover.prove(part, function)
+        assert proof is not None
+        by_name[function.name].append(_kernel(prover, part, function, proof, bounds))
+    return by_name
 
 
 def _speaking(headers: Iterable[Source], everything: bool) -> Iterator[Syntax]:
@@ -103,7 +116,9 @@ def _kernels(unit: Unit) -> Iterable[tuple[Part, Function]]:
     return ((part, kernel) for part in unit.parts for kernel in part.syntax.kernels)
 
 
-def _kernel(prover: Prover, part: Part, function: Function, proof: Proof) -> Kernel:
+def _kernel(
+    prover: Prover, part: Part, function: Function, proof: Proof, bounds: LaunchBounds
+) -> Kernel:
     found, impurity = _data_parameters(prover, proof)
     return Kernel(
         function.name,
@@ -114,7 +129,7 @@ def _kernel(prover: Prover, part: Part, function: Function, proof: Proof) -> Ker
         proof.dimensions,
         impurity,
         found,
-        _maximal_threads(prover.unit, proof),
+        bounds.of(function.name, proof.text.head),
     )
 
 
@@ -127,10 +142,3 @@ def _data_parameters(
     except RecursionError:
         message = Code.NOT_PROVEN.template.format(what="nested too deeply")
         return (), Impurity(Code.NOT_PROVEN, message, proof.text.span)
-
-
-def _maximal_threads(unit: Unit, proof: Proof) -> int:
-    """The least of what the declarations of a kernel say."""
-    declared = (declared_limits(part.syntax.tokens, unit) for part in unit.parts)
-    limits = [limits.get(proof.text.name, MAXIMAL_BLOCK) for limits in declared]
-    return min([maximal_threads(proof.text.head, unit), *limits])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from cutune.analysis.preprocess import user_headers
+from cutune.analysis.preprocess import asks_for_pass, user_headers
 from cutune.analyze import analyze
 from cutune.collect import (
     Run,
@@ -99,22 +99,25 @@ class Session:
         is_empty = any(diagnostic.code is Code.NOT_CUDA for diagnostic in syntax.diagnostics)
         if not is_empty or not any(d.name == "include" for d in syntax.directives):
             self.report([d for d in syntax.diagnostics if d.is_error])
-        expanded = None
+        expanded, device = None, []
         try:
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
+            if asks_for_pass(expanded):
+                device = self.nvcc.preprocess_for_device(path, self.compile_flags(path))
         except CutuneError as error:
             if require_nvcc or self.nvcc_option is not None:
                 raise
             if error.diagnostic.code is not Code.MISSING_NVCC:
                 message = error.diagnostic.message
                 self.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, message=message))
+            expanded = None
         headers, early = self._headers(source, expanded)
         for header in headers:
             if "cutune_launch cutune_" in header.text:
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
         if is_empty and any("<<<" in h.text or "__global__" in h.text for h in headers):
             syntax = replace(syntax, diagnostics=())
-        program = analyze(syntax, expanded, headers, early)
+        program = analyze(syntax, expanded, headers, early, device)
         self.report(program.diagnostics)
         return program
 

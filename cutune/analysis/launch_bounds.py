@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from pycparser import CParser, c_ast
@@ -20,21 +22,29 @@ _NAMES = ("__launch_bounds__", "launch_bounds")
 _SYMBOLS = frozenset("+-*/()")
 
 
-def maximal_threads(head: Sequence[Token], unit: Unit) -> int:
-    """The limit in what stands before the name of a kernel."""
-    limits = [_limit(head, index, unit) for index in _places(head)]
-    return min(limits, default=MAXIMAL_BLOCK)
+@dataclass(frozen=True)
+class LaunchBounds:
+    """The limits of all kernels of a unit."""
 
+    unit: Unit
 
-def declared_limits(tokens: Sequence[Token], unit: Unit) -> dict[str, int]:
-    """The least limit by kernel: a declaration may have one that the definition does not repeat."""
-    limits: dict[str, int] = {}
-    for index in _places(tokens):
-        name = _name_behind(tokens, index)
-        if name is not None:
-            limit = _limit(tokens, index, unit)
-            limits[name] = min(limit, limits.get(name, MAXIMAL_BLOCK))
-    return limits
+    def of(self, name: str, head: Sequence[Token]) -> int:
+        """The least that the head of a kernel's definition and its declarations say."""
+        limits = [_limit(head, index, self.unit) for index in _places(head)]
+        return min([*limits, self._declared.get(name, MAXIMAL_BLOCK)])
+
+    @cached_property
+    def _declared(self) -> Mapping[str, int]:
+        """By kernel: a declaration may have a limit that the definition does not repeat."""
+        found: dict[str, int] = {}
+        for part in self.unit.parts:
+            tokens = part.syntax.tokens
+            for index in _places(tokens):
+                name = _name_behind(tokens, index)
+                if name is not None:
+                    limit = _limit(tokens, index, self.unit)
+                    found[name] = min(limit, found.get(name, MAXIMAL_BLOCK))
+        return found
 
 
 def _places(tokens: Sequence[Token]) -> Iterator[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cutune.analysis import known
@@ -19,7 +19,7 @@ from cutune.analysis.words import word_set
 from cutune.diagnostics import Code, Diagnostic
 from cutune.directives import Macro
 from cutune.functions import Function
-from cutune.program import DIMENSIONS, Impurity, Kernel, LaunchSite, Verdict
+from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Kernel, LaunchSite, Verdict
 from cutune.source import Span
 from cutune.syntax import Launch, Syntax
 from cutune.tokens import Token
@@ -43,6 +43,9 @@ _ARITHMETIC_WORDS = word_set(
     """
 )
 _REFUSED_WORDS = frozenset(["new", "delete", "throw", "co_await", "typeid"])
+
+
+_ANY_IMPURITY = Impurity(Code.BLOCK_DEPENDENT, "", Span(0, 0))
 
 
 @dataclass(frozen=True)
@@ -405,10 +408,15 @@ def _same_facts(first: Kernel, second: Kernel) -> bool:
     names = ([(p.name, p.is_pointer) for p in kernel.parameters] for kernel in (first, second))
     return (
         next(names) == next(names)
-        and first.dimensions == second.dimensions
+        and [_facts(d) for d in first.dimensions] == [_facts(d) for d in second.dimensions]
         and (first.impurity is None) == (second.impurity is None)
         and first.data_parameters == second.data_parameters
     )
+
+
+def _facts(dimension: DimensionFacts) -> DimensionFacts:
+    """What decides about a launch: the words and the place of a reason do not."""
+    return replace(dimension, impurity=dimension.impurity and _ANY_IMPURITY)
 
 
 def _is_template_call(tokens: Sequence[Token], opener: int) -> bool:

@@ -18,6 +18,7 @@ from cutune.passes import AttachStaticCounters, InstrumentLaunches, ReplaceLaunc
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
 from cutune.source import Source
+from cutune.stages import Session
 from cutune.syntax import parse
 from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc
 
@@ -276,3 +277,21 @@ def test_tuned_programs_need_no_header_of_cutune(nvcc: Nvcc, tmp_path: Path, sta
 def test_sites_without_a_routine_stay_byte_for_byte(nvcc: Nvcc) -> None:
     unit = run_passes([ReplaceLaunches()], TranslationUnit(program_of(nvcc, GEMM)))
     assert unit.rewritten() == Source.read(GEMM)
+
+
+def test_code_for_the_device_pass_is_judged(tmp_path: Path) -> None:
+    path = tmp_path / "passes.cu"
+    index = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    path.write_text(
+        "#if __CUDA_ARCH__ >= 800\n#define LANE threadIdx.x\n#else\n#define LANE 1\n#endif\n"
+        f"__global__ void lane(int n, int *x) {{ {index} if (i < n) x[i] = LANE; }}\n"
+        f"__global__ void same(int n, int *x) {{ {index} if (i < n) x[i] = 3; }}\n"
+        "void f(int n, int *x) {\n"
+        "    lane<<<n / 32, 32>>>(n, x);\n"
+        "    same<<<n / 32, 32>>>(n, x);\n"
+        "}\n"
+    )
+    program = Session().load(str(path))
+    assert [site.kernel for site in program.tunable_launches] == ["same"]
+    only_old = Session(flags=("-arch=sm_75",)).load(str(path))
+    assert len(only_old.tunable_launches) == 2

@@ -150,6 +150,33 @@ def test_preprocessed_text() -> None:
     assert len(program.tunable_launches) == 2
 
 
+@pytest.mark.parametrize(
+    ("device", "tunable"),
+    [
+        ("x[i] = 1;", True),
+        ("x[i] = 2 * n;", True),
+        ("x[i] = threadIdx.x;", False),
+        ("__shared__ float s; x[i] = s;", False),
+    ],
+)
+def test_both_passes_must_agree(device: str, tunable: bool) -> None:
+    def seen(effect: str) -> str:
+        return (
+            '# 1 "both.cu"\n'
+            f"__attribute__((global)) void k(int n, float *x) {{ {INDEX} if (i < n) {effect} }}\n"
+            "void f(int n, float *x) { k<<<n / 32, 32>>>(n, x); }\n"
+        )
+
+    written = seen("EFFECT").split("\n", 1)[1].replace("__attribute__((global))", "__global__")
+    syntax = parse(Source("both.cu", written))
+    program = analyze(syntax, seen("x[i] = 1;"), device=[seen(device)])
+    assert len(program.kernels) == 1
+    assert [bool(program.tunable_launches), program.launches[0].code] == [
+        tunable,
+        None if tunable else Code.DIFFERING_KERNELS,
+    ]
+
+
 def test_the_place_of_a_reason_in_preprocessed_text() -> None:
     expanded = EXPANDED.replace("= twice(1)", "= twice(1) + threadIdx.x")
     program = program_of(WRITTEN, expanded)
