@@ -45,12 +45,12 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
         kernel = program.kernel(site.kernel)
         dimensions = _assertable_dimensions(site, kernel)
         if kernel is None or not dimensions:
-            yield _advice(program, site)
+            yield _advice(site)
         elif kernel.name not in done:
             done.add(kernel.name)
             sites = [s for s in refused if s.kernel == kernel.name]
             helped = [s for s in sites if _assertable_dimensions(s, kernel)]
-            yield _annotation(program, kernel, dimensions, helped)
+            yield _annotation(kernel, dimensions, helped)
 
 
 def _assertable_dimensions(site: LaunchSite, kernel: Kernel | None) -> tuple[str, ...]:
@@ -66,11 +66,12 @@ def _asks_for_shared_memory(site: LaunchSite) -> bool:
 
 
 def _annotation(
-    program: Program, kernel: Kernel, dimensions: tuple[str, ...], sites: Iterable[LaunchSite]
+    kernel: Kernel, dimensions: tuple[str, ...], sites: Iterable[LaunchSite]
 ) -> Suggestion:
     helped = tuple(sites)
     # Pragmas count in the file that holds the launch; a kernel in a header is annotated there.
-    here = kernel.source.path == program.source.path
+    source = helped[0].source
+    here = kernel.source.path == source.path
     start = kernel.span.start if here else helped[0].span.start
     ranges = dict(_RANGES, x="32..1024") if dimensions == ("x",) else _RANGES
     sizes = kernel.sizes or tuple(p.name for p in kernel.parameters if _is_integer(p.type))
@@ -82,10 +83,10 @@ def _annotation(
         "which that is true."
     )
     return Suggestion(
-        program.source.path,
-        program.source.location(start).line,
+        source.path,
+        source.location(start).line,
         kernel.name,
-        tuple(program.source.location(site.span.start).line for site in helped),
+        tuple(site.source.location(site.span.start).line for site in helped),
         helped[0].code.number if helped[0].code is not None else "",
         f"#pragma cutune kernel {kernel.name}{data} block({block})",
         text,
@@ -96,15 +97,15 @@ def _is_integer(type_: str) -> bool:
     return integer_type(type_.replace("::", "$").split()) is not None
 
 
-def _advice(program: Program, site: LaunchSite) -> Suggestion:
+def _advice(site: LaunchSite) -> Suggestion:
     code = site.code
     if code in ASSERTABLE and _asks_for_shared_memory(site):
         code = Code.DYNAMIC_SHARED_MEMORY
     assert code is not None, "a refused launch has a code"
-    line = program.source.location(site.span.start).line
+    line = site.source.location(site.span.start).line
     reason = site.reason if code is site.code else code.template
     text = f"{reason[0].upper()}{reason[1:]}. {MEANINGS[code]}"
-    return Suggestion(program.source.path, line, site.kernel, (line,), code.number, None, text)
+    return Suggestion(site.source.path, line, site.kernel, (line,), code.number, None, text)
 
 
 def suggestions_to_json(programs: Iterable[Program]) -> list[Json]:

@@ -1,0 +1,151 @@
+"""Programs whose launches stand in headers, with the options by which headers are found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cutune.emulator.link import own_build_flags
+from cutune.toolchain import INCLUDE_DIRECTORY, find_nvcc
+from tests.end_to_end.tuning import cutune, run
+
+pytestmark = pytest.mark.nvcc
+
+FILES = {
+    "src/main.cu": """#include <cstdio>
+#include <cstdlib>
+#include <launch.cuh>
+int other(float *a, int n);
+int main(int argc, char **argv) {
+    const int n = atoi(argv[1]);
+    float *a, *host = new float[n];
+    for (int i = 0; i < n; ++i) host[i] = i;
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMemcpy(a, host, n * sizeof(float), cudaMemcpyHostToDevice);
+    for (int step = 0; step < STEPS; ++step) Scaler<float>().launch(n, a);
+#ifdef HAS_OTHER
+    other(a, n);
+#endif
+    shift<<<(n + 63) / 64, 64>>>(n, a);
+    cudaMemcpy(host, a, n * sizeof(float), cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n; ++i) printf("%g\\n", host[i]);
+    return cudaGetLastError() != cudaSuccess;
+}
+""",
+    "src/other.cu": """#include <launch.cuh>
+int other(float *a, int n) { Scaler<float>().launch(n, a); return 0; }
+""",
+    "include/launch.cuh": """#pragma once
+#include "kernels/scale.cuh"
+template <class T>
+struct Scaler {
+    void launch(int n, T *a) {
+        if (n > 0)
+            scale<<<(n + WIDTH - 1) / WIDTH,
+                    WIDTH>>>(n, T(FACTOR), a);
+    }
+};
+""",
+    "include/kernels/scale.cuh": """#pragma once
+template <class T>
+__global__ void scale(int n, T factor, T *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] *= factor;
+}
+static __global__ void shift(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] += 1;
+}
+""",
+    "options/forced.h": "#define WIDTH 32\n",
+    "options/more": "-DSTEPS=3\n-std=c++17\n",
+}
+OPTIONS = ("-I", "include", "-DFACTOR=2", "-include", "options/forced.h", "@options/more")
+#: The same for nvcc itself.
+FLAGS = ("-Iinclude", "-DFACTOR=2", "-include", "options/forced.h", "-DSTEPS=3")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The program's files."""
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def built(folder: Path, *extra: str, sources: tuple[str, ...] = ("src/main.cu",)) -> Path:
+    """Compile as the user would: in the folder, with the same options."""
+    nvcc = find_nvcc()
+    flags = [*FLAGS, *extra, "-O1", *own_build_flags(nvcc)]
+    nvcc.check([*flags, *sources, "-o", "program"], cwd=folder)
+    return folder / "program"
+
+
+def output(done: subprocess.CompletedProcess[str]) -> str:
+    """What a program that ended well printed."""
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_launches_of_headers_are_listed(project: Path) -> None:
+    done = cutune("inspect", "--json", "src/main.cu", *OPTIONS, cwd=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)["launches"]
+    assert [(e["id"], e["file"], e["line"], e["kernel"], e["verdict"]) for e in found] == [
+        (1, "src/main.cu", 15, "shift", "tunable"),
+        (2, "include/launch.cuh", 7, "scale", "tunable"),
+    ]
+
+
+def test_a_program_is_tuned_in_a_folder(project: Path) -> None:
+    running = ("--run", "./{program} {n}", "--vary", "n=64,100")
+    one_file = cutune("tune", "src/main.cu", *OPTIONS, *running, "-o", "out.cu", cwd=project)
+    assert one_file.returncode == 1
+    assert "write: -o out/" in one_file.stderr
+    assert not (project / "src" / ".cutune").exists()
+    done = cutune("tune", "src/main.cu", *OPTIONS, *running, cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "tuned program: src/main.tuned/src/main.cu" in done.stdout
+    before = output(run(built(project), "777"))
+    tuned = run(built(project / "src" / "main.tuned"), "777", CUTUNE="verbose")
+    assert output(tuned) == before
+    assert "cutune: scale" in tuned.stderr
+    assert "cutune: shift" in tuned.stderr
+
+
+def test_changed_headers_make_models_stale(project: Path) -> None:
+    running = ("--run", "./{program} {n}", "--vary", "n=64")
+    for verb in ("collect", "fit"):
+        words = ("src/main.cu", *OPTIONS, *running) if verb == "collect" else ()
+        done = cutune(verb, *words, "--workspace", "work", cwd=project)
+        assert done.returncode == 0, done.stderr
+    header = project / "include" / "launch.cuh"
+    header.write_text(header.read_text() + "\n")
+    done = cutune("emit", "src/main.cu", *OPTIONS, "--workspace", "work", cwd=project)
+    assert "[CT513]" in done.stderr
+
+
+def test_two_sources_share_a_header(project: Path) -> None:
+    """Each has a tree of its own; ids that differ do no harm when the linker joins templates."""
+    sources = ("src/main.cu", "src/other.cu")
+    before = output(run(built(project, "-DHAS_OTHER", sources=sources), "333"))
+    nvcc, objects = find_nvcc(), []
+    for name in sources:
+        tree = project / "trees" / Path(name).stem
+        done = cutune("instrument", name, *OPTIONS, "-DHAS_OTHER", "-o", f"{tree}/", cwd=project)
+        assert done.returncode == 0, done.stderr
+        objects.append(f"{tree}.o")
+        flags = [*FLAGS, "-DHAS_OTHER", f"-I{INCLUDE_DIRECTORY}", *own_build_flags(nvcc)]
+        nvcc.check([*flags, "-c", name, "-o", objects[-1]], cwd=tree)
+    binary = project / "joined"
+    nvcc.check([*objects, *own_build_flags(nvcc), "-o", str(binary)])
+    assert output(run(binary, "333")) == before
+    log = project / "log"
+    assert output(run(binary, "333", CUTUNE_MODE="record", CUTUNE_OUTPUT=str(log))) == before
+    kernels = [json.loads(line)["kernel"] for line in log.read_text().splitlines()]
+    assert kernels == ["scale"] * 4 + ["shift"]

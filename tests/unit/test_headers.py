@@ -1,0 +1,152 @@
+"""Headers: found, judged, and rewritten in a copy of the sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutune.analyze import analyze
+from cutune.diagnostics import Code, CutuneError
+from cutune.headers import (
+    expand_response_files,
+    find_headers,
+    forced_headers,
+    include_directories,
+    redirected,
+)
+from cutune.passes import InstrumentLaunches
+from cutune.pipeline import TranslationUnit, run_passes
+from cutune.program import Program
+from cutune.shadow import ShadowTree, Target
+from cutune.source import Source
+from cutune.syntax import parse
+
+KERNEL = """#pragma once
+__global__ void scale(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] *= 2;
+}
+"""
+LAUNCH = '#include "scale.cuh"\ninline void twice(int n, float *a) { scale<<<n, 32>>>(n, a); }\n'
+MAIN = (
+    '#include "../include/launch.cuh"\nvoid f(float *a) { twice(9, a); scale<<<1, 64>>>(9, a); }\n'
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A source and two headers in another folder."""
+    for name, text in {
+        "src/main.cu": MAIN,
+        "include/launch.cuh": LAUNCH,
+        "include/scale.cuh": KERNEL,
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def program(project: Path, early: frozenset[str] = frozenset()) -> Program:
+    """Read without a compiler."""
+    source = Source.read(project / "src" / "main.cu")
+    return analyze(parse(source), headers=find_headers(source), early=early)
+
+
+def test_path_options() -> None:
+    flags = ["-Ia", "-I", "b", "--include-path=c,d", "-O2", "-include", "e.h", "--pre-include=f.h"]
+    assert include_directories(flags) == ("a", "b", "c", "d")
+    assert forced_headers(flags) == ("e.h", "f.h")
+
+
+def test_copies_are_looked_into_first() -> None:
+    copies = {"a": "shadow/a", "e.h": "shadow/e.h"}
+    flags = ["-O2", "-I", "a", "-Ib", "-include", "e.h", "-include=g.h", "-DX=-I"]
+    assert redirected(flags, copies.get) == [
+        *("-O2", "-Ishadow/a", "-Ia", "-Ib"),
+        *("-include", "shadow/e.h", "-include", "g.h", "-DX=-I"),
+    ]
+
+
+def test_response_files(tmp_path: Path) -> None:
+    options = tmp_path / "options"
+    options.write_text("-DA=1 -I 'my headers'\n-std=c++17\n")
+    expected = ["-DA=1", "-I", "my headers", "-std=c++17"]
+    for flags in ([f"@{options}"], ["--options-file", str(options)], [f"--options-file={options}"]):
+        assert list(expand_response_files(["-O3", *flags])) == ["-O3", *expected]
+    with pytest.raises(CutuneError, match="cannot read"):
+        list(expand_response_files(["@absent"]))
+    options.write_text("-DA='")
+    with pytest.raises(CutuneError, match="no closing quotation"):
+        list(expand_response_files([f"@{options}"]))
+
+
+def test_headers_in_angle_brackets(project: Path) -> None:
+    source = Source(str(project / "src" / "main.cu"), "#include <launch.cuh>\n")
+    assert find_headers(source) == ()
+    found = find_headers(source, [project / "include"])
+    assert [Path(header.path).name for header in found] == ["launch.cuh", "scale.cuh"]
+    assert find_headers(source, [project / "include"], known=found) == ()
+
+
+def test_launches_of_headers_come_behind_those_of_the_source(project: Path) -> None:
+    found = program(project)
+    assert [(site.id, Path(site.source.path).name) for site in found.tunable_launches] == [
+        (1, "main.cu"),
+        (2, "launch.cuh"),
+    ]
+    (header,) = found.launching_headers
+    assert header.location(found.launches[1].span.start).line == 2
+
+
+def test_a_header_that_is_read_before_the_source_is_left_alone(project: Path) -> None:
+    paths = frozenset(h.path for h in find_headers(Source.read(project / "src" / "main.cu")))
+    assert [site.code for site in program(project, paths).launches] == [None, Code.EARLY_HEADER]
+
+
+def test_a_macro_of_a_header_may_hide_a_member(project: Path) -> None:
+    (project / "include" / "launch.cuh").write_text("#define block 32\n" + LAUNCH)
+    unit = run_passes((InstrumentLaunches(),), TranslationUnit(program(project)))
+    assert [diagnostic.code for diagnostic in unit.diagnostics] == [Code.HIDDEN_MEMBER] * 2
+    assert unit.edits == ()
+
+
+def test_the_copies_have_the_same_relative_places(project: Path, tmp_path: Path) -> None:
+    unit = run_passes((InstrumentLaunches(),), TranslationUnit(program(project)))
+    folder = tmp_path / "out"
+    written = Target.of(unit.program, f"{folder}/", "tuned").write(unit)
+    assert written == folder / "src" / "main.cu"
+    assert (folder / "include" / "scale.cuh").read_text() == KERNEL
+    header = (folder / "include" / "launch.cuh").read_text().split("\n")
+    assert header[0].startswith("#line 1 ") and header[0].endswith('launch.cuh"')
+    assert "cutune_launch cutune_2(2, n, 32, 0, 0, n, a)" in header[2]
+    assert "cutune_launch cutune_1(1, 1, 64, 0, 0, 9, a)" in written.read_text()
+
+
+def test_where_a_program_is_written_to(project: Path) -> None:
+    several = program(project)
+    source = Source.read(project / "src" / "main.cu")
+    one = analyze(parse(source))
+    beside = project / "src"
+    assert Target.of(several, None, "tuned") == Target(beside / "main.tuned", is_folder=True)
+    assert Target.of(one, None, "tuned") == Target(beside / "main.tuned.cu")
+    assert Target.of(one, str(project), "tuned") == Target(project, is_folder=True)
+    with pytest.raises(CutuneError, match=r"write: -o out/$"):
+        Target.of(several, "out.cu", "tuned")
+    with pytest.raises(CutuneError, match="would replace the source"):
+        Target.of(one, source.path, "tuned")
+
+
+def test_originals_are_never_replaced(project: Path) -> None:
+    unit = run_passes((InstrumentLaunches(),), TranslationUnit(program(project)))
+    with pytest.raises(CutuneError, match="would replace"):
+        Target(project, is_folder=True).write(unit)
+    assert (project / "include" / "launch.cuh").read_text() == LAUNCH
+
+
+def test_what_lies_outside_of_the_root_has_no_copy(project: Path) -> None:
+    tree = ShadowTree.of(program(project), Path("out"))
+    assert tree.root == project
+    assert tree.copy_of(str(project / "include")) == str(Path("out/include"))
+    assert tree.copy_of("/elsewhere") is None
