@@ -31,7 +31,7 @@ class Target:
         """What `-o` names, or a place beside the source: `NAME.WORD.cu`, `NAME.WORD/`.
 
         Raises:
-            CutuneError: CT010 when it is the source, CT012 when one file is not enough.
+            CutuneError: CT010 when it is the source, CT013 when one file is not enough.
         """
         source, headers = Path(program.source.path), program.launching_headers
         if output is None:
