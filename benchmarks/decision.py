@@ -10,9 +10,10 @@ from pathlib import Path
 from cutune.device import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment
+from cutune.session import Session
 from cutune.shadow import Target
 from cutune.source import Source
-from cutune.stages import Session
+from cutune.stages import collect, emit, fit
 from cutune.workspace import Workspace
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "polybench" / "gemm.cu"
@@ -51,10 +52,12 @@ def main() -> None:
         folder = Path(name)
         workspace = Workspace(folder)
         program = session.load(str(SAMPLE), require_nvcc=True)
-        session.collect(program, "./{program} {n}", {"n": ["64", "96"]}, device, workspace, "paper")
-        session.fit(workspace)
+        collect(
+            session, program, "./{program} {n}", {"n": ["64", "96"]}, device, workspace, "paper"
+        )
+        fit(session, workspace)
         target = Target(folder / "gemm.tuned.cu")
-        tuned = Source.read(session.emit(program, workspace, device, target))
+        tuned = Source.read(emit(session, program, workspace, device, target))
         prelude = tuned.text.partition("#line 1 ")[0]
         source, binary = folder / "decision.cu", folder / "decision"
         source.write_text(prelude + DRIVER)

@@ -17,7 +17,8 @@ import numpy as np
 from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
 from cutune.question import choose_block
-from cutune.stages import Session
+from cutune.session import Session
+from cutune.stages import collect, fit
 from cutune.summary import shape
 from cutune.workspace import Workspace
 
@@ -51,8 +52,10 @@ def _tuned(path: Path, device: DeviceProfile) -> list[FittedModel]:
     with tempfile.TemporaryDirectory() as folder:
         session, workspace = Session(), Workspace(Path(folder))
         program = session.load(str(path), require_nvcc=True)
-        session.collect(program, "./{program} {n}", {"n": ["64", "96"]}, device, workspace, "paper")
-        return session.fit(workspace)
+        collect(
+            session, program, "./{program} {n}", {"n": ["64", "96"]}, device, workspace, "paper"
+        )
+        return fit(session, workspace)
 
 
 def _regrets(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cutune.device import DeviceProfile
     from cutune.fitted import FittedModel
     from cutune.program import Program
-    from cutune.stages import Session
+    from cutune.session import Session
     from cutune.workspace import Workspace
 
 
@@ -73,8 +73,8 @@ def _inspect(options: argparse.Namespace) -> int:
 
 
 def _instrument(options: argparse.Namespace) -> int:
+    from cutune.session import passes_named
     from cutune.shadow import Target, needs_folder
-    from cutune.stages import passes_named
 
     session = _session(options)
     passes = passes_named(options.passes)
@@ -97,7 +97,10 @@ def _collect(options: argparse.Namespace) -> int:
 
 
 def _run_collect(session: Session, program: Program, options: argparse.Namespace) -> None:
-    session.collect(
+    from cutune.stages import collect
+
+    collect(
+        session,
         program,
         options.run,
         _varied(options.vary),
@@ -108,32 +111,35 @@ def _run_collect(session: Session, program: Program, options: argparse.Namespace
 
 
 def _fit(options: argparse.Namespace) -> int:
+    from cutune.stages import fit
     from cutune.summary import print_models
 
-    print_models(_session(options).fit(_workspace(options)))
+    print_models(fit(_session(options), _workspace(options)))
     return 0
 
 
 def _emit(options: argparse.Namespace) -> int:
     from cutune.shadow import Target
+    from cutune.stages import emit
 
     session = _session(options)
     program = session.load(options.file)
     target = Target.of(program, options.output, "tuned")
-    session.emit(program, _workspace(options), _device(options), target)
+    emit(session, program, _workspace(options), _device(options), target)
     return 0
 
 
 def _tune(options: argparse.Namespace) -> int:
     from cutune.shadow import Target
+    from cutune.stages import emit, fit
     from cutune.summary import print_choices
 
     session, device, workspace = _session(options), _device(options), _workspace(options)
     program = session.load(options.file, require_nvcc=True)
     target = Target.of(program, options.output, "tuned")
     _run_collect(session, program, options)
-    models = session.fit(workspace)
-    written = session.emit(program, workspace, device, target)
+    models = fit(session, workspace)
+    written = emit(session, program, workspace, device, target)
     own = Path(options.file).resolve()
     print_choices([m for m in models if Path(m.facts.origin.path) == own], device, options.sizes)
     print(f"tuned program: {written}")
@@ -190,7 +196,7 @@ def _doctor(options: argparse.Namespace) -> int:
 def _session(options: argparse.Namespace) -> Session:
     from cutune.headers import expand_response_files
     from cutune.progress import progress_for
-    from cutune.stages import Session
+    from cutune.session import Session
 
     flags = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
     if options.std is not None:

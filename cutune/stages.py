@@ -1,18 +1,11 @@
-"""The verbs as functions on files: read, one function, write.
-
-`Session` holds what all of them share: where nvcc is, its flags, where messages go.
-"""
+"""The stages that measure and model, as functions on a session and a workspace."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from cutune.analysis.preprocess import asks_for_pass, user_headers
-from cutune.analyze import analyze
 from cutune.collect import (
     Run,
     Subject,
@@ -25,16 +18,8 @@ from cutune.collect import (
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emit_selection import emit_selection
-from cutune.emulator.link import own_build_flags
 from cutune.fit import fit_model
 from cutune.fitted import FittedModel
-from cutune.headers import (
-    find_headers,
-    forced_headers,
-    include_directories,
-    read_headers,
-    redirected,
-)
 from cutune.measure import (
     KERNEL_SCHEMA,
     MEASUREMENT_SCHEMA,
@@ -44,270 +29,136 @@ from cutune.measure import (
     by_entry,
 )
 from cutune.models_file import read_models, write_models
-from cutune.passes import PASSES, AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
-from cutune.pipeline import Pass, TranslationUnit, run_passes
+from cutune.passes import AttachStaticCounters, ReplaceLaunches
+from cutune.pipeline import TranslationUnit, run_passes
 from cutune.program import Program
-from cutune.shadow import ShadowTree, Target
-from cutune.source import Source
-from cutune.syntax import parse
-from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc
+from cutune.session import Session
+from cutune.shadow import Target
 from cutune.workspace import Workspace, append_lines, read_lines
 
-Progress = Callable[[str, int, int], None]
 
-
-@dataclass(frozen=True)
-class Session:
-    """What every verb needs besides its own input."""
-
-    nvcc_option: str | None = None
-    flags: tuple[str, ...] = ()
-    warn: Callable[[Diagnostic], None] = field(default=lambda diagnostic: None)
-    progress: Progress = field(default=lambda what, done, total: None)
-
-    @cached_property
-    def nvcc(self) -> Nvcc:
-        """The compiler.
-
-        Raises:
-            CutuneError: CT003 when there is none.
-        """
-        return find_nvcc(self.nvcc_option)
-
-    def report(self, diagnostics: Sequence[Diagnostic]) -> None:
-        """Show messages; the first error ends the verb.
-
-        Raises:
-            CutuneError: the first error among them, after the others were shown.
-        """
-        errors = [diagnostic for diagnostic in diagnostics if diagnostic.is_error]
-        for diagnostic in diagnostics:
-            if diagnostic not in errors[:1]:
-                self.warn(diagnostic)
-        if errors:
-            raise CutuneError(errors[0])
-
-    # ---- source to source
-
-    def load(self, path: str, require_nvcc: bool = False) -> Program:
-        """Read and analyze one file; where nvcc cannot, macros are expanded by their text alone."""
-        source = Source.read(path)
-        if "cutune_launch cutune_" in source.text:
-            raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
-        syntax = parse(source)
-        # A source may have all of its CUDA in headers.
-        is_empty = any(diagnostic.code is Code.NOT_CUDA for diagnostic in syntax.diagnostics)
-        if not is_empty or not any(d.name == "include" for d in syntax.directives):
-            self.report([d for d in syntax.diagnostics if d.is_error])
-        expanded, device = None, []
+def collect(
+    session: Session,
+    program: Program,
+    template: str,
+    vary: Mapping[str, Sequence[str]],
+    device: DeviceProfile,
+    workspace: Workspace,
+    candidate_set: str,
+) -> list[MeasuredKernel]:
+    """Instrument, compile, run on the emulated device, replay; append to the workspace."""
+    path = program.source.path
+    if not program.tunable_launches:
+        raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=path))
+    workspace.create()
+    session.progress("compiling", 0, 1)
+    binary = session.build_instrumented(program, workspace.folder)
+    counters = AttachStaticCounters(
+        nvcc=session.nvcc,
+        flags=tuple(session.compile_flags(path)),
+        architecture=device.architecture,
+    )
+    unit = run_passes((counters,), TranslationUnit(program))
+    session.report(unit.diagnostics)
+    session.progress("compiling", 1, 1)
+    runs = plan_runs(template, vary, binary)
+    recorded = record_launches(runs, device, session.progress)
+    found = subjects(program, recorded, unit.facts, candidate_set, session.warn)
+    found = _tried(session, runs[0], found, device)
+    known = measurements(session, workspace)[1] if workspace.measurements.exists() else []
+    for subject in found:
+        replayed = collect_kernel(subject, known, session.progress)
         try:
-            expanded = self.nvcc.preprocess(path, self.compile_flags(path))
-            if asks_for_pass(expanded):
-                device = self.nvcc.preprocess_for_device(path, self.compile_flags(path))
+            append_lines(workspace.measurements, [subject.kernel.to_json()])
+            append_lines(workspace.measurements, (m.to_json() for m in replayed))
         except CutuneError as error:
-            if require_nvcc or self.nvcc_option is not None:
+            if error.diagnostic.code is Code.UNWRITABLE_FILE:
                 raise
-            if error.diagnostic.code is not Code.MISSING_NVCC:
-                message = error.diagnostic.message
-                self.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, message=message))
-            expanded = None
-        headers, early = self._headers(source, expanded)
-        for header in headers:
-            if "cutune_launch cutune_" in header.text:
-                raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
-        if is_empty and any("<<<" in h.text or "__global__" in h.text for h in headers):
-            syntax = replace(syntax, diagnostics=())
-        program = analyze(syntax, expanded, headers, early, device)
-        self.report(program.diagnostics)
-        return program
+            # One kernel that cannot be replayed does not stop the others.
+            name, reason = subject.kernel.kernel, error.diagnostic.message
+            session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
+    return [subject.kernel for subject in found]
 
-    def _headers(
-        self, source: Source, expanded: str | None
-    ) -> tuple[tuple[Source, ...], frozenset[str]]:
-        """The user's headers, and the paths of those that are read before the source."""
-        if expanded is not None:
-            found = user_headers(expanded, source.path)
-            return read_headers(found), frozenset(
-                path for path, is_early in found.items() if is_early
-            )
-        folders = include_directories(self.flags)
-        early: list[Source] = []
-        for forced in read_headers(forced_headers(self.flags)):
-            early += [forced, *find_headers(forced, folders, early)]
-        late = find_headers(source, folders, early)
-        return (*early, *late), frozenset(header.path for header in early)
 
-    def compile_flags(self, path: str) -> list[str]:
-        """The user's flags; quoted includes are found beside the original file."""
-        return [*self.flags, f"-I{Path(path).resolve().parent}"]
-
-    def instrument(
-        self,
-        program: Program,
-        passes: Sequence[Pass] = (InstrumentLaunches(),),
-        print_after: str | None = None,
-    ) -> TranslationUnit:
-        """The program with hooks at its tunable launches, or what other passes make of it."""
-
-        def after(step: Pass, unit: TranslationUnit) -> None:
-            if step.name == print_after:
-                print(unit.rewritten().text, file=sys.stderr)
-
-        unit = run_passes(passes, TranslationUnit(program), after)
-        self.report(unit.diagnostics)
-        return unit
-
-    def build_instrumented(self, program: Program, folder: Path) -> Path:
-        """Write the program with hooks into a folder, and compile it for the emulated device."""
-        flags = self.compile_flags(program.source.path)
-        target = Target.of(program, None, "instrumented")
-        target = replace(target, path=folder / target.path.name)
-        if target.is_folder:
-            flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
-        text = target.write(self.instrument(program))
-        return self.build(text, flags, text.with_suffix(""))
-
-    def build(self, source: Path, flags: Sequence[str], binary: Path) -> Path:
-        """Compile a program for the emulated device."""
-        emulated = [f"-I{INCLUDE_DIRECTORY}", "-O2", *own_build_flags(self.nvcc)]
-        self.nvcc.check([*flags, *emulated, str(source), "-o", str(binary)])
-        return binary
-
-    def build_emulated(self, path: str, folder: Path) -> Path:
-        """Compile a program as it is, for the emulated device."""
-        return self.build(Path(path), self.compile_flags(path), folder / Path(path).stem)
-
-    # ---- measuring
-
-    def collect(
-        self,
-        program: Program,
-        template: str,
-        vary: Mapping[str, Sequence[str]],
-        device: DeviceProfile,
-        workspace: Workspace,
-        candidate_set: str,
-    ) -> list[MeasuredKernel]:
-        """Instrument, compile, run on the emulated device, replay; append to the workspace."""
-        path = program.source.path
-        if not program.tunable_launches:
-            raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=path))
-        workspace.create()
-        self.progress("compiling", 0, 1)
-        binary = self.build_instrumented(program, workspace.folder)
-        counters = AttachStaticCounters(
-            nvcc=self.nvcc, flags=tuple(self.compile_flags(path)), architecture=device.architecture
-        )
-        unit = run_passes((counters,), TranslationUnit(program))
-        self.report(unit.diagnostics)
-        self.progress("compiling", 1, 1)
-        runs = plan_runs(template, vary, binary)
-        recorded = record_launches(runs, device, self.progress)
-        found = subjects(program, recorded, unit.facts, candidate_set, self.warn)
-        found = self._tried(runs[0], found, device)
-        known = self.measurements(workspace)[1] if workspace.measurements.exists() else []
-        for subject in found:
-            replayed = collect_kernel(subject, known, self.progress)
-            try:
-                append_lines(workspace.measurements, [subject.kernel.to_json()])
-                append_lines(workspace.measurements, (m.to_json() for m in replayed))
-            except CutuneError as error:
-                if error.diagnostic.code is Code.UNWRITABLE_FILE:
-                    raise
-                # One kernel that cannot be replayed does not stop the others.
-                name, reason = subject.kernel.kernel, error.diagnostic.message
-                self.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
-        return [subject.kernel for subject in found]
-
-    def _tried(self, run: Run, found: Sequence[Subject], device: DeviceProfile) -> list[Subject]:
-        """Drop the candidates whose results differ from the original's, and say so."""
-        self.progress("trying candidates", 0, 1)
-        trials = try_candidates(run, [subject.kernel for subject in found], device)
-        self.progress("trying candidates", 1, 1)
-        for subject in found:
-            trial = trials[subject.kernel.entry]
-            if trial.differing:
-                self.warn(
-                    Diagnostic.at(
-                        Code.RESULTS_DIFFER,
-                        None,
-                        kernel=subject.kernel.kernel,
-                        count=len(trial.differing),
-                        difference=f"{trial.largest_difference:.3g}",
-                    )
+def _tried(
+    session: Session, run: Run, found: Sequence[Subject], device: DeviceProfile
+) -> list[Subject]:
+    """Drop the candidates whose results differ from the original's, and say so."""
+    session.progress("trying candidates", 0, 1)
+    trials = try_candidates(run, [subject.kernel for subject in found], device)
+    session.progress("trying candidates", 1, 1)
+    for subject in found:
+        trial = trials[subject.kernel.entry]
+        if trial.differing:
+            session.warn(
+                Diagnostic.at(
+                    Code.RESULTS_DIFFER,
+                    None,
+                    kernel=subject.kernel.kernel,
+                    count=len(trial.differing),
+                    difference=f"{trial.largest_difference:.3g}",
                 )
-        return [
-            replace(s, kernel=replace(s.kernel, rejected=trials[s.kernel.entry].differing))
-            for s in found
-        ]
-
-    def measurements(self, workspace: Workspace) -> tuple[list[MeasuredKernel], list[Measurement]]:
-        """Everything that was measured.
-
-        Raises:
-            CutuneError: CT009 when nothing was.
-        """
-        path = workspace.measurements
-        command = "cutune collect"
-        kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, self.warn)
-        measured = read_lines(path, MEASUREMENT_SCHEMA, Measurement.from_json, command, _silent)
-        return list(kernels), list(measured)
-
-    # ---- models and what is made of them
-
-    def fit(self, workspace: Workspace) -> list[FittedModel]:
-        """Fit every measured kernel and save the models."""
-        kernels, measured = self.measurements(workspace)
-        models = []
-        for index, (kernel, own) in enumerate(by_entry(kernels, measured)):
-            self.progress("fitting", index, len(kernels))
-            model = fit_model(kernel, own)
-            if isinstance(model, Diagnostic):
-                self.warn(model)
-            else:
-                models.append(model)
-        self.progress("fitting", 1, 1)
-        write_models(workspace.models, models)
-        return models
-
-    def emit(
-        self, program: Program, workspace: Workspace, device: DeviceProfile, target: Target
-    ) -> Path:
-        """Write the tuned program; the path of its source."""
-        models = self.models_of(program, workspace)
-        selection = emit_selection(models, device)
-        step = ReplaceLaunches(selection=selection.text, routines=selection.routines)
-        unit = run_passes((step,), TranslationUnit(program))
-        self.report(unit.diagnostics)
-        return target.write(unit)
-
-    def models_of(self, program: Program, workspace: Workspace) -> list[FittedModel]:
-        """The models that were made of this program.
-
-        Raises:
-            CutuneError: CT009 when there are none, CT513 when it has changed since.
-        """
-        origin = Origin.of(program.source, program.launching_headers)
-        models = [m for m in read_models(workspace.models) if m.facts.origin.path == origin.path]
-        if any(model.facts.origin != origin for model in models):
-            raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
-        return models
+            )
+    return [
+        replace(s, kernel=replace(s.kernel, rejected=trials[s.kernel.entry].differing))
+        for s in found
+    ]
 
 
-def passes_named(names: str) -> tuple[Pass, ...]:
-    """Passes by their names, separated by commas, in running order and with their defaults.
+def measurements(
+    session: Session, workspace: Workspace
+) -> tuple[list[MeasuredKernel], list[Measurement]]:
+    """Everything that was measured.
 
     Raises:
-        CutuneError: CT304 for a name that no pass has.
+        CutuneError: CT009 when nothing was.
     """
-    wanted = names.split(",")
-    known = {step.name: step for step in PASSES}
-    for name in wanted:
-        if name not in known:
-            raise CutuneError(
-                Diagnostic.at(Code.UNKNOWN_PASS, None, name=name, known=", ".join(known))
-            )
-    return tuple(step() for name, step in known.items() if name in wanted)
+    path = workspace.measurements
+    command = "cutune collect"
+    kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, session.warn)
+    measured = read_lines(path, MEASUREMENT_SCHEMA, Measurement.from_json, command, _silent)
+    return list(kernels), list(measured)
+
+
+def fit(session: Session, workspace: Workspace) -> list[FittedModel]:
+    """Fit every measured kernel and save the models."""
+    kernels, measured = measurements(session, workspace)
+    models = []
+    for index, (kernel, own) in enumerate(by_entry(kernels, measured)):
+        session.progress("fitting", index, len(kernels))
+        model = fit_model(kernel, own)
+        if isinstance(model, Diagnostic):
+            session.warn(model)
+        else:
+            models.append(model)
+    session.progress("fitting", 1, 1)
+    write_models(workspace.models, models)
+    return models
+
+
+def emit(
+    session: Session, program: Program, workspace: Workspace, device: DeviceProfile, target: Target
+) -> Path:
+    """Write the tuned program; the path of its source."""
+    models = models_of(program, workspace)
+    selection = emit_selection(models, device)
+    step = ReplaceLaunches(selection=selection.text, routines=selection.routines)
+    unit = run_passes((step,), TranslationUnit(program))
+    session.report(unit.diagnostics)
+    return target.write(unit)
+
+
+def models_of(program: Program, workspace: Workspace) -> list[FittedModel]:
+    """The models that were made of this program.
+
+    Raises:
+        CutuneError: CT009 when there are none, CT513 when it has changed since.
+    """
+    origin = Origin.of(program.source, program.launching_headers)
+    models = [m for m in read_models(workspace.models) if m.facts.origin.path == origin.path]
+    if any(model.facts.origin != origin for model in models):
+        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
+    return models
 
 
 def _silent(_: Diagnostic) -> None:

@@ -16,8 +16,9 @@ from cutune.diagnostics import CutuneError
 from cutune.emulator.run import device_environment, program_environment
 from cutune.inspect import print_programs
 from cutune.progress import progress_for
+from cutune.session import Session
 from cutune.shadow import Target
-from cutune.stages import Session
+from cutune.stages import collect, emit, fit
 from cutune.summary import print_choices
 from cutune.workspace import Workspace
 
@@ -38,10 +39,10 @@ def main() -> int:
         workspace = Workspace(Path(folder))
         program = session.load(str(SAMPLE), require_nvcc=True)
         print_programs([program])
-        session.collect(program, "./{program} {n}", VARIED, device, workspace, "paper")
-        models = session.fit(workspace)
+        collect(session, program, "./{program} {n}", VARIED, device, workspace, "paper")
+        models = fit(session, workspace)
         target = Target(Path(folder) / "gemm.tuned.cu")
-        tuned = session.emit(program, workspace, device, target)
+        tuned = emit(session, program, workspace, device, target)
         print()
         print_choices(models, device, SHOWN_SIZES)
         print()

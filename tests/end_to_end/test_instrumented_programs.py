@@ -17,8 +17,8 @@ from cutune.emulator.run import program_environment
 from cutune.passes import AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
+from cutune.session import Session
 from cutune.source import Source
-from cutune.stages import Session
 from cutune.syntax import parse
 from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc
 

@@ -1,0 +1,169 @@
+"""What every verb shares: where nvcc is, its flags, where messages go. Path in, `Program` out.
+
+Imports only the front end and the passes, so that `inspect` and `instrument` start quickly.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from cutune.analysis.preprocess import asks_for_pass, user_headers
+from cutune.analyze import analyze
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emulator.link import own_build_flags
+from cutune.headers import (
+    find_headers,
+    forced_headers,
+    include_directories,
+    read_headers,
+    redirected,
+)
+from cutune.passes import PASSES, InstrumentLaunches
+from cutune.pipeline import Pass, TranslationUnit, run_passes
+from cutune.program import Program
+from cutune.shadow import ShadowTree, Target
+from cutune.source import Source
+from cutune.syntax import parse
+from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Session:
+    """What every verb needs besides its own input."""
+
+    nvcc_option: str | None = None
+    flags: tuple[str, ...] = ()
+    warn: Callable[[Diagnostic], None] = field(default=lambda diagnostic: None)
+    progress: Progress = field(default=lambda what, done, total: None)
+
+    @cached_property
+    def nvcc(self) -> Nvcc:
+        """The compiler.
+
+        Raises:
+            CutuneError: CT003 when there is none.
+        """
+        return find_nvcc(self.nvcc_option)
+
+    def report(self, diagnostics: Sequence[Diagnostic]) -> None:
+        """Show messages; the first error ends the verb.
+
+        Raises:
+            CutuneError: the first error among them, after the others were shown.
+        """
+        errors = [diagnostic for diagnostic in diagnostics if diagnostic.is_error]
+        for diagnostic in diagnostics:
+            if diagnostic not in errors[:1]:
+                self.warn(diagnostic)
+        if errors:
+            raise CutuneError(errors[0])
+
+    def load(self, path: str, require_nvcc: bool = False) -> Program:
+        """Read and analyze one file; where nvcc cannot, macros are expanded by their text alone."""
+        source = Source.read(path)
+        if "cutune_launch cutune_" in source.text:
+            raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
+        syntax = parse(source)
+        # A source may have all of its CUDA in headers.
+        is_empty = any(diagnostic.code is Code.NOT_CUDA for diagnostic in syntax.diagnostics)
+        if not is_empty or not any(d.name == "include" for d in syntax.directives):
+            self.report([d for d in syntax.diagnostics if d.is_error])
+        expanded, device = None, []
+        try:
+            expanded = self.nvcc.preprocess(path, self.compile_flags(path))
+            if asks_for_pass(expanded):
+                device = self.nvcc.preprocess_for_device(path, self.compile_flags(path))
+        except CutuneError as error:
+            if require_nvcc or self.nvcc_option is not None:
+                raise
+            if error.diagnostic.code is not Code.MISSING_NVCC:
+                message = error.diagnostic.message
+                self.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, message=message))
+            expanded = None
+        headers, early = self._headers(source, expanded)
+        for header in headers:
+            if "cutune_launch cutune_" in header.text:
+                raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
+        if is_empty and any("<<<" in h.text or "__global__" in h.text for h in headers):
+            syntax = replace(syntax, diagnostics=())
+        program = analyze(syntax, expanded, headers, early, device)
+        self.report(program.diagnostics)
+        return program
+
+    def _headers(
+        self, source: Source, expanded: str | None
+    ) -> tuple[tuple[Source, ...], frozenset[str]]:
+        """The user's headers, and the paths of those that are read before the source."""
+        if expanded is not None:
+            found = user_headers(expanded, source.path)
+            return read_headers(found), frozenset(
+                path for path, is_early in found.items() if is_early
+            )
+        folders = include_directories(self.flags)
+        early: list[Source] = []
+        for forced in read_headers(forced_headers(self.flags)):
+            early += [forced, *find_headers(forced, folders, early)]
+        late = find_headers(source, folders, early)
+        return (*early, *late), frozenset(header.path for header in early)
+
+    def compile_flags(self, path: str) -> list[str]:
+        """The user's flags; quoted includes are found beside the original file."""
+        return [*self.flags, f"-I{Path(path).resolve().parent}"]
+
+    def instrument(
+        self,
+        program: Program,
+        passes: Sequence[Pass] = (InstrumentLaunches(),),
+        print_after: str | None = None,
+    ) -> TranslationUnit:
+        """The program with hooks at its tunable launches, or what other passes make of it."""
+
+        def after(step: Pass, unit: TranslationUnit) -> None:
+            if step.name == print_after:
+                print(unit.rewritten().text, file=sys.stderr)
+
+        unit = run_passes(passes, TranslationUnit(program), after)
+        self.report(unit.diagnostics)
+        return unit
+
+    def build_instrumented(self, program: Program, folder: Path) -> Path:
+        """Write the program with hooks into a folder, and compile it for the emulated device."""
+        flags = self.compile_flags(program.source.path)
+        target = Target.of(program, None, "instrumented")
+        target = replace(target, path=folder / target.path.name)
+        if target.is_folder:
+            flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
+        text = target.write(self.instrument(program))
+        return self.build(text, flags, text.with_suffix(""))
+
+    def build(self, source: Path, flags: Sequence[str], binary: Path) -> Path:
+        """Compile a program for the emulated device."""
+        emulated = [f"-I{INCLUDE_DIRECTORY}", "-O2", *own_build_flags(self.nvcc)]
+        self.nvcc.check([*flags, *emulated, str(source), "-o", str(binary)])
+        return binary
+
+    def build_emulated(self, path: str, folder: Path) -> Path:
+        """Compile a program as it is, for the emulated device."""
+        return self.build(Path(path), self.compile_flags(path), folder / Path(path).stem)
+
+
+def passes_named(names: str) -> tuple[Pass, ...]:
+    """Passes by their names, separated by commas, in running order and with their defaults.
+
+    Raises:
+        CutuneError: CT304 for a name that no pass has.
+    """
+    wanted = names.split(",")
+    known = {step.name: step for step in PASSES}
+    for name in wanted:
+        if name not in known:
+            raise CutuneError(
+                Diagnostic.at(Code.UNKNOWN_PASS, None, name=name, known=", ".join(known))
+            )
+    return tuple(step() for name, step in known.items() if name in wanted)
