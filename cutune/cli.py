@@ -92,21 +92,25 @@ def _instrument(options: argparse.Namespace) -> int:
 
 def _collect(options: argparse.Namespace) -> int:
     session = _session(options)
-    _run_collect(session, session.load(options.file, require_nvcc=True), options)
+    programs = [session.load(path, require_nvcc=True) for path in options.files]
+    _run_collect(session, programs, options)
     return 0
 
 
-def _run_collect(session: Session, program: Program, options: argparse.Namespace) -> None:
+def _run_collect(
+    session: Session, programs: Sequence[Program], options: argparse.Namespace
+) -> None:
     from cutune.stages import collect
 
     collect(
         session,
-        program,
+        programs[0],
         options.run,
         _varied(options.vary),
         _device(options),
         _workspace(options),
         options.candidates,
+        programs[1:],
     )
 
 
@@ -133,16 +137,29 @@ def _tune(options: argparse.Namespace) -> int:
     from cutune.shadow import Target
     from cutune.stages import emit, fit
     from cutune.summary import print_choices
+    from cutune.workspace import make_folder
 
     session, device, workspace = _session(options), _device(options), _workspace(options)
-    program = session.load(options.file, require_nvcc=True)
-    target = Target.of(program, options.output, "tuned")
-    _run_collect(session, program, options)
+    programs = [session.load(path, require_nvcc=True) for path in options.files]
+    if len(programs) == 1 or options.output is None:
+        targets = [Target.of(program, options.output, "tuned") for program in programs]
+    else:
+        folder = Path(options.output)
+        targets = [Target.within(program, folder, "tuned") for program in programs]
+        if len({target.path for target in targets}) < len(targets):
+            parser().error("tune: two files would be written to one place; leave -o out")
+    _run_collect(session, programs, options)
     models = fit(session, workspace)
-    written = emit(session, program, workspace, device, target)
-    own = Path(options.file).resolve()
-    print_choices([m for m in models if Path(m.facts.origin.path) == own], device, options.sizes)
-    print(f"tuned program: {written}")
+    if len(programs) > 1:
+        make_folder(targets[0].path.parent)
+    written = [
+        emit(session, program, workspace, device, target)
+        for program, target in zip(programs, targets, strict=True)
+    ]
+    own = {str(Path(path).resolve()) for path in options.files}
+    print_choices([m for m in models if m.facts.origin.path in own], device, options.sizes)
+    for path in written:
+        print(f"tuned program: {path}")
     return 0
 
 
@@ -222,7 +239,7 @@ def _workspace(options: argparse.Namespace) -> Workspace:
 
     folder = options.workspace
     if folder is None:
-        file = getattr(options, "file", None)
+        file = getattr(options, "file", None) or next(iter(getattr(options, "files", ())), None)
         folder = Path(file).parent / WORKSPACE if file else WORKSPACE
     return Workspace(Path(folder))
 

@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
         parents=[source, place, running],
         help="run the program on the emulated device and count what its kernels do",
     )
-    collect.add_argument("file", metavar="FILE")
+    collect.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
 
     verbs.add_parser("fit", parents=[source, place], help="fit models to measurements")
 
@@ -81,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
         parents=[source, place, running],
         help="all of it: instrument, collect, fit, emit",
     )
-    tune.add_argument("file", metavar="FILE")
+    tune.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
     tune.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
     tune.add_argument(
         "--sizes",

@@ -5,7 +5,7 @@ Kernels with the facts proven about them, launch sites with their verdicts. All 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from cutune.block_range import BlockRange
@@ -162,6 +162,11 @@ class Program:
     diagnostics: tuple[Diagnostic, ...] = field(default=())
     #: The user's headers.
     headers: tuple[Source, ...] = ()
+
+    def numbered_behind(self, last: int) -> Program:
+        """The same with ids that are larger by `last`: those of other sources come first."""
+        moved = (replace(site, id=site.id + last) for site in self.launches)
+        return replace(self, launches=tuple(moved))
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that name, if it is defined in what was read."""

@@ -29,6 +29,7 @@ from cutune.shadow import ShadowTree, Target
 from cutune.source import Source
 from cutune.syntax import parse
 from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc
+from cutune.workspace import make_folder
 
 Progress = Callable[[str, int, int], None]
 
@@ -132,15 +133,28 @@ class Session:
         self.report(unit.diagnostics)
         return unit
 
-    def build_instrumented(self, program: Program, folder: Path) -> Path:
-        """Write the program with hooks into a folder, and compile it for the emulated device."""
+    def build_instrumented(self, programs: Sequence[Program], folder: Path) -> Path:
+        """Write sources with hooks into a folder; compile and link them for the emulated device."""
+        if len(programs) == 1:
+            text, flags = self._write_instrumented(programs[0], folder)
+            return self.build(text, flags, text.with_suffix(""))
+        objects = []
+        for number, program in enumerate(programs, 1):
+            text, flags = self._write_instrumented(program, folder / f"source-{number}")
+            objects.append(self.build(text, [*flags, "-c"], text.with_suffix(".o")))
+        binary = folder / f"{Path(programs[0].source.path).stem}.instrumented"
+        linked = [*self.flags, *own_build_flags(self.nvcc), *map(str, objects)]
+        self.nvcc.check([*linked, "-o", str(binary)])
+        return binary
+
+    def _write_instrumented(self, program: Program, folder: Path) -> tuple[Path, list[str]]:
+        """The source with hooks, and the flags to compile it with."""
         flags = self.compile_flags(program.source.path)
-        target = Target.of(program, None, "instrumented")
-        target = replace(target, path=folder / target.path.name)
+        make_folder(folder)
+        target = Target.within(program, folder, "instrumented")
         if target.is_folder:
             flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
-        text = target.write(self.instrument(program))
-        return self.build(text, flags, text.with_suffix(""))
+        return target.write(self.instrument(program)), flags
 
     def build(self, source: Path, flags: Sequence[str], binary: Path) -> Path:
         """Compile a program for the emulated device."""

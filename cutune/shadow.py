@@ -16,7 +16,7 @@ from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.pipeline import TranslationUnit
 from cutune.program import Program
 from cutune.source import Source
-from cutune.workspace import write_text, writing
+from cutune.workspace import make_folder, write_text
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,12 @@ class Target:
         if path.is_file() and path.samefile(source):
             raise CutuneError(Diagnostic.at(Code.OUTPUT_IS_INPUT, None, path=source))
         return Target(path, is_folder)
+
+    @staticmethod
+    def within(program: Program, folder: Path, word: str) -> Target:
+        """What stands beside the source without `-o`, in another folder."""
+        beside = Target.of(program, None, word)
+        return Target(folder / beside.path.name, beside.is_folder)
 
     def write(self, unit: TranslationUnit) -> Path:
         """Write a program as its passes left it; the path of its source.
@@ -97,8 +103,7 @@ class ShadowTree:
             if target.exists() and any(target.samefile(one.path) for one in copies.values()):
                 raise CutuneError(Diagnostic.at(Code.OUTPUT_IS_INPUT, None, path=file.path))
         for target, file in copies.items():
-            with writing(target):
-                target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
             write_text(target, file.text)
         return self._place(source)
 

@@ -30,7 +30,7 @@ from cutune.measure import (
 )
 from cutune.models_file import read_models, write_models
 from cutune.passes import AttachStaticCounters, ReplaceLaunches
-from cutune.pipeline import TranslationUnit, run_passes
+from cutune.pipeline import KernelFacts, TranslationUnit, run_passes
 from cutune.program import Program
 from cutune.session import Session
 from cutune.shadow import Target
@@ -45,26 +45,30 @@ def collect(
     device: DeviceProfile,
     workspace: Workspace,
     candidate_set: str,
+    others: Sequence[Program] = (),
 ) -> list[MeasuredKernel]:
-    """Instrument, compile, run on the emulated device, replay; append to the workspace."""
-    path = program.source.path
-    if not program.tunable_launches:
-        raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=path))
+    """Instrument, compile, run on the emulated device, replay; append to the workspace.
+
+    `others` are the further sources that the program is linked from.
+    """
+    programs = _numbered((program, *others))
+    if not any(one.tunable_launches for one in programs):
+        paths = "', '".join(one.source.path for one in programs)
+        raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=paths))
     workspace.create()
     session.progress("compiling", 0, 1)
-    binary = session.build_instrumented(program, workspace.folder)
-    counters = AttachStaticCounters(
-        nvcc=session.nvcc,
-        flags=tuple(session.compile_flags(path)),
-        architecture=device.architecture,
-    )
-    unit = run_passes((counters,), TranslationUnit(program))
-    session.report(unit.diagnostics)
+    binary = session.build_instrumented(programs, workspace.folder)
+    facts = [_static_facts(session, one, device) for one in programs]
     session.progress("compiling", 1, 1)
     runs = plan_runs(template, vary, binary)
     recorded = record_launches(runs, device, session.progress)
-    found = subjects(program, recorded, unit.facts, candidate_set, session.warn)
-    found = _tried(session, runs[0], found, device)
+    found: list[Subject] = []
+    for one, own in zip(programs, facts, strict=True):
+        seen = subjects(one, recorded, own, candidate_set, session.warn)
+        if seen:
+            tried = _tried(session, runs[0], seen, device)
+            # Each source is loaded alone when it is emitted, and counts from 1 then.
+            found += (_numbered_alone(subject, one) for subject in tried)
     known = measurements(session, workspace)[1] if workspace.measurements.exists() else []
     for subject in found:
         replayed = collect_kernel(subject, known, session.progress)
@@ -78,6 +82,35 @@ def collect(
             name, reason = subject.kernel.kernel, error.diagnostic.message
             session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return [subject.kernel for subject in found]
+
+
+def _numbered(programs: Sequence[Program]) -> list[Program]:
+    """Sources with launch sites that the log of one process can tell apart."""
+    found: list[Program] = []
+    last = 0
+    for program in programs:
+        found.append(program.numbered_behind(last))
+        last += len(program.launches)
+    return found
+
+
+def _numbered_alone(subject: Subject, program: Program) -> Subject:
+    """Ids of launch sites as the source has them that is loaded alone."""
+    before = program.launches[0].id - 1
+    sites = tuple(site - before for site in subject.kernel.sites)
+    return replace(subject, kernel=replace(subject.kernel, sites=sites))
+
+
+def _static_facts(
+    session: Session, program: Program, device: DeviceProfile
+) -> tuple[KernelFacts, ...]:
+    flags = tuple(session.compile_flags(program.source.path))
+    counters = AttachStaticCounters(
+        nvcc=session.nvcc, flags=flags, architecture=device.architecture
+    )
+    unit = run_passes((counters,), TranslationUnit(program))
+    session.report(unit.diagnostics)
+    return unit.facts
 
 
 def _tried(

@@ -48,8 +48,7 @@ class Workspace:
         Raises:
             CutuneError: CT002 when it cannot be made.
         """
-        with writing(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         return self
 
 
@@ -63,6 +62,16 @@ def writing(path: Path) -> Iterator[None]:
         raise CutuneError(
             Diagnostic.at(Code.UNWRITABLE_FILE, None, path=path, reason=reason)
         ) from error
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those that it lies in.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -149,3 +149,32 @@ def test_two_sources_share_a_header(project: Path) -> None:
     assert output(run(binary, "333", CUTUNE_MODE="record", CUTUNE_OUTPUT=str(log))) == before
     kernels = [json.loads(line)["kernel"] for line in log.read_text().splitlines()]
     assert kernels == ["scale"] * 4 + ["shift"]
+
+
+def test_a_program_of_several_sources(project: Path) -> None:
+    """Sources are linked for the runs; each has launch sites that count from 1."""
+    sources = ("src/main.cu", "src/other.cu")
+    header = project / "include" / "kernels" / "scale.cuh"
+    (project / "src" / "other.cu").write_text(
+        "#include <kernels/scale.cuh>\n"
+        "int other(float *a, int n) { shift<<<n / 8, 8>>>(n, a); scale<<<n, 4>>>(n, 3.f, a); "
+        "return 0; }\n"
+    )
+    assert header.exists()
+    options = (*OPTIONS, "-DHAS_OTHER", "--run", "./{program} {n}", "--vary", "n=64,128")
+    done = cutune("tune", *sources, *options, "--workspace", "work", "-o", "out", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "tuned program: out/main.tuned/src/main.cu" in done.stdout
+    assert "tuned program: out/other.tuned.cu" in done.stdout
+    before = output(run(built(project, "-DHAS_OTHER", sources=sources), "320"))
+    tree = project / "out" / "main.tuned"
+    (tree / "src" / "other.cu").write_bytes((project / "out" / "other.tuned.cu").read_bytes())
+    after = run(built(tree, "-DHAS_OTHER", sources=sources), "320", CUTUNE="verbose")
+    assert output(after) == before
+    decisions = [line.split(",")[0] for line in after.stderr.splitlines()]
+    assert sorted(decisions) == ["cutune: scale"] * 2 + ["cutune: shift"] * 2
+    alone = cutune(
+        "emit", "src/other.cu", *OPTIONS, "--workspace", "work", "-o", "o.cu", cwd=project
+    )
+    assert alone.returncode == 0, alone.stderr
+    assert (project / "o.cu").read_bytes() == (project / "out" / "other.tuned.cu").read_bytes()
