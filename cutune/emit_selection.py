@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from cutune.device import DeviceProfile
 from cutune.emit import Emitter, emit_choice, emit_model, emit_operators
 from cutune.fitted import FittedModel
-from cutune.models.mechanistic import compose
+from cutune.models.mechanistic import compose, launchable
 from cutune.selection import GRID_LIMITS, selection_rule
 
 #: Sizes from here on are not exact in the products of the model.
@@ -63,7 +63,9 @@ def emit_selection(models: Sequence[FittedModel], device: DeviceProfile) -> Sele
     parts: list[str] = []
     routines: list[tuple[int, str]] = []
     taken: set[str] = set()
-    for model in models:
+    for model in (launchable(model, device) for model in models):
+        if not model.blocks:
+            continue
         name = _unique(re.sub(r"\W", "_", model.facts.kernel), taken)
         program = compose(model, device)
         rule = selection_rule(model.blocks, model.one_dimensional, device.model.floor_us)

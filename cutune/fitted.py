@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from cutune.candidates import Block
@@ -71,4 +72,19 @@ class FittedModel:
         facts = self.facts
         return sum(facts.free) == 1 and all(
             free or size == 1 for free, size in zip(facts.free, facts.original, strict=True)
+        )
+
+    def restricted(self, blocks: Collection[Block]) -> FittedModel:
+        """The same model with only those of its candidates."""
+        kept = [index for index, block in enumerate(self.blocks) if block in blocks]
+        count = len(self.blocks)
+
+        def values(column: FeatureColumn) -> tuple[Fraction, ...]:
+            rows = range(0, len(column.values), count)
+            return tuple(column.values[row + index] for row in rows for index in kept)
+
+        return replace(
+            self,
+            blocks=tuple(self.blocks[index] for index in kept),
+            columns=tuple(replace(column, values=values(column)) for column in self.columns),
         )

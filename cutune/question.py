@@ -13,7 +13,7 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.fitted import FittedModel
 from cutune.measure import MeasuredKernel
-from cutune.models.mechanistic import compose
+from cutune.models.mechanistic import compose, launchable
 from cutune.rational import fit_polynomial
 from cutune.rational_program import value_of
 from cutune.selection import Choice, select, selection_rule
@@ -103,6 +103,7 @@ def choose_block(
         CutuneError: CT511, CT512 for sizes that do not fit the kernel.
     """
     question = ask(model, sizes, every)
+    model = launchable(model, device)
     facts = model.facts
     return select(
         compose(model, device),

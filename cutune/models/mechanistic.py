@@ -15,9 +15,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from cutune.candidates import Block
 from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
-from cutune.models.occupancy import WARP, BlockResources, resident_blocks
+from cutune.models.occupancy import WARP, BlockResources, can_launch, resident_blocks
 from cutune.rational_program import (
     CANDIDATE,
     Definition,
@@ -57,6 +58,20 @@ def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
     return _Composer(model, device).program()
 
 
+def launchable(model: FittedModel, device: DeviceProfile) -> FittedModel:
+    """The model without the candidates that ask for more than the device has."""
+    limits = device.limits
+    return model.restricted(
+        [block for block in model.blocks if can_launch(_resources(model, block), limits)]
+    )
+
+
+def _resources(model: FittedModel, block: Block) -> BlockResources:
+    static, threads = model.facts.static, block[0] * block[1] * block[2]
+    shared = static.static_shared_bytes + model.facts.dynamic_shared_bytes
+    return BlockResources(threads, static.registers, shared)
+
+
 class _Composer:
     """Collects definitions and tables line by line."""
 
@@ -93,7 +108,7 @@ class _Composer:
         threads = [x * y * z for x, y, z in blocks]
         warps = [-(-t // WARP) for t in threads]
         limits = self.device.limits
-        resident = [max(1, resident_blocks(self._resources(t), limits)) for t in threads]
+        resident = [max(1, resident_blocks(_resources(self.model, b), limits)) for b in blocks]
         at_once = [min(r * w, limits.warps_per_sm) for r, w in zip(resident, warps, strict=True)]
         self.properties["threads"] = tuple(threads)
         self.properties["warps"] = tuple(warps)
@@ -102,11 +117,6 @@ class _Composer:
         granularity = self.device.model.block_granularity
         self.tables["granularity"] = single(1 + granularity / r for r in resident)
         self.tables["share"] = single(Fraction(1, n) for n in at_once)
-
-    def _resources(self, threads: int) -> BlockResources:
-        static = self.model.facts.static
-        shared = static.static_shared_bytes + self.model.facts.dynamic_shared_bytes
-        return BlockResources(threads, static.registers, shared)
 
     # ---- once per launch
 

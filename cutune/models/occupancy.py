@@ -24,6 +24,11 @@ class BlockResources:
     shared_bytes: int
 
 
+def can_launch(resources: BlockResources, limits: Limits) -> bool:
+    """Does the hardware take such a block?"""
+    return resident_blocks(resources, limits) > 0
+
+
 def resident_blocks(resources: BlockResources, limits: Limits) -> int:
     """Blocks that one SM holds at a time; 0 when the block cannot be launched at all."""
     if (

@@ -160,6 +160,20 @@ def test_models_of_another_version_are_refused(tmp_path: Path) -> None:
     assert "cutune_launch" not in source.read_text()
 
 
+def test_a_refused_block_is_followed_by_the_original_launch(tmp_path: Path) -> None:
+    """Another build of the kernel may allow fewer threads than the one that was modelled."""
+    source = tmp_path / "scale.cu"
+    source.write_text("#include <stdlib.h>" + SCALE)
+    tuned_source = tune(source, tmp_path / "work", "1000")
+    text = tuned_source.read_text()
+    smaller = text.replace("__global__ void scale", "__global__ void __launch_bounds__(64) scale")
+    assert smaller != text
+    tuned_source.write_text(smaller)
+    done = run(compiled(tuned_source, source, tmp_path / "tuned"), "1000000", CUTUNE="verbose")
+    assert "block 32x1x1 -> " in done.stderr  # a larger one was chosen
+    assert done.returncode == 0, done.stderr
+
+
 def test_run_compiles_a_source_and_gives_its_status(tmp_path: Path) -> None:
     source = tmp_path / "status.cu"
     source.write_text("int main(int argc, char **) { return 40 + argc; }\n")
