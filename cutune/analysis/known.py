@@ -57,8 +57,11 @@ _PURE_PATTERNS = re.compile(
     r"|operator\w*|(?:min|max|lowest|epsilon|infinity|quiet_NaN|denorm_min)"
     r"|curand_(?:uniform|normal|log_normal|poisson|init|discrete)\w*|curand\d?|skipahead\w*)"
 )
+# A promise to the compiler is an effect: a thread for which it is false may do anything, and the
+# test that a guard was read from may be gone.
 _EFFECT_PATTERNS = re.compile(
     r"curand\w*|skipahead\w*|surf\w+write|memcpy|memset|__st(?:cg|cs|wb|wt)|__assert_fail|assert"
+    r"|__builtin_assume|__assume|__builtin_unreachable"
 )
 _ATOMIC = re.compile(
     r"(?:atomic(?:Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(?:_system)?"
@@ -105,7 +108,7 @@ def is_pure(name: str) -> bool:
 
 
 def has_effect(name: str) -> bool:
-    """Does the known function write memory?"""
+    """Does the known function write memory, or promise something that other threads may break?"""
     return _EFFECT_PATTERNS.fullmatch(base_name(name)) is not None
 
 

@@ -127,6 +127,10 @@ def test_condition(condition: str, guard: str | None) -> None:
         ("if (i < N) a[i] = 1;", "100"),
         ("if (i < M) a[i] = 1;", "50"),
         ("if (i < UNSURE) a[i] = 1;", None),
+        # Promises to the compiler: beyond the guard they would be broken.
+        ("__builtin_assume(i < n); if (i < n) a[i] = 1;", None),
+        ("if (i < n) a[i] = 1; else __builtin_unreachable();", None),
+        ("if (i < n) { __builtin_assume(n > 0); a[i] = 1; }", "n"),
     ],
 )
 def test_effects(body: str, guard: str | None) -> None:
