@@ -14,6 +14,12 @@ LARGEST = 1024
 LARGEST_Z = 64
 
 
+def as_block(values: Sequence[int]) -> Block:
+    """Three integers, as JSON holds them in a list."""
+    x, y, z = values
+    return (x, y, z)
+
+
 def candidate_blocks(
     free: Sequence[bool],
     kept: Block,

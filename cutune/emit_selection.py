@@ -16,10 +16,8 @@ from cutune.device import DeviceProfile
 from cutune.emit import Emitter, emit_choice, emit_model, emit_operators
 from cutune.fitted import FittedModel
 from cutune.models.mechanistic import compose, launchable
-from cutune.selection import GRID_LIMITS, selection_rule
+from cutune.selection import GRID_LIMITS, LARGEST_SIZE, selection_rule
 
-#: Sizes from here on are not exact in the products of the model.
-LARGEST_SIZE = 1 << 31
 #: Decisions that a thread remembers per kernel.
 MEMO_ENTRIES = 4
 #: Words of a memo's key before the sizes: guards, block, three extents.

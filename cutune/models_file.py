@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cutune.candidates import Block
+from cutune.candidates import as_block
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.fitted import Array, FeatureColumn, FittedModel
 from cutune.measure import MeasuredKernel
@@ -96,7 +96,7 @@ def _from_json(entry: Json) -> FittedModel:
         requests=tuple(entry["requests"]),
         arrays=tuple(Array(a["parameter"], function(a["extent_bytes"])) for a in entry["arrays"]),
         classes=tuple(tuple(c) for c in entry["classes"]),
-        blocks=tuple(_block(b) for b in entry["blocks"]),
+        blocks=tuple(as_block(b) for b in entry["blocks"]),
         columns=tuple(
             FeatureColumn(c["kind"], c["group"], c["array"], _single(c["values"]))
             for c in entry["columns"]
@@ -123,8 +123,3 @@ def _terms(names: tuple[str, ...], terms: list[Any]) -> Polynomial:
 
 def _single(values: list[float]) -> tuple[Fraction, ...]:
     return tuple(Fraction(float(np.float32(value))) for value in values)
-
-
-def _block(values: list[int]) -> Block:
-    x, y, z = values
-    return (x, y, z)

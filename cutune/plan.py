@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from cutune.candidates import Block
+from cutune.candidates import WARP, Block
 from cutune.classes import modulus, representatives
 from cutune.counts import CountFunctions
 from cutune.measure import FEATURES, PROBE, MeasuredKernel
@@ -19,7 +19,6 @@ LOOP_FREE_BASES = {1: 1 << 20, 2: 2048, 3: 256}
 WARP_BUDGET = 60_000
 #: Windows of eight executions that are traced per instruction and warp, about.
 WINDOWS = 4
-WARP = 32
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from cutune.measure import MeasuredKernel
 from cutune.models.mechanistic import compose, launchable
 from cutune.rational import fit_polynomial
 from cutune.rational_program import value_of
-from cutune.selection import Choice, select, selection_rule
+from cutune.selection import LARGEST_SIZE, Choice, select, selection_rule
 
-LARGEST_SIZE = 1 << 31
 _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
 
 

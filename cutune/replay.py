@@ -11,12 +11,12 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from cutune.c_expression import parse_expression
-from cutune.candidates import Block
+from cutune.candidates import WARP, Block
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
 from cutune.emulator.module import Kernel as KernelCode
 from cutune.measure import COUNTS, MeasuredKernel, Measurement, SiteCounters
-from cutune.plan import WARP, Replay
+from cutune.plan import Replay
 from cutune.rational_program import value_of
 from cutune.selection import grid_of
 

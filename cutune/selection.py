@@ -24,6 +24,8 @@ LAUNCH_BOUND = Fraction(13, 10)
 #: Width of the band of indistinguishable blocks, launch-bound and otherwise.
 BOUND_BAND = Fraction(101, 100)
 BAND = Fraction(1005, 1000)
+#: Sizes from here on are not exact in the products of the model.
+LARGEST_SIZE = 1 << 31
 #: Blocks that a grid may have per dimension.
 GRID_LIMITS = (2147483647, 65535, 65535)
 #: What is reported as "candidates within 2 %".

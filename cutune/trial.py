@@ -14,7 +14,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from cutune.candidates import Block
+from cutune.candidates import Block, as_block
 from cutune.measure import MeasuredKernel
 
 Attempt = tuple[int, Block]
@@ -63,9 +63,9 @@ def trial_environment(
 def hiding_candidates(kernels: Sequence[MeasuredKernel], folder: Path) -> frozenset[Attempt]:
     """The candidates that failed and after which others were not tried any more."""
     entries = _entries(folder)
-    seen = {(e["site"], _block(e["block"])) for e in entries}
+    seen = {(e["site"], as_block(e["block"])) for e in entries}
     failed = {
-        (e["site"], _block(e["block"]))
+        (e["site"], as_block(e["block"]))
         for e in entries
         if "error" in e and e["error"] != NOT_ALLOWED and not e["original"]
     }
@@ -98,11 +98,11 @@ def read_trials(
     trials = {}
     for kernel in kernels:
         own = [e for e in entries if e["schema"] == SCHEMA and e["site"] in kernel.sites]
-        tried = {_block(e["block"]) for e in own}
+        tried = {as_block(e["block"]) for e in own}
         # What the rule does not allow at this size may be right at others; an annotation's word
         # alone is not enough for that.
         judged = [e for e in own if kernel.asserted or e.get("error") != NOT_ALLOWED]
-        differing = {_block(e["block"]) for e in judged if not _same(e)}
+        differing = {as_block(e["block"]) for e in judged if not _same(e)}
         differing |= {b for b in kernel.candidates() for s in kernel.sites if (s, b) in broken}
         if kernel.asserted:
             differing |= {*kernel.candidates()} - tried
@@ -126,8 +126,3 @@ def _same(entry: Mapping[str, object]) -> bool:
 
 def _output(folder: Path) -> Path:
     return folder / "trials.jsonl"
-
-
-def _block(values: Sequence[int]) -> Block:
-    x, y, z = values
-    return (x, y, z)

@@ -35,10 +35,6 @@ def _element(kind: str) -> str:
     return _ELEMENTS.get(kind) or ("b64" if TYPE_BYTES[kind] == 8 else "b32")
 
 
-def _vector_size(instruction: Instruction) -> int:
-    return next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
-
-
 def _elements(text: str) -> list[str]:
     return [part.strip() for part in text.strip("{} ").split(",")]
 

@@ -9,23 +9,6 @@ from cutune.emulator.control_flow import BasicBlock
 from cutune.emulator.ptx import Instruction
 from cutune.emulator.taint import Obliviousness, results, sources, spaces
 
-CLASSES = (
-    "integer",
-    "float",
-    "fma",
-    "special",
-    "double",
-    "load",
-    "store",
-    "atomic",
-    "shared_load",
-    "shared_store",
-    "barrier",
-    "branch",
-    "move",
-    "convert",
-    "other",
-)
 _FIXED = {
     **dict.fromkeys(("bra", "brx", "ret", "exit", "call", "trap"), "branch"),
     **dict.fromkeys(("bar", "barrier"), "barrier"),

@@ -15,10 +15,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from cutune.candidates import Block
+from cutune.candidates import WARP, Block
 from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
-from cutune.models.occupancy import WARP, BlockResources, can_launch, resident_blocks
+from cutune.models.occupancy import BlockResources, can_launch, resident_blocks
 from cutune.rational_program import (
     CANDIDATE,
     Definition,

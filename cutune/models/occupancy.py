@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cutune.candidates import WARP
 from cutune.device import Limits
 
-WARP = 32
 SUB_PARTITIONS = 4
 REGISTER_UNIT = 256
 
