@@ -115,6 +115,10 @@ def _run_collect(
 
 
 def _fit(options: argparse.Namespace) -> int:
+    if options.table:
+        from cutune.neighbours.stage import fit_tables
+
+        return fit_tables(options)
     from cutune.stages import fit
     from cutune.summary import print_models
 

@@ -291,6 +291,23 @@ class Code(Enum):
         "'{path}' has changed since it was measured; run cutune tune, or cutune collect and fit",
     )
 
+    # Tables of measured times, and classifiers made of them.
+    MISSING_COLUMN = (540, ERROR, "the table has no column '{name}'; it has: {known}")
+    BAD_CELL = (541, ERROR, "'{text}' in column '{column}' is not {wanted}")
+    EMPTY_TABLE = (542, ERROR, "'{path}' has no row that can be used; check --where and the times")
+    CONTRADICTING_ROWS = (
+        543,
+        ERROR,
+        "'{text}' in column '{column}' contradicts an earlier row of the same size; name the "
+        "column of times with --time",
+    )
+    NO_SCIKIT_LEARN = (
+        544,
+        ERROR,
+        "the published procedure needs scikit-learn; run: pip install 'cutune[neighbours]'",
+    )
+    BAD_TABLE_OPTION = (545, ERROR, "{reason}")
+
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
     NOT_PREPROCESSED = (703, WARNING, "macros are expanded by their text alone, because {message}")
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")

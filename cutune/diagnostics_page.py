@@ -163,6 +163,16 @@ MEANINGS: dict[Code, str] = {
     Code.UNMODELLED_KERNEL: "`cutune fit` found no model of that name. Take one of those listed.",
     Code.MISSING_SIZE: "The choice depends on sizes that were not given.",
     Code.UNKNOWN_SIZE: "The model has no parameter of that name. Take one of those listed.",
+    Code.MISSING_COLUMN: "The first row of a table names its columns. Name those that hold sizes, "
+    "tunables and times with `--sizes`, `--choose` and `--time`.",
+    Code.BAD_CELL: "Sizes and tunables are integers (1e5 is one), times are above 0.",
+    Code.EMPTY_TABLE: "Rows without a time, and those that `--where` leaves out, are not read.",
+    Code.CONTRADICTING_ROWS: "Without `--time` each row names the best configuration of a size, so "
+    "that a size can occur once.",
+    Code.NO_SCIKIT_LEARN: "Splits and the search for k are scikit-learn's, so that they are those "
+    "of the publication. Classifiers are made without it.",
+    Code.BAD_TABLE_OPTION: "Options of `cutune fit --table` contradict each other or one is "
+    "missing.",
     Code.NVCC_FAILED: "nvcc's own messages stand above.",
     Code.UNUSABLE_NVCC: "The file cannot be run or is not nvcc.",
     Code.NOT_PREPROCESSED: "What depends on macros from headers that were not read is not proven.",

@@ -68,7 +68,8 @@ def parser() -> argparse.ArgumentParser:
     )
     collect.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
 
-    verbs.add_parser("fit", parents=[source, place], help="fit models to measurements")
+    fit = verbs.add_parser("fit", parents=[source, place], help="fit models to measurements")
+    _add_table_options(fit)
 
     emit = verbs.add_parser(
         "emit", parents=[source, place], help="write the program that chooses its thread blocks"
@@ -176,3 +177,35 @@ def _running_options() -> argparse.ArgumentParser:
         "--candidates", choices=("paper", "all"), default="paper", help="which blocks to consider"
     )
     return options
+
+
+def _add_table_options(fit: argparse.ArgumentParser) -> None:
+    """What `fit` needs to read measured times instead of the workspace."""
+    group = fit.add_argument_group("measured times as CSV")
+    group.add_argument(
+        "--table",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
+        help="a table of measured times; several: loss when the choice of one device is used on "
+        "another",
+    )
+    group.add_argument("--model", choices=("neighbours",), help="neighbours: nearest neighbours")
+    group.add_argument("--sizes", metavar="N,…", help="columns that hold sizes")
+    group.add_argument("--choose", metavar="m,…", help="columns of what is chosen")
+    group.add_argument("--given", metavar="R,…", help="columns on whose value the choice depends")
+    group.add_argument("--time", metavar="ms", help="column of times; without it, rows are optima")
+    group.add_argument(
+        "--where", action="append", default=[], metavar="COLUMN=TEXT", help="read only these rows"
+    )
+    group.add_argument(
+        "--limit",
+        type=float,
+        default=4.0,
+        metavar="PERCENT",
+        help="time that may be lost at a measured size for fewer intervals (default: 4)",
+    )
+    group.add_argument(
+        "--split", type=int, metavar="STATE", help="also the published procedure, on this split"
+    )
+    group.add_argument("-o", "--output", metavar="FILE", help="FILE.json, or C (FILE.h)")

@@ -1,0 +1,1 @@
+"""Host parameters chosen by nearest neighbours: tables of measured times to classifiers to C."""

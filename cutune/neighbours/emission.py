@@ -1,0 +1,116 @@
+"""Classifiers as C. Takes a `ChoiceModel`, gives functions that depend on nothing.
+
+Valid in C99 and in C++11: comparisons of integers for intervals, doubles for nearest neighbours of
+several sizes. No allocation, no library, no state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import pairwise
+
+from cutune.emit import Emitter
+from cutune.neighbours.classifier import Intervals, Neighbours
+from cutune.neighbours.model import Choice, ChoiceModel
+
+#: The product of max(a, b) / min(a, b), in the order of `ratio_distance`.
+_RATIO = """\
+static inline double cutune_ratio(double a, double b)
+{
+    a = a < 1.0 ? 1.0 : a;
+    b = b < 1.0 ? 1.0 : b;
+    return a > b ? a / b : b / a;
+}
+"""
+
+
+def emit_choices(model: ChoiceModel, prefix: str = "cutune_choose_") -> str:
+    """One function `PREFIX<tunable>(sizes…, given…)` per tunable, which returns its value.
+
+    What `ChoiceModel.choose` gives, value by value: a configuration is chosen as a whole, so that
+    the values that the functions return for the same sizes belong together.
+    """
+    emit = Emitter()
+    if any(isinstance(choice.rule, Neighbours) for choice in model.choices):
+        emit(_RATIO.rstrip())
+    names = [f"cutune_{c_name(size)}" for size in (*model.sizes, *model.given)]
+    parameters = ", ".join(f"long long {name}" for name in names)
+    for index, tunable in enumerate(model.tunables):
+        emit(f"static inline long long {prefix}{c_name(tunable)}({parameters})")
+        with emit.braces():
+            for name in _unused(model, names, index):
+                emit(f"(void){name};")
+            for choice in model.choices:
+                with _given(emit, model, choice):
+                    _emit_rule(emit, choice, names, index)
+    return str(emit)
+
+
+def _unused(model: ChoiceModel, names: Sequence[str], index: int) -> Iterator[str]:
+    """Parameters that decide nothing, of which a compiler would warn."""
+    width = len(model.sizes)
+    constant = all(
+        isinstance(choice.rule, Intervals)
+        and len({c[index] for c in choice.rule.configurations}) == 1
+        for choice in model.choices
+    )
+    if constant:
+        yield from names[:width]
+    if len(model.choices) == 1:
+        yield from names[width:]
+
+
+def c_name(text: str) -> str:
+    """A size as part of a C name: `p.n` and `p->n` are no names."""
+    return re.sub(r"\W+", "_", text)
+
+
+def _given(emit: Emitter, model: ChoiceModel, choice: Choice) -> AbstractContextManager[None]:
+    """A test for the given values; whatever passes no test gets the last rule."""
+    if choice is model.choices[-1]:
+        return nullcontext()
+    tests = (
+        f"cutune_{c_name(name)} == {_integer(value)}"
+        for name, value in zip(model.given, choice.given, strict=True)
+    )
+    return emit.braces(f"if ({' && '.join(tests)})")
+
+
+def _emit_rule(emit: Emitter, choice: Choice, names: Sequence[str], index: int) -> None:
+    if isinstance(choice.rule, Intervals):
+        _emit_intervals(emit, choice.rule, names[0], index)
+    else:
+        _emit_neighbours(emit, choice.rule, names, index)
+
+
+def _emit_intervals(emit: Emitter, rule: Intervals, size: str, index: int) -> None:
+    values = [label[index] for label in rule.configurations]
+    for limit, (value, following) in zip(rule.limits, pairwise(values), strict=True):
+        if value != following:
+            emit(f"if ({size} <= {_integer(limit)}) return {_integer(value)};")
+    emit(f"return {_integer(values[-1])};")
+
+
+def _emit_neighbours(emit: Emitter, rule: Neighbours, names: Sequence[str], index: int) -> None:
+    count, width = len(rule.points), len(rule.points[0])
+    emit(f"static const long long cutune_points[{count}][{width + 1}] = {{")
+    for point, label in zip(rule.points, rule.configurations, strict=True):
+        emit(f"    {{{', '.join(map(_integer, (*point, label[index])))}}},")
+    emit("};")
+    emit("double cutune_best = 1e300;")
+    emit("int cutune_nearest = 0;")
+    with emit.braces(f"for (int i = 0; i < {count}; ++i)"):
+        emit("double cutune_distance = 1.0;")
+        for column, name in enumerate(names[:width]):
+            known = f"(double)cutune_points[i][{column}]"
+            emit(f"cutune_distance *= cutune_ratio((double){name}, {known});")
+        with emit.braces("if (cutune_distance < cutune_best)"):
+            emit("cutune_best = cutune_distance;")
+            emit("cutune_nearest = i;")
+    emit(f"return cutune_points[cutune_nearest][{width}];")
+
+
+def _integer(value: int) -> str:
+    return str(value) if abs(value) < 2**31 else f"{value}ll"

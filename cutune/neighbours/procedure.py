@@ -1,0 +1,142 @@
+"""The published k-NN procedure. Takes labelled sizes, gives k and accuracies of splits.
+
+M. Veneva, *ML-Based Optimum Sub-system Size for the GPU Implementation of the Tridiagonal Partition
+Method*: a shuffled split 3:1 with every class in the training part, a grid search over k with
+scikit-learn, and the accuracy on the test part beside that of the most frequent class. One
+split of some ten test points says little, therefore also: the same over many splits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.neighbours.table import Configuration, Point
+
+TEST_SHARE = 0.25
+FOLDS = 5
+FEWEST_SIZES = 4
+
+
+@dataclass(frozen=True)
+class Split:
+    """One random split, and what came of it."""
+
+    random_state: int
+    training: int
+    tested: int
+    #: Does every class occur in the training part?
+    complete: bool
+    k: int
+    accuracy: float
+    #: The accuracy of the most frequent class of the test part.
+    null_accuracy: float
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """1-NN over many splits, of which only the complete ones count."""
+
+    splits: int
+    complete: int
+    mean: float
+    lowest: float
+    highest: float
+    #: The share of complete splits that are perfect.
+    perfect: float
+
+
+def search(labels: Mapping[Point, Configuration], random_state: int) -> Split:
+    """The procedure on one split.
+
+    Raises:
+        CutuneError: CT544 without scikit-learn, CT545 with too few sizes.
+    """
+    _require(labels)
+    from sklearn.model_selection import GridSearchCV, KFold
+    from sklearn.neighbors import KNeighborsClassifier
+
+    points, classes = _arrays(labels)
+    own, tested = _split(len(classes), random_state)
+    # A fold less than the most frequent class has members: scikit-learn asks for that.
+    most = int(np.bincount(classes[own]).max())
+    folds = max(2, min(FOLDS, most))
+    largest = max(1, min(len(set(classes)), len(own) - len(own) // folds - 1))
+    grid = {"n_neighbors": list(range(1, 1 + largest))}
+    finder = GridSearchCV(KNeighborsClassifier(), grid, cv=folds if most > 1 else KFold(folds))
+    with warnings.catch_warnings():
+        # Classes with fewer members than folds are the nature of such tables.
+        warnings.simplefilter("ignore")
+        finder.fit(points[own], classes[own])
+    right = finder.predict(points[tested]) == classes[tested]
+    frequent = np.unique(classes[tested], return_counts=True)[1].max()
+    return Split(
+        random_state,
+        len(own),
+        len(tested),
+        set(classes[own]) == set(classes),
+        int(finder.best_params_["n_neighbors"]),
+        float(right.mean()),
+        float(frequent / len(tested)),
+    )
+
+
+def distribution(
+    labels: Mapping[Point, Configuration], random_states: Iterable[int] = range(300)
+) -> Distribution | None:
+    """1-NN accuracy over many splits; None where no split keeps every class in training.
+
+    Raises:
+        CutuneError: CT544 without scikit-learn, CT545 with too few sizes.
+    """
+    _require(labels)
+    from sklearn.neighbors import KNeighborsClassifier
+
+    points, classes = _arrays(labels)
+    found, count = [], 0
+    for state in random_states:
+        count += 1
+        own, tested = _split(len(classes), state)
+        if set(classes[own]) == set(classes):
+            nearest = KNeighborsClassifier(1).fit(points[own], classes[own])
+            found.append(float((nearest.predict(points[tested]) == classes[tested]).mean()))
+    if not found:
+        return None
+    perfect = fmean(accuracy == 1.0 for accuracy in found)
+    return Distribution(count, len(found), fmean(found), min(found), max(found), perfect)
+
+
+def _arrays(
+    labels: Mapping[Point, Configuration],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Sizes as they are (no logarithm), configurations as numbers of classes."""
+    points = sorted(labels)
+    classes = {label: i for i, label in enumerate(sorted(set(labels.values())))}
+    return (
+        np.array(points, dtype=np.float64),
+        np.array([classes[labels[point]] for point in points]),
+    )
+
+
+def _split(count: int, random_state: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    from sklearn.model_selection import train_test_split
+
+    own, tested = train_test_split(
+        np.arange(count), test_size=TEST_SHARE, shuffle=True, random_state=random_state
+    )
+    return own, tested
+
+
+def _require(labels: Mapping[Point, Configuration]) -> None:
+    if find_spec("sklearn") is None:
+        raise CutuneError(Diagnostic.at(Code.NO_SCIKIT_LEARN, None))
+    if len(labels) < FEWEST_SIZES:
+        reason = f"the published procedure splits at least {FEWEST_SIZES} sizes, not {len(labels)}"
+        raise CutuneError(Diagnostic.at(Code.BAD_TABLE_OPTION, None, reason=reason))

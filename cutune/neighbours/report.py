@@ -1,0 +1,98 @@
+"""What a classifier does and how well. Takes models and splits, prints tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from cutune.neighbours.classifier import Intervals, Regret
+from cutune.neighbours.model import Choice, ChoiceModel
+from cutune.neighbours.procedure import Distribution, Split
+from cutune.neighbours.table import Configuration
+from cutune.neighbours.transfer import Transfer
+
+
+def print_model(model: ChoiceModel) -> None:
+    """The rule of each choice, and its evidence."""
+    print(f"{', '.join(model.tunables)}, at most {model.limit:.1%} slower at measured sizes")
+    for choice in model.choices:
+        if model.given:
+            values = zip(model.given, choice.given, strict=True)
+            print(f"given {', '.join(f'{name} = {value}' for name, value in values)}:")
+        _print_rule(model, choice)
+        _print_evidence(model, choice)
+
+
+def _print_rule(model: ChoiceModel, choice: Choice) -> None:
+    rule = choice.rule
+    if not isinstance(rule, Intervals):
+        print(f"  the nearest of {len(rule.points)} measured sizes")
+        return
+    for limit, label in zip(rule.limits, rule.configurations, strict=False):
+        print(f"  {model.sizes[0]} <= {limit}: {_named(model, label)}")
+    print(f"  above: {_named(model, rule.configurations[-1])}")
+
+
+def _print_evidence(model: ChoiceModel, choice: Choice) -> None:
+    evidence = choice.evidence
+    if evidence is None:
+        return
+    print(
+        f"  {len(choice.labels)} sizes; leave-one-out accuracy {evidence.observed_accuracy:.3f} "
+        f"observed, {evidence.corrected_accuracy:.3f} corrected; most frequent class "
+        f"{evidence.null_accuracy:.3f}"
+    )
+    print(f"  time lost at measured sizes: {_loss(model, evidence.at_measured)}")
+    print(f"  time lost where the size was left out: {_loss(model, evidence.left_out)}")
+    if evidence.fixed is not None:
+        loss = _loss(model, evidence.at_fixed)
+        print(f"  time lost with {_named(model, evidence.fixed)} everywhere: {loss}")
+
+
+def print_published_procedure(labels: str, split: Split, distribution: Distribution | None) -> None:
+    """One split of the published procedure, beside many."""
+    kept = "" if split.complete else " (a class is missing in training)"
+    print(
+        f"split {split.random_state} of {labels}: k = {split.k}, accuracy {split.accuracy:.2f}, "
+        f"most frequent class {split.null_accuracy:.2f}; {split.training} sizes for training, "
+        f"{split.tested} for testing{kept}"
+    )
+    if distribution is None:
+        print("  no split keeps every class in training")
+        return
+    print(
+        f"  1-NN over {distribution.splits} splits, {distribution.complete} with every class in "
+        f"training: mean {distribution.mean:.2f}, from {distribution.lowest:.2f} to "
+        f"{distribution.highest:.2f}; perfect in {distribution.perfect:.1%}"
+    )
+
+
+def print_transfers(model: ChoiceModel, transfers: Sequence[Transfer]) -> None:
+    """The loss of each device's heuristic on each device."""
+    names = list(dict.fromkeys(t.made_on for t in transfers))
+    losses: Mapping[tuple[str, str], Regret | None] = {
+        (t.made_on, t.used_on): t.regret for t in transfers
+    }
+    table = Table("heuristic of", *(f"on {name}" for name in names), box=None)
+    for made_on in names:
+        table.add_row(made_on, *(_loss(model, losses[made_on, used_on]) for used_on in names))
+    Console().print(table)
+
+
+def _named(model: ChoiceModel, label: Configuration) -> str:
+    values = zip(model.tunables, label, strict=True)
+    return ", ".join(f"{name} = {value}" for name, value in values)
+
+
+def _loss(model: ChoiceModel, regret: Regret | None) -> str:
+    if regret is None:
+        return "not known: no time of what is chosen"
+    place = ", ".join(
+        f"{name} = {value}"
+        for name, value in zip((*model.given, *model.sizes), regret.worst_point, strict=False)
+    )
+    untimed = regret.total - regret.known
+    rest = f"; {untimed} sizes without a time" if untimed else ""
+    return f"mean {regret.mean:.2%}, worst {regret.worst:.2%} ({place}){rest}"

@@ -1,0 +1,90 @@
+"""`cutune fit --table`. Takes tables and what their columns mean, shows and writes a classifier."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.neighbours.classifier import accuracy, leave_one_out, null_accuracy
+from cutune.neighbours.correction import corrected, observed
+from cutune.neighbours.emission import emit_choices
+from cutune.neighbours.model import SCHEMA, ChoiceModel, fit_choice, to_json
+from cutune.neighbours.procedure import distribution, search
+from cutune.neighbours.report import print_model, print_published_procedure, print_transfers
+from cutune.neighbours.table import Columns, LabelTable, TimeTable, read_labels, read_table
+from cutune.neighbours.transfer import transfer
+from cutune.workspace import write_document, write_text
+
+
+def fit_tables(options: argparse.Namespace) -> int:
+    """The verb; the status for the shell."""
+    if options.sizes is None or options.choose is None:
+        raise _misuse("--table needs the columns: --sizes N --choose m --time ms")
+    columns = _columns(options)
+    if columns.time is None:
+        if len(options.table) > 1 or options.output is not None or options.given:
+            raise _misuse("without --time there are labels only; name the column of times")
+        _show_labels(read_labels(_named(options.table[0])[1], columns), options.split)
+        return 0
+    paths = dict(map(_named, options.table))
+    if len(paths) < len(options.table):
+        raise _misuse("tables of several devices need names: --table a=a.csv --table b=b.csv")
+    tables = {name: read_table(path, columns) for name, path in paths.items()}
+    limit = options.limit / 100
+    table = next(iter(tables.values()))
+    given = len(options.given.split(",")) if options.given else 0
+    model = fit_choice(table, limit, given)
+    print_model(model)
+    if options.split is not None:
+        _show_procedure(table, limit, options.split)
+    if len(tables) > 1:
+        print_transfers(model, transfer(tables, limit))
+    if options.output is not None:
+        _write(model, Path(options.output))
+    return 0
+
+
+def _columns(options: argparse.Namespace) -> Columns:
+    conditions = []
+    for word in options.where:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise _misuse(f"'{word}' is no condition; write --where precision=fp64")
+        conditions.append((name, text))
+    given = options.given.split(",") if options.given else []
+    sizes = (*given, *options.sizes.split(","))
+    return Columns(sizes, tuple(options.choose.split(",")), options.time, tuple(conditions))
+
+
+def _named(word: str) -> tuple[str, str]:
+    """`NAME=FILE`, or a file that is named after itself."""
+    name, equals, path = word.partition("=")
+    return (name, path) if equals and not Path(word).exists() else (Path(word).stem, word)
+
+
+def _show_labels(table: LabelTable, split: int | None) -> None:
+    labels = table.labels
+    print(
+        f"{len(labels)} labelled sizes: leave-one-out accuracy "
+        f"{accuracy(leave_one_out(labels), labels):.3f}, most frequent class "
+        f"{null_accuracy(labels):.3f}"
+    )
+    if split is not None:
+        print_published_procedure("labels", search(labels, split), distribution(labels))
+
+
+def _show_procedure(table: TimeTable, limit: float, split: int) -> None:
+    for word, labels in (("observed", observed(table)), ("corrected", corrected(table, limit))):
+        print_published_procedure(f"{word} optima", search(labels, split), distribution(labels))
+
+
+def _write(model: ChoiceModel, path: Path) -> None:
+    if path.suffix == ".json":
+        write_document(path, SCHEMA, {"models": [to_json(model)]})
+        return
+    write_text(path, emit_choices(model))
+
+
+def _misuse(reason: str) -> CutuneError:
+    return CutuneError(Diagnostic.at(Code.BAD_TABLE_OPTION, None, reason=reason))

@@ -1,0 +1,181 @@
+"""Measured times of configurations at sizes. Takes a CSV table, gives a `TimeTable`.
+
+One row per measurement: sizes, the values of the tunables, and the time in any unit. A table
+without times names one configuration per row, the best one, as published tables often do.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.source import Source, Span
+
+Point = tuple[int, ...]
+"""The values of the sizes."""
+
+Configuration = tuple[int, ...]
+"""The values of the tunables."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table hold what. Without `time`, each row names a best configuration."""
+
+    sizes: tuple[str, ...]
+    tunables: tuple[str, ...]
+    time: str | None = None
+    #: Only rows with these texts in these columns are read.
+    where: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class TimeTable:
+    """Times by size and configuration; all in one unit."""
+
+    sizes: tuple[str, ...]
+    tunables: tuple[str, ...]
+    times: Mapping[Point, Mapping[Configuration, float]]
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        """The measured sizes, in rising order."""
+        return tuple(sorted(self.times))
+
+    @cached_property
+    def configurations(self) -> tuple[Configuration, ...]:
+        """All configurations that were measured anywhere, in rising order."""
+        return tuple(sorted({c for own in self.times.values() for c in own}))
+
+    def best(self, point: Point) -> Configuration:
+        """The fastest configuration; the smallest of equally fast ones."""
+        own = self.times[point]
+        return min(own, key=lambda configuration: (own[configuration], configuration))
+
+    def regret(self, point: Point, configuration: Configuration) -> float | None:
+        """t(configuration) / t(best) - 1, or None where it was not measured."""
+        own = self.times[point]
+        if configuration not in own:
+            return None
+        return own[configuration] / own[self.best(point)] - 1
+
+    def restricted(self, points: Iterable[Point]) -> TimeTable:
+        """The same table at some of its sizes."""
+        return TimeTable(self.sizes, self.tunables, {p: self.times[p] for p in points})
+
+
+@dataclass(frozen=True)
+class LabelTable:
+    """A best configuration by size, without times."""
+
+    sizes: tuple[str, ...]
+    tunables: tuple[str, ...]
+    labels: Mapping[Point, Configuration]
+
+
+def read_table(path: str | Path, columns: Columns) -> TimeTable:
+    """Read measured times; a configuration that was measured repeatedly gets its median.
+
+    Raises:
+        CutuneError: CT001, CT540 for a missing column, CT541 for what is no number, CT542.
+    """
+    if columns.time is None:
+        raise ValueError("a table of times needs a column of times")
+    samples: dict[Point, dict[Configuration, list[float]]] = {}
+    for row in _rows(path, columns):
+        if not row.text(columns.time):
+            continue
+        own = samples.setdefault(row.integers(columns.sizes), {})
+        own.setdefault(row.integers(columns.tunables), []).append(row.time(columns.time))
+    if not samples:
+        raise CutuneError(Diagnostic.at(Code.EMPTY_TABLE, None, path=path))
+    times = {p: {c: median(t) for c, t in own.items()} for p, own in samples.items()}
+    return TimeTable(columns.sizes, columns.tunables, times)
+
+
+def read_labels(path: str | Path, columns: Columns) -> LabelTable:
+    """Read best configurations.
+
+    Raises:
+        CutuneError: CT001, CT540, CT541, CT542, CT543 where two rows contradict each other.
+    """
+    labels: dict[Point, Configuration] = {}
+    for row in _rows(path, columns):
+        point, label = row.integers(columns.sizes), row.integers(columns.tunables)
+        if labels.setdefault(point, label) != label:
+            raise row.error(Code.CONTRADICTING_ROWS, columns.tunables[0])
+    if not labels:
+        raise CutuneError(Diagnostic.at(Code.EMPTY_TABLE, None, path=path))
+    return LabelTable(columns.sizes, columns.tunables, labels)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One row, and where it stands."""
+
+    source: Source
+    line: int
+    values: Mapping[str, str]
+
+    def text(self, column: str) -> str:
+        return self.values[column].strip()
+
+    def integers(self, columns: Sequence[str]) -> tuple[int, ...]:
+        return tuple(self._integer(column) for column in columns)
+
+    def time(self, column: str) -> float:
+        try:
+            value = float(self.text(column))
+        except ValueError:
+            raise self.error(Code.BAD_CELL, column, "a time") from None
+        if not 0 < value < float("inf"):
+            raise self.error(Code.BAD_CELL, column, "a time above 0")
+        return value
+
+    def _integer(self, column: str) -> int:
+        try:
+            # Logs and spreadsheets write 1e5 and 100000.0.
+            value = float(self.text(column))
+            whole = int(value)
+        except (ValueError, OverflowError):
+            raise self.error(Code.BAD_CELL, column, "an integer") from None
+        if whole != value:
+            raise self.error(Code.BAD_CELL, column, "an integer")
+        return whole
+
+    def error(self, code: Code, column: str, wanted: str = "") -> CutuneError:
+        start = self.source.line_start(self.line)
+        span = Span(start, start + max(1, len(self.source.line_text(self.line))))
+        text = self.text(column)
+        return CutuneError(
+            Diagnostic.at(code, self.source, span, column=column, text=text, wanted=wanted)
+        )
+
+
+def _rows(path: str | Path, columns: Columns) -> Iterator[_Row]:
+    source = Source.read(path)
+    lines = ((n, t) for n, t in enumerate(source.text.splitlines(), 1) if not t.startswith("#"))
+    numbers: list[int] = []
+
+    def counted() -> Iterator[str]:
+        for number, text in lines:
+            numbers.append(number)
+            yield text
+
+    reader = csv.DictReader(counted(), restval="")
+    header = tuple(name.strip() for name in reader.fieldnames or ())
+    reader.fieldnames = header
+    time = (columns.time,) if columns.time is not None else ()
+    for wanted in (*columns.sizes, *columns.tunables, *time, *(n for n, _ in columns.where)):
+        if wanted not in header:
+            known = ", ".join(header) or "none"
+            raise CutuneError(Diagnostic.at(Code.MISSING_COLUMN, source, name=wanted, known=known))
+    for values in reader:
+        row = _Row(source, numbers[-1], values)
+        if all(row.text(name) == text for name, text in columns.where):
+            yield row

@@ -1,0 +1,32 @@
+"""A heuristic on another device. Takes one table per device, gives the loss of each on each.
+
+The published Table III does this for one heuristic: that of the RTX 2080 Ti.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cutune.neighbours.classifier import Regret, classifier, regret
+from cutune.neighbours.correction import DEFAULT_LIMIT, corrected
+from cutune.neighbours.table import TimeTable
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """The classifier made from the times of one device, judged by the times of another."""
+
+    made_on: str
+    used_on: str
+    regret: Regret | None
+
+
+def transfer(tables: Mapping[str, TimeTable], limit: float = DEFAULT_LIMIT) -> list[Transfer]:
+    """Every device's heuristic on every device, its own included."""
+    rules = {name: classifier(corrected(table, limit)) for name, table in tables.items()}
+    return [
+        Transfer(made_on, used_on, regret(table, rule.choose))
+        for made_on, rule in rules.items()
+        for used_on, table in tables.items()
+    ]
