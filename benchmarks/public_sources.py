@@ -1,0 +1,266 @@
+"""What the front end makes of public CUDA sources: `python -m benchmarks.public_sources FOLDER …`.
+
+Files that hold CUDA are drawn from the folders by a random state; per file:
+
+- launches and kernels that were found, against an independent parser (tree-sitter-cuda): those
+  that only it sees are listed, and those that only the recogniser sees;
+- no crash without the compiler, and a file without tunable launch is returned byte for byte;
+- with `--compile`: a file that compiles as it is must compile with hooks and with decisions.
+
+The folders are unpacked collections, for instance HeCBench, Rodinia, cuda-samples and SHOC.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from benchmarks.tree_sitter_counts import recognised, seen_by_tree_sitter
+from cutune.analyze import analyze
+from cutune.diagnostics import CutuneError
+from cutune.headers import redirected
+from cutune.passes import InstrumentLaunches, ReplaceLaunches
+from cutune.pipeline import Pass
+from cutune.program import Program
+from cutune.session import Session
+from cutune.shadow import ShadowTree, Target
+from cutune.source import Source
+from cutune.syntax import parse
+from cutune.toolchain import INCLUDE_DIRECTORY
+
+SEED = 20261121
+SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".inl", ".cpp")
+#: Only PTX is made: what ptxas does with it does not depend on the host code.
+COMPILE = ("-arch=compute_90", "-O0", "-w", "-c")
+SECONDS = 300
+#: Compiles like every emitted routine and keeps the program's own configuration.
+SELECTION = """\
+static inline cutune_configuration cutune_select_own(const cutune_request *cutune_asked)
+{
+    const cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};
+    return cutune_answer;
+}
+"""
+
+
+@dataclass
+class Tally:
+    """Counts over all files, and what has to be looked at."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    remarks: list[str] = field(default_factory=list)
+
+    def remark(self, what: str, path: Path, detail: object) -> None:
+        """Count something that should not be, and keep where it was."""
+        self.counts[what] += 1
+        self.remarks.append(f"{what}: {path}: {detail}")
+
+
+def main() -> int:
+    """Draw, look, print the counts; 1 when a file crashed, changed or stopped compiling."""
+    options = _options()
+    files = list(cuda_files(options.folders))
+    drawn = random.Random(options.seed).sample(files, min(options.draw, len(files)))
+    print(f"{len(drawn)} of {len(files)} files, random.Random({options.seed})")
+    tally = Tally()
+    for path in drawn:
+        _compare_counts(path, tally)
+        tunable = _without_compiler(path, tally)
+        if options.compile and path.suffix == ".cu" and tunable is not False:
+            _compile(path, options.folders, tally)
+        if options.progress:
+            print(f"  {sum(tally.counts.values())} {path}", file=sys.stderr)
+    for what, count in sorted(tally.counts.items()):
+        print(f"  {what}: {count}")
+    print(*tally.remarks, sep="\n")
+    bad = (
+        "launches missed",
+        "kernels missed",
+        "crash",
+        "changed",
+        "instrumented does not compile",
+        "tuned does not compile",
+    )
+    return 1 if any(tally.counts[what] for what in bad) else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--draw", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--progress", action="store_true")
+    return parser.parse_args()
+
+
+def cuda_files(folders: Sequence[Path]) -> Iterator[Path]:
+    """Files that hold a kernel or a launch, in a fixed order."""
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in SUFFIXES and path.is_file():
+                text = path.read_bytes()
+                if b"__global__" in text or re.search(rb"<<\s*<", text):
+                    yield path
+
+
+# ---- counts
+
+
+def _compare_counts(path: Path, tally: Tally) -> None:
+    own = recognised(Source.read(str(path)))
+    other = seen_by_tree_sitter(path.read_bytes())
+    for what, found, expected in zip(("launches", "kernels"), own, other, strict=True):
+        tally.counts[f"{what} found"] += len(found)
+        tally.counts[f"{what} of tree-sitter"] += len(expected)
+        if missed := sorted(expected - found):
+            tally.remark(f"{what} missed", path, f"at bytes {missed}")
+        if more := sorted(found - expected):
+            tally.remark(f"{what} that tree-sitter misses", path, f"at bytes {more}")
+
+
+# ---- without the compiler
+
+
+def _without_compiler(path: Path, tally: Tally) -> bool | None:
+    """Analyze and instrument by the text alone: is there a tunable launch? None when not read."""
+    try:
+        source = Source.read(str(path))
+        program = analyze(parse(source))
+        unit = Session().instrument(program)
+        tally.counts["launches judged"] += len(program.launches)
+        tally.counts["launches tunable by their text"] += len(program.tunable_launches)
+        if not program.tunable_launches:
+            tally.counts["nothing tunable by the text"] += 1
+            if unit.rewritten().text.encode("latin-1") != path.read_bytes():
+                tally.remark("changed", path, "nothing tunable")
+    except CutuneError as error:
+        tally.counts[f"refused {error.diagnostic.code.value}"] += 1
+        return None
+    except Exception:  # a crash is what is looked for
+        tally.remark("crash", path, traceback.format_exc(limit=-1))
+        return None
+    return any(b"<<<" in line for line in path.read_bytes().splitlines())
+
+
+# ---- with the compiler
+
+
+def _compile(path: Path, folders: Sequence[Path], tally: Tally) -> None:
+    flags = _flags(path, folders)
+    session = Session(flags=tuple(flags))
+    try:
+        program = session.load(str(path), require_nvcc=True)
+    except CutuneError as error:
+        tally.counts[f"not preprocessed: {error.diagnostic.code.value}"] += 1
+        return
+    tally.counts["preprocessed"] += 1
+    tally.counts["launches tunable"] += len(program.tunable_launches)
+    tally.counts["launches seen"] += len(program.launches)
+    if not program.tunable_launches:
+        return
+    if _failure(session, path, session.compile_flags(str(path))):
+        tally.counts["does not compile as it is"] += 1
+        return
+    tally.counts["compiles as it is"] += 1
+    own = tuple((site.id, "cutune_select_own") for site in program.tunable_launches)
+    for word, step in (
+        ("instrumented", InstrumentLaunches()),
+        ("tuned", ReplaceLaunches(selection=SELECTION, routines=own)),
+    ):
+        message = _rewritten_failure(session, program, step, word)
+        if message:
+            tally.remark(f"{word} does not compile", path, message)
+        else:
+            tally.counts[f"{word} compiles"] += 1
+
+
+def _rewritten_failure(session: Session, program: Program, step: Pass, word: str) -> str:
+    flags = session.compile_flags(program.source.path)
+    with tempfile.TemporaryDirectory() as folder:
+        target = Target.within(program, Path(folder), word)
+        if target.is_folder:
+            flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
+        written = target.write(session.instrument(program, (step,)))
+        return _failure(session, written, [*flags, f"-I{INCLUDE_DIRECTORY}"])
+
+
+def _failure(session: Session, path: Path, flags: Sequence[str]) -> str:
+    """The first error of nvcc, or nothing when the file compiles."""
+    command = [str(session.nvcc.path), *flags, *COMPILE, str(path), "-o", "/dev/null"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return "time-out"
+    if done.returncode == 0:
+        return ""
+    text = done.stderr.decode("utf-8", "replace")
+    return next((line for line in text.splitlines() if "error" in line), text[:300] or "failed")
+
+
+def _flags(path: Path, folders: Sequence[Path]) -> list[str]:
+    """What the folder's Makefile compiles with; else all include folders of the collection."""
+    made = _make_flags(path)
+    if made is not None:
+        return made
+    root = next(folder for folder in folders if folder in path.parents)
+    return ["-std=c++17", *(f"-I{folder}" for folder in _include_folders(root, path.parent))]
+
+
+def _make_flags(path: Path) -> list[str] | None:
+    if not (path.parent / "Makefile").exists():
+        return None
+    done = subprocess.run(
+        ["make", "-n", "-B", "ARCH=sm_90", "CC=nvcc"],
+        cwd=path.parent, capture_output=True, text=True, errors="replace", check=False,
+    )  # fmt: skip
+    for line in done.stdout.splitlines():
+        try:
+            words = shlex.split(line)
+        except ValueError:
+            continue
+        if words and words[0].endswith("nvcc") and path.name in map(_name, words):
+            return list(_compile_options(words[1:], path.parent))
+    return None
+
+
+def _name(word: str) -> str:
+    return word.rsplit("/", 1)[-1]
+
+
+def _compile_options(words: Sequence[str], folder: Path) -> Iterator[str]:
+    """Options that decide what is compiled: include folders (absolute), macros, language."""
+    valued = ("-I", "-D", "-U", "-std", "-include", "-isystem", "--std", "-Xcompiler")
+    iterator = iter(words)
+    for word in iterator:
+        if word in valued:
+            value = next(iterator, "")
+            yield from (word, str(folder / value) if word in ("-I", "-isystem") else value)
+        elif word.startswith("-I"):
+            yield f"-I{folder / word[2:]}"
+        elif word.startswith(("-D", "-U", "-std", "--std", "--expt", "--extended", "-default-")):
+            yield word
+
+
+@cache
+def _include_folders(root: Path, folder: Path) -> tuple[Path, ...]:
+    names = {"include", "inc", "common", "util", "utils", "Common"}
+    near = [parent for parent in folder.parents if root in parent.parents or parent == root]
+    found = [path for parent in near for path in parent.iterdir() if path.name in names]
+    nested = [path for path in folder.rglob("*") if path.is_dir()]
+    return (*near, *nested, *(path for path in found if path.is_dir()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
