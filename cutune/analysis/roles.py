@@ -1,7 +1,8 @@
 """Roles of integer parameters. Takes the proof about a kernel, gives its data parameters.
 
 A simple flow analysis: an expression is a sum of signed products; what matters is on which side of
-a comparison, or beside which varying factor of an address, a parameter stands.
+a comparison, or beside which varying factor of an address, a parameter stands. A comparison is read
+as it holds where the work is done: the negation of one that leads out of it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from pycparser import c_ast
 
 from cutune.analysis.bindings import Bindings, Variable
+from cutune.analysis.leaving import ends_loop, leaves, only_leaves
 from cutune.analysis.polynomial import PARAMETER, QUOTIENT, Polynomial
 from cutune.analysis.proof import Proof, Prover
 from cutune.program import DataParameter, Role
@@ -59,7 +61,7 @@ class _Roles:
         flow = _Flow(self, bindings)
         for limit in proof.limits.values():
             flow.guard(limit)
-        flow.visit(tree.body)
+        flow.body(tree.body)
         integers = {n for n, v in bindings.parameters.items() if v.type is not None}
         return {
             name: min(found, key=_STRONGEST_FIRST.index)
@@ -79,8 +81,21 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
     functions: _Roles
     bindings: Bindings
     roles: dict[str, set[Role]] = field(default_factory=dict)
+    #: Conditions that were judged, with the reading; a comparison elsewhere is judged at the end.
+    _judged: set[tuple[int, Role, bool]] = field(default_factory=set)
+    _elsewhere: list[c_ast.BinaryOp] = field(default_factory=list)
+    _in_loop: bool = False
+    _breaks_loop: bool = False
     _expanding: set[Variable] = field(default_factory=set)
     _known_terms: dict[Variable, list[Term]] = field(default_factory=dict)
+
+    def body(self, node: c_ast.Compound) -> None:
+        """Judge a whole function."""
+        self.visit(node)
+        judged = {number for number, _, _ in self._judged}
+        for comparison in self._elsewhere:
+            if id(comparison) not in judged:
+                self._comparison(comparison, Role.BRANCH, False)
 
     def add(self, names: Iterable[str], role: Role) -> None:
         """Note one use."""
@@ -98,34 +113,63 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
     # Conditions.
 
     def visit_If(self, node: c_ast.If) -> None:
+        branches = [branch for branch in (node.iftrue, node.iffalse) if branch is not None]
+        ends = any(ends_loop(b, self._in_loop, self._breaks_loop) for b in branches)
+        for negated in _readings(node):
+            self._condition(node.cond, Role.BOUND if ends else Role.BRANCH, negated)
+        self.generic_visit(node)
+
+    def visit_TernaryOp(self, node: c_ast.TernaryOp) -> None:
         self._condition(node.cond, Role.BRANCH)
         self.generic_visit(node)
 
-    visit_TernaryOp = visit_Switch = visit_If
+    def visit_Switch(self, node: c_ast.Switch) -> None:
+        self._condition(node.cond, Role.BRANCH)
+        before, self._breaks_loop = self._breaks_loop, False
+        self.generic_visit(node)
+        self._breaks_loop = before
 
     def visit_For(self, node: c_ast.For) -> None:
         if node.cond is not None:
             self._condition(node.cond, Role.BOUND)
+        before = self._in_loop, self._breaks_loop
+        self._in_loop = self._breaks_loop = True
         self.generic_visit(node)
+        self._in_loop, self._breaks_loop = before
 
     visit_While = visit_DoWhile = visit_For
 
-    def _condition(self, node: c_ast.Node, plain: Role) -> None:
+    def _condition(self, node: c_ast.Node, plain: Role, negated: bool = False) -> None:
         """`plain` is the role of what is tested without a varying counterpart."""
+        if (id(node), plain, negated) in self._judged:
+            return
+        self._judged.add((id(node), plain, negated))
         if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):
-            self._condition(node.left, plain)
-            self._condition(node.right, plain)
+            self._condition(node.left, plain, negated)
+            self._condition(node.right, plain, negated)
         elif isinstance(node, c_ast.UnaryOp) and node.op == "!":
-            self._condition(node.expr, plain)
+            self._condition(node.expr, plain, not negated)
         elif isinstance(node, c_ast.BinaryOp) and node.op in _COMPARISONS:
-            self._comparison(node, plain)
+            self._comparison(node, plain, negated)
+        elif (tested := self._flag(node)) is not None:
+            self._condition(tested, plain, negated)
         else:
             for term in self.terms(node):
                 self.add(term.parameters, plain)
 
-    def _comparison(self, node: c_ast.BinaryOp, plain: Role) -> None:
+    def _flag(self, node: c_ast.Node) -> c_ast.Node | None:
+        """The condition that a variable stands for: `bool inside = i < n`."""
+        variable = self.bindings.of(node)
+        if variable is None or variable.is_parameter or not variable.is_constant:
+            return None
+        (value,) = variable.values
+        is_negation = isinstance(value, c_ast.UnaryOp) and value.op == "!"
+        is_test = isinstance(value, c_ast.BinaryOp) and value.op in {"&&", "||", *_COMPARISONS}
+        return value if is_negation or is_test else None
+
+    def _comparison(self, node: c_ast.BinaryOp, plain: Role, negated: bool) -> None:
         left, right = self.terms(node.left), self.terms(node.right)
-        if node.op in (">", ">="):
+        if (node.op in (">", ">=")) is not negated:
             left, right = right, left
         has_counterpart = all(any(t.varies or t.parameters for t in side) for side in (left, right))
         varies = any(term.varies for term in (*left, *right))
@@ -142,7 +186,7 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
 
     def visit_BinaryOp(self, node: c_ast.BinaryOp) -> None:
         if node.op in _COMPARISONS:
-            self._comparison(node, Role.BRANCH)
+            self._elsewhere.append(node)
         self.generic_visit(node)
 
     # Addresses.
@@ -252,3 +296,12 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
 
 def _is_name(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.ID)
+
+
+def _readings(node: c_ast.If) -> tuple[bool, ...]:
+    """Is the condition negated where the work is done? Both where there is work on both ways."""
+    stays = node.iffalse is None or not leaves(node.iffalse)
+    if leaves(node.iftrue) and stays:
+        return (True,) if only_leaves(node.iftrue) else (False, True)
+    is_empty = node.iffalse is not None and only_leaves(node.iftrue)
+    return (True,) if is_empty and stays else (False,)

@@ -50,6 +50,70 @@ def program_of(text: str, expanded: str | None = None) -> Program:
             "if (i < n) { int c = m * 2; for (int j = 0; j < c; j++) a[i] += j; }",
             {"n": "guard", "m": "bound"},
         ),
+        # Ways out: what holds behind them is the negation.
+        ("if (i / 32 >= n) return; a[i] = k;", {"n": "bound"}),
+        ("if (i / 32 < k) return; a[i] = 1;", {"k": "counter"}),
+        ("if (i % 32 >= n || i / 32 >= m) { return; } a[i] = 1;", {"n": "bound", "m": "bound"}),
+        ("if (!(i / 32 < n)) return; a[i] = 1;", {"n": "bound"}),
+        ("bool outside = i / 32 >= n; if (outside) return; a[i] = 1;", {"n": "bound"}),
+        ("bool inside = i / 32 < n; if (!inside) return; a[i] = 1;", {"n": "bound"}),
+        ("if (i / 32 >= n) ; else a[i] = 1;", {"n": "bound"}),
+        ("if (i / 32 < n) { a[i] = 1; } else return;", {"n": "bound"}),
+        ("if (i / 32 < n) { a[i] = 1; return; }", {"n": "bound"}),
+        ("if (i / 32 >= n) { a[0] = 1; return; } a[i] = 1;", {"n": "bound"}),
+        (
+            "if (k * (int)(gridDim.x * blockDim.x) + i / 8 >= n) return; a[i] = 1;",
+            {"n": "bound", "k": "counter"},
+        ),
+        ("if (k >= m) return; if (i < n) a[i] = 1;", {"n": "guard", "m": "bound", "k": "counter"}),
+        # Loops that are left from within.
+        (
+            "if (i < n) for (int j = 0;;) { if (j >= m) break; a[j++] = 1; }",
+            {"n": "guard", "m": "bound"},
+        ),
+        (
+            "if (i < n) for (int j = 0;;) { a[i] = 1; if (++j == m) break; }",
+            {"n": "guard", "m": "bound"},
+        ),
+        (
+            "if (i < n) while (true) { if (--m == 0) break; a[i] += 1; }",
+            {"n": "guard", "m": "bound"},
+        ),
+        (
+            "if (i < n) for (int j = 0;; j++) { if (j < m) a[j] = 1; else break; }",
+            {"n": "guard", "m": "bound"},
+        ),
+        (
+            "if (i < n) for (int j = 0;; j++) { if (j == m) return; a[j] = 1; }",
+            {"n": "guard", "m": "bound"},
+        ),
+        (
+            "if (i < n) for (int j = 0; j < m; j++) { if (j < k) continue; a[j] = 1; }",
+            {"n": "guard", "m": "bound", "k": "counter"},
+        ),
+        (
+            "if (i < n) switch (m) { case 1: if (i == k) break; a[i] = 1; }",
+            {"n": "guard", "m": "branch", "k": "counter"},
+        ),
+        # Other loops.
+        ("if (i < n) { int j = 0; do a[j] = 1; while (++j < m); }", {"n": "guard", "m": "bound"}),
+        (
+            "if (i < n) { int j = m; while (j-- > k) a[j] = 1; }",
+            {"n": "guard", "m": "bound", "k": "counter"},
+        ),
+        ("if (i < n) while (m--) a[i] += 1;", {"n": "guard", "m": "bound"}),
+        (
+            "if (i < n) for (int j = 0; j < m && a[j] > 0; j++) a[i] += 1;",
+            {"n": "guard", "m": "bound"},
+        ),
+        (
+            "if (i < n) for (float *p = a + k; p < a + m; p++) *p = 1;",
+            {"n": "guard", "m": "bound", "k": "counter"},
+        ),
+        (
+            "if (i < n) { float *end = a + m; for (float *p = a; p != end; ++p) *p = 1; }",
+            {"n": "guard", "m": "bound"},
+        ),
     ],
 )
 def test_roles(body: str, roles: dict[str, str]) -> None:
