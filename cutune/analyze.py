@@ -20,7 +20,7 @@ from cutune.analysis.preprocess import expanded_parts
 from cutune.analysis.proof import Proof, Prover
 from cutune.analysis.roles import data_parameters
 from cutune.analysis.unit import Part, Unit
-from cutune.diagnostics import Code
+from cutune.diagnostics import Code, Diagnostic
 from cutune.functions import Function
 from cutune.program import DataParameter, Impurity, Kernel, LaunchSite, Program
 from cutune.source import Source
@@ -70,13 +70,15 @@ def analyze(
         launches += sites
         diagnostics += remarks
     launched = {site.kernel for site in launches}
-    kernels = (
+    kernels = tuple(
         kernel
         for name, found in kernels_by_name.items()
         for kernel in found[: counts.get(name, 0)]
         if kernel.source is syntax.source or kernel.name in launched
     )
-    return Program(syntax.source, tuple(kernels), tuple(launches), tuple(diagnostics), headers)
+    if not kernels and not launches and not diagnostics:
+        diagnostics.append(Diagnostic.at(Code.HOST_ONLY, syntax.source))
+    return Program(syntax.source, kernels, tuple(launches), tuple(diagnostics), headers)
 
 
 def _proven(unit: Unit) -> defaultdict[str, list[Kernel]]:

@@ -58,8 +58,9 @@ class Code(Enum):
     MISSING_STAGE = (9, ERROR, "'{path}' is missing; run first: {command}")
 
     UNBALANCED = (101, ERROR, "unbalanced '{bracket}'")
-    NOT_CUDA = (102, ERROR, "no kernel and no launch found; is '{path}' a CUDA source file?")
+    NOT_CUDA = (102, ERROR, "no C++ code found; is '{path}' a CUDA source file?")
     BAD_ANNOTATION = (103, WARNING, "pragma ignored: {reason}")
+    HOST_ONLY = (104, NOTE, "no kernel and no launch here; the file stays as it is")
 
     # Why a launch stays as it is: what is wrong with the launch …
     MISSING_KERNEL = (201, WARNING, "the definition of kernel '{name}' was not found")

@@ -57,10 +57,12 @@ MEANINGS: dict[Code, str] = {
     "tune`, which runs all.",
     Code.UNBALANCED: "A bracket has no partner, so that functions cannot be told apart. Does nvcc "
     "accept the file?",
-    Code.NOT_CUDA: "Nothing in the file speaks of CUDA. A launch inside a header is found when "
-    "that header is given.",
+    Code.NOT_CUDA: "The file is empty, holds bytes that no source file holds, or not one "
+    "declaration or directive.",
     Code.BAD_ANNOTATION: "The pragma is not in cutune's language and has no effect. The message "
     "names the first word that does not fit.",
+    Code.HOST_ONLY: "A source of host code alone is none of cutune's business: it may be given with "
+    "the others and comes back byte for byte.",
     Code.MISSING_KERNEL: "What is not read cannot be proven. Define the kernel in this file or in "
     "a header it includes; give `-I` where the header is not found.",
     Code.DEVICE_LAUNCH: "Launches from kernels are not rewritten: the choice is made on the host.",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -71,10 +71,7 @@ class Session:
         if "cutune_launch cutune_" in source.text:
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
-        # A source may have all of its CUDA in headers.
-        is_empty = any(diagnostic.code is Code.NOT_CUDA for diagnostic in syntax.diagnostics)
-        if not is_empty or not any(d.name == "include" for d in syntax.directives):
-            self.report([d for d in syntax.diagnostics if d.is_error])
+        self.report([d for d in syntax.diagnostics if d.is_error])
         expanded, device = None, []
         try:
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
@@ -91,8 +88,6 @@ class Session:
         for header in headers:
             if "cutune_launch cutune_" in header.text:
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
-        if is_empty and any("<<<" in h.text or "__global__" in h.text for h in headers):
-            syntax = replace(syntax, diagnostics=())
         program = analyze(syntax, expanded, headers, early, device)
         self.report(program.diagnostics)
         return program

@@ -92,7 +92,7 @@ def parse(source: Source) -> Syntax:
     launches = _Launches(tokens, brackets, directives, functions)
     found = tuple(launches.find())
     launch_macros = tuple(m for m in all_macros if "<<<" in m.body_text)
-    diagnostics = _diagnostics(source, brackets, functions, found, launch_macros)
+    diagnostics = _diagnostics(source, tokens, directives, brackets)
     return Syntax(
         source,
         tokens,
@@ -122,15 +122,16 @@ def _significant(text: str) -> tuple[list[Token], list[Directive]]:
 
 def _diagnostics(
     source: Source,
+    tokens: Sequence[Token],
+    directives: Sequence[Directive],
     brackets: Brackets,
-    functions: Sequence[Function],
-    launches: Sequence[Launch],
-    launch_macros: Sequence[Macro],
 ) -> tuple[Diagnostic, ...]:
     bracket = brackets.unbalanced
-    if bracket is not None:
+    is_text = "\0" not in source.text
+    if bracket is not None and is_text:
         return (Diagnostic.at(Code.UNBALANCED, source, bracket.span, bracket=bracket.text),)
-    if not launches and not launch_macros and not any(f.is_kernel for f in functions):
+    is_code = directives or any(token.text in (";", "{") for token in tokens)
+    if not is_code or not is_text:
         return (Diagnostic.at(Code.NOT_CUDA, source, path=source.path),)
     return ()
 

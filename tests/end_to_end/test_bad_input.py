@@ -46,6 +46,18 @@ def test_bytes_that_are_no_text(content: bytes, tmp_path: Path) -> None:
     refused(cutune("inspect", path), "CT102")
 
 
+@pytest.mark.parametrize("text", ["#include <cmath>\n", "int main() { return 0; }\r\n"])
+def test_a_file_without_kernels_comes_back(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "host.cu"
+    path.write_bytes(text.encode())
+    done = cutune("instrument", path, "-o", tmp_path / "out.cu")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (tmp_path / "out.cu").read_bytes() == text.encode()
+    done = cutune("inspect", path, path)
+    assert (done.returncode, done.stdout) == (0, "0 launches, 0 tunable\n")
+    assert done.stderr.count("note: no kernel and no launch here") == 2
+
+
 def test_an_unbalanced_brace_is_shown_where_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "open.cu"
     path.write_text(GEMM.read_text().replace("if (i < NI && j < NJ) {", "if (i < NI && j < NJ) {{"))

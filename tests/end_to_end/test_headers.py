@@ -152,8 +152,9 @@ def test_two_sources_share_a_header(project: Path) -> None:
 
 
 def test_a_program_of_several_sources(project: Path) -> None:
-    """Sources are linked for the runs; each has launch sites that count from 1."""
-    sources = ("src/main.cu", "src/other.cu")
+    """Sources are linked for the runs; each has launch sites that count from 1, or none."""
+    sources = ("src/main.cu", "src/host.cu", "src/other.cu")
+    (project / "src" / "host.cu").write_text("int triple(int n) { return 3 * n; }\n")
     header = project / "include" / "kernels" / "scale.cuh"
     (project / "src" / "other.cu").write_text(
         "#include <kernels/scale.cuh>\n"
@@ -166,9 +167,15 @@ def test_a_program_of_several_sources(project: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "tuned program: out/main.tuned/src/main.cu" in done.stdout
     assert "tuned program: out/other.tuned.cu" in done.stdout
+    untouched = (project / "out" / "host.tuned.cu").read_bytes()
+    assert untouched == (project / "src" / "host.cu").read_bytes()
+    assert done.stderr.count("[CT104]") == 1 and "warning" not in done.stderr
     before = output(run(built(project, "-DHAS_OTHER", sources=sources), "320"))
     tree = project / "out" / "main.tuned"
-    (tree / "src" / "other.cu").write_bytes((project / "out" / "other.tuned.cu").read_bytes())
+    for name in ("host", "other"):
+        (tree / "src" / f"{name}.cu").write_bytes(
+            (project / "out" / f"{name}.tuned.cu").read_bytes()
+        )
     after = run(built(tree, "-DHAS_OTHER", sources=sources), "320", CUTUNE="verbose")
     assert output(after) == before
     decisions = [line.split(",")[0] for line in after.stderr.splitlines()]

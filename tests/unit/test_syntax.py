@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cutune.analyze import analyze
 from cutune.diagnostics import Code
 from cutune.source import Source
 from cutune.syntax import Syntax, parse
@@ -192,7 +193,15 @@ def test_unbalanced_brackets(text: str, offset: int) -> None:
 
 
 def test_not_cuda() -> None:
-    assert [d.code for d in syntax_of("int main() { return 0; }").diagnostics] == [Code.NOT_CUDA]
+    for text in ("", "\n // nothing\n", "Dear all,\nthis is (no) program.", "\x7fELF\0; }"):
+        assert [d.code for d in syntax_of(text).diagnostics] == [Code.NOT_CUDA]
+
+
+@pytest.mark.parametrize("text", ["int main() { return 0; }", '#include "all.h"', "int size;"])
+def test_host_code_is_no_error(text: str) -> None:
+    assert syntax_of(text).diagnostics == ()
+    (diagnostic,) = analyze(syntax_of(text)).diagnostics
+    assert diagnostic.code is Code.HOST_ONLY and not diagnostic.is_error
 
 
 @pytest.mark.parametrize("text", ["(" * 100_000, '"\\"' * 100_000, "/*" * 100_000, 'R"x(' * 20_000])

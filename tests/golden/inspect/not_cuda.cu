@@ -1,1 +1,4 @@
-int main() { return 0; }  // expect CT102: no kernel and no launch found; is 'not_cuda.cu' a CUDA source file?
+// expect CT102: no C++ code found; is 'not_cuda.cu' a CUDA source file?
+Dear all,
+
+this is (no) program.
