@@ -48,6 +48,8 @@ class _Matcher:
     around: dict[int, int] = field(default_factory=dict)
     stack: _Stack = None
     conditionals: list[_Conditional] = field(default_factory=list)
+    #: How many of them are in a branch that is not compiled.
+    dead: int = 0
 
     def directive(self, directive: Directive) -> None:
         """Save or restore the open brackets."""
@@ -55,6 +57,7 @@ class _Matcher:
         if name in ("if", "ifdef", "ifndef"):
             dead = name == "if" and directive.rest.split()[:1] == ["0"]
             self.conditionals.append(_Conditional(self.stack, dead))
+            self.dead += dead
         elif name in ("else", "elif", "elifdef", "elifndef") and self.conditionals:
             self._end_branch(self.conditionals[-1])
             self.stack = self.conditionals[-1].before
@@ -66,6 +69,7 @@ class _Matcher:
     def _end_branch(self, conditional: _Conditional) -> None:
         if not conditional.has_first and not conditional.dead:
             conditional.after_first, conditional.has_first = self.stack, True
+        self.dead -= conditional.dead
         conditional.dead = False
 
     def token(self, index: int, text: str) -> Token | None:
@@ -74,16 +78,13 @@ class _Matcher:
             self.stack = (index, self.stack)
             return None
         if self.stack is None:
-            return None if self._is_dead() else self.tokens[index]
+            return None if self.dead else self.tokens[index]
         opener = self.stack[0]
         if self.tokens[opener].text != OPENER[text]:
-            return None if self._is_dead() else self.tokens[opener]
+            return None if self.dead else self.tokens[opener]
         self.partner[opener], self.partner[index] = index, opener
         self.stack = self.stack[1]
         return None
-
-    def _is_dead(self) -> bool:
-        return any(conditional.dead for conditional in self.conditionals)
 
 
 def match_brackets(tokens: Sequence[Token], directives: Sequence[Directive]) -> Brackets:

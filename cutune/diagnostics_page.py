@@ -61,7 +61,7 @@ MEANINGS: dict[Code, str] = {
     "declaration or directive.",
     Code.BAD_ANNOTATION: "The pragma is not in cutune's language and has no effect. The message "
     "names the first word that does not fit.",
-    Code.HOST_ONLY: "A source of host code alone is none of cutune's business: it may be given with "
+    Code.HOST_ONLY: "A source of host code alone is nothing to tune: it may be given with "
     "the others and comes back byte for byte.",
     Code.MISSING_KERNEL: "What is not read cannot be proven. Define the kernel in this file or in "
     "a header it includes; give `-I` where the header is not found.",

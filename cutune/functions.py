@@ -6,13 +6,18 @@ initialisers are skipped. Names and qualifiers are read from the head before the
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from cutune.brackets import CLOSER, Brackets
 from cutune.tokens import Token
 
-_SCOPES = frozenset({"namespace", "class", "struct", "union"})
+_CLASSES = frozenset({"class", "struct", "union"})
+_SCOPES = _CLASSES | {"namespace"}
+#: A brace behind one of these opens no scope.
+_NO_SCOPE = frozenset({"enum", "="})
 _NOT_A_NAME = frozenset(
     [
         "__launch_bounds__",
@@ -67,10 +72,25 @@ def find_functions(
 
 
 @dataclass
+class _Head:
+    """How far the tokens before a brace have been read; the next brace goes on from there."""
+
+    start: int
+    index: int
+    #: The `(` that may open a parameter list.
+    groups: list[int] = field(default_factory=list)
+    #: Where the head proper ends, and whether it can be that of a function.
+    end: int | None = None
+    is_none: bool = False
+
+
+@dataclass
 class _Scan:
     tokens: Sequence[Token]
     brackets: Brackets
     kernel_qualifiers: frozenset[str]
+    _head: _Head | None = None
+    _template_ends: dict[int, int | None] = field(default_factory=dict)
 
     def definitions(self) -> Iterator[Function]:
         """declaration = head (";" | body | "{" declaration* "}")."""
@@ -124,11 +144,14 @@ class _Scan:
 
     def _function(self, first: int, brace: int, in_class: bool) -> Function | None:
         """head = template? qualifier* NAME "(" … ")" trailer*; gives None for other braces."""
-        start = self._after_template(first, brace)
-        groups, stop = self._groups(start, brace)
-        if groups is None or not groups:
+        head = self._head_before(self._after_template(first, brace), brace)
+        if head.is_none or not head.groups:
             return None
-        opener = groups[0] if self.tokens[stop].text == ":" else groups[-1]
+        start, is_constructor = (
+            head.start,
+            head.end is not None and self.tokens[head.end].text == ":",
+        )
+        opener = head.groups[0 if is_constructor else -1]
         name_index, name = self._name(opener)
         qualifiers = tuple(t.text for t in self.tokens[start:name_index] if t.kind == "IDENTIFIER")
         return Function(
@@ -141,29 +164,31 @@ class _Scan:
             in_class,
         )
 
-    def _groups(self, start: int, brace: int) -> tuple[list[int] | None, int]:
-        """The `(` that may open a parameter list, and where the head proper ends."""
+    def _head_before(self, start: int, brace: int) -> _Head:
+        """What stands between the start of a declaration and one of its braces."""
+        head = self._head
+        if head is None or head.start != start or head.index > brace:
+            head = self._head = _Head(start, start)
         tokens, partner = self.tokens, self.brackets.partner
-        groups: list[int] = []
-        index = start
-        while index < brace:
-            text = tokens[index].text
+        while head.index < brace and head.end is None and not head.is_none:
+            text = tokens[head.index].text
             if text == "operator":
-                index = self._operator_end(index, brace)
-                if index < brace:
-                    groups.append(index)
+                head.index = self._operator_end(head.index, brace)
+                if head.index >= brace:
+                    return head
+                head.groups.append(head.index)
             elif text == "=" or text in ("enum", "namespace"):
-                return None, index
-            elif groups and text in ("->", ":"):
-                return groups, index
-            if index < brace and tokens[index].text in CLOSER:
-                if tokens[index].text == "(" and self._may_name(index - 1, start):
-                    groups.append(index)
-                if partner[index] < index:
-                    return None, index
-                index = partner[index]
-            index += 1
-        return groups, brace
+                head.is_none = True
+            elif head.groups and text in ("->", ":"):
+                head.end = head.index
+            if tokens[head.index].text in CLOSER:
+                if tokens[head.index].text == "(" and self._may_name(head.index - 1, start):
+                    head.groups.append(head.index)
+                if partner[head.index] < head.index:
+                    head.is_none = True
+                head.index = max(head.index, partner[head.index])
+            head.index += 1
+        return head
 
     def _may_name(self, index: int, start: int) -> bool:
         if index < start:
@@ -204,14 +229,19 @@ class _Scan:
         while (
             first + 1 < brace and tokens[first].text == "template" and tokens[first + 1].text == "<"
         ):
-            closer = self.template_end(first + 1)
+            closer = self._template_end(first + 1)
             if closer is None or closer >= brace:
                 return first
             first = closer + 1
         return first
 
-    def template_end(self, opener: int) -> int | None:
+    def _template_end(self, opener: int) -> int | None:
         """The `>` that closes a template head."""
+        if opener not in self._template_ends:
+            self._template_ends[opener] = self._find_template_end(opener)
+        return self._template_ends[opener]
+
+    def _find_template_end(self, opener: int) -> int | None:
         depth, index = 0, opener
         while index < len(self.tokens):
             text = self.tokens[index].text
@@ -226,12 +256,32 @@ class _Scan:
         return None
 
     def _is_scope(self, first: int, brace: int) -> bool:
-        texts = {token.text for token in self.tokens[max(first, brace - 200) : brace]}
-        if "enum" in texts or "=" in texts:
+        start = self._after_template(first, brace)
+        if _has(self._no_scope_words, start, brace):
             return False
         is_linkage = self.tokens[brace - 1].kind == "STRING" and brace > 1
-        return bool(texts & _SCOPES) or is_linkage
+        return is_linkage or _has(self._scope_words, start, brace)
 
     def _is_class(self, first: int, brace: int) -> bool:
-        texts = {token.text for token in self.tokens[max(first, brace - 200) : brace]}
-        return bool(texts & {"class", "struct", "union"})
+        return _has(self._class_words, self._after_template(first, brace), brace)
+
+    @cached_property
+    def _no_scope_words(self) -> list[int]:
+        return self._places(_NO_SCOPE)
+
+    @cached_property
+    def _scope_words(self) -> list[int]:
+        return self._places(_SCOPES)
+
+    @cached_property
+    def _class_words(self) -> list[int]:
+        return self._places(_CLASSES)
+
+    def _places(self, words: frozenset[str]) -> list[int]:
+        return [index for index, token in enumerate(self.tokens) if token.text in words]
+
+
+def _has(places: Sequence[int], first: int, end: int) -> bool:
+    """Does one of the sorted places lie from `first` on and before `end`?"""
+    number = bisect_left(places, first)
+    return number < len(places) and places[number] < end

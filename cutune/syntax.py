@@ -22,7 +22,6 @@ Range = tuple[int, int]
 """Indices of the first and the last token of something; empty when the last is before the first."""
 
 _CONTROL = frozenset({"if", "for", "while", "switch", "constexpr"})
-_MAXIMAL_LAUNCH_LENGTH = 20_000
 
 
 @dataclass(frozen=True)
@@ -147,16 +146,13 @@ class _Launches:
 
     def find(self) -> Iterator[Launch]:
         indices = [directive.index for directive in self.directives]
-        bodies = [f for f in self.functions if f.body is not None]
-        starts = [f.body[0] for f in bodies if f.body is not None]
+        bodies = _Bodies(self.functions)
         for opener in sorted(self.brackets.around):
-            launch = self._launch(opener, indices, bodies, starts)
+            launch = self._launch(opener, indices, bodies)
             if launch is not None:
                 yield launch
 
-    def _launch(
-        self, opener: int, directives: list[int], bodies: list[Function], starts: list[int]
-    ) -> Launch | None:
+    def _launch(self, opener: int, directives: list[int], bodies: _Bodies) -> Launch | None:
         callee = self._callee(opener)
         closer = self._closer(opener)
         if callee is None or closer is None:
@@ -169,7 +165,7 @@ class _Launches:
             tuple(self.split(opener + 1, closer - 1)),
             tuple(self.split(closer + 4, end - 1)),
             end,
-            _enclosing(opener, bodies, starts),
+            bodies.around(opener),
             bisect_right(directives, callee) < bisect_right(directives, end),
             self._is_statement(callee, opener, end),
         )
@@ -178,8 +174,7 @@ class _Launches:
         """The index of the first `>` of `>>>(`."""
         tokens, partner = self.tokens, self.brackets.partner
         index = opener + 1
-        stop = min(len(tokens) - 3, opener + _MAXIMAL_LAUNCH_LENGTH)
-        while index < stop:
+        while index < len(tokens) - 3:
             text = tokens[index].text
             if text in CLOSER and partner[index] >= 0:
                 index = partner[index] + 1
@@ -226,18 +221,15 @@ class _Launches:
     def split(self, first: int, last: int) -> Iterator[Range]:
         """list = expression ("," expression)*; template arguments hide their commas."""
         tokens, partner = self.tokens, self.brackets.partner
+        closers = template_closers(tokens, partner, first, last)
         begin = index = first
         while index <= last:
             text = tokens[index].text
             if text in CLOSER and partner[index] >= 0:
                 index = partner[index]
             elif text == "<" and index > first and tokens[index - 1].kind == "IDENTIFIER":
-                closer = template_closer(tokens, partner, index)
-                if (
-                    closer is not None
-                    and closer < last
-                    and tokens[closer + 1].text in ("(", "::", "{")
-                ):
+                closer = closers.get(index, last)
+                if closer < last and tokens[closer + 1].text in ("(", "::", "{"):
                     index = closer
             elif text == ",":
                 yield begin, index - 1
@@ -275,23 +267,36 @@ class _Launches:
         return True
 
 
-def _enclosing(index: int, bodies: Sequence[Function], starts: Sequence[int]) -> Function | None:
-    """The innermost function whose body holds the token."""
-    number = bisect_left(starts, index) - 1
-    while number >= 0:
-        body = bodies[number].body
-        assert body is not None
-        if body[1] > index:
-            return bodies[number]
-        number -= 1
-    return None
+class _Bodies:
+    """Function bodies in the order of their starts; each knows the next one that goes on longer."""
+
+    def __init__(self, functions: Sequence[Function]) -> None:
+        self.functions = [f for f in functions if f.body is not None]
+        self.starts = [f.body[0] for f in self.functions if f.body is not None]
+        self.ends = [f.body[1] for f in self.functions if f.body is not None]
+        self.outer: list[int] = []
+        for number, start in enumerate(self.starts):
+            self.outer.append(self._reaching(number - 1, start))
+
+    def _reaching(self, number: int, index: int) -> int:
+        """The last body, from one of the given number backwards, that ends behind a token."""
+        while number >= 0 and self.ends[number] <= index:
+            number = self.outer[number]
+        return number
+
+    def around(self, index: int) -> Function | None:
+        """The innermost function whose body holds the token."""
+        number = self._reaching(bisect_left(self.starts, index) - 1, index)
+        return self.functions[number] if number >= 0 else None
 
 
 def template_opener(tokens: Sequence[Token], partner: Sequence[int], closer: int) -> int | None:
-    """The `<` of the template arguments that end at `closer`."""
+    """The `<` of the template arguments that end at `closer`.
+
+    Stops at a launch, so that reading backwards from every launch takes linear time.
+    """
     depth, index = 0, closer
-    lowest = max(0, closer - 400)
-    while index >= lowest:
+    while index >= 0:
         text = tokens[index].text
         if text == ">":
             depth += 1
@@ -309,23 +314,22 @@ def template_opener(tokens: Sequence[Token], partner: Sequence[int], closer: int
     return None
 
 
-def template_closer(tokens: Sequence[Token], partner: Sequence[int], opener: int) -> int | None:
-    """The `>` of the template arguments that begin at `opener`."""
-    depth, index = 0, opener
-    highest = min(len(tokens), opener + 400)
-    while index < highest:
+def template_closers(
+    tokens: Sequence[Token], partner: Sequence[int], first: int, last: int
+) -> dict[int, int]:
+    """Each `<` in a range that may open template arguments, with the `>` that closes them."""
+    found: dict[int, int] = {}
+    openers: list[int] = []
+    index = first
+    while index <= last:
         text = tokens[index].text
         if text == "<":
-            depth += 1
-        elif text == ">":
-            depth -= 1
-            if depth == 0:
-                return index
-        elif text in CLOSER:
-            if partner[index] < 0:
-                return None
+            openers.append(index)
+        elif text == ">" and openers:
+            found[openers.pop()] = index
+        elif text in CLOSER and partner[index] >= 0:
             index = partner[index]
         elif text in (";", ")", "}", "&&", "||", "?") or tokens[index].kind == "LAUNCH_OPEN":
-            return None
+            openers.clear()
         index += 1
-    return None
+    return found

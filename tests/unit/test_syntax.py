@@ -204,7 +204,42 @@ def test_host_code_is_no_error(text: str) -> None:
     assert diagnostic.code is Code.HOST_ONLY and not diagnostic.is_error
 
 
-@pytest.mark.parametrize("text", ["(" * 100_000, '"\\"' * 100_000, "/*" * 100_000, 'R"x(' * 20_000])
+def test_long_template_arguments() -> None:
+    """However long: the launch, its callee and its arguments are all there."""
+    callee = f"k<{', '.join(f'T<{i}, (a > b)>' for i in range(2000))}>"
+    (launch,) = (
+        syntax := syntax_of(f"void f() {{ {callee}<<<g<1, 2>(3), 4>>>({callee}(1), 2); }}")
+    ).launches
+    assert syntax.text(launch.callee) == callee
+    assert [syntax.text(r) for r in launch.configuration] == ["g<1, 2>(3)", "4"]
+    assert [syntax.text(r) for r in launch.arguments] == [f"{callee}(1)", "2"]
+    assert launch.function is not None and launch.is_statement
+
+
+def test_long_class_heads_and_default_arguments() -> None:
+    bases = ", ".join(f"Base<{i}>" for i in range(100))
+    syntax = syntax_of(
+        f"template <class T = int, int N = 3> struct A : {bases} {{ __device__ int f() {{ }} }};"
+        "namespace n { void g() { k<<<1, 1>>>(); } }"
+    )
+    assert [f.name for f in syntax.functions] == ["f", "g"]
+    (launch,) = syntax.launches
+    assert launch.function is not None and launch.function.name == "g"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("(" * 100_000, '"\\"' * 100_000, "/*" * 100_000, 'R"x(' * 20_000),
+        *("{}" * 30_000, "FOO {} " * 20_000, "template <" + "{} " * 20_000, "f()" * 20_000 + "{}"),
+        "#if 1\n" * 20_000 + "#if 0\n" + ")" * 20_000,
+        "void f() {}\n" * 10_000 + "struct A { enum { " + "k<<<1, 1>>>(); " * 10_000 + "}; };",
+        "k<<<1, 1>>>(" + "a<b, " * 30_000 + "1);",
+        "a > " * 40_000 + "<<<1, 1>>>(2);",
+        "k<<<" * 30_000,
+    ],
+    ids=lambda text: text[:12],
+)
 def test_nothing_takes_quadratic_time(text: str) -> None:
     assert "".join(token.text for token in lex(text)) == text
     parse(Source("long.cu", text))
