@@ -1,6 +1,7 @@
 """Annotations. Takes the text of a pragma, gives what it says.
 
     #pragma cutune kernel gemm data(NI, NJ, NK) block(x: 8..1024) where(x * y <= 1024) grid(…)
+    #pragma cutune kernel sums block(x: 64, 128, 256) shared(4 * x)
     #pragma cutune tune(m: 4, 8, 16) data(N)
     #pragma cutune region begin
     #pragma cutune ignore
@@ -48,6 +49,7 @@ class KernelAnnotation:
     block: Mapping[str, Values] | None = None
     where: str | None = None
     grid: tuple[Expression, ...] | None = None
+    shared: Expression | None = None
 
 
 @dataclass(frozen=True)
@@ -168,13 +170,14 @@ def _annotation(tree: Expression, text: str) -> Annotation:
 def _kernel(tree: Expression, text: str) -> KernelAnnotation:
     clauses = {child.data: child for child in tree.children if isinstance(child, Tree)}
     data, block = clauses.get("data"), clauses.get("block")
-    where, grid = clauses.get("where"), clauses.get("grid")
+    where, grid, shared = (clauses.get(name) for name in ("where", "grid", "shared"))
     return KernelAnnotation(
         str(tree.children[0]),
         tuple(map(str, data.children)) if data else None,
         {str(d.children[0]): _values(d) for d in block.find_data("dimension")} if block else None,
         _inner_text(text, where) if where else None,
         tuple(map(_expression, grid.children)) if grid else None,
+        _expression(shared.children[0]) if shared else None,
     )
 
 

@@ -135,6 +135,12 @@ class Code(Enum):
         "kernel '{kernel}' does not index {d}, but its block is {size} wide in {d}: {size} threads "
         "do the same work and race",
     )
+    REDUNDANT_BLOCKS = (
+        246,
+        WARNING,
+        "kernel '{kernel}' does not index {d}, but its grid has {size} blocks in {d}: they all do "
+        "the same work and race",
+    )
     # Annotations that cannot be applied.
     UNKNOWN_ANNOTATED_KERNEL = (
         231,
@@ -178,8 +184,14 @@ class Code(Enum):
     DYNAMIC_SHARED_MEMORY = (
         238,
         WARNING,
-        "the launch asks for dynamic shared memory, which does not follow a changed block; declare "
-        "it with a fixed size in the kernel",
+        "the launch asks for dynamic shared memory, and how it follows the block is not known; add "
+        "shared(bytes as a formula of x, y, z) to the annotation",
+    )
+    UNKNOWN_SHARED_FORMULA = (
+        247,
+        WARNING,
+        "annotation ignored: shared must be a number of bytes made of x, y, z and integers by + - "
+        "* /, min, max, ceil; '/' and '%' by a number only",
     )
     UNKNOWN_CONDITION = (
         239,
@@ -241,6 +253,12 @@ class Code(Enum):
         413,
         WARNING,
         "this launch runs several instances of template '{kernel}'; it stays as it is",
+    )
+    DIFFERENT_SHARED_MEMORY = (
+        419,
+        WARNING,
+        "this launch of '{kernel}' asks for shared memory by another formula of the block than an "
+        "earlier one; it stays as it is",
     )
     DATA_DEPENDENT = (
         414,

@@ -106,6 +106,8 @@ MEANINGS: dict[Code, str] = {
     Code.KERNEL_REASON: "Points to the place in the kernel that another message speaks of.",
     Code.REDUNDANT_THREADS: "A block is wider than 1 in a dimension that the kernel does not use: "
     "all those threads write the same elements. Launch it with 1 in that dimension.",
+    Code.REDUNDANT_BLOCKS: "The grid is larger than 1 in a dimension that the kernel does not use: "
+    "all those blocks write the same elements. Launch it with 1 in that dimension.",
     Code.UNKNOWN_ANNOTATED_KERNEL: "Write the kernel's name without namespace and template "
     "arguments.",
     Code.UNKNOWN_PARAMETER: "`data` and `grid` speak of the kernel's own parameters, not of the "
@@ -119,7 +121,11 @@ MEANINGS: dict[Code, str] = {
     "annotation does not say so of any dimension.",
     Code.UNINDEXED_DIMENSION: "More threads in that dimension would all do the same work.",
     Code.DYNAMIC_SHARED_MEMORY: "The annotated kernel would get as much memory as the original "
-    "block needs, whatever block is chosen.",
+    "block needs, whatever block is chosen. Write for instance `shared(4 * x * y)`; or define the "
+    "argument of the launch by the variables that define its block.",
+    Code.UNKNOWN_SHARED_FORMULA: "The formula is computed at each launch for the chosen block. "
+    "Where it gives another number for the program's own block than the launch asks for, that "
+    "launch stays as it is.",
     Code.UNKNOWN_CONDITION: "The candidates are the same for all sizes of the data.",
     Code.STATIC_CUDART: "The program cannot be led to the emulated device after it was linked. "
     "Build it with the flags named.",
@@ -153,6 +159,8 @@ MEANINGS: dict[Code, str] = {
     "such that the launch happens.",
     Code.MANY_INSTANCES: "A model belongs to one instantiation. Launch each from a place of its "
     "own.",
+    Code.DIFFERENT_SHARED_MEMORY: "A model speaks of one formula. Write `shared(…)` in the "
+    "annotation of the kernel, if one is right for all its launches.",
     Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values, so that the work at other "
     "sizes cannot be foretold.",
     Code.RESULTS_DIFFER: "The candidates were tried, and those named are not used. A kernel that "

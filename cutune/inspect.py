@@ -11,7 +11,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cutune.program import DIMENSIONS, Kernel, LaunchSite, Program, Verdict
+from cutune.formula import Formula, constant, text_of
+from cutune.program import (
+    DIMENSIONS,
+    Configuration,
+    GridForm,
+    Kernel,
+    LaunchSite,
+    Program,
+    Verdict,
+)
 
 Json = dict[str, object]
 
@@ -42,7 +51,24 @@ def _launch_json(program: Program, site: LaunchSite) -> Json:
         "guards": _guards(kernel) if kernel is not None else {},
         "data_parameters": list(kernel.sizes) if kernel is not None else [],
         "configuration": list(site.configuration),
+        "resolved": _resolved_json(site.resolved) if site.resolved is not None else None,
+        "shared": site.shared,
     }
+
+
+def _resolved_json(resolved: Configuration) -> Json:
+    """Per dimension: the number, else the formula; and how the grid follows from the block."""
+    return {
+        "grid": [_size(size) for size in resolved.grid],
+        "block": [_size(size) for size in resolved.block],
+        "shared": _size(resolved.shared) if resolved.shared is not None else None,
+        "grid_forms": [form.value for form in resolved.forms],
+    }
+
+
+def _size(formula: Formula) -> str:
+    value = constant(formula)
+    return str(value) if value is not None else text_of(formula)
 
 
 def _kernel_json(program: Program, kernel: Kernel) -> Json:
@@ -106,7 +132,7 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
     console.print(f"{len(launches)} {noun}, {tunable} tunable", highlight=False)
 
 
-_COLUMNS = ("launch", "line", "kernel", "verdict", "threads", "sizes", "reason")
+_COLUMNS = ("launch", "line", "kernel", "verdict", "grid", "threads", "sizes", "reason")
 _Row = Sequence[str | Text]
 
 
@@ -147,10 +173,22 @@ def _launch_row(program: Program, site: LaunchSite) -> _Row:
         _line(program, site),
         Text(site.kernel, "bold"),
         Text(site.verdict.value, "green" if is_tunable else "yellow"),
+        _grid_form(site),
         _threads(kernel) if kernel is not None and is_tunable else "",
         _sizes(kernel) if kernel is not None and is_tunable else "",
         Text(remark),
     )
+
+
+def _grid_form(site: LaunchSite) -> str:
+    """How the grid follows from the block, dimensions of one block left out: `ceil, truncates`."""
+    if site.resolved is None:
+        return ""
+    forms = [form for form in site.resolved.forms if form is not GridForm.SINGLE]
+    shown = dict.fromkeys(form.value for form in forms)
+    if GridForm.UNKNOWN.value in shown and len(shown) > 1:
+        del shown[GridForm.UNKNOWN.value]
+    return ", ".join(shown) or GridForm.SINGLE.value
 
 
 def _line(program: Program, site: LaunchSite) -> str:
@@ -177,6 +215,7 @@ def _unlaunched_row(kernel: Kernel) -> _Row:
         str(line),
         Text(kernel.name, "bold"),
         Text("pure" if pure else "not pure", "dim"),
+        "",
         _threads(kernel) if pure else "",
         _sizes(kernel) if pure else "",
         Text(remark, "dim"),

@@ -10,6 +10,7 @@ from enum import Enum
 
 from cutune.block_range import BlockRange
 from cutune.diagnostics import Code, Diagnostic
+from cutune.formula import Formula
 from cutune.source import Source, Span
 
 DIMENSIONS = ("x", "y", "z")
@@ -105,6 +106,8 @@ class Kernel:
     allowed: BlockRange | None = None
     #: Dimensions in which an annotation allows more than is proven.
     asserted: tuple[str, ...] = ()
+    #: Bytes of dynamic shared memory as an annotation says, C text over the block's x, y and z.
+    shared: str | None = None
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:
@@ -127,6 +130,43 @@ class Verdict(Enum):
     REFUSED = "refused"
 
 
+class GridForm(Enum):
+    """How one component of a grid follows from the block, as the source spells it."""
+
+    #: ceil((float)n / block)
+    FLOAT_CEILING = "float ceil"
+    #: (n + block - 1) / block and what always equals it
+    CEILING = "ceil"
+    #: n / block: a remainder is not covered
+    TRUNCATING = "truncates"
+    #: n / block + 1: perhaps one block too many
+    ONE_MORE = "one more"
+    #: f(n, block)
+    HELPER = "helper"
+    #: Any other formula of the block.
+    OTHER = "of block"
+    SINGLE = "1"
+    CONSTANT = "constant"
+    #: A formula in which the block does not occur.
+    INDEPENDENT = "no block"
+    UNKNOWN = "unknown"
+
+
+Shape = tuple[Formula, Formula, Formula]
+"""x, y and z of a grid or block."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The configuration of a launch, with the definitions that reach it."""
+
+    grid: Shape
+    block: Shape
+    #: Bytes of dynamic shared memory; None where none are asked for.
+    shared: Formula | None
+    forms: tuple[GridForm, GridForm, GridForm]
+
+
 @dataclass(frozen=True)
 class LaunchSite:
     """One `kernel<<<grid, block, shared, stream>>>(arguments)` in the text."""
@@ -147,6 +187,10 @@ class LaunchSite:
     reason: str
     #: Code of the rule that refused it, or None.
     code: Code | None = None
+    #: What reaches its configuration, or None where that was not looked at.
+    resolved: Configuration | None = None
+    #: Dynamic shared memory as C text over the block's x, y and z; None: it does not follow it.
+    shared: str | None = None
 
 
 @dataclass(frozen=True)

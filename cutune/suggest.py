@@ -16,6 +16,7 @@ from cutune.analysis.annotated import ASSERTABLE
 from cutune.analysis.integers import integer_type
 from cutune.diagnostics import Code
 from cutune.diagnostics_page import MEANINGS
+from cutune.formula import constant
 from cutune.program import DIMENSIONS, Kernel, LaunchSite, Program, Verdict
 
 Json = dict[str, object]
@@ -55,14 +56,16 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
 
 def _assertable_dimensions(site: LaunchSite, kernel: Kernel | None) -> tuple[str, ...]:
     """The dimensions that an annotation of the kernel could name; none where it would not help."""
-    if kernel is None or site.code not in ASSERTABLE or _asks_for_shared_memory(site):
+    if kernel is None or site.code not in ASSERTABLE or _has_unknown_memory(site):
         return ()
     indexed = set(_INDEX.findall(kernel.source[kernel.span]))
     return tuple(d for d in DIMENSIONS if d in indexed)
 
 
-def _asks_for_shared_memory(site: LaunchSite) -> bool:
-    return len(site.configuration) > 2 and site.configuration[2] != "0"
+def _has_unknown_memory(site: LaunchSite) -> bool:
+    """Does it ask for dynamic shared memory, and it is not known how that follows the block?"""
+    memory = site.resolved.shared if site.resolved is not None else None
+    return memory is not None and constant(memory) != 0 and site.shared is None
 
 
 def _annotation(
@@ -77,6 +80,10 @@ def _annotation(
     sizes = kernel.sizes or tuple(p.name for p in kernel.parameters if _is_integer(p.type))
     data = f" data({', '.join(sizes)})" if sizes else ""
     block = ", ".join(f"{d}: {ranges[d]}" for d in dimensions)
+    formulas = {site.shared for site in helped}
+    formula = next(iter(formulas)) if len(formulas) == 1 else None
+    # Choices have no form in the annotation language; what was inferred is used without it, too.
+    shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
     text = (
         f"You thereby assert that '{kernel.name}' gives the same results with every such block "
         f"that divides its threads in {' and '.join(dimensions)}; narrow the ranges to those for "
@@ -88,7 +95,7 @@ def _annotation(
         kernel.name,
         tuple(site.source.location(site.span.start).line for site in helped),
         helped[0].code.number if helped[0].code is not None else "",
-        f"#pragma cutune kernel {kernel.name}{data} block({block})",
+        f"#pragma cutune kernel {kernel.name}{data} block({block}){shared}",
         text,
     )
 
@@ -99,7 +106,7 @@ def _is_integer(type_: str) -> bool:
 
 def _advice(site: LaunchSite) -> Suggestion:
     code = site.code
-    if code in ASSERTABLE and _asks_for_shared_memory(site):
+    if code in ASSERTABLE and _has_unknown_memory(site):
         code = Code.DYNAMIC_SHARED_MEMORY
     assert code is not None, "a refused launch has a code"
     line = site.source.location(site.span.start).line

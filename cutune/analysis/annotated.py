@@ -17,6 +17,7 @@ from typing import NoReturn
 from lark import Token, Tree
 
 from cutune.analysis.integers import integer_type
+from cutune.analysis.shared_memory import is_bounded
 from cutune.annotation import (
     AnnotationError,
     DimensionAnnotation,
@@ -140,6 +141,7 @@ class _Application:
                 if d in named and (d not in kernel.pure_dimensions or _goes_further(new, proven))
             ),
             allowed=self._allowed(),
+            shared=self._shared(),
         )
         if not changed.pure_dimensions:
             self._refuse(Code.NO_ANNOTATED_DIMENSION, kernel=kernel.name)
@@ -179,6 +181,18 @@ class _Application:
                 self._check_integer(kernel, name)
             found[d] = text if is_rounded else None
         return found
+
+    # shared(…)
+
+    def _shared(self) -> str | None:
+        """Bytes as C text over x, y and z, which no block can make overflow."""
+        if self.said.shared is None:
+            return None
+        text = _to_c(self.said.shared)
+        foreign = names_in(self.said.shared) - {*DIMENSIONS}
+        if text is None or foreign or not is_bounded(text):
+            self._refuse(Code.UNKNOWN_SHARED_FORMULA)
+        return text
 
     # data(…)
 

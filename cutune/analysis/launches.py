@@ -12,38 +12,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from cutune.analysis import known
+from cutune.analysis.configuration import Configurations
+from cutune.analysis.effects import Effects
 from cutune.analysis.macros import Unexpandable
+from cutune.analysis.mismatches import mismatches
+from cutune.analysis.shared_memory import inferred_formula
 from cutune.analysis.unit import Unit
-from cutune.analysis.words import word_set
 from cutune.diagnostics import Code, Diagnostic
 from cutune.directives import Macro
-from cutune.functions import Function
-from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Kernel, LaunchSite, Verdict
+from cutune.formula import constant
+from cutune.program import (
+    Configuration,
+    DimensionFacts,
+    Impurity,
+    Kernel,
+    LaunchSite,
+    Verdict,
+)
 from cutune.source import Span
 from cutune.syntax import Launch, Syntax
 from cutune.tokens import Token
-
-_ASSIGNMENTS = word_set(
-    """
-    = += -= *= /= %= &= |= ^= <<= ++ --
-    """
-)
-#: Host functions without side effects, and names that only look like calls.
-_HOST_PURE = word_set(
-    """
-    dim3 size data get raw_pointer_cast length empty width height begin end cbegin cend first
-    second sizeof static_cast reinterpret_cast const_cast addressof ref cref c_str value front
-    back x y z div_ceil ceil_div
-    """
-)
-_ARITHMETIC_WORDS = word_set(
-    """
-    int unsigned long short char float double bool size_t void const return
-    """
-)
-_REFUSED_WORDS = frozenset(["new", "delete", "throw", "co_await", "typeid"])
-
 
 _ANY_IMPURITY = Impurity(Code.BLOCK_DEPENDENT, "", Span(0, 0))
 
@@ -87,19 +75,24 @@ def launch_sites(
         is_early: is the file read before the first line of the source (`-include`)?
     """
     judge = _Judge(syntax, unit, table, frozenset(_ignored(syntax)), is_early)
+    configurations = Configurations(unit)
     found: list[Launch | Macro] = [*syntax.launches, *syntax.launch_macros]
     found.sort(key=lambda item: _start(syntax, item))
     sites, diagnostics = [], []
     for number, item in enumerate(found, first):
-        site, refusal = judge.site(number, item)
+        resolved = None
+        if isinstance(item, Launch):
+            resolved = configurations.resolve(syntax, item, judge.compiled(item))
+        site, refusal = judge.site(number, item, resolved)
         sites.append(site)
         if refusal is not None:
             notes = (refusal.note,) if refusal.note else ()
             diagnostics.append(
                 Diagnostic(refusal.code, refusal.reason, syntax.source, site.span, notes)
             )
-        elif isinstance(item, Launch):
-            diagnostics += judge.redundant_threads(site, item)
+        else:
+            kernel, _ = table.resolve(site.kernel)
+            diagnostics += mismatches(kernel, site) if kernel is not None else ()
     return tuple(sites), tuple(diagnostics)
 
 
@@ -125,12 +118,15 @@ class _Judge:
     ignored: frozenset[int]
     is_early: bool
 
-    def site(self, number: int, item: Launch | Macro) -> tuple[LaunchSite, Refusal | None]:
+    def site(
+        self, number: int, item: Launch | Macro, resolved: Configuration | None
+    ) -> tuple[LaunchSite, Refusal | None]:
         if isinstance(item, Macro):
             return self._in_macro(number, item)
         name = self._name(item)
         kernel, code = self.table.resolve(name)
-        refusal = self._refusal(item, name, kernel, code)
+        shared = self._shared_formula(item, kernel, resolved)
+        refusal = self._refusal(item, name, kernel, code, resolved, shared)
         syntax = self.syntax
         site = LaunchSite(
             number,
@@ -145,8 +141,20 @@ class _Judge:
             Verdict.REFUSED if refusal else Verdict.TUNABLE,
             refusal.reason if refusal else _proven(kernel),
             refusal.code if refusal else None,
+            resolved,
+            shared,
         )
         return site, refusal
+
+    def _shared_formula(
+        self, launch: Launch, kernel: Kernel | None, resolved: Configuration | None
+    ) -> str | None:
+        """How dynamic shared memory follows the block: what the user says, else what is shown."""
+        if not _asks_for_shared_memory(launch, resolved):
+            return None
+        if kernel is not None and kernel.shared is not None:
+            return kernel.shared
+        return inferred_formula(resolved) if resolved is not None else None
 
     def _in_macro(self, number: int, macro: Macro) -> tuple[LaunchSite, Refusal]:
         code = Code.LAUNCH_IN_MACRO
@@ -189,7 +197,13 @@ class _Judge:
             return None
 
     def _refusal(
-        self, launch: Launch, name: str, kernel: Kernel | None, code: Code | None
+        self,
+        launch: Launch,
+        name: str,
+        kernel: Kernel | None,
+        code: Code | None,
+        resolved: Configuration | None,
+        shared: str | None,
     ) -> Refusal | None:
         """The first rule that the launch or its kernel breaks."""
         if self.is_early:
@@ -209,12 +223,9 @@ class _Judge:
             return _refusal(Code.SIDE_EFFECT, what=what)
         if code is not None or kernel is None:
             return _refusal(code or Code.MISSING_KERNEL, name=name)
-        if kernel.asserted and self._asks_for_shared_memory(launch):
+        if kernel.asserted and shared is None and _asks_for_shared_memory(launch, resolved):
             return _refusal(Code.DYNAMIC_SHARED_MEMORY)
         return self._impure(kernel)
-
-    def _asks_for_shared_memory(self, launch: Launch) -> bool:
-        return len(launch.configuration) > 2 and self.syntax.text(launch.configuration[2]) != "0"
 
     def _is_indirect(self, launch: Launch) -> bool:
         """Anything but a (qualified) name with template arguments."""
@@ -259,12 +270,17 @@ class _Judge:
     # Side effects.
 
     def _side_effect(self, launch: Launch) -> str | None:
-        effects = (
-            self.effect(syntax.tokens[first : last + 1], 0)
-            for syntax, seen in self._compiled.get(launch.callee[0], [(self.syntax, launch)])
+        effects = Effects(self.unit)
+        found = (
+            effects.of(syntax.tokens[first : last + 1])
+            for syntax, seen in self.compiled(launch) or [(self.syntax, launch)]
             for first, last in (*seen.configuration, *seen.arguments)
         )
-        return next((what for what in effects if what is not None), None)
+        return next((what for what in found if what is not None), None)
+
+    def compiled(self, launch: Launch) -> list[tuple[Syntax, Launch]]:
+        """A launch as the preprocessed text has it; more than once where a header is."""
+        return self._compiled.get(launch.callee[0], [])
 
     @cached_property
     def _compiled(self) -> dict[int, list[tuple[Syntax, Launch]]]:
@@ -284,104 +300,11 @@ class _Judge:
                     compiled[launch.callee[0]].append((part.syntax, seen))
         return compiled
 
-    def effect(self, tokens: Sequence[Token], depth: int) -> str | None:
-        """What an expression does besides having a value."""
-        try:
-            expanded = self.unit.macros.expand(tokens)
-        except Unexpandable as error:
-            return self._effect_of_macro(error.token.text, tokens, depth)
-        for index, token in enumerate(expanded):
-            before = expanded[index - 1].text if index else ""
-            following = expanded[index + 1].text if index + 1 < len(expanded) else ""
-            if token.text in _ASSIGNMENTS and not (token.text == "=" and before in (">", "=")):
-                return f"'{token.text}'"
-            if token.text == ";":
-                return "a statement"
-            is_operand = index > 0 and (
-                expanded[index - 1].kind == "IDENTIFIER" or before in ("]", ")")
-            )
-            if token.text == "[" and not is_operand:
-                return "a lambda"
-            if token.kind == "IDENTIFIER" and token.text in _REFUSED_WORDS:
-                return f"'{token.text}'"
-            if token.kind == "IDENTIFIER" and following in ("(", "<"):
-                if following == "<" and not _is_template_call(expanded, index + 1):
-                    continue
-                if not self._is_harmless(token.text, depth):
-                    return f"a call of '{token.text}'"
-        return None
 
-    def _effect_of_macro(self, name: str, tokens: Sequence[Token], depth: int) -> str | None:
-        """A macro with several definitions: each of them, and the rest, must be harmless."""
-        definitions = self.unit.macros.definitions.get(name, ())
-        is_simple = bool(definitions) and all(m.parameters is None for m in definitions)
-        if depth > 4 or not is_simple:
-            return f"the macro '{name}'"
-        for macro in definitions:
-            what = self.effect(macro.body, depth + 1)
-            if what is not None:
-                return what
-        rest = [t._replace(kind="NUMBER", text="0") if t.text == name else t for t in tokens]
-        return self.effect(rest, depth + 1)
-
-    def _is_harmless(self, name: str, depth: int) -> bool:
-        if name in _HOST_PURE or name in _ARITHMETIC_WORDS or known.is_pure(name):
-            return True
-        if name in self.unit.types or name.endswith("_t"):
-            return True
-        definitions = self.unit.functions.get(name, ())
-        if depth > 4 or not definitions:
-            return False
-        return all(self._is_formula(part.syntax, f, depth) for part, f in definitions)
-
-    def _is_formula(self, syntax: Syntax, function: Function, depth: int) -> bool:
-        """Is the function's body a single `return` of a harmless expression?"""
-        assert function.body is not None
-        first, last = function.body
-        body = syntax.tokens[first + 1 : last]
-        texts = [token.text for token in body]
-        if texts[:1] != ["return"] or texts.count(";") != 1 or texts[-1] != ";":
-            return False
-        return self.effect(body[1:-1], depth + 1) is None
-
-    # Dimensions that the kernel does not index.
-
-    def redundant_threads(self, site: LaunchSite, launch: Launch) -> Iterator[Diagnostic]:
-        """A block that is wider than 1 where the kernel has no index: the threads race."""
-        kernel, _ = self.table.resolve(site.kernel)
-        if kernel is None:
-            return
-        sizes = self._block_sizes(launch)
-        for name, facts, size in zip(DIMENSIONS, kernel.dimensions, sizes, strict=False):
-            if not facts.indexed and size is not None and size > 1:
-                yield Diagnostic.at(
-                    Code.REDUNDANT_THREADS,
-                    self.syntax.source,
-                    site.configuration_spans[1],
-                    kernel=kernel.name,
-                    d=name,
-                    size=size,
-                )
-
-    def _block_sizes(self, launch: Launch) -> list[int | None]:
-        """The block's constructor arguments where they are literals (after macros)."""
-        first, last = launch.configuration[1]
-        tokens = list(self.syntax.tokens[first : last + 1])
-        if len(tokens) == 1 and tokens[0].kind == "IDENTIFIER" and launch.function is not None:
-            tokens = self._definition(tokens[0].text, launch)
-        return [_literal(self._expanded(part) or part) for part in _dim3_arguments(tokens)]
-
-    def _definition(self, name: str, launch: Launch) -> list[Token]:
-        """definition = "dim3" NAME "(" … ")"; the last one before the launch."""
-        assert launch.function is not None and launch.function.body is not None
-        tokens = self.syntax.tokens
-        for index in range(launch.callee[0] - 1, launch.function.body[0], -1):
-            if tokens[index].text == name and tokens[index - 1].text == "dim3":
-                closer = self.syntax.brackets.partner[index + 1]
-                if closer > index:
-                    return [tokens[index - 1], *tokens[index + 1 : closer + 1]]
-                return []
-        return []
+def _asks_for_shared_memory(launch: Launch, resolved: Configuration | None) -> bool:
+    """Is there a third expression in the configuration that may be other than 0?"""
+    shared = resolved.shared if resolved is not None else None
+    return len(launch.configuration) > 2 and (shared is None or constant(shared) != 0)
 
 
 def _by_line(syntax: Syntax) -> dict[int, list[Launch]]:
@@ -411,43 +334,10 @@ def _same_facts(first: Kernel, second: Kernel) -> bool:
         and [_facts(d) for d in first.dimensions] == [_facts(d) for d in second.dimensions]
         and (first.impurity is None) == (second.impurity is None)
         and first.data_parameters == second.data_parameters
+        and first.shared == second.shared
     )
 
 
 def _facts(dimension: DimensionFacts) -> DimensionFacts:
     """What decides about a launch: the words and the place of a reason do not."""
     return replace(dimension, impurity=dimension.impurity and _ANY_IMPURITY)
-
-
-def _is_template_call(tokens: Sequence[Token], opener: int) -> bool:
-    """NAME "<" … ">" "("."""
-    depth = 0
-    for index in range(opener, len(tokens)):
-        depth += {"<": 1, ">": -1}.get(tokens[index].text, 0)
-        if depth == 0:
-            return index + 1 < len(tokens) and tokens[index + 1].text == "("
-        if tokens[index].text in ("&&", "||", ";", ")"):
-            return False
-    return False
-
-
-def _dim3_arguments(tokens: Sequence[Token]) -> list[list[Token]]:
-    """dim3 = "dim3" ("(" | "{") [argument ("," argument)*] (")" | "}")."""
-    if len(tokens) < 4 or tokens[0].text != "dim3" or tokens[1].text not in ("(", "{"):
-        return []
-    arguments: list[list[Token]] = [[]]
-    depth = 0
-    for token in tokens[2:-1]:
-        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
-        if token.text == "," and depth == 0:
-            arguments.append([])
-        else:
-            arguments[-1].append(token)
-    return arguments
-
-
-def _literal(tokens: Sequence[Token]) -> int | None:
-    texts = [token.text for token in tokens if token.text not in ("(", ")")]
-    if len(texts) != 1 or not texts[0].isdigit():
-        return None
-    return int(texts[0])

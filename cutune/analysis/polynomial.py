@@ -19,7 +19,6 @@ class Atom(NamedTuple):
 
 #: Raw built-ins: their values change with the block. `name` is the dimension.
 THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE = "threadIdx", "blockIdx", "blockDim", "gridDim"
-RAW = frozenset({THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE})
 #: blockIdx.d * blockDim.d + threadIdx.d, and gridDim.d * blockDim.d; `name` is the dimension.
 IDENTITY, STRIDE = "id", "stride"
 #: A kernel parameter that is never assigned; an integer quotient of such, as C text.
@@ -72,10 +71,6 @@ class Polynomial:
     def kinds(self) -> frozenset[str]:
         """The kinds of its symbols."""
         return frozenset(atom.kind for atom in self.atoms)
-
-    def raw_dimensions(self) -> frozenset[str]:
-        """Dimensions whose raw built-ins it holds."""
-        return frozenset(atom.name for atom in self.atoms if atom.kind in RAW)
 
     @property
     def has_negative_coefficient(self) -> bool:
