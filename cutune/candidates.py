@@ -12,6 +12,8 @@ Block = tuple[int, int, int]
 WARP = 32
 LARGEST = 1024
 LARGEST_Z = 64
+#: Bytes of shared memory of a block, unless the program raises the limit (CUDA guide, 5.4).
+LARGEST_SHARED = 49152
 
 
 def as_block(values: Sequence[int]) -> Block:

@@ -274,10 +274,14 @@ def _launched(
     for site in program.tunable_launches:
         names = entries.get(site.id, set())
         if len(names) == 1:
-            by_instance.setdefault((site.kernel, next(iter(names))), []).append(site)
+            same = by_instance.setdefault((site.kernel, next(iter(names))), [])
+            if not same or same[0].shared == site.shared:
+                same.append(site)
+                continue
+            code = Code.DIFFERENT_SHARED_MEMORY
         else:
             code = Code.NEVER_LAUNCHED if not names else Code.MANY_INSTANCES
-            warn(Diagnostic.at(code, site.source, site.span, kernel=site.kernel))
+        warn(Diagnostic.at(code, site.source, site.span, kernel=site.kernel))
     for (name, _), sites in by_instance.items():
         kernel = program.kernel(name)
         assert kernel is not None, "a tunable launch has a kernel"
@@ -325,6 +329,7 @@ def _describe(
         allowed=kernel.allowed,
         asserted=bool(kernel.asserted),
         dynamic_shared_bytes=record.shared,
+        shared=sites[0].shared,
         rejected=(),
         uncertain=code.obliviousness.uncertain,
         static=static,

@@ -104,8 +104,9 @@ def _routine(model: FittedModel, device: DeviceProfile, name: str) -> str:
             emit(f"if ({wanted}) return cutune_answer;")
         for axis, threads in _fixed_extents(model):
             emit(f"if (cutune_asked->extent[{axis}] != {threads}) return cutune_answer;")
-        shared = facts.dynamic_shared_bytes
-        emit(f"if (cutune_asked->smem != {shared}u) return cutune_answer;")
+        if facts.shared is None:
+            shared = facts.dynamic_shared_bytes
+            emit(f"if (cutune_asked->smem != {shared}u) return cutune_answer;")
         _emit_memo(emit, model, words)
         _emit_validity(emit, model, name)
         emit(f"double cutune_time[{count}], cutune_time_with_floor[{count}];")

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from cutune.block_range import BlockRange
-from cutune.candidates import Block, candidate_blocks
+from cutune.c_expression import parse_expression
+from cutune.candidates import LARGEST_SHARED, Block, candidate_blocks
+from cutune.rational_program import value_of
 from cutune.source import Source
 from cutune.static_counters import StaticCounters
 
@@ -91,6 +94,7 @@ class MeasuredKernel:
     allowed: BlockRange | None
     #: Does an annotation allow more than is proven?
     asserted: bool
+    #: Of the recorded launch.
     dynamic_shared_bytes: int
     #: Blocks whose results differed from the original's when they were tried.
     rejected: tuple[Block, ...]
@@ -102,16 +106,34 @@ class MeasuredKernel:
     recorded: tuple[tuple[tuple[int, ...], Block], ...]
     code_blocks: tuple[CodeBlock, ...]
     memory: tuple[MemoryInstruction, ...]
+    #: Dynamic shared memory as C text over the block's x, y and z; None: the same for every block.
+    shared: str | None = None
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The blocks that come into question, of the kernel's own candidate set or another."""
-        return candidate_blocks(
+        shapes = candidate_blocks(
             self.free,
             self.original,
             which or self.candidate_set,
             max_threads or self.max_threads,
             self.allowed,
         )
+        if self.shared is None:
+            return shapes
+        # A program that has asked for more has raised the limit.
+        static = self.static.static_shared_bytes
+        most = max(LARGEST_SHARED - static, self.dynamic_shared_bytes)
+        return tuple(
+            shape
+            for shape in shapes
+            if shape == self.original or 0 <= self.shared_bytes(shape) <= most
+        )
+
+    def shared_bytes(self, block: Block) -> int:
+        """Dynamic shared memory of a launch with that block."""
+        if self.shared is None or block == self.original:
+            return self.dynamic_shared_bytes
+        return _bytes_of(self.shared, block)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -126,7 +148,8 @@ class MeasuredKernel:
     @staticmethod
     def from_json(entry: dict[str, Any]) -> MeasuredKernel:
         """Read back what `to_json` gave."""
-        values = {field.name: _frozen(entry[field.name]) for field in fields(MeasuredKernel)}
+        # Older files say nothing of `shared`.
+        values = {f.name: _frozen(entry[f.name]) for f in fields(MeasuredKernel) if f.name in entry}
         values["allowed"] = BlockRange.from_json(entry["allowed"])
         values["origin"] = Origin(**entry["origin"])
         values["static"] = StaticCounters(**entry["static"])
@@ -202,6 +225,13 @@ def by_entry(
     for measurement in measurements:
         groups.setdefault((measurement.entry, measurement.code), []).append(measurement)
     return [(f, groups.get((f.entry, f.code), [])) for f in latest.values()]
+
+
+@cache
+def _bytes_of(formula: str, block: Block) -> int:
+    expression = parse_expression(formula)
+    assert expression is not None, "analysis gives formulas that can be read"
+    return int(value_of(expression, dict(zip("xyz", block, strict=True))))
 
 
 def _frozen(value: Any) -> Any:

@@ -105,7 +105,7 @@ class Replayer:
             grid,
             block,
             self._parameters(sizes),
-            shared_bytes=self._record.shared,
+            shared_bytes=self._facts.shared_bytes(block),
             blocks=blocks,
             trace=trace_every > 0,
             trace_every=max(1, trace_every),

@@ -144,7 +144,7 @@ def site_table(
     for site in sorted(sites, key=lambda site: site.id):
         kernel = program.kernel(site.kernel)
         if kernel is not None:
-            functions += _guard_functions(site, kernel)
+            functions += [*_guard_functions(site, kernel), *_shared_function(site)]
             routine = (routines or {}).get(site.id, "nullptr")
             rows.append(_site_row(site, kernel, routine))
     table = ["static const cutune_site cutune_sites[] = {", *rows, "};"]
@@ -156,6 +156,19 @@ def _guard_functions(site: LaunchSite, kernel: Kernel) -> list[str]:
         _guard_function(f"cutune_guard_{site.id}_{name}", kernel, facts.guard)
         for index, (name, facts) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
         if facts.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
+    ]
+
+
+def _shared_function(site: LaunchSite) -> list[str]:
+    """Bytes of dynamic shared memory of a block; the formula cannot overflow."""
+    if site.shared is None:
+        return []
+    names = set(re.findall(r"\b[xyz]\b", site.shared))
+    parameters = ", ".join(f"long long{f' {d}' if d in names else ''}" for d in DIMENSIONS)
+    # All in 64 bits, products of literals, too.
+    value = re.sub(r"\b\d+\b", r"\g<0>ll", site.shared)
+    return [
+        f"static inline long long cutune_shared_{site.id}({parameters}) {{ return {value}; }}",
     ]
 
 
@@ -189,10 +202,11 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str) -> str:
     for rule, facts in zip(rules, kernel.dimensions, strict=True):
         if rule is Rule.GUARD and facts.guard is not None:
             needed |= sum(1 << i for i in guard_parameters(kernel, facts.guard) or ())
+    shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
     return (
         f"    {{{site.id}, {c_string(kernel.name)}, {c_string(site.source.path)}, "
         f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
-        f"{needed}ull, {kernel.max_threads}u, {routine}}},"
+        f"{needed}ull, {kernel.max_threads}u, {routine}, {shared}}},"
     )
 
 

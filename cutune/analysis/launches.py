@@ -127,6 +127,9 @@ class _Judge:
         kernel, code = self.table.resolve(name)
         shared = self._shared_formula(item, kernel, resolved)
         refusal = self._refusal(item, name, kernel, code, resolved, shared)
+        if refusal is None and kernel is not None and not (kernel.asserted or kernel.shared):
+            # Proven not to use any.
+            shared = None
         syntax = self.syntax
         site = LaunchSite(
             number,

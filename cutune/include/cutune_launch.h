@@ -42,6 +42,8 @@ struct cutune_site {
     unsigned long long guard_arguments;  // bit i: the guards read argument i
     unsigned max_threads;
     cutune_configuration (*select)(const cutune_request *request);  // tuned programs only
+    // Bytes of dynamic shared memory of a block, or nullptr: they do not follow it.
+    long long (*shared)(long long x, long long y, long long z);
 };
 
 // Stands for an argument that cannot be looked at twice.
@@ -105,15 +107,38 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
     return request;
 }
 
-// The grid for another block. False when that block may not be used; then `grid` is not touched.
-static inline bool cutune_fit_grid(const cutune_site &site, const cutune_request &request,
-                                   dim3 block, dim3 *grid) {
+static inline long long cutune_shared_bytes(const cutune_site &site, dim3 block) {
+    return site.shared(block.x, block.y, block.z);
+}
+
+// The dynamic shared memory for another block. False when the program does not ask for what the
+// formula says, or when it would be more than any launch may have, unless the program, which then
+// has raised the limit, asks for as much.
+static inline bool cutune_fit_shared(const cutune_site &site, const cutune_request &request,
+                                     dim3 block, size_t *smem) {
+    *smem = request.smem;
+    if (site.shared == nullptr) return true;
+    const long long asked = static_cast<long long>(request.smem);
+    if (cutune_shared_bytes(site, request.block) != asked) return false;
+    const long long bytes = cutune_shared_bytes(site, block);
+    const long long most = asked > 49152 ? asked : 49152;
+    if (bytes < 0 || bytes > most) return false;
+    *smem = static_cast<size_t>(bytes);
+    return true;
+}
+
+// Grid and shared memory for another block. False when that block may not be used; then nothing is
+// touched.
+static inline bool cutune_fit_launch(const cutune_site &site, const cutune_request &request,
+                                     dim3 block, dim3 *grid, size_t *smem) {
     const unsigned before[3] = {request.block.x, request.block.y, request.block.z};
     const unsigned after[3] = {block.x, block.y, block.z};
     const unsigned most[3] = {2147483647u, 65535u, 65535u};
+    size_t bytes = 0;
     unsigned fitted[3] = {request.grid.x, request.grid.y, request.grid.z};
     if (after[0] == before[0] && after[1] == before[1] && after[2] == before[2]) {
         *grid = request.grid;
+        *smem = request.smem;
         return true;
     }
     if (after[0] == 0 || after[1] == 0 || after[2] == 0) return false;
@@ -130,7 +155,9 @@ static inline bool cutune_fit_grid(const cutune_site &site, const cutune_request
         if (guarded && blocks * width > 2147483647ll) return false;
         fitted[d] = static_cast<unsigned>(blocks);
     }
+    if (!cutune_fit_shared(site, request, block, &bytes)) return false;
     *grid = dim3(fitted[0], fitted[1], fitted[2]);
+    *smem = bytes;
     return true;
 }
 

@@ -82,13 +82,13 @@ class cutune_launch {
     // Sets what is to be launched now. False when all launches were made.
     bool next() {
         if (experiment_ != nullptr) {
-            cutune_configuration now = {grid, block};
+            cutune_step now = asked_;
             if (experiment_->next(&now)) {
-                set(now.grid, now.block);
+                set(now);
                 return announce();
             }
             end_experiment();
-            set(asked_.grid, asked_.block);
+            set(asked_);
         }
         if (!pending_) return false;
         pending_ = false;
@@ -98,12 +98,13 @@ class cutune_launch {
   private:
     int site_;
     bool pending_;  // the launch that the program asked for has not been made
-    cutune_configuration asked_;
+    cutune_step asked_;
     std::unique_ptr<cutune_experiment> experiment_;
 
-    void set(dim3 new_grid, dim3 new_block) {
-        grid = new_grid;
-        block = new_block;
+    void set(const cutune_step &step) {
+        grid = step.grid;
+        block = step.block;
+        smem = step.smem;
     }
 
     bool announce() const {
@@ -130,10 +131,12 @@ class cutune_launch {
         asked.number = launches[row].fetch_add(1);
         if (asked.number >= limit) return;
         if (mode == cutune_probe_record) {
-            cutune_write_line(cutune_line_text("cutune-record-1", asked, grid, block) + "}");
+            const cutune_step step = {grid, block, smem};
+            cutune_write_line(cutune_line_text("cutune-record-1", asked, step) + "}");
         } else if (!cutune_experiment_running().exchange(true)) {
             asked_.grid = grid;
             asked_.block = block;
+            asked_.smem = smem;
             experiment_.reset(new cutune_experiment(asked, mode == cutune_probe_sweep));
         }
     }

@@ -47,17 +47,24 @@ inline std::string cutune_argument_text(const cutune_argument &argument) {
            ",\"base\":" + std::to_string(base) + ",\"size\":" + std::to_string(size) + "}";
 }
 
+// What is launched once.
+struct cutune_step {
+    dim3 grid, block;
+    size_t smem;
+};
+
 // The members that all kinds of lines share, without the closing brace.
 inline std::string cutune_line_text(const char *schema, const cutune_asked_launch &launch,
-                                    dim3 grid, dim3 block) {
+                                    const cutune_step &step) {
     const cutune_request request = launch.request();
     std::string text = std::string("{\"schema\":\"") + schema + "\"";
     text += ",\"site\":" + std::to_string(launch.site->id);
     text += ",\"kernel\":" + cutune_string_text(launch.site->kernel);
     text += ",\"file\":" + cutune_string_text(launch.site->file);
     text += ",\"launch\":" + std::to_string(launch.number);
-    text += ",\"grid\":" + cutune_dim3_text(grid) + ",\"block\":" + cutune_dim3_text(block);
-    text += ",\"shared\":" + std::to_string(launch.smem) + ",\"extent\":[";
+    text += ",\"grid\":" + cutune_dim3_text(step.grid);
+    text += ",\"block\":" + cutune_dim3_text(step.block);
+    text += ",\"shared\":" + std::to_string(step.smem) + ",\"extent\":[";
     for (int d = 0; d < 3; ++d)
         text += (d > 0 ? "," : "") + std::to_string(request.extent[d]);
     text += "],\"arguments\":[";
@@ -104,7 +111,7 @@ class cutune_experiment {
 
     // Ends the launch that is running and says what to launch next. False: no more candidates; then
     // memory is as it was and the original has to be launched.
-    bool next(cutune_configuration *now) {
+    bool next(cutune_step *now) {
         if (running_) finish();
         running_ = false;
         if (over_ || at_ == steps_.size()) {
@@ -126,7 +133,7 @@ class cutune_experiment {
     const cutune_asked_launch launch_;
     const bool timed_;
     cutune_buffers buffers_;
-    std::vector<cutune_configuration> steps_;  // the original first
+    std::vector<cutune_step> steps_;  // the original first
     size_t at_;
     int run_;         // of this step; the first one warms up and is compared
     int timed_runs_;  // after the first one
@@ -143,22 +150,22 @@ class cutune_experiment {
         if (problem == nullptr && timed_ &&
             (cutune_refused(cudaEventCreate(&start_)) || cutune_refused(cudaEventCreate(&stop_))))
             problem = "no events";
+        const cutune_step original = {launch_.grid, launch_.block, launch_.smem};
         if (problem != nullptr) {
-            write(launch_.grid, launch_.block, problem);
+            write(original, problem);
             return false;
         }
-        const cutune_configuration original = {launch_.grid, launch_.block};
         steps_.push_back(original);
         const cutune_request request = launch_.request();
         for (const dim3 block : cutune_read_candidates(*launch_.site)) {
             const bool same = block.x == launch_.block.x && block.y == launch_.block.y &&
                               block.z == launch_.block.z;
-            cutune_configuration step = {launch_.grid, block};
+            cutune_step step = {launch_.grid, block, launch_.smem};
             if (same) continue;
-            if (cutune_fit_grid(*launch_.site, request, block, &step.grid))
+            if (cutune_fit_launch(*launch_.site, request, block, &step.grid, &step.smem))
                 steps_.push_back(step);
             else
-                write(step.grid, block, "this block is not allowed here");
+                write(step, "this block is not allowed here");
         }
         return true;
     }
@@ -186,7 +193,7 @@ class cutune_experiment {
     }
 
     void step_done(const char *problem) {
-        write(steps_[at_].grid, steps_[at_].block, problem);
+        write(steps_[at_], problem);
         for (const double time : milliseconds_)
             if (best_ <= 0 || time < best_) best_ = time;
         milliseconds_.clear();
@@ -196,11 +203,12 @@ class cutune_experiment {
         ++at_;
     }
 
-    void write(dim3 grid, dim3 block, const char *problem) {
+    void write(const cutune_step &step, const char *problem) {
+        const dim3 block = step.block;
         const bool original = block.x == launch_.block.x && block.y == launch_.block.y &&
                               block.z == launch_.block.z;
         const char *const schema = timed_ ? "cutune-timing-1" : "cutune-profile-1";
-        std::string text = cutune_line_text(schema, launch_, grid, block);
+        std::string text = cutune_line_text(schema, launch_, step);
         text += original ? ",\"original\":true" : ",\"original\":false";
         if (timed_) {
             text += ",\"milliseconds\":[";

@@ -21,7 +21,8 @@ class cutune_launch {
     cutune_launch(int site, dim3 asked_grid, dim3 asked_block, size_t asked_smem,
                   cudaStream_t asked_stream, const Arguments &...arguments)
         : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream),
-          asked_grid_(asked_grid), asked_block_(asked_block), pending_(true), changed_(-1) {
+          asked_grid_(asked_grid), asked_block_(asked_block), asked_smem_(asked_smem),
+          pending_(true), changed_(-1) {
         const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};
         decide(site, integers, cutune_integer_bits<Arguments...>::value);
     }
@@ -39,6 +40,7 @@ class cutune_launch {
 
   private:
     dim3 asked_grid_, asked_block_;
+    size_t asked_smem_;
     bool pending_;
     int changed_;  // row of the site whose launch was changed, or -1
 
@@ -56,6 +58,7 @@ class cutune_launch {
     void keep() {
         grid = asked_grid_;
         block = asked_block_;
+        smem = asked_smem_;
     }
 
     void decide(int id, const long long *arguments, unsigned long long integers) {
@@ -70,7 +73,7 @@ class cutune_launch {
                 cutune_make_request(site, grid, block, smem, arguments, integers);
             const cutune_configuration chosen = site.select(&request);
             // The grid is computed here, by the rule that was proven, whatever the routine says.
-            if (!cutune_fit_grid(site, request, chosen.block, &grid)) return;
+            if (!cutune_fit_launch(site, request, chosen.block, &grid, &smem)) return;
             block = chosen.block;
             // With an error pending nobody could tell whose the next one is.
             if (cudaPeekAtLastError() == cudaSuccess)

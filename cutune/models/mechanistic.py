@@ -68,7 +68,7 @@ def launchable(model: FittedModel, device: DeviceProfile) -> FittedModel:
 
 def _resources(model: FittedModel, block: Block) -> BlockResources:
     static, threads = model.facts.static, block[0] * block[1] * block[2]
-    shared = static.static_shared_bytes + model.facts.dynamic_shared_bytes
+    shared = static.static_shared_bytes + model.facts.shared_bytes(block)
     return BlockResources(threads, static.registers, shared)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.toolchain import INCLUDE_DIRECTORY, find_nvcc, host_compiler
+from tests.end_to_end.tuning import host_program
 
 pytestmark = pytest.mark.nvcc
 
@@ -43,13 +43,7 @@ class Answer:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    binary = tmp_path_factory.mktemp("fit") / "fit_grid"
-    source = Path(__file__).parent / "programs" / "fit_grid.cpp"
-    includes = [f"-I{path}" for path in (*find_nvcc().include_directories, INCLUDE_DIRECTORY)]
-    warnings = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
-    command = [host_compiler(), "-std=c++11", *warnings, *includes, str(source), "-o", str(binary)]
-    subprocess.run(command, check=True)
-    return binary
+    return host_program("fit_grid", tmp_path_factory.mktemp("fit"))
 
 
 def ask(program: Path, questions: list[Question]) -> list[Answer]:

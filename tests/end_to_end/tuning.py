@@ -11,7 +11,7 @@ from typing import Any
 from cutune.device import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment, program_environment
-from cutune.toolchain import find_nvcc
+from cutune.toolchain import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 H200 = DeviceProfile.named("h200")
@@ -49,6 +49,16 @@ def compiled(source: Path, original: Path, binary: Path) -> Path:
     nvcc = find_nvcc()
     flags = ["-O1", f"-I{original.parent}", *own_build_flags(nvcc)]
     nvcc.check([*flags, str(source), "-o", str(binary)])
+    return binary
+
+
+def host_program(name: str, folder: Path) -> Path:
+    """`programs/NAME.cpp` for the host, which includes cutune's headers; warnings are errors."""
+    source, binary = Path(__file__).parent / "programs" / f"{name}.cpp", folder / name
+    includes = [f"-I{path}" for path in (*find_nvcc().include_directories, INCLUDE_DIRECTORY)]
+    warnings = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
+    command = [host_compiler(), "-std=c++11", *warnings, *includes, str(source), "-o", str(binary)]
+    subprocess.run(command, check=True)
     return binary
 
 

@@ -1,4 +1,4 @@
-// Answers questions about cutune_fit_grid: one per line of standard input,
+// Answers questions about cutune_fit_launch: one per line of standard input,
 // `rule[3] bound[3] grid[3] block[3] new_block[3] max_threads`.
 #include <stdio.h>
 
@@ -15,14 +15,15 @@ int main() {
     while (scanf("%d %d %d %lld %lld %lld %u %u %u %u %u %u %u %u %u %u", &rule[0], &rule[1],
                  &rule[2], &bound[0], &bound[1], &bound[2], &grid[0], &grid[1], &grid[2], &block[0],
                  &block[1], &block[2], &other[0], &other[1], &other[2], &most) == 16) {
-        cutune_site site = {1, "", "", {}, {bound_x, bound_y, bound_z}, 7, most, nullptr};
+        cutune_site site = {1, "", "", {}, {bound_x, bound_y, bound_z}, 7, most, nullptr, nullptr};
         for (int d = 0; d < 3; ++d) site.rule[d] = static_cast<cutune_rule>(rule[d]);
         const cutune_request request =
             cutune_make_request(site, dim3(grid[0], grid[1], grid[2]),
                                 dim3(block[0], block[1], block[2]), 0, bound, 7);
         dim3 fitted(0, 0, 0);
-        const bool allowed =
-            cutune_fit_grid(site, request, dim3(other[0], other[1], other[2]), &fitted);
+        size_t bytes = 0;
+        const bool allowed = cutune_fit_launch(
+            site, request, dim3(other[0], other[1], other[2]), &fitted, &bytes);
         printf("%d %u %u %u %u\n", allowed ? 1 : 0, fitted.x, fitted.y, fitted.z, request.guarded);
     }
 }

@@ -1,0 +1,22 @@
+// Answers questions about cutune_fit_launch with shared memory of 4 * x bytes: one per line of
+// standard input, `asked_bytes block new_block`.
+#include <stdio.h>
+
+#include "cutune_launch.h"
+
+static long long four_per_thread(long long x, long long, long long) { return 4 * x; }
+
+int main() {
+    unsigned long long asked;
+    unsigned block, other;
+    const cutune_site site = {1, "", "", {cutune_divide, cutune_fixed, cutune_fixed},
+                              {nullptr, nullptr, nullptr}, 0, 1024, nullptr, four_per_thread};
+    while (scanf("%llu %u %u", &asked, &block, &other) == 3) {
+        const cutune_request request = cutune_make_request(
+            site, dim3(1 << 20), dim3(block), static_cast<size_t>(asked), nullptr, 0);
+        dim3 grid(0);
+        size_t bytes = 1;
+        const bool allowed = cutune_fit_launch(site, request, dim3(other), &grid, &bytes);
+        printf("%d %u %llu\n", allowed ? 1 : 0, grid.x, static_cast<unsigned long long>(bytes));
+    }
+}
