@@ -2,6 +2,6 @@
 
 import sys
 
-from cutune.cli import main
+from cutune.start import main
 
 sys.exit(main())

@@ -329,6 +329,12 @@ class Code(Enum):
 
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
     NOT_PREPROCESSED = (703, WARNING, "macros are expanded by their text alone, because {message}")
+    NOT_REWRITTEN = (
+        704,
+        WARNING,
+        "'{path}' was compiled as it is, because its rewritten form does not compile: {reason}",
+    )
+    FAILED_REWRITING = (705, WARNING, "compiled as it is, because cutune itself failed: {reason}")
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     @property

@@ -185,6 +185,10 @@ MEANINGS: dict[Code, str] = {
     "missing.",
     Code.NVCC_FAILED: "nvcc's own messages stand above.",
     Code.UNUSABLE_NVCC: "The file cannot be run or is not nvcc.",
+    Code.NOT_REWRITTEN: "The compiler refused what `cutune nvcc` made of the source. The program "
+    "is right, but not tuned; the reason is the compiler's.",
+    Code.FAILED_REWRITING: "An error in cutune, or a file system that is full. `CUTUNE_MODE=off` "
+    "leaves cutune out.",
     Code.NOT_PREPROCESSED: "What depends on macros from headers that were not read is not proven.",
 }
 

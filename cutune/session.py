@@ -97,7 +97,12 @@ class Session:
     ) -> tuple[tuple[Source, ...], frozenset[str]]:
         """The user's headers, and the paths of those that are read before the source."""
         if expanded is not None:
-            found = user_headers(expanded, source.path)
+            own = str(INCLUDE_DIRECTORY)
+            found = {
+                path: is_early
+                for path, is_early in user_headers(expanded, source.path).items()
+                if not path.startswith(own)
+            }
             return read_headers(found), frozenset(
                 path for path, is_early in found.items() if is_early
             )

@@ -173,12 +173,18 @@ def emit(
     session: Session, program: Program, workspace: Workspace, device: DeviceProfile, target: Target
 ) -> Path:
     """Write the tuned program; the path of its source."""
-    models = models_of(program, workspace)
+    return target.write(replaced(session, program, models_of(program, workspace), device))
+
+
+def replaced(
+    session: Session, program: Program, models: Sequence[FittedModel], device: DeviceProfile
+) -> TranslationUnit:
+    """The program whose launches choose their blocks."""
     selection = emit_selection(models, device)
     step = ReplaceLaunches(selection=selection.text, routines=selection.routines)
     unit = run_passes((step,), TranslationUnit(program))
     session.report(unit.diagnostics)
-    return target.write(unit)
+    return unit
 
 
 def models_of(program: Program, workspace: Workspace) -> list[FittedModel]:

@@ -1,7 +1,6 @@
 """nvcc and the host compiler: found, asked and run. Takes options, gives `Nvcc` and its output.
 
-nvcc is looked for in this order: the option, `$CUDACXX`, `$CUDA_HOME` and `$CUDA_PATH`, `PATH`,
-the packages of the extra `toolkit` in this Python environment, `/usr/local/cuda`.
+nvcc is the one that the option names, or found by the rules of `nvcc.locate`.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import os
 import re
 import shutil
 import subprocess
-import sysconfig
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,10 +16,9 @@ from functools import cached_property
 from pathlib import Path
 
 from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.nvcc.locate import candidates, cudacxx, is_program
 from cutune.static_counters import StaticCounters, parse_ptxas
 
-#: Where the wheels put their tree below site-packages: CUDA 13, CUDA 12.
-_WHEEL_ROOTS = ("nvidia/cu13", "nvidia/cuda_nvcc")
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
 TOOLKIT_PACKAGES = (
     "nvidia-cuda-nvcc==13.0.*",
@@ -33,6 +30,8 @@ TOOLKIT_PACKAGES = (
 )
 #: Headers that cutune's rewritten programs include.
 INCLUDE_DIRECTORY = Path(__file__).parent / "include"
+#: Calls that newer toolkits lack and older programs use.
+COMPATIBILITY_FLAGS = ("-include", str(INCLUDE_DIRECTORY / "cutune_compat.h"))
 
 
 @dataclass(frozen=True)
@@ -210,34 +209,16 @@ def find_nvcc(option: str | None = None) -> Nvcc:
     Raises:
         CutuneError: CT003 when there is none, CT702 when the one asked for is not there.
     """
-    asked = option or _cudacxx()
+    asked = option or cudacxx()
     if asked is not None:
         path = shutil.which(os.path.expanduser(asked))
         if path is None:
             raise _unusable(asked, "no such program")
         return Nvcc(Path(path), "--nvcc" if option else "$CUDACXX")
-    for candidate, origin in _candidates():
-        if os.access(candidate, os.X_OK) and candidate.is_file():
-            return Nvcc(candidate, origin)
+    for candidate, origin in candidates():
+        if is_program(candidate):
+            return Nvcc(Path(candidate), origin)
     raise CutuneError(Diagnostic.at(Code.MISSING_NVCC, None))
-
-
-def _cudacxx() -> str | None:
-    """`$CUDACXX`, unless it names another CUDA compiler: CMake's users may set it to clang++."""
-    value = os.environ.get("CUDACXX", "")
-    return value if "nvcc" in Path(value).name else None
-
-
-def _candidates() -> Iterable[tuple[Path, str]]:
-    for variable in ("CUDA_HOME", "CUDA_PATH"):
-        if home := os.environ.get(variable):
-            yield Path(home) / "bin" / "nvcc", f"${variable}"
-    if on_path := shutil.which("nvcc"):
-        yield Path(on_path), "PATH"
-    for packages in dict.fromkeys((sysconfig.get_path("platlib"), sysconfig.get_path("purelib"))):
-        for root in _WHEEL_ROOTS:
-            yield Path(packages) / root / "bin" / "nvcc", "cutune[toolkit]"
-    yield Path("/usr/local/cuda/bin/nvcc"), "/usr/local/cuda"
 
 
 def host_compiler() -> str:

@@ -6,6 +6,7 @@ an append-only file, left by an interrupted run, is skipped with a warning.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import tempfile
@@ -139,6 +140,24 @@ def read_document(path: Path, schema: str, command: str) -> Json:
         raise CutuneError(_unknown(path, schema, found))
     document: Json = data
     return document
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock between processes; the file is made where it is missing."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield  # closing the file gives the lock back
+
+
+def append_text(path: Path, text: str) -> None:
+    """Append to a file by one write, so that several processes do not mix.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    with writing(path), path.open("ab", buffering=0) as file:
+        file.write(text.encode("utf-8", errors="surrogateescape"))
 
 
 def append_lines(path: Path, entries: Iterable[Json]) -> None:

@@ -7,7 +7,6 @@ objects are kept too, so that two libraries made of the same sources compile the
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import platform
@@ -23,6 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.workspace import locked
 
 NATIVE = Path(__file__).parent / "native"
 # No contraction: a PTX mul followed by an add rounds twice. No trapping math and no errno: the
@@ -66,7 +66,7 @@ def build_library(name: str, sources: Sequence[Path], flags: Sequence[str]) -> P
     if library.exists():
         return library
     library.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(library.parent / "lock"):
+    with locked(library.parent / "lock"):
         if not library.exists():
             _compile_and_link(
                 name, compiler, wanted, dict(zip(keys, sources, strict=True)), library
@@ -122,14 +122,6 @@ def _with_includes(source: Path) -> list[Path]:
             if included.exists() and included not in found:
                 found.append(included)
     return found
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock between processes: several programs may start on a new machine at once."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield  # closing the file gives the lock back
 
 
 def _compile_and_link(

@@ -20,7 +20,7 @@ from pathlib import Path
 import cutune
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.build import NATIVE, build_library, cache_folder, machine_library
-from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, host_compiler
+from cutune.toolchain import COMPATIBILITY_FLAGS, Nvcc, host_compiler
 
 #: The soname: never to be confused with NVIDIA's library.
 LIBRARY = "cutune_cudart"
@@ -58,9 +58,8 @@ def append_flags(nvcc: Nvcc) -> str:
 
     The program then asks for `libcudart.so.N`: run it with `alias_folder` in LD_LIBRARY_PATH.
     """
-    compatibility = INCLUDE_DIRECTORY / "cutune_compat.h"
     # Plain PTX needs no libzstd where the program runs.
-    flags = ("-no-compress", "-cudart", "shared", *TARGET_FLAGS, "-include", str(compatibility))
+    flags = ("-no-compress", "-cudart", "shared", *TARGET_FLAGS, *COMPATIBILITY_FLAGS)
     # nvcc splits the variable at spaces, so that only a path without any can be given.
     return " ".join([*flags, *nvcc.extra_flags])
 

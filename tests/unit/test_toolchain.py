@@ -11,6 +11,7 @@ import pytest
 
 from cutune import toolchain
 from cutune.diagnostics import Code, CutuneError
+from cutune.nvcc import locate
 from cutune.toolchain import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler, without_target_flags
 
 FAKE = """#!/bin/sh
@@ -30,9 +31,9 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     monkeypatch.setattr(sysconfig, "get_path", lambda _: str(tmp_path / "site"))
-    original = toolchain._candidates
+    original = locate.candidates
     monkeypatch.setattr(
-        toolchain, "_candidates", lambda: (c for c in original() if c[1] != "/usr/local/cuda")
+        toolchain, "candidates", lambda: (c for c in original() if c[1] != "/usr/local/cuda")
     )
 
 

@@ -1,0 +1,100 @@
+"""The real nvcc behind `cutune nvcc`, and where nvcc is looked for at all.
+
+In this order: `$CUDACXX`, `$CUDA_HOME` and `$CUDA_PATH`, `PATH`, the packages of the extra
+`toolkit` in this Python environment, `/usr/local/cuda`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+#: Where the wheels put their tree below site-packages: CUDA 13, CUDA 12.
+_WHEEL_ROOTS = ("nvidia/cu13", "nvidia/cuda_nvcc")
+#: The nvccs that were run already: one of them may be a script that runs `cutune nvcc` again.
+TRIED = "CUTUNE_NVCC_TRIED"
+#: Programs that run the compiler that follows them.
+LAUNCHERS = frozenset(["ccache", "sccache", "distcc", "icecc", "time", "nice"])
+
+
+def cudacxx() -> str | None:
+    """`$CUDACXX`, unless it names another CUDA compiler: CMake's users may set it to clang++."""
+    words = os.environ.get("CUDACXX", "").split()
+    # CUDACXX="cutune nvcc" is how CMake is told to use this very program.
+    if len(words) != 1 or "nvcc" not in os.path.basename(words[0]):
+        return None
+    return words[0]
+
+
+def candidates() -> Iterator[tuple[str, str]]:
+    """Places where an nvcc may be, each with the rule that names it; not all of them exist."""
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        if home := os.environ.get(variable):
+            yield os.path.join(home, "bin", "nvcc"), f"${variable}"
+    for path in all_on_path("nvcc"):
+        yield path, "PATH"
+    import sysconfig  # noqa: PLC0415 : only where PATH has none
+
+    for packages in dict.fromkeys((sysconfig.get_path("platlib"), sysconfig.get_path("purelib"))):
+        for root in _WHEEL_ROOTS:
+            yield os.path.join(packages, root, "bin", "nvcc"), "cutune[toolkit]"
+    yield "/usr/local/cuda/bin/nvcc", "/usr/local/cuda"
+
+
+def all_on_path(name: str) -> Iterator[str]:
+    """The programs of a name, in the order of PATH."""
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        path = os.path.join(folder or os.curdir, name)
+        if is_program(path):
+            yield path
+
+
+def is_program(path: str) -> bool:
+    """Can it be run?"""
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def found_program(name: str) -> str | None:
+    """The program that a shell would run."""
+    if os.sep in name:
+        return name if is_program(name) else None
+    return next(all_on_path(name), None)
+
+
+def split_launcher(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """`[ccache] nvcc` before the arguments, and the arguments.
+
+    As CMAKE_CUDA_COMPILER_LAUNCHER and `ccache`'s prefix commands put the compiler behind us.
+    """
+    for count, word in enumerate(words[:4]):
+        name = os.path.basename(word)
+        if name.startswith("nvcc") and not name.endswith((".cu", ".o", ".cpp", ".c")):
+            if found_program(word) is None:
+                break
+            return list(words[: count + 1]), list(words[count + 1 :])
+        if name not in LAUNCHERS:
+            break
+    return [], list(words)
+
+
+def tried() -> list[str]:
+    """The nvccs that have run us."""
+    return [path for path in os.environ.get(TRIED, "").split(os.pathsep) if path]
+
+
+def real_nvcc(asked: str | None) -> str | None:
+    """The nvcc to run: what is asked for, else the first one that has not run us."""
+    before = set(tried())
+    if asked:
+        return found_program(os.path.expanduser(asked))
+    named = cudacxx()
+    places = [found_program(named)] if named else (path for path, _ in candidates())
+    for path in places:
+        if path and path not in before and is_program(path) and not _is_us(path):
+            return path
+    return None
+
+
+def _is_us(path: str) -> bool:
+    return os.path.basename(os.path.realpath(path)) == os.path.basename(sys.argv[0]) == "cutune"

@@ -1,0 +1,192 @@
+"""The part of `cutune nvcc` that rewrites. Takes a command with something to do, gives a status.
+
+nvcc runs on shadows of the sources. Where that fails, or cutune itself does, it runs on what the
+user asked for, whose status and messages count.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.nvcc.command import Command
+from cutune.nvcc.dependencies import restore_dependencies
+from cutune.nvcc.driver import EMULATED, INSTRUMENT, Settings, run_instead, workspace_of
+from cutune.nvcc.locate import found_program
+from cutune.nvcc.shadow_source import ShadowSource, with_copies
+from cutune.nvcc.units import Unit, register
+from cutune.pipeline import TranslationUnit
+from cutune.program import Program
+from cutune.session import Session
+from cutune.toolchain import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc
+from cutune.workspace import Workspace, append_text
+
+#: Names a file to which what was made is appended, for `cutune tune --make`.
+OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
+#: The emulated device is given PTX, without what only a real GPU's code could use.
+_REAL_TARGETS = frozenset(
+    [
+        *("gpu-architecture", "gpu-code", "generate-code", "cudart", "compress-mode"),
+        *("dlink-time-opt", "lto", "gen-opt-lto"),
+    ]
+)
+
+
+def compile_rewritten(launcher: Sequence[str], command: Command, settings: Settings) -> int:
+    """Compile what can be rewritten in its rewritten form."""
+    nvcc = Nvcc(Path(found_program(launcher[-1]) or launcher[-1]))
+    asked = command
+    try:
+        if EMULATED in settings.modes:
+            command = emulated(command, nvcc)
+        if named := os.environ.get(OUTPUTS):
+            made = (os.path.abspath(path) for path in command.outputs())
+            append_text(Path(named), "".join(f"{path}\n" for path in made))
+        shadows = _shadows(asked, settings, nvcc) if command.makes_host_code else {}
+    except Exception as error:
+        shadows = {}
+        print(_said(error), file=sys.stderr)
+        if settings.strict:
+            return 1
+    if not shadows:
+        return run_instead(launcher, command.words)
+    words = with_copies(command, shadows)
+    done = subprocess.run([*launcher, *words], capture_output=True, check=False)
+    if done.returncode != 0:
+        return _compile_original(launcher, command, done, settings.strict)
+    sys.stdout.buffer.write(done.stdout)
+    sys.stderr.buffer.write(done.stderr)
+    _restore(command, shadows.values())
+    return 0
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, CutuneError):
+        return error.diagnostic.render()
+    reason = f"{type(error).__name__}: {error}"
+    return Diagnostic.at(Code.FAILED_REWRITING, None, reason=reason).render()
+
+
+def emulated(command: Command, nvcc: Nvcc) -> Command:
+    """The same for the emulated device: as if its flags stood in NVCC_APPEND_FLAGS.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    from cutune.emulator.link import append_flags
+
+    words = [
+        word
+        for item in command.items
+        if item.first >= 0 and item.name not in _REAL_TARGETS
+        for word in command.words_of(item)
+    ]
+    return Command.parse([*words, *append_flags(nvcc).split()])
+
+
+def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, ShadowSource]:
+    """The rewritten sources by the path of the original.
+
+    Raises:
+        CutuneError: whatever stands in the way of the first source that has something to rewrite.
+    """
+    found = {}
+    compatibility = COMPATIBILITY_FLAGS if EMULATED in settings.modes else ()
+    for source in command.sources:
+        workspace = Workspace(Path(workspace_of(source.value, settings.workspace)))
+        unit = Unit.of(command, source)
+        session = unit.session(Session(str(nvcc.path), compatibility))
+        rewritten = _Rewriter(session, unit, workspace, settings).rewritten()
+        if rewritten is not None:
+            mode = INSTRUMENT if INSTRUMENT in settings.modes else "tuned"
+            folder = workspace.folder.absolute() / "nvcc" / f"{unit.key}-{mode}"
+            found[source.value] = ShadowSource.write(rewritten, folder)
+    return found
+
+
+@dataclass(frozen=True)
+class _Rewriter:
+    """Makes of one unit what the mode asks for; None where that is the original."""
+
+    session: Session
+    unit: Unit
+    workspace: Workspace
+    settings: Settings
+
+    def rewritten(self) -> TranslationUnit | None:
+        try:
+            return self._instrumented() if INSTRUMENT in self.settings.modes else self._tuned()
+        except CutuneError as error:
+            if error.diagnostic.code in (Code.NOT_CUDA, Code.ALREADY_TUNED):
+                return None
+            raise
+
+    def _instrumented(self) -> TranslationUnit | None:
+        program = self._program()
+        if not program.tunable_launches:
+            return None
+        unit = register(self.unit, self.workspace, len(program.launches))
+        return self.session.instrument(program.numbered_behind(unit.first_site))
+
+    def _tuned(self) -> TranslationUnit | None:
+        from cutune.stages import models_of, replaced
+
+        own = self.unit.own_workspace(self.workspace)
+        workspace = own if own.models.exists() else self.workspace
+        if not workspace.models.exists():
+            return None
+        program = self._program()
+        models = models_of(program, workspace)
+        if not models:
+            return None
+        unit = replaced(
+            self.session, program, models, DeviceProfile.named(self.settings.devices[0])
+        )
+        return unit if unit.edits else None
+
+    def _program(self) -> Program:
+        return self.session.load(self.unit.source, require_nvcc=True)
+
+
+def _compile_original(
+    launcher: Sequence[str],
+    command: Command,
+    failed: subprocess.CompletedProcess[bytes],
+    is_strict: bool,
+) -> int:
+    """What nvcc says of the original counts. If that is right, the rewriting was wrong."""
+    done = subprocess.run([*launcher, *command.words], check=False)
+    if done.returncode != 0:
+        return done.returncode if done.returncode > 0 else 128 - done.returncode
+    said = failed.stderr.decode("latin-1") or failed.stdout.decode("latin-1")
+    lines = said.splitlines()
+    reason = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
+    paths = ", ".join(item.value for item in command.sources)
+    print(
+        Diagnostic.at(Code.NOT_REWRITTEN, None, path=paths, reason=reason).render(), file=sys.stderr
+    )
+    return 1 if is_strict else 0
+
+
+def _restore(command: Command, shadows: Iterable[ShadowSource]) -> None:
+    """Dependency files speak of the user's files."""
+    originals: dict[str, str] = {}
+    for shadow in shadows:
+        originals.update(shadow.originals)
+
+    def original_of(path: str) -> str | None:
+        if path in originals:
+            return originals[path]
+        if os.path.dirname(path) == str(INCLUDE_DIRECTORY):
+            return None
+        # The folder of a source that was named without one is given to the compiler as `.`.
+        return path.removeprefix("./")
+
+    for path in command.dependency_files():
+        restore_dependencies(path, original_of, [item.value for item in command.sources])

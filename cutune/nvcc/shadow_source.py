@@ -1,0 +1,146 @@
+"""The rewritten source that nvcc compiles in the user's place. Takes a unit, gives words for nvcc.
+
+The copy lies in the workspace, at a path that is a function of what is compiled, so that ccache
+finds it again. `#line` gives messages, debugging information and `__FILE__` the user's names;
+the compiler is told where quoted includes are and which prefix of paths to forget.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cutune.edits import apply_edits
+from cutune.nvcc.command import IN_ENVIRONMENT, IN_FILE, Command, split_list
+from cutune.pipeline import TranslationUnit
+from cutune.rewrite import c_string, prelude_edit
+from cutune.shadow import ShadowTree
+from cutune.source import Source
+from cutune.toolchain import INCLUDE_DIRECTORY
+from cutune.workspace import make_folder, write_text
+
+_PLAIN = re.compile(r"[\w./+@%:-]+")
+_BYTE_ORDER_MARK = "\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class ShadowSource:
+    """A rewritten source on disk.
+
+    Attributes:
+        path: the copy that takes the place of the source.
+        host_options: what the host compiler, which preprocesses for nvcc, has to know.
+        originals: copy → the name by which the user knows it.
+        tree: where all files of the user were copied, if headers are rewritten too.
+    """
+
+    path: str
+    host_options: tuple[str, ...]
+    originals: dict[str, str] = field(default_factory=dict)
+    tree: ShadowTree | None = None
+
+    @staticmethod
+    def write(unit: TranslationUnit, folder: Path) -> ShadowSource:
+        """Write a rewritten program below a folder.
+
+        An instrumented one includes headers of cutune's.
+
+        Raises:
+            CutuneError: CT002.
+        """
+        source = _named(unit.rewritten())
+        if unit.program.launching_headers:
+            return _write_tree(unit, source, folder)
+        make_folder(folder)
+        path = folder / os.path.basename(source.path)
+        write_text(path, source.text)
+        spelled = os.path.dirname(source.path)
+        options = _host_options([spelled or os.curdir], folder, spelled)
+        return ShadowSource(str(path), options, {str(path): source.path})
+
+
+def _write_tree(unit: TranslationUnit, source: Source, folder: Path) -> ShadowSource:
+    """The source and all of the user's headers: those with launches are rewritten, too."""
+    program = unit.program
+    tree = ShadowTree.of(program, folder)
+    headers = [_renamed(header) for header in unit.rewritten_headers()]
+    path = tree.write(source, headers)
+    files = [file.path for file in (source, *headers)]
+    folders = list(dict.fromkeys(os.path.dirname(file) or os.curdir for file in files))
+    spelled = "" if not os.path.isabs(source.path) else str(tree.root)
+    options = _host_options(folders, folder, spelled)
+    originals = {copy: file for file in files if (copy := tree.copy_of(file)) is not None}
+    return ShadowSource(str(path), options, originals, tree)
+
+
+def _named(source: Source) -> Source:
+    """The prelude, which no line of the user's stands for, belongs to cutune's header."""
+    mark = _BYTE_ORDER_MARK if source.text.startswith(_BYTE_ORDER_MARK) else ""
+    header = c_string(str(INCLUDE_DIRECTORY / "cutune_tuned.h"))
+    return Source(source.path, f"{mark}#line 1 {header}\n{source.text[len(mark) :]}")
+
+
+def _renamed(header: Source) -> Source:
+    """A copied header goes by its name."""
+    if re.match(r'(\xef\xbb\xbf)?#line 1 "', header.text):
+        return header
+    return apply_edits(header, [prelude_edit(header, "")])
+
+
+def with_copies(command: Command, shadows: dict[str, ShadowSource]) -> list[str]:
+    """The words of a command, its sources (by their path) replaced by their shadows.
+
+    Response files are taken apart where what they hold is replaced.
+    """
+    tree = next((shadow.tree for shadow in shadows.values() if shadow.tree), None)
+    in_files = {item.value for item in command.sources if item.first == IN_FILE}
+    takes_apart = tree is not None or not in_files.isdisjoint(shadows)
+    words: list[str] = []
+    for item in command.items:
+        is_file = item.name == "options-file" or (not item.name and item.value.startswith("@"))
+        if item.first == IN_ENVIRONMENT or (is_file if takes_apart else item.first == IN_FILE):
+            continue
+        if not item.name and item.value in shadows:
+            words.append(shadows[item.value].path)
+        elif tree and item.name in ("include-path", "pre-include"):
+            words += _redirected(item.name, item.value, tree)
+        else:
+            words += command.words_of(item)
+    options = dict.fromkeys(o for shadow in shadows.values() for o in shadow.host_options)
+    return [*words, *(word for option in options for word in ("-Xcompiler", option))]
+
+
+def _redirected(name: str, value: str, tree: ShadowTree) -> list[str]:
+    """Look into the copy first."""
+    words = []
+    for path in split_list(value):
+        copy = tree.copy_of(path)
+        if name == "pre-include":
+            is_copied = copy is not None and os.path.exists(copy)
+            words += ["-include", copy if is_copied and copy else path]
+        else:
+            words += [*([f"-I{copy}"] if copy else []), f"-I{path}"]
+    return words
+
+
+def _host_options(includes: Sequence[str], copies: Path, spelled: str) -> tuple[str, ...]:
+    """Where `#include "…"` looks besides the folder of the copy; what debuggers are told instead.
+
+    An instrumented program includes headers of cutune's.
+    """
+    own = [*includes, str(INCLUDE_DIRECTORY)]
+    options = [f"-iquote,{_for_shell(folder)}" for folder in own]
+    prefix = f"{spelled}/" if spelled else ""
+    if _PLAIN.fullmatch(f"{copies}/{prefix}"):
+        options.append(f"-ffile-prefix-map={copies}/={prefix}")
+    return tuple(options)
+
+
+def _for_shell(path: str) -> str:
+    """nvcc hands options of the host compiler to a shell as they are, and splits them at commas."""
+    if _PLAIN.fullmatch(path):
+        return path
+    return '"' + re.sub(r'(["\\$`])', r"\\\1", path).replace(",", "\\,") + '"'

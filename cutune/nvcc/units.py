@@ -1,0 +1,124 @@
+"""The sources of a build, as the wrapper saw them. Takes command lines, gives units.
+
+WORKSPACE/units/KEY/unit.json     how the source was compiled, and the ids of its launch sites
+WORKSPACE/units/KEY/models.json   its models; a workspace of its own, because the same source
+                                  compiled with other macros is another program
+WORKSPACE/nvcc/KEY/               the rewritten source that nvcc compiles
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import chdir
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from cutune.nvcc.command import IN_ENVIRONMENT, Command, Item
+from cutune.nvcc.options import DECIDES_TEXT, NOT_ABOUT_SOURCE
+from cutune.session import Session
+from cutune.workspace import Workspace, locked, make_folder, read_document, write_document
+
+SCHEMA = "cutune-unit-1"
+_FOLDER = "units"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One source as one command compiles it.
+
+    Attributes:
+        source: its path as the command spells it, seen from `folder`.
+        flags: the options that say how it is compiled.
+        key: names its files in the workspace.
+        first_site: its launch sites in the instrumented program have ids above this.
+    """
+
+    source: str
+    folder: str
+    flags: tuple[str, ...]
+    key: str
+    first_site: int = 0
+
+    @staticmethod
+    def of(command: Command, source: Item) -> Unit:
+        """The unit of one of the sources of a command."""
+        about = [
+            item
+            for item in command.items
+            if item.name
+            and item.name not in NOT_ABOUT_SOURCE
+            # nvcc reads its variables itself, whenever it runs; response files are taken apart.
+            and item.first != IN_ENVIRONMENT
+            and item.name != "options-file"
+        ]
+        flags = tuple(word for item in about for word in command.words_of(item))
+        deciding = [(i.name, i.value) for i in command.items if i.name in DECIDES_TEXT]
+        deciding += [
+            ("compiler-options", value)
+            for value in command.values("compiler-options")
+            if value.startswith(("-D", "-U", "-include"))
+        ]
+        identity = repr((os.path.realpath(source.value), deciding))
+        key = hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:16]
+        return Unit(source.value, os.getcwd(), flags, key)
+
+    def own_workspace(self, workspace: Workspace) -> Workspace:
+        """Where its measurements and models are."""
+        return Workspace(workspace.folder / _FOLDER / self.key)
+
+    def session(self, session: Session) -> Session:
+        """A session with its flags."""
+        return replace(session, flags=(*self.flags, *session.flags))
+
+
+def register(unit: Unit, workspace: Workspace, launches: int) -> Unit:
+    """Note a unit of an instrumented build; its launch sites get ids that no other unit has.
+
+    Several compilers may run at the same time.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    make_folder(unit.own_workspace(workspace).folder)
+    counter = workspace.folder / _FOLDER / "last-site"
+    with locked(workspace.folder / _FOLDER / "lock"):
+        first = int(counter.read_text()) if counter.exists() else 0
+        counter.write_text(str(first + launches))
+    numbered = replace(unit, first_site=first)
+    write_document(_document(numbered, workspace), SCHEMA, asdict(numbered))
+    return numbered
+
+
+def registered(workspace: Workspace) -> list[Unit]:
+    """The units of the last instrumented build, in the order of their launch sites."""
+    return sorted(_read(workspace), key=lambda unit: unit.first_site)
+
+
+def forget(workspace: Workspace) -> None:
+    """Before a build anew: what is not compiled any more does not count. Models stay."""
+    for path in (workspace.folder / _FOLDER).glob("*/unit.json"):
+        path.unlink(missing_ok=True)
+    (workspace.folder / _FOLDER / "last-site").unlink(missing_ok=True)
+
+
+def working_in(unit: Unit) -> chdir[str]:
+    """Relative paths mean what they meant to the compiler."""
+    return chdir(unit.folder)
+
+
+def _document(unit: Unit, workspace: Workspace) -> Path:
+    return unit.own_workspace(workspace).folder / "unit.json"
+
+
+def _read(workspace: Workspace) -> Iterator[Unit]:
+    for path in (workspace.folder / _FOLDER).glob("*/unit.json"):
+        entry = read_document(path, SCHEMA, "cutune tune --make")
+        yield Unit(
+            entry["source"],
+            entry["folder"],
+            tuple(entry["flags"]),
+            entry["key"],
+            entry["first_site"],
+        )

@@ -1,0 +1,115 @@
+"""`cutune nvcc` in front of the real compiler: rewritten programs, the user's own names."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.tuning import cutune, run
+
+pytestmark = pytest.mark.nvcc
+
+APP = """#include "names.h"
+#include <stdio.h>
+#include <stdlib.h>
+__global__ void scale(int n, float f, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = f * a[i];
+}
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 1000;
+    float *a;
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMemset(a, 0, n * sizeof(float));
+    scale<<<(n + 31) / 32, 32>>>(n, 2.0f, a);
+    printf("%s %s %s:%d %d\\n", __FILE__, __BASE_FILE__, header_name(), __LINE__, twice(4));
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
+"""
+HEADER = """#pragma once
+static inline const char *header_name() { return __FILE__; }
+int twice(int);
+"""
+TWICE = """#include "names.h"
+int twice(int n) { return 2 * n; }
+"""
+MAKEFILE = """NVCC ?= nvcc
+app: app.o twice.o
+\t$(NVCC) $^ -o $@
+%.o: src/%.cu
+\t$(NVCC) -DUNUSED='"a b"' -MMD -lineinfo -c $< -o $@
+clean:
+\trm -f app *.o *.d
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project of two sources and a Makefile, tuned by `cutune tune --make`."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "src").mkdir()
+    (folder / "src" / "app.cu").write_text(APP)
+    (folder / "src" / "names.h").write_text(HEADER)
+    (folder / "src" / "twice.cu").write_text(
+        '#include "names.h"\nint twice(int n) { return 2 * n; }\n'
+    )
+    (folder / "Makefile").write_text(MAKEFILE)
+    return folder
+
+
+def nvcc(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """`cutune nvcc WORDS` in a folder."""
+    return cutune("nvcc", *words, cwd=folder)
+
+
+def test_an_instrumented_program_keeps_its_names(project: Path) -> None:
+    words = ("-g", "-MD", "-MP", "src/app.cu", "src/twice.cu")
+    done = nvcc(project, *words, "-c", "--cutune-mode=instrument,emulated")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert len(list((project / "src" / ".cutune" / "units").glob("*/unit.json"))) == 1
+    for name in ("app", "twice"):
+        rules = (project / f"{name}.d").read_text()
+        assert rules.startswith(f"{name}.o : src/{name}.cu \\\n")
+        assert "cutune" not in rules
+        assert "    src/names.h" in rules
+    done = nvcc(project, "app.o", "twice.o", "-o", "instrumented", "--cutune-mode=emulated")
+    assert (done.returncode, done.stderr) == (0, "")
+    ran = run(project / "instrumented")
+    assert (ran.returncode, ran.stdout) == (0, "src/app.cu src/app.cu src/names.h:14 8\n")
+
+
+def test_debugging_information_names_the_users_files(project: Path) -> None:
+    words = ("-g", "-Xcompiler", "--coverage", "-c", "src/app.cu", "-o", "debug.o")
+    done = nvcc(project, *words, "--cutune-mode=instrument")
+    assert (done.returncode, done.stderr) == (0, "")
+    for name in ("debug.o", "debug.gcno"):
+        content = (project / name).read_bytes()
+        assert b"src/app.cu" in content
+        assert b".cutune" not in content
+
+
+def test_messages_and_status_are_of_the_users_file(project: Path) -> None:
+    wrong = project / "src" / "wrong.cu"
+    wrong.write_text(APP.replace("return cuda", "oops; return cuda"))
+    words = ("-c", "src/wrong.cu", "-o", "wrong.o")
+    plain = nvcc(project, *words, "--cutune-mode=off")
+    ours = nvcc(project, *words, "--cutune-mode=instrument")
+    assert plain.returncode == ours.returncode != 0
+    assert "src/wrong.cu(15)" in plain.stderr
+    assert (ours.stdout, ours.stderr) == (plain.stdout, plain.stderr)
+    wrong.unlink()
+
+
+def test_a_failure_of_cutunes_own_leaves_the_program_as_it_is(project: Path) -> None:
+    file = project / "no-folder"
+    file.write_text("")
+    words = ("-c", "src/app.cu", "-o", "kept.o", f"--cutune-workspace={file}/below")
+    done = nvcc(project, *words, "--cutune-mode=instrument")
+    assert done.returncode == 0
+    assert done.stderr.count("[CT002]") == 1
+    assert (project / "kept.o").exists()
+    (project / "kept.o").unlink()
+    done = nvcc(project, *words, "--cutune-mode=instrument", "--cutune-strict")
+    assert (done.returncode, (project / "kept.o").exists()) == (1, False)

@@ -1,0 +1,230 @@
+"""`cutune nvcc` with nothing to do is nvcc; what it reads from a command line."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cutune.nvcc import driver, locate
+from cutune.nvcc.command import Command, split_list
+from cutune.nvcc.dependencies import restored_dependencies
+from cutune.nvcc.shadow_source import ShadowSource, with_copies
+from tests.nvcc_combinations import COMPILING, FAILS, PASSIVE, lines
+
+EVERY = [*lines(PASSIVE), *lines(COMPILING), *lines(FAILS)]
+
+Run = Callable[..., list[str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """What nvcc would be run with; the process is not replaced."""
+    for name in ("MODE", "WORKSPACE", "DEVICE", "STRICT", "NVCC_TRIED"):
+        monkeypatch.delenv(f"CUTUNE_{name}", raising=False)
+    monkeypatch.delenv("CUDACXX", raising=False)
+    monkeypatch.chdir(tmp_path)
+    nvcc = recording_nvcc(tmp_path / "bin")
+    monkeypatch.setenv("PATH", str(nvcc.parent), prepend=os.pathsep)
+    monkeypatch.delenv("CUDA_HOME", raising=False)
+    monkeypatch.delenv("CUDA_PATH", raising=False)
+
+    def run_driver(*words: str) -> list[str]:
+        ran: list[list[str]] = []
+
+        class Replaced(Exception):
+            pass
+
+        def execvp(_: str, argv: list[str]) -> None:
+            ran.append(argv)
+            raise Replaced
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "execvp", execvp)
+            with pytest.raises(Replaced):
+                driver.main_nvcc(words)
+        os.environ.pop(locate.TRIED)
+        return ran[0]
+
+    return run_driver
+
+
+def recording_nvcc(folder: Path) -> Path:
+    """An nvcc that writes its arguments and says what it was told to say."""
+    folder.mkdir(parents=True)
+    path = folder / "nvcc"
+    path.write_text(
+        '#!/bin/sh\nprintf "%s\\n" "$@"\necho "nvcc said" >&2\nexit "${FAKE_STATUS:-0}"\n'
+    )
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def test_there_are_enough_combinations() -> None:
+    assert len(set(EVERY)) == len(EVERY) >= 150
+
+
+@pytest.mark.parametrize("line", EVERY)
+def test_with_nothing_to_do_the_arguments_are_nvccs(line: str, run: Run, tmp_path: Path) -> None:
+    words = shlex.split(line)
+    expected = [str(tmp_path / "bin" / "nvcc"), *words]
+    # No models, no mode, or a source that holds no launch: each time there is nothing to do.
+    (tmp_path / "a.cu").write_text("int main() {}\n")
+    for mode in ("tuned", "off", "instrument"):
+        assert run(f"--cutune-mode={mode}", *words) == expected
+
+
+@pytest.mark.parametrize("line", EVERY)
+def test_a_command_line_stays_word_for_word(line: str) -> None:
+    words = shlex.split(line)
+    command = Command.parse(words)
+    assert [w for item in command.items if item.first >= 0 for w in command.words_of(item)] == words
+
+
+@pytest.mark.parametrize("line", lines(COMPILING))
+def test_a_source_is_found_and_only_its_word_changes(line: str, tmp_path: Path) -> None:
+    words = shlex.split(line)
+    command = Command.parse(words)
+    assert command.makes_host_code
+    shadow = ShadowSource("/shadow.cu", ("-iquote,.",))
+    changed = with_copies(command, {item.value: shadow for item in command.sources})
+    names = [item.value for item in command.sources]
+    assert len(names) in (1, 2)
+    indices = {item.first for item in command.sources}
+    masked = ["/shadow.cu" if i in indices else word for i, word in enumerate(words)]
+    assert changed == [*masked, "-Xcompiler", "-iquote,."]
+
+
+@pytest.mark.parametrize("line", lines(PASSIVE))
+def test_what_makes_no_host_code_is_left_alone(line: str) -> None:
+    assert not Command.parse(shlex.split(line)).makes_host_code
+
+
+@pytest.mark.parametrize(
+    ("line", "outputs", "dependencies"),
+    [
+        ("-c a.cu", ["a.o"], []),
+        ("-c sub/a.cu b.cu -MD", ["a.o", "b.o"], ["a.d", "b.d"]),
+        ("-c a.cu -odir out -MMD", ["out/a.o"], ["out/a.d"]),
+        ("-dc a.cu -o x.y.o -MD", ["x.y.o"], ["x.y.d"]),
+        ("a.cu b.o", ["a.out"], []),
+        ("a.cu -o prog -MD -MF d", ["prog"], ["d"]),
+        ("-c --output-file=first a.cu -o second", ["second"], []),
+        ("-E a.cu", [], []),
+        ("--version", [], []),
+    ],
+)
+def test_outputs_are_named_as_nvcc_names_them(
+    line: str, outputs: list[str], dependencies: list[str]
+) -> None:
+    command = Command.parse(line.split())
+    assert (command.outputs(), command.dependency_files()) == (outputs, dependencies)
+
+
+def test_options_come_from_files_and_variables_too(tmp_path: Path) -> None:
+    (tmp_path / "inner").write_text("-x cu 'with blank.cpp'\n")
+    (tmp_path / "outer").write_text(f"-DA -optf {tmp_path}/inner\n")
+    command = Command.parse(["-optf", f"{tmp_path}/outer"], before="-c", after="-DB=2")
+    assert command.has(["compile"])
+    assert command.values("define-macro") == ["A", "B=2"]
+    assert [item.value for item in command.sources] == ["with blank.cpp"]
+    assert command.words == ("-optf", f"{tmp_path}/outer")
+
+
+def test_a_source_in_a_response_file_is_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "whole"
+    file.write_text("-DA=1 a.cu -lineinfo\n")
+    command = Command.parse(["-c", f"--options-file={file}", "-w"])
+    shadow = ShadowSource("/shadow.cu", ())
+    changed = with_copies(command, {"a.cu": shadow})
+    assert changed == ["-c", "--define-macro", "A=1", "/shadow.cu", "--generate-line-info", "-w"]
+
+
+def test_values_of_a_list() -> None:
+    assert split_list("a,b") == ["a", "b"]
+    assert split_list("a\\,b,c") == ["a,b", "c"]
+    assert split_list('X="1,2",Y') == ['X="1,2"', "Y"]
+
+
+def test_status_and_output_are_nvccs(tmp_path: Path) -> None:
+    nvcc = recording_nvcc(tmp_path / "bin")
+    command = [sys.executable, "-m", "cutune", "nvcc", f"--cutune-nvcc={nvcc}", "-c", "x y.cu"]
+    done = subprocess.run(
+        command, env={**os.environ, "FAKE_STATUS": "37"}, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (37, b"-c\nx y.cu\n", b"nvcc said\n")
+
+
+def test_cmake_and_ccache_put_the_compiler_first(run: Run, tmp_path: Path) -> None:
+    nvcc = recording_nvcc(tmp_path / "other")
+    assert run(str(nvcc), "-c", "a.cu") == [str(nvcc), "-c", "a.cu"]
+    assert run("ccache", str(nvcc), "-c", "a.cu") == ["ccache", str(nvcc), "-c", "a.cu"]
+    # A source may be called so.
+    assert run("nvcc.cu", "-c")[1:] == ["nvcc.cu", "-c"]
+
+
+def test_an_nvcc_that_is_cutune_itself_is_passed_over(tmp_path: Path) -> None:
+    """A script named nvcc may run `cutune nvcc`; it finds the next one on PATH."""
+    real = recording_nvcc(tmp_path / "real")
+    script = tmp_path / "first" / "nvcc"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} -m cutune nvcc "$@"\n')
+    script.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{script.parent}:{real.parent}:{os.environ['PATH']}"}
+    for name in ("CUDACXX", "CUDA_HOME", "CUDA_PATH"):
+        environment.pop(name, None)
+    done = subprocess.run(
+        [str(script), "-c", "a.cu"], env=environment, capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"-c\na.cu\n")
+
+
+@pytest.mark.parametrize("words", [["--cutune-mode=fast"], ["--cutune-speed=1"]])
+def test_a_wrong_option_of_cutunes_own(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert driver.main_nvcc(words) == 2
+    assert "known: " in capsys.readouterr().err
+
+
+def test_modes_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUTUNE_MODE", "instrument,emulated")
+    assert driver.read_settings([])[0].modes == {"instrument", "emulated"}
+    assert driver.read_settings(["--cutune-mode=off"])[0].modes == frozenset()
+    # The variable is also read by instrumented programs, which know other words.
+    monkeypatch.setenv("CUTUNE_MODE", "sweep")
+    assert driver.read_settings([])[0].modes == {"tuned"}
+
+
+def test_nothing_heavy_is_imported() -> None:
+    script = (
+        "import sys; from cutune.nvcc.driver import something_to_do, read_settings\n"
+        "from cutune.nvcc.command import Command\n"
+        "something_to_do(Command.parse(['-c', 'a.cu']), read_settings([])[0])\n"
+        "heavy = {'numpy', 'lark', 'pycparser', 'scipy', 'rich', 'argparse', 'dataclasses',"
+        " 'subprocess', 'tempfile', 'json', 'cutune.diagnostics'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    # -S: what the installation itself imports at start-up is not ours.
+    command = [sys.executable, "-S", "-c", f"import sys; sys.path.insert(0, '.'); {script}"]
+    root = Path(driver.__file__).parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_dependencies_name_the_users_files() -> None:
+    written = (
+        "a.o : /shadow/a.cu \\\n    /usr/include/x.h \\\n    /own/cutune.h \\\n    src/a.cu \\\n"
+        "    ./h\\ 1.h\n\n/usr/include/x.h:\n\n/own/cutune.h:\n\nsrc/a.cu:\n"
+    )
+    names = {"/shadow/a.cu": "src/a.cu", "/own/cutune.h": None, "./h 1.h": "h 1.h"}
+    restored = restored_dependencies(written, lambda p: names.get(p, p), ["src/a.cu"])
+    assert restored == (
+        "a.o : src/a.cu \\\n    /usr/include/x.h \\\n    h\\ 1.h\n\n/usr/include/x.h:\n\n"
+    )
