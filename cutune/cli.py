@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; the status for the shell."""
-    options = parse(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] == ["nvcc"]:
+        from cutune.nvcc.driver import main_nvcc
+
+        return main_nvcc(words[1:])
+    options = parse(words)
     try:
         return VERBS[options.verb](options)
     except CutuneError as error:
@@ -143,6 +148,10 @@ def _tune(options: argparse.Namespace) -> int:
     from cutune.summary import print_choices
     from cutune.workspace import make_folder
 
+    if options.make is not None:
+        return _tune_project(options)
+    if not options.files:
+        parser().error("tune: name the sources of the program, or what builds it: --make make")
     session, device, workspace = _session(options), _device(options), _workspace(options)
     programs = [session.load(path, require_nvcc=True) for path in options.files]
     if len(programs) == 1 or options.output is None:
@@ -164,6 +173,21 @@ def _tune(options: argparse.Namespace) -> int:
     print_choices([m for m in models if m.facts.origin.path in own], device, options.sizes)
     for path in written:
         print(f"tuned program: {path}")
+    return 0
+
+
+def _tune_project(options: argparse.Namespace) -> int:
+    from cutune.project import Project, tune_project
+    from cutune.summary import print_choices
+
+    if options.files or options.output is not None:
+        parser().error("tune: with --make, no sources and no -o")
+    if "{program}" in options.run:
+        parser().error("tune: with --make, --run names the program: --run './app {n}'")
+    project = Project(options.make, options.run, _varied(options.vary), options.clean)
+    session, device, workspace = _session(options), _device(options), _workspace(options)
+    models = tune_project(project, session, options.device, workspace, options.candidates)
+    print_choices(models, device, options.sizes)
     return 0
 
 
@@ -203,6 +227,33 @@ def _run(options: argparse.Namespace) -> int:
             json_output=options.json,
             trace=options.trace,
         )
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from cutune.collect import plan_runs
+    from cutune.verify import Agreement, verify
+
+    agreement = Agreement(options.identical, options.tolerance, options.absolute, options.ignore)
+    device = _device(options) if options.on == "emulated" else None
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        plans = []
+        for name, path in (("original", options.original), ("tuned", options.tuned)):
+            binary = Path(path)
+            if binary.suffix == ".cu":
+                session = _session(options)
+                place = Path(folder) / name
+                place.mkdir()
+                build = session.build_emulated if device is not None else session.build_plain
+                binary = build(path, place)
+            plans.append(plan_runs(options.run, _varied(options.vary), binary))
+        for run, difference in verify(plans[0], plans[1], options.file, device, agreement):
+            values = " ".join(f"{name}={value}" for name, value in run.values.items())
+            if difference is not None:
+                failed = True
+                _show(difference)
+            print(f"{'differs' if difference else 'same'}: {values or 'the run'}")
+    return 1 if failed else 0
 
 
 def _doctor(options: argparse.Namespace) -> int:
@@ -290,5 +341,6 @@ VERBS = {
     "tune": _tune,
     "select": _select,
     "run": _run,
+    "verify": _verify,
     "doctor": _doctor,
 }

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
@@ -65,13 +65,22 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the program: its command line after substitution, and the values substituted."""
+    """One run of the program: its command line after substitution, and the values substituted.
+
+    `environment`: variables that it needs besides those of the process.
+    """
 
     command: tuple[str, ...]
     values: Mapping[str, str]
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def plan_runs(template: str, vary: Mapping[str, Sequence[str]], program: Path) -> list[Run]:
+def plan_runs(
+    template: str,
+    vary: Mapping[str, Sequence[str]],
+    program: Path,
+    environment: Mapping[str, str] | None = None,
+) -> list[Run]:
     """Every combination of the varied values, filled into `./{program} {n}`.
 
     Raises:
@@ -94,7 +103,7 @@ def plan_runs(template: str, vary: Mapping[str, Sequence[str]], program: Path) -
             raise CutuneError(
                 Diagnostic.at(Code.BAD_RUN, None, template=template, reason=error)
             ) from error
-        runs.append(Run(filled, combination))
+        runs.append(Run(filled, combination, environment or {}))
     return runs
 
 
@@ -173,7 +182,7 @@ def _run(run: Run, environment: Mapping[str, str]) -> None:
     try:
         done = subprocess.run(
             command,
-            env={**environment, "CUTUNE_PYTHON": sys.executable},
+            env={**environment, **run.environment, "CUTUNE_PYTHON": sys.executable},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -327,6 +327,7 @@ class Code(Enum):
     )
     BAD_TABLE_OPTION = (545, ERROR, "{reason}")
 
+    OUTPUT_DIFFERS = (430, ERROR, "'{command}' does not give what the original gives: {reason}")
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
     NOT_PREPROCESSED = (703, WARNING, "macros are expanded by their text alone, because {message}")
     NOT_REWRITTEN = (
@@ -335,6 +336,13 @@ class Code(Enum):
         "'{path}' was compiled as it is, because its rewritten form does not compile: {reason}",
     )
     FAILED_REWRITING = (705, WARNING, "compiled as it is, because cutune itself failed: {reason}")
+    BUILD_COMMAND_FAILED = (706, ERROR, "the build failed with status {status}: {command}")
+    NOTHING_COMPILED = (
+        707,
+        ERROR,
+        "'{command}' compiled no launch that can be tuned through cutune; is everything up to date "
+        "(add --clean 'make clean'), or does it name its nvcc (add NVCC='cutune nvcc')?",
+    )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     @property

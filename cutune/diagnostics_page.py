@@ -147,6 +147,9 @@ MEANINGS: dict[Code, str] = {
     Code.INSTRUCTION_LIMIT: "The kernel may loop for ever, or the size is too large to emulate. "
     "Try a smaller one.",
     Code.UNSUPPORTED_AT_RUN_TIME: "The program calls something that the emulated device lacks.",
+    Code.OUTPUT_DIFFERS: "`cutune verify` compares exit status, output and the files named by "
+    "`--file`. Times that a program prints are left out by `--ignore 'seconds'`; another summation "
+    "order of floating-point atomics needs a wider `--tolerance`.",
     Code.EDIT_CONFLICT: "Two passes change the same text. Run them one after the other.",
     Code.HIDDEN_MEMBER: "The macro would change the names in the rewritten launch.",
     Code.NO_STATIC_COUNTERS: "Registers and shared memory are not known, and occupancy is "
@@ -189,6 +192,10 @@ MEANINGS: dict[Code, str] = {
     "is right, but not tuned; the reason is the compiler's.",
     Code.FAILED_REWRITING: "An error in cutune, or a file system that is full. `CUTUNE_MODE=off` "
     "leaves cutune out.",
+    Code.BUILD_COMMAND_FAILED: "The command's own messages stand above. `--make` is run by the "
+    "shell in the current folder.",
+    Code.NOTHING_COMPILED: "The nvcc that stands first on PATH is cutune while the build runs. A "
+    "build system that knows its compiler by another path has to be told: `cutune nvcc`.",
     Code.NOT_PREPROCESSED: "What depends on macros from headers that were not read is not proven.",
 }
 

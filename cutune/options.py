@@ -82,7 +82,15 @@ def parser() -> argparse.ArgumentParser:
         parents=[source, place, running],
         help="all of it: instrument, collect, fit, emit",
     )
-    tune.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
+    tune.add_argument("files", nargs="*", metavar="FILE", help="all sources of one program")
+    tune.add_argument(
+        "--make",
+        metavar="COMMAND",
+        help="what builds a project; then no FILE is given, and it is left in its tuned build",
+    )
+    tune.add_argument(
+        "--clean", metavar="COMMAND", default="", help="what to run before each build of --make"
+    )
     tune.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
     tune.add_argument(
         "--sizes",
@@ -111,6 +119,9 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--trace", action="store_true", help="count memory sectors too (slower)")
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM …")
 
+    _add_verify(verbs, [source, running])
+    verbs.add_parser("nvcc", add_help=False, help="nvcc, with instrumented or tuned sources")
+
     doctor = verbs.add_parser("doctor", help="what this machine has and lacks")
     doctor.add_argument("--json", action="store_true", help="for programs instead of people")
     doctor.add_argument("--quiet", action="store_true", help="problems only")
@@ -121,6 +132,30 @@ def parser() -> argparse.ArgumentParser:
         help="where no nvcc is found, install it from the Python index",
     )
     return main
+
+
+def _add_verify(
+    verbs: argparse._SubParsersAction[argparse.ArgumentParser],
+    parents: Sequence[argparse.ArgumentParser],
+) -> None:
+    verify = verbs.add_parser(
+        "verify",
+        parents=parents,
+        help="run a program and its tuned form, and compare what they give",
+    )
+    verify.add_argument("original", metavar="ORIGINAL", help="a program or its source")
+    verify.add_argument("tuned", metavar="TUNED", help="the tuned program or its source")
+    verify.add_argument("--on", choices=("emulated", "gpu"), default="emulated", help="where")
+    verify.add_argument("--device", default="h200", help="profile that is emulated")
+    verify.add_argument("--identical", action="store_true", help="only the same bytes will do")
+    verify.add_argument(
+        "--tolerance", type=float, default=1e-5, help="relative, for numbers (default: 1e-5)"
+    )
+    verify.add_argument("--absolute", type=float, default=0.0, help="tolerance of small numbers")
+    verify.add_argument(
+        "--file", action="append", default=[], metavar="PATH", help="compare this file, too"
+    )
+    verify.add_argument("--ignore", metavar="REGEX", help="leave out lines that match")
 
 
 def _source_options() -> argparse.ArgumentParser:

@@ -113,6 +113,10 @@ class Session:
         late = find_headers(source, folders, early)
         return (*early, *late), frozenset(header.path for header in early)
 
+    def with_flags(self, flags: Sequence[str]) -> Session:
+        """The same with further flags."""
+        return replace(self, flags=(*self.flags, *flags))
+
     def compile_flags(self, path: str) -> list[str]:
         """The user's flags; quoted includes are found beside the original file."""
         return [*self.flags, f"-I{Path(path).resolve().parent}"]
@@ -165,6 +169,12 @@ class Session:
     def build_emulated(self, path: str, folder: Path) -> Path:
         """Compile a program as it is, for the emulated device."""
         return self.build(Path(path), self.compile_flags(path), folder / Path(path).stem)
+
+    def build_plain(self, path: str, folder: Path) -> Path:
+        """Compile a program as it is, for a GPU."""
+        binary = folder / Path(path).stem
+        self.nvcc.check([*self.compile_flags(path), "-O2", path, "-o", str(binary)])
+        return binary
 
 
 def passes_named(names: str) -> tuple[Pass, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cutune.collect import (
@@ -18,6 +18,7 @@ from cutune.collect import (
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emit_selection import emit_selection
+from cutune.emulator.launch_log import LaunchRecord
 from cutune.fit import fit_model
 from cutune.fitted import FittedModel
 from cutune.measure import (
@@ -58,17 +59,53 @@ def collect(
     workspace.create()
     session.progress("compiling", 0, 1)
     binary = session.build_instrumented(programs, workspace.folder)
-    facts = [_static_facts(session, one, device) for one in programs]
+    parts = [Part(one, static_facts(session, one, device), workspace) for one in programs]
     session.progress("compiling", 1, 1)
     runs = plan_runs(template, vary, binary)
+    measured = measure(session, parts, runs, device, candidate_set)
+    return [kernel for kernels in measured for kernel in kernels]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One source of the program that is measured; its launch sites have ids of their own."""
+
+    program: Program
+    facts: tuple[KernelFacts, ...]
+    workspace: Workspace
+
+
+def measure(
+    session: Session,
+    parts: Sequence[Part],
+    runs: Sequence[Run],
+    device: DeviceProfile,
+    candidate_set: str,
+) -> list[list[MeasuredKernel]]:
+    """Run the instrumented program, replay its kernels, append to the workspaces of its parts."""
     recorded = record_launches(runs, device, session.progress)
-    found: list[Subject] = []
-    for one, own in zip(programs, facts, strict=True):
-        seen = subjects(one, recorded, own, candidate_set, session.warn)
-        if seen:
-            tried = _tried(session, runs[0], seen, device)
-            # Each source is loaded alone when it is emitted, and counts from 1 then.
-            found += (_numbered_alone(subject, one) for subject in tried)
+    found = [_subjects(session, part, runs, recorded, device, candidate_set) for part in parts]
+    for part, own in zip(parts, found, strict=True):
+        _replay(session, part.workspace, own)
+    return [[subject.kernel for subject in own] for own in found]
+
+
+def _subjects(
+    session: Session,
+    part: Part,
+    runs: Sequence[Run],
+    recorded: Sequence[Sequence[LaunchRecord]],
+    device: DeviceProfile,
+    candidate_set: str,
+) -> list[Subject]:
+    """The kernels of a part that can be measured, without the candidates that went wrong."""
+    seen = subjects(part.program, recorded, part.facts, candidate_set, session.warn)
+    tried = _tried(session, runs[0], seen, device) if seen else []
+    # Each source is loaded alone when it is emitted, and counts from 1 then.
+    return [_numbered_alone(subject, part.program) for subject in tried]
+
+
+def _replay(session: Session, workspace: Workspace, found: Sequence[Subject]) -> None:
     known = measurements(session, workspace)[1] if workspace.measurements.exists() else []
     for subject in found:
         replayed = collect_kernel(subject, known, session.progress)
@@ -81,7 +118,6 @@ def collect(
             # One kernel that cannot be replayed does not stop the others.
             name, reason = subject.kernel.kernel, error.diagnostic.message
             session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
-    return [subject.kernel for subject in found]
 
 
 def _numbered(programs: Sequence[Program]) -> list[Program]:
@@ -101,9 +137,10 @@ def _numbered_alone(subject: Subject, program: Program) -> Subject:
     return replace(subject, kernel=replace(subject.kernel, sites=sites))
 
 
-def _static_facts(
+def static_facts(
     session: Session, program: Program, device: DeviceProfile
 ) -> tuple[KernelFacts, ...]:
+    """What the compiler says of the kernels of a program."""
     flags = tuple(session.compile_flags(program.source.path))
     counters = AttachStaticCounters(
         nvcc=session.nvcc, flags=flags, architecture=device.architecture

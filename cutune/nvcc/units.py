@@ -70,7 +70,7 @@ class Unit:
 
     def session(self, session: Session) -> Session:
         """A session with its flags."""
-        return replace(session, flags=(*self.flags, *session.flags))
+        return session.with_flags(self.flags)
 
 
 def register(unit: Unit, workspace: Workspace, launches: int) -> Unit:

@@ -113,3 +113,33 @@ def test_a_failure_of_cutunes_own_leaves_the_program_as_it_is(project: Path) -> 
     (project / "kept.o").unlink()
     done = nvcc(project, *words, "--cutune-mode=instrument", "--cutune-strict")
     assert (done.returncode, (project / "kept.o").exists()) == (1, False)
+
+
+def test_a_project_is_tuned_by_its_own_makefile(project: Path) -> None:
+    done = cutune(
+        *("tune", "--make", "make -j2", "--clean", "make clean", "-q"),
+        *("--run", "./app {n}", "--vary", "n=1000,3000", "--sizes", "100000"),
+        cwd=project,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "scale" in done.stdout
+    # What is left is the tuned build, for a real GPU; the same with `make`, `ccache` or `cmake`.
+    assert b"cutune_select_scale" in (project / "app.o").read_bytes()
+    assert (project / "app.d").read_text().startswith("app.o : src/app.cu ")
+    words = ("src/app.cu", "src/twice.cu", '-DUNUSED="a b"', "-o", "emulated")
+    done = nvcc(project, *words, "--cutune-mode=tuned,emulated")
+    assert (done.returncode, done.stderr) == (0, "")
+    ran = run(project / "emulated", "100000", CUTUNE="verbose")
+    assert "block 32x1x1 -> " in ran.stderr
+    assert ran.stdout == "src/app.cu src/app.cu src/names.h:14 8\n"
+    # Other macros make another program, of which nothing is known.
+    done = nvcc(project, "-DUNUSED=1", "-c", "src/app.cu", "-o", "other.o")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert b"cutune_select_scale" not in (project / "other.o").read_bytes()
+
+
+def test_a_build_that_compiles_nothing_is_reported(tmp_path: Path) -> None:
+    done = cutune("tune", "--make", "true", "--run", "./app", cwd=tmp_path)
+    assert (done.returncode, "[CT707]" in done.stderr) == (1, True)
+    done = cutune("tune", "--make", "exit 3", "--run", "./app", cwd=tmp_path)
+    assert (done.returncode, "[CT706]" in done.stderr) == (1, True)

@@ -1,0 +1,149 @@
+"""A whole project, built by its own build system. Takes a command that builds it, gives models.
+
+The project is built twice through `cutune nvcc`: instrumented for the emulated device, where it
+is run and its kernels are measured, and tuned. What the first build made is removed before the
+second, so that no build system takes it for up to date.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutune.collect import plan_runs
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emulator.link import alias_folder, runtime_library
+from cutune.fitted import FittedModel
+from cutune.nvcc.driver import EMULATED, INSTRUMENT, TUNED
+from cutune.nvcc.rewriting import OUTPUTS
+from cutune.nvcc.units import forget, registered, working_in
+from cutune.session import Session
+from cutune.stages import Part, fit, measure, static_facts
+from cutune.toolchain import COMPATIBILITY_FLAGS
+from cutune.workspace import Workspace, make_folder, write_text
+
+
+@dataclass(frozen=True)
+class Project:
+    """How a project is built and run, seen from the current folder.
+
+    Attributes:
+        make: builds it. clean: run before each build, if it is not empty.
+        run: runs the program, with the names of `vary` in braces.
+    """
+
+    make: str
+    run: str
+    vary: Mapping[str, Sequence[str]]
+    clean: str = ""
+
+
+def tune_project(
+    project: Project,
+    session: Session,
+    device_name: str,
+    workspace: Workspace,
+    candidate_set: str,
+) -> list[FittedModel]:
+    """The whole cycle; the project is left in its tuned build.
+
+    Raises:
+        CutuneError: CT706 when a build fails, CT707 when it compiled nothing through cutune.
+    """
+    device = DeviceProfile.named(device_name)
+    workspace = Workspace(workspace.folder.absolute()).create()
+    forget(workspace)
+    outputs = workspace.folder / "outputs"
+    outputs.unlink(missing_ok=True)
+    build = _Build(project, session, device_name, workspace)
+    session.progress("building", 0, 1)
+    build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
+    session.progress("building", 1, 1)
+    models = _models(project, session, device, workspace, candidate_set)
+    _remove(outputs)
+    session.progress("building the tuned program", 0, 1)
+    build.run(TUNED, {})
+    session.progress("building the tuned program", 1, 1)
+    return models
+
+
+def _models(
+    project: Project,
+    session: Session,
+    device: DeviceProfile,
+    workspace: Workspace,
+    candidate_set: str,
+) -> list[FittedModel]:
+    units = registered(workspace)
+    if not units:
+        raise CutuneError(Diagnostic.at(Code.NOTHING_COMPILED, None, command=project.make))
+    parts = []
+    for unit in units:
+        with working_in(unit):
+            own = unit.session(session)
+            program = own.load(unit.source, require_nvcc=True)
+            facts = static_facts(own.with_flags(COMPATIBILITY_FLAGS), program, device)
+        numbered = program.numbered_behind(unit.first_site)
+        parts.append(Part(numbered, facts, unit.own_workspace(workspace).create()))
+    folders = (alias_folder(session.nvcc), runtime_library(session.nvcc).parent)
+    before = os.environ.get("LD_LIBRARY_PATH")
+    searched = ":".join([*map(str, folders), *filter(None, [before])])
+    runs = plan_runs(project.run, project.vary, Path(), {"LD_LIBRARY_PATH": searched})
+    measured = measure(session, parts, runs, device, candidate_set)
+    seen = {id(part) for part, kernels in zip(parts, measured, strict=True) if kernels}
+    return [m for part in parts if id(part) in seen for m in fit(session, part.workspace)]
+
+
+def _remove(outputs: Path) -> None:
+    """Delete what the compiler made, as far as it is there."""
+    if outputs.exists():
+        for line in outputs.read_text(errors="surrogateescape").splitlines():
+            if os.path.isfile(line):
+                os.unlink(line)
+
+
+@dataclass(frozen=True)
+class _Build:
+    """Runs the project's own build with an nvcc on PATH that is cutune."""
+
+    project: Project
+    session: Session
+    device_name: str
+    workspace: Workspace
+
+    def run(self, mode: str, variables: Mapping[str, str]) -> None:
+        environment = {
+            **os.environ,
+            "PATH": os.pathsep.join([str(self._compiler().parent), os.environ.get("PATH", "")]),
+            "CUTUNE_MODE": mode,
+            "CUTUNE_WORKSPACE": str(self.workspace.folder),
+            "CUTUNE_DEVICE": self.device_name,
+            **variables,
+        }
+        for command in filter(None, (self.project.clean, self.project.make)):
+            # What the build prints is the user's; standard output holds cutune's own results.
+            done = subprocess.run(
+                command, shell=True, env=environment, stdout=sys.stderr.fileno(), check=False
+            )
+            if done.returncode != 0:
+                failed = Diagnostic.at(
+                    Code.BUILD_COMMAND_FAILED, None, status=done.returncode, command=command
+                )
+                raise CutuneError(failed)
+
+    def _compiler(self) -> Path:
+        """A script named nvcc, in the workspace: CMake remembers where it found its compiler."""
+        path = self.workspace.folder / "bin" / "nvcc"
+        make_folder(path.parent)
+        # -P: a module of the project must not take the place of one of ours.
+        words = [sys.executable, "-P", "-m", "cutune", "nvcc"]
+        own = f"--cutune-nvcc={self.session.nvcc.path.absolute()}"
+        write_text(path, f'#!/bin/sh\nexec {shlex.join([*words, own])} "$@"\n')
+        path.chmod(0o755)
+        return path
