@@ -192,7 +192,7 @@ class _Resolver:
     def _variable(self, text: str, variable: Variable, at: int, depth: int) -> Name:
         definition = self.reaching.reaching(variable, at)
         if definition is None:
-            return Name(text)
+            return Name(text, _now(variable, at))
         key = _key(definition)
         if definition.value is None or not _is_number(definition.value):
             return Name(text, key)
@@ -291,7 +291,8 @@ class _Resolver:
         name = f"{text}.{DIMENSIONS[axis]}"
         definition = self.reaching.reaching(variable, at, DIMENSIONS[axis])
         if definition is None:
-            return Name(name)
+            key = _now(variable, at)
+            return Name(name, f"{key}.{axis}" if key is not None else None)
         key = f"{_key(definition)}.{axis}"
         if definition.value is None:
             return Name(name, key)
@@ -338,6 +339,13 @@ def _is_number(tokens: Range) -> bool:
 def _free(text: str, at: int) -> str:
     """What is defined elsewhere may change between two places, but not within one launch."""
     return f"free {text}@{at}"
+
+
+def _now(variable: Variable, at: int) -> str | None:
+    """Whatever reaches a place, two readings there give the same."""
+    if "volatile" in variable.type:
+        return None
+    return f"{variable.name}@{variable.declared} read at {at}"
 
 
 def _key(definition: Definition) -> str:

@@ -157,7 +157,11 @@ class _Judge:
             return None
         if kernel is not None and kernel.shared is not None:
             return kernel.shared
-        return inferred_formula(resolved) if resolved is not None else None
+        if resolved is None:
+            return None
+        tokens = self.syntax.tokens
+        names = {t.text for a, b in launch.arguments for t in tokens[a : b + 1]}
+        return inferred_formula(resolved, names)
 
     def _in_macro(self, number: int, macro: Macro) -> tuple[LaunchSite, Refusal]:
         code = Code.LAUNCH_IN_MACRO

@@ -7,7 +7,7 @@ for, and leaves the launch alone where they differ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from cutune.analysis.formulas import basic_size, formula_of
 from cutune.formula import (
@@ -33,14 +33,27 @@ _LARGEST_SIZE = {"x": 1024, "y": 1024, "z": 64}
 _OPERATORS = frozenset({"+", "-", "*", "/", "%", "<", ">"})
 
 
-def inferred_formula(configuration: Configuration) -> str | None:
-    """The formula that the launch's own definitions show, or None where it is not unambiguous."""
+def inferred_formula(configuration: Configuration, arguments: Container[str] = ()) -> str | None:
+    """The formula that the launch's own definitions show, or None where it is not unambiguous.
+
+    Args:
+        configuration: the launch's.
+        arguments: the names in its arguments. A size of the data may be that of the block, too.
+    """
     if configuration.shared is None:
         return None
-    found = _in_block(configuration.shared, configuration.block)
-    if found is None or not any(isinstance(part, Name) for part in parts(found)):
-        # A plain number may be that of the block in disguise.
+    block = configuration.block
+    found = _in_block(configuration.shared, block)
+    if found is None:
         return None
+    used = {part.text for part in parts(found) if isinstance(part, Name)}
+    for d, size in zip(DIMENSIONS, block, strict=True):
+        if d not in used and constant(size) != 1:
+            # A number in the formula may be that of this dimension in disguise.
+            return None
+        named = (part.text.split(".")[0] for part in parts(size) if isinstance(part, Name))
+        if d in used and any(name in arguments for name in named):
+            return None
     text = text_of(found)
     return text if is_bounded(text) else None
 

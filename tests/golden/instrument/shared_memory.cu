@@ -12,6 +12,11 @@ __global__ void shown(float *a) {
     extern __shared__ float tile[];
     tile[threadIdx.x] = a[blockIdx.x * blockDim.x + threadIdx.x];
 }
+#pragma cutune kernel sized block(x: 32..1024)
+__global__ void sized(int n, float *a) {
+    extern __shared__ float tile[];
+    tile[threadIdx.x] = a[blockIdx.x * blockDim.x + threadIdx.x];
+}
 __global__ void pure(float *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = 0; }
 
 void run(int n, float *a, int threads) {
@@ -23,6 +28,9 @@ void run(int n, float *a, int threads) {
     shown<<<n, block, bytes>>>(a);
     const int width = 32 * n;
     shown<<<n, width, (width <= 64 ? 2 * width : width) << 2>>>(a);
+    int rounded = 32;
+    if (n > 3) rounded = 64;
+    shown<<<n, rounded, 4 * rounded>>>(a);
     // Proven without shared memory: what is asked for stays.
     pure<<<n, threads, threads * 4>>>(a);
 }
@@ -42,4 +50,9 @@ void uncertain(int n, float *a, int threads) {
     shown<<<n, threads, threads * 0.5>>>(a);
     shown<<<n, threads, threads * sizeof(*a)>>>(a);
     shown<<<n, 2 * n, threads / n>>>(a);
+    // 32 may be the block's, and so may a size that the kernel is given.
+    sized<<<n, dim3(32, threads), 32 * threads * 4>>>(n, a);
+    sized<<<n, threads, threads * 4>>>(threads, a);
+    int doubled = 2 * n;
+    sized<<<n, doubled, doubled * 4>>>(n, a);
 }

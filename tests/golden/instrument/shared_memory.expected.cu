@@ -4,13 +4,15 @@ static inline long long cutune_shared_2(long long x, long long, long long) { ret
 static inline long long cutune_shared_3(long long x, long long, long long) { return 2ll * x * 8ll + 16ll; }
 static inline long long cutune_shared_4(long long x, long long, long long) { return (x + 1ll) * 4ll; }
 static inline long long cutune_shared_5(long long x, long long, long long) { return (x < 64ll + 1ll ? 2ll * x : x) * 4ll; }
+static inline long long cutune_shared_6(long long x, long long, long long) { return 4ll * x; }
 static const cutune_site cutune_sites[] = {
     {1, "said", "shared_memory.cu", {cutune_divide, cutune_divide, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, cutune_shared_1},
     {2, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, cutune_shared_2},
     {3, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, cutune_shared_3},
     {4, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, cutune_shared_4},
     {5, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, cutune_shared_5},
-    {6, "pure", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, nullptr},
+    {6, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, cutune_shared_6},
+    {7, "pure", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, nullptr},
 };
 #include "cutune_probe.h"
 #line 1 "shared_memory.cu"
@@ -28,6 +30,11 @@ __global__ void shown(float *a) {
     extern __shared__ float tile[];
     tile[threadIdx.x] = a[blockIdx.x * blockDim.x + threadIdx.x];
 }
+#pragma cutune kernel sized block(x: 32..1024)
+__global__ void sized(int n, float *a) {
+    extern __shared__ float tile[];
+    tile[threadIdx.x] = a[blockIdx.x * blockDim.x + threadIdx.x];
+}
 __global__ void pure(float *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = 0; }
 
 void run(int n, float *a, int threads) {
@@ -39,8 +46,11 @@ void run(int n, float *a, int threads) {
     for (cutune_launch cutune_4(4, n, block, bytes, 0, a); cutune_4.next();) shown<<<cutune_4.grid, cutune_4.block, cutune_4.smem, cutune_4.stream>>>(a);
     const int width = 32 * n;
     for (cutune_launch cutune_5(5, n, width, (width <= 64 ? 2 * width : width) << 2, 0, a); cutune_5.next();) shown<<<cutune_5.grid, cutune_5.block, cutune_5.smem, cutune_5.stream>>>(a);
+    int rounded = 32;
+    if (n > 3) rounded = 64;
+    for (cutune_launch cutune_6(6, n, rounded, 4 * rounded, 0, a); cutune_6.next();) shown<<<cutune_6.grid, cutune_6.block, cutune_6.smem, cutune_6.stream>>>(a);
     // Proven without shared memory: what is asked for stays.
-    for (cutune_launch cutune_6(6, n, threads, threads * 4, 0, a); cutune_6.next();) pure<<<cutune_6.grid, cutune_6.block, cutune_6.smem, cutune_6.stream>>>(a);
+    for (cutune_launch cutune_7(7, n, threads, threads * 4, 0, a); cutune_7.next();) pure<<<cutune_7.grid, cutune_7.block, cutune_7.smem, cutune_7.stream>>>(a);
 }
 
 // Not certain, hence not changed.
@@ -58,4 +68,9 @@ void uncertain(int n, float *a, int threads) {
     shown<<<n, threads, threads * 0.5>>>(a);
     shown<<<n, threads, threads * sizeof(*a)>>>(a);
     shown<<<n, 2 * n, threads / n>>>(a);
+    // 32 may be the block's, and so may a size that the kernel is given.
+    sized<<<n, dim3(32, threads), 32 * threads * 4>>>(n, a);
+    sized<<<n, threads, threads * 4>>>(threads, a);
+    int doubled = 2 * n;
+    sized<<<n, doubled, doubled * 4>>>(n, a);
 }
