@@ -46,7 +46,7 @@ class Configurations:
     """Resolves the launches of one unit."""
 
     unit: Unit
-    _functions: dict[tuple[int, int], Reaching] = field(default_factory=dict)
+    _functions: dict[tuple[int, int], _Resolver] = field(default_factory=dict)
 
     def resolve(
         self, syntax: Syntax, launch: Launch, compiled: Iterable[tuple[Syntax, Launch]] = ()
@@ -92,8 +92,8 @@ class Configurations:
         assert function is not None
         key = (id(syntax), function.parameters[0])
         if key not in self._functions:
-            self._functions[key] = Reaching(syntax, self.unit, function)
-        return _Resolver(self._functions[key])
+            self._functions[key] = _Resolver(Reaching(syntax, self.unit, function))
+        return self._functions[key]
 
 
 _NOTHING: Shape = (_UNKNOWN, _UNKNOWN, _UNKNOWN)
@@ -114,9 +114,13 @@ def _with_values(written: Shape, compiled: Sequence[Shape]) -> Shape:
     return (found[0], found[1], found[2])
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Resolver:
+    """Answers about one function, each expression read once."""
+
     reaching: Reaching
+    _formulas: dict[Range, Formula] = field(default_factory=dict)
+    _lists: dict[Range, tuple[Formula, ...]] = field(default_factory=dict)
 
     @property
     def _unit(self) -> Unit:
@@ -133,8 +137,11 @@ class _Resolver:
         return self.resolved(self._read(tokens), at, 0)
 
     def _read(self, tokens: Range) -> Formula:
-        first, last = tokens
-        return formula_of(self.reaching.syntax.tokens[first : last + 1], self._size_of)
+        if tokens not in self._formulas:
+            first, last = tokens
+            part = self.reaching.syntax.tokens[first : last + 1]
+            self._formulas[tokens] = formula_of(part, self._size_of)
+        return self._formulas[tokens]
 
     def _size_of(self, words: Sequence[str]) -> int | None:
         """Bytes of a type that may hide behind typedefs and macros."""
@@ -313,8 +320,10 @@ class _Resolver:
         return self._argument(arguments, at, axis, depth + 1)
 
     def _arguments(self, tokens: Range) -> tuple[Formula, ...]:
-        parts = self.reaching.parts(tokens)
-        return tuple(formula_of(part, self._size_of) for part in parts)
+        if tokens not in self._lists:
+            parts = self.reaching.parts(tokens)
+            self._lists[tokens] = tuple(formula_of(part, self._size_of) for part in parts)
+        return self._lists[tokens]
 
 
 _SPECIFIERS = frozenset(

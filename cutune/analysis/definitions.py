@@ -238,7 +238,7 @@ class Reaching:
         if name in _BY_VALUE or name.startswith(("cuda", "cu")) or known.is_pure(name):
             return True
         if name in self.unit.macros.definitions:
-            return False
+            return self.unit.macros.is_formula(name)
         before = self.syntax.tokens[opener - 2].text
         if before in (".", "->"):
             return False
@@ -322,9 +322,11 @@ class Reaching:
 
     def _branch(self, index: int) -> tuple[tuple[int, int], ...]:
         """The `#if`s around a token, and which branch of each."""
-        starts = [start for start, _ in self._branches]
-        number = bisect_left(starts, index + 1) - 1
-        return self._branches[number][1] if number >= 0 else ()
+        return self._branches[bisect_left(self._branch_starts, index + 1) - 1][1]
+
+    @cached_property
+    def _branch_starts(self) -> list[int]:
+        return [start for start, _ in self._branches]
 
     @cached_property
     def _branches(self) -> list[tuple[int, tuple[tuple[int, int], ...]]]:

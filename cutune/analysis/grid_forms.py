@@ -65,12 +65,15 @@ def _form(formula: Formula, is_block: IsBlock) -> GridForm | None:
         case Call(_, arguments):
             holds = any(_holds(argument, is_block) for argument in arguments)
             return GridForm.HELPER if holds else None
-        case Operation("/", _):
+        case Operation("/" | ">>", (_, divisor)):
             numerator = _quotient(formula, is_block)
             if numerator is None:
                 return _held(formula, is_block)
+            places = constant(divisor) if formula.operator == ">>" else None
+            divisor = _power(places) if places is not None else divisor
             terms = list(_terms(numerator, 1))
-            return GridForm.CEILING if _rounds_up(terms, formula, is_block) else GridForm.TRUNCATING
+            is_ceiling = _rounds_up(terms, constant(divisor), is_block)
+            return GridForm.CEILING if is_ceiling else GridForm.TRUNCATING
         case Operation("+", _):
             return _sum_form(formula, is_block)
         case Operation("?:", (_, if_true, if_false)):
@@ -171,13 +174,12 @@ def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
 
 
 def _rounds_up(
-    terms: Sequence[tuple[Formula, int]], quotient: Operation, is_block: IsBlock
+    terms: Sequence[tuple[Formula, int]], block: Fraction | None, is_block: IsBlock
 ) -> bool:
     """numerator = n + block - 1, the constant perhaps folded."""
     constants = Fraction(0)
     blocks = 0
     others = 0
-    block = constant(quotient.operands[1])
     for term, sign in terms:
         value = constant(term)
         if value is not None and not (isinstance(term, Name) and is_block(term)):

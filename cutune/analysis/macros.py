@@ -55,6 +55,11 @@ class MacroTable:
             if _is_varied(found) and all(map(_is_formula, found))
         )
 
+    def is_formula(self, name: str) -> bool:
+        """Is every definition of it arithmetic over the macro's own parameters?"""
+        found = self.definitions.get(name, ())
+        return bool(found) and all(map(_is_formula, found))
+
     def expand(self, tokens: Sequence[Token]) -> list[Token]:
         """Replace all macros. Tokens of a replacement stand at the place of the macro's use.
 

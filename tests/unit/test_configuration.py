@@ -1,0 +1,157 @@
+"""Reaching definitions, resolved configurations and the forms of grids."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutune.analysis.configuration import Configurations
+from cutune.analysis.macros import MacroTable
+from cutune.analysis.unit import Part, Unit
+from cutune.formula import constant, text_of
+from cutune.program import Configuration, GridForm
+from cutune.source import Source
+from cutune.syntax import parse
+
+HEAD = """
+#define B 128
+#define CEIL(a, b) (((a) + (b) - 1) / (b))
+#define BUMP() ++hidden
+#ifdef WIDE
+#define W 64
+#else
+#define W 32
+#endif
+typedef float real;
+const int GLOBAL = 96;
+int up(int n, int b) { return (n + b - 1) / b; }
+void by_value(int n);
+void by_value(int n) {}
+void by_reference(int &n) { n = 1; }
+"""
+
+
+def resolved(body: str, parameters: str = "int n, int p, dim3 given") -> Configuration:
+    """The configuration of the first launch in a function's body."""
+    syntax = parse(Source("a.cu", f"{HEAD}void f({parameters}) {{ {body} }}"))
+    unit = Unit((Part(syntax, syntax.source),), MacroTable.of(syntax.macros), is_expanded=False)
+    found = Configurations(unit).resolve(syntax, syntax.launches[0])
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "sizes"),
+    [
+        ("k<<<n, 256>>>();", [256, 1, 1]),
+        ("k<<<n, dim3(8, 4)>>>();", [8, 4, 1]),
+        ("k<<<n, dim3{8, 4, 2}>>>();", [8, 4, 2]),
+        ("k<<<n, {8, 4}>>>();", [8, 4, 1]),
+        ("dim3 b(B, 2); k<<<n, b>>>();", [128, 2, 1]),
+        ("dim3 b; k<<<n, b>>>();", [1, 1, 1]),
+        ("dim3 b = dim3(16, 2); k<<<n, b>>>();", [16, 2, 1]),
+        ("dim3 a(16, 2), b = a; k<<<n, b>>>();", [16, 2, 1]),
+        ("const dim3 a(16, 2), b(a); k<<<n, b>>>();", [16, 2, 1]),
+        ("auto b = dim3(16, 2); k<<<n, b>>>();", [16, 2, 1]),
+        ("auto b = 2 * B; k<<<n, b>>>();", [256, 1, 1]),
+        ("dim3 b; b.x = 64; b.y = GLOBAL; k<<<n, b>>>();", [64, 96, 1]),
+        ("int t = 64; t = 2 * t; k<<<n, t>>>();", [128, 1, 1]),
+        ("int t; t = 64; k<<<n, t>>>();", [64, 1, 1]),
+        ("int t = 64; { int t = 32; } k<<<n, t>>>();", [64, 1, 1]),
+        ("int t = 64; if (n) { int t = 32; k<<<n, t>>>(); }", [32, 1, 1]),
+        ("int t = 64; for (int i = 0; i < n; ++i) k<<<n, t>>>();", [64, 1, 1]),
+        ("for (int i = 0; i < n; ++i) { int t = 64; k<<<n, t>>>(); t = 32; }", [64, 1, 1]),
+        ("int t = 64; k<<<n, t>>>(); t = 32;", [64, 1, 1]),
+        ("int t = 64; if (n) t = 8; t = 32; k<<<n, t>>>();", [32, 1, 1]),
+        ('int t = 64; by_value(t); printf("%d", t); k<<<n, t>>>();', [64, 1, 1]),
+        ("int t = 64, u = t; k<<<n, u>>>();", [64, 1, 1]),
+        ("unsigned int t(64); k<<<n, t>>>();", [64, 1, 1]),
+        ("size_t t{64}; k<<<n, t>>>();", [64, 1, 1]),
+        ("int t = 100 / 3; k<<<n, t>>>();", [33, 1, 1]),
+        ("int t = 1 << 6; k<<<n, t>>>();", [64, 1, 1]),
+        ("int t = (int)(100 * 0.5); k<<<n, t>>>();", [50, 1, 1]),
+        ("int t = 100 * 0.333; k<<<n, t>>>();", [33, 1, 1]),
+        ("int t = sizeof(real) * 8 + sizeof(double2); k<<<n, t>>>();", [48, 1, 1]),
+        ("int t = static_cast<int>(64); k<<<n, t>>>();", [64, 1, 1]),
+        # Not known.
+        ("k<<<n, p>>>();", [None, 1, 1]),
+        ("k<<<n, given>>>();", [None, None, None]),
+        ("k<<<n, W>>>();", [None, None, None]),
+        ("k<<<n, other.block>>>();", [None, None, None]),
+        ("k<<<n, make(n)>>>();", [None, None, None]),
+        ("int t; k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; if (n) t = 32; k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; if (n) { t = 32; } k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; if (n) t = 8; else t = 32; k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; n && (t = 32); k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; t += 1; k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; ++t; k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; while (n--) { k<<<n, t>>>(); t = 32; }", [None, 1, 1]),
+        ("int t = 64; do k<<<n, t>>>(); while (--t);", [None, 1, 1]),
+        ("for (int t = 64; t < 512; t *= 2) k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; int *q = &t; *q = 32; k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 8; int *q = &t; t = 64; *q = 32; k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; int &r = t; r = 32; k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; auto &r = t; r = 32; k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; int &r(t); r = 32; k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; by_reference(t); k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; unknown(n, t); k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; object.set(t); k<<<n, t>>>();", [None, 1, 1]),
+        ("dim3 b(64); unknown(b.x); k<<<n, b>>>();", [None, None, None]),
+        ("dim3 b(64, 2); if (n) b.y = 1; k<<<n, b>>>();", [64, None, 1]),
+        ("dim3 b(64, 2); b.x /= 2; k<<<n, b>>>();", [None, 2, 1]),
+        ("int t = 64; std::cin >> t; k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; auto g = [&]() { t = 32; }; g(); k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64; auto g = [&](int t) { k<<<n, t>>>(); };", [None, 1, 1]),
+        ("int t = 64; again: k<<<n, t>>>(); t = 32; goto again;", [None, 1, 1]),
+        ("int t = 8; switch (n) { case 1: t = 64; break; default: k<<<n, t>>>(); }", [None, 1, 1]),
+        ("int hidden = 64; BUMP(); k<<<n, hidden>>>();", [None, 1, 1]),
+        ("volatile int t = 64; k<<<n, t>>>();", [None, 1, 1]),
+        ("static int t = 64; k<<<n, t>>>();", [None, 1, 1]),
+        ("bool t = 64; k<<<n, t>>>();", [None, 1, 1]),
+        ("int t = 64;\n#ifdef X\nt = 32;\n#endif\nk<<<n, t>>>();", [None, 1, 1]),
+        ("\n#ifdef X\nint t = 64;\n#else\nint t = 32;\n#endif\nk<<<n, t>>>();", [None, 1, 1]),
+        ("int t[2] = {64, 1}; k<<<n, t[0]>>>();", [None, None, None]),
+        ("int t = 64; swap(t, n); k<<<n, t>>>();", [None, 1, 1]),
+    ],
+)
+def test_blocks(body: str, sizes: list[int | None]) -> None:
+    assert [constant(size) for size in resolved(body).block] == sizes
+
+
+@pytest.mark.parametrize(
+    ("body", "form"),
+    [
+        ("k<<<(n + 255) / 256, 256>>>();", GridForm.CEILING),
+        ("k<<<(n + 254) / 256, 256>>>();", GridForm.TRUNCATING),
+        ("k<<<(n - 1 + p) / p, p>>>();", GridForm.CEILING),
+        ("k<<<(n - 1) / B + 1, B>>>();", GridForm.CEILING),
+        ("k<<<n / B + (n % B != 0), B>>>();", GridForm.CEILING),
+        ("k<<<n / B + (n % B ? 1 : 0), B>>>();", GridForm.CEILING),
+        ("k<<<n % B ? n / B + 1 : n / B, B>>>();", GridForm.CEILING),
+        ("k<<<n / B + 1, B>>>();", GridForm.ONE_MORE),
+        ("k<<<n / B, B>>>();", GridForm.TRUNCATING),
+        ("k<<<n >> 7, B>>>();", GridForm.TRUNCATING),
+        ("k<<<(n + 127) >> 7, B>>>();", GridForm.CEILING),
+        ("dim3 b(B, 2); k<<<(n + b.x - 1) / b.x, b>>>();", GridForm.CEILING),
+        ("int t = 64; int g = (n + t - 1) / t; k<<<g, t>>>();", GridForm.CEILING),
+        ("k<<<(int)ceil((float)n / B), B>>>();", GridForm.FLOAT_CEILING),
+        ("k<<<std::ceil(n / 128.0), B>>>();", GridForm.FLOAT_CEILING),
+        ("k<<<(int)(ceil((float)n) / (float)B), B>>>();", GridForm.TRUNCATING),
+        ("k<<<up(n, B), B>>>();", GridForm.HELPER),
+        ("k<<<CEIL(n, p), p>>>();", GridForm.HELPER),
+        ("k<<<min(65535, (n + B - 1) / B), B>>>();", GridForm.OTHER),
+        ("k<<<1, B>>>();", GridForm.SINGLE),
+        ("k<<<24, B>>>();", GridForm.CONSTANT),
+        ("k<<<2 * n, B>>>();", GridForm.INDEPENDENT),
+        ("k<<<n, B>>>();", GridForm.UNKNOWN),
+        ("int g = n / B; if (p) g = 1; k<<<g, B>>>();", GridForm.UNKNOWN),
+    ],
+)
+def test_grid_forms(body: str, form: GridForm) -> None:
+    assert resolved(body).forms[0] is form
+
+
+def test_text() -> None:
+    found = resolved("int t = 2 * p; dim3 b(t, 4), g(CEIL(n, b.x), (n + 3) / b.y); k<<<g, b>>>();")
+    assert [text_of(size) for size in found.grid[:2]] == ["CEIL(n, 2 * p)", "(n + 3) / b.y"]
+    assert [text_of(size) for size in found.block[:2]] == ["2 * p", "b.y"]
