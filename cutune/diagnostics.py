@@ -118,15 +118,16 @@ class Code(Enum):
     UNRESOLVED_NAME = (
         220,
         WARNING,
-        "uses '{what}', which is not declared in what was read and may be a macro; give nvcc so "
-        "that macros are expanded",
+        "uses '{what}', which is not declared in what was read and may be a macro; to have macros "
+        "expanded give nvcc and the file's own options (-I, -D, -std)",
     )
     NO_INDEX = (221, WARNING, "does not index its threads by blockIdx, blockDim and threadIdx")
     ORDERING = (222, WARNING, "uses {what}, whose effect depends on the order of threads")
     CONDITIONAL_CODE = (
         223,
         WARNING,
-        "holds #{what}; give nvcc so that the branch that is compiled is known",
+        "holds #{what}; to have the branch known that is compiled give nvcc and the file's own "
+        "options (-I, -D, -std)",
     )
     KERNEL_REASON = (229, NOTE, "kernel '{kernel}' {message}")
     REDUNDANT_THREADS = (
@@ -329,7 +330,12 @@ class Code(Enum):
 
     OUTPUT_DIFFERS = (430, ERROR, "'{command}' does not give what the original gives: {reason}")
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
-    NOT_PREPROCESSED = (703, WARNING, "macros are expanded by their text alone, because {message}")
+    NOT_PREPROCESSED = (
+        703,
+        WARNING,
+        "nvcc cannot read the file ({reason}), so that macros are expanded by their text alone; "
+        "give the options that it is compiled with (-I, -D, -std)",
+    )
     NOT_REWRITTEN = (
         704,
         WARNING,
@@ -407,10 +413,17 @@ class Diagnostic:
         line = self.source.line_text(place.line)
         if len(line) > LONGEST_LINE:
             line = line[: max(LONGEST_LINE, place.column + 20)] if place.column < 400 else ""
-        width = max(1, min(self.span.end - self.span.start, len(line) - place.column + 1))
+        # Columns count bytes, carets characters.
+        before, start = shown(line[: place.column - 1]), place.column - 1
+        width = max(1, len(shown(line[start : start + self.span.end - self.span.start])))
         # Tabs stay tabs, so that the caret stands below its character in any terminal.
-        indent = "".join("\t" if c == "\t" else " " for c in line[: place.column - 1])
-        return f"{place.line:5d} | {line}\n      | {indent}^{'~' * (width - 1)}"
+        indent = "".join("\t" if c == "\t" else " " for c in before)
+        return f"{place.line:5d} | {shown(line)}\n      | {indent}^{'~' * (width - 1)}"
+
+
+def shown(text: str) -> str:
+    """Bytes that were decoded as latin-1 (sources, what nvcc says) as a person reads them."""
+    return text.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
 class CutuneError(Exception):

@@ -7,6 +7,7 @@ before line 1 (`prelude`) holds the table of sites: by which rule each dimension
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
@@ -204,7 +205,7 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str) -> str:
             needed |= sum(1 << i for i in guard_parameters(kernel, facts.guard) or ())
     shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
     return (
-        f"    {{{site.id}, {c_string(kernel.name)}, {c_string(site.source.path)}, "
+        f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
         f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
         f"{needed}ull, {kernel.max_threads}u, {routine}, {shared}}},"
     )
@@ -218,11 +219,16 @@ def c_string(text: str) -> str:
     return f'"{escaped}"'
 
 
+def c_path(path: str) -> str:
+    """A C string literal of a path; the bytes are those by which the file is found."""
+    return c_string(os.fsencode(path).decode("latin-1"))
+
+
 def prelude_edit(source: Source, text: str) -> Edit:
     """Put `text` before line 1 of the file, whose line numbers stay as they are for nvcc."""
     start = len(_BYTE_ORDER_MARK) if source.text.startswith(_BYTE_ORDER_MARK) else 0
     end = "\r\n" if "\r\n" in source.text else "\n"
-    lines = [*text.splitlines(), f"#line 1 {c_string(source.path)}"]
+    lines = [*text.splitlines(), f"#line 1 {c_path(source.path)}"]
     return Edit(Span(start, start), "".join(line + end for line in lines))
 
 

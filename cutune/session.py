@@ -81,8 +81,8 @@ class Session:
             if require_nvcc or self.nvcc_option is not None:
                 raise
             if error.diagnostic.code is not Code.MISSING_NVCC:
-                message = error.diagnostic.message
-                self.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, message=message))
+                reason = first_error(error.diagnostic.message)
+                self.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, reason=reason))
             expanded = None
         headers, early = self._headers(source, expanded)
         for header in headers:
@@ -175,6 +175,12 @@ class Session:
         binary = folder / Path(path).stem
         self.nvcc.check([*self.compile_flags(path), "-O2", path, "-o", str(binary)])
         return binary
+
+
+def first_error(message: str) -> str:
+    """The line of what nvcc said that tells most."""
+    said = [line.strip() for line in message.splitlines()]
+    return next((line for line in said[1:] if "error" in line), said[0])
 
 
 def passes_named(names: str) -> tuple[Pass, ...]:

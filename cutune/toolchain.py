@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import Code, CutuneError, Diagnostic, shown
 from cutune.nvcc.locate import candidates, cudacxx, is_program
 from cutune.static_counters import StaticCounters, parse_ptxas
 
@@ -120,11 +121,12 @@ class Nvcc:
         """
         result = self.run(arguments, cwd)
         if result.returncode != 0:
-            command = " ".join([str(self.path), *arguments])
+            command = shlex.join([str(self.path), *arguments])
             problem = Diagnostic.at(
                 Code.NVCC_FAILED, None, status=result.returncode, command=command
             )
-            message = "\n".join([problem.message, (result.stderr or result.stdout).rstrip()])
+            said = shown(result.stderr or result.stdout).rstrip()
+            message = "\n".join([problem.message, said])
             raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
         return result
 

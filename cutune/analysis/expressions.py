@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from cutune.analysis import known
-from cutune.analysis.bindings import Bindings, Doubt, Variable, own_memory
-from cutune.analysis.guards import NOTHING, Facts, Range, bounds, quotient
+from cutune.analysis.bindings import Doubt, own_memory
+from cutune.analysis.guards import NOTHING, Facts, bounds, quotient
 from cutune.analysis.integers import (
     INT,
     UNSIGNED,
@@ -26,69 +26,33 @@ from cutune.analysis.integers import (
     promoted,
 )
 from cutune.analysis.polynomial import (
-    BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,
-    OPAQUE,
     PARAMETER,
     QUOTIENT,
-    THREAD,
-    Atom,
     Polynomial,
     TooLarge,
 )
-from cutune.analysis.ranges import is_positive, limits
-from cutune.analysis.unit import Unit
-from cutune.analysis.values import Callee, Findings, Value
+from cutune.analysis.values import Callee, Value
+from cutune.analysis.variables import BUILTINS, Variables
 from cutune.diagnostics import Code
 from cutune.program import DIMENSIONS
 
-#: The built-ins, the one that tells a reader most first.
-_TELLING = (THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE)
-_BUILTINS = frozenset(_TELLING)
 _SIZE_T = IntegerType(64, False)
 _COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
 
 
 @dataclass
-class Expressions:
+class Expressions(Variables):
     """Evaluates the expressions of one function. `callee` looks a called function up."""
 
-    unit: Unit
-    bindings: Bindings
-    callee: Callable[[str, int, c_ast.Node], Callee | None]
-    findings: Findings = field(default_factory=Findings)
-    facts: Facts = NOTHING
-    _values: dict[Variable, Value] = field(default_factory=dict)
-    _first_values: dict[Variable, list[Polynomial]] = field(default_factory=dict)
-    _read_early: set[Variable] = field(default_factory=set)
-    _owners: dict[Atom, Variable] = field(default_factory=dict)
-    _count: int = 0
+    callee: Callable[[str, int, c_ast.Node], Callee | None] = field(kw_only=True)
 
-    # Values that are not polynomials.
-
-    def opaque(self, type_: IntegerType | None = None, uniform: bool = False) -> Value:
-        """A value of which nothing is known."""
-        self._count += 1
-        return Value(Polynomial.atom(OPAQUE, str(self._count)), type_, uniform)
-
-    def sink(self, value: Value, node: c_ast.Node) -> Value:
-        """The value leaves the polynomials: raw built-ins in it make their dimension impure."""
-        raw = [atom for atom in value.polynomial.atoms if atom.kind in _BUILTINS]
-        for atom in sorted(raw, key=lambda atom: _TELLING.index(atom.kind)):
-            self.findings.raw.setdefault(atom.name, (f"{atom.kind}.{atom.name}", node))
-        return value
+    # Expressions.
 
     def used(self, node: c_ast.Node) -> Value:
         """Evaluate an expression whose value is used in a way that must not tell blocks apart."""
         return self.sink(self.value(node), node)
-
-    def access(self, uniform: bool) -> None:
-        """A thread touches memory; uniform reads are the same however many threads there are."""
-        if not uniform:
-            self.findings.effects.append(self.facts)
-
-    # Expressions.
 
     def value(self, node: c_ast.Node) -> Value:
         """Evaluate an expression."""
@@ -111,8 +75,8 @@ class Expressions:
     def _identifier(self, node: c_ast.ID) -> Value:
         variable = self.bindings.of(node)
         if variable is not None:
-            return self._read(variable)
-        if node.name in _BUILTINS:
+            return self.read(variable)
+        if node.name in BUILTINS:
             for dimension in DIMENSIONS:
                 self.findings.indexed.add(dimension)
                 self.findings.raw.setdefault(dimension, (node.name, node))
@@ -122,49 +86,6 @@ class Expressions:
             constant, type_ = self.unit.constants[node.name]
             return Value(Polynomial.constant(constant), type_, True)
         return self.opaque()
-
-    def _read(self, variable: Variable) -> Value:
-        if variable.is_reference or variable.rank or variable.is_pointer:
-            return self.opaque(uniform=variable.is_pointer and variable.is_parameter)
-        if variable.is_constant:
-            if variable.is_parameter:
-                # The launch may be given a wider value than the kernel then sees.
-                if variable.type is None or variable.type.bits < 32:
-                    return self.opaque(variable.type, uniform=True)
-                return Value(Polynomial.atom(PARAMETER, variable.name), variable.type, True)
-            if variable in self._values:
-                return self._values[variable]
-            self._read_early.add(variable)
-        value = self.opaque(variable.type)
-        self._owners[value.polynomial.terms[0][0][0]] = variable
-        return value
-
-    def assign(self, variable: Variable, value: Value, node: c_ast.Node) -> None:
-        """A variable takes a value (declaration or plain assignment)."""
-        type_ = value.type if variable.is_auto else variable.type
-        if type_ is None or variable.is_reference or variable.is_pointer:
-            self.sink(value, node)
-            self._values[variable] = value._replace(polynomial=self.opaque().polynomial, type=None)
-            return
-        value = self.converted(value, type_, node)
-        if not variable.is_constant or variable in self._read_early:
-            self.sink(value, node)
-        self._values[variable] = value
-        self._first_values.setdefault(variable, []).append(value.polynomial)
-
-    def converted(self, value: Value, type_: IntegerType, node: c_ast.Node) -> Value:
-        """Convert between integer types, as long as the polynomial stays true."""
-        if value.type is None or type_.bits < 32:
-            self.sink(value, node)
-            return self.opaque(type_, value.uniform)._replace(
-                if_true=value.if_true, if_false=value.if_false
-            )
-        widens = type_.bits > value.type.bits and not value.type.signed
-        if widens and value.polynomial.has_negative_coefficient:
-            # The unsigned value may have wrapped around.
-            self.sink(value, node)
-            return self.opaque(type_, value.uniform)
-        return value._replace(type=type_)
 
     def _constant(self, node: c_ast.Constant) -> Value:
         integer = literal_value(node.value) if "int" in node.type else None
@@ -320,7 +241,7 @@ class Expressions:
         """Read `a[i]`, `s.m` or `p->m`."""
         if isinstance(node, c_ast.StructRef) and isinstance(node.name, c_ast.ID):
             name, member = node.name.name, node.field.name
-            if name in _BUILTINS and self.bindings.of(node.name) is None:
+            if name in BUILTINS and self.bindings.of(node.name) is None:
                 return self._builtin(name, member, node)
         uniform = self._subscripts(node)
         if own_memory(self.bindings, node) is None or isinstance(node, c_ast.ArrayRef):
@@ -433,27 +354,6 @@ class Expressions:
         elif known.reads_memory(name):
             self.access(uniform)
         return self.opaque(None, uniform)
-
-    def range_of(self, atom: Atom) -> Range:
-        """Limits of the variable that was read as this symbol."""
-        variable = self._owners.get(atom)
-        if variable is None:
-            return Range()
-        return limits(variable, self._first_values.get(variable, []), self._is_positive)
-
-    def _is_positive(self, step: c_ast.Node) -> bool:
-        """Is an increment certainly above zero: a literal or the grid's stride, or made of such?"""
-        if isinstance(step, c_ast.ID):
-            variable = self.bindings.of(step)
-            value = self._values.get(variable) if variable and variable.is_constant else None
-            return value is not None and is_positive(value.polynomial)
-        if isinstance(step, c_ast.BinaryOp) and step.op in ("+", "*"):
-            return self._is_positive(step.left) and self._is_positive(step.right)
-        if isinstance(step, c_ast.StructRef) and isinstance(step.name, c_ast.ID):
-            return step.name.name in (GRID_SIZE, BLOCK_SIZE) and self.bindings.of(step.name) is None
-        literal = literal_value(step.value) if isinstance(step, c_ast.Constant) else None
-        # A larger one is a negative step of an unsigned variable.
-        return literal is not None and 0 < literal < 1 << 31
 
 
 _METHODS: dict[type, Callable[[Expressions, c_ast.Node], Value]] = {

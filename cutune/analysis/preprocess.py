@@ -142,12 +142,13 @@ def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
 
 
 def _unescaped(path: str) -> str:
-    return path.replace("\\\\", "\\").replace('\\"', '"')
+    """The path of a line marker. Preprocessed text is decoded as latin-1, as sources are."""
+    return os.fsdecode(path.replace("\\\\", "\\").replace('\\"', '"').encode("latin-1"))
 
 
 def _toolkit_directory(expanded: str) -> str:
     match = re.search(r'^# \d+ "([^"\n]*[/\\])cuda_runtime\.h"', expanded, re.MULTILINE)
-    return os.path.realpath(match[1]) + os.sep if match else ""
+    return os.path.realpath(_unescaped(match[1])) + os.sep if match else ""
 
 
 @lru_cache(maxsize=4096)
@@ -158,7 +159,7 @@ def _is_below(path: str, directory: str) -> bool:
 
 def _main_path(expanded: str, path: str) -> str:
     """The spelling of the source's path in the markers."""
-    names = {marker[2]: None for marker in _MARKER.finditer(expanded)}
+    names = {_unescaped(marker[2]): None for marker in _MARKER.finditer(expanded)}
     if path in names:
         return path
     same = (n for n in names if os.path.realpath(n) == os.path.realpath(path))

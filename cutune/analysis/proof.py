@@ -164,7 +164,7 @@ class _FunctionProof:
         assert normal is not None
         bindings = bind(tree, types, normal.references, self.unit.typedefs)
         _Escapes(self.prover, bindings).visit(tree.body)
-        self.expressions = Expressions(self.unit, bindings, self._callee)
+        self.expressions = Expressions(self.unit, bindings, callee=self._callee)
         result = Statements(self.expressions).function(tree.body)
         findings = self.expressions.findings
         impurity = self._impurity(findings) or self._unresolved(bindings, normal)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cutune.diagnostics import Code
+from cutune.diagnostics import Code, Diagnostic
 from cutune.diagnostics_page import MEANINGS, diagnostics_page
+from cutune.source import Source, Span
 
 PAGE = Path(__file__).parents[2] / "docs" / "diagnostics.md"
 
@@ -20,3 +21,14 @@ def test_numbers_are_used_once() -> None:
 
 def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == diagnostics_page(), "run: make reference"
+
+
+def test_carets_stand_below_characters_though_columns_count_bytes() -> None:
+    text = "\tä = é文(1);".encode().decode("latin-1")
+    start = len("\tä = ".encode())
+    found = Diagnostic.at(Code.HOST_ONLY, Source("a.cu", text), Span(start, start + 5))
+    assert found.render().splitlines() == [
+        f"a.cu:1:{start + 1}: note: {found.message} [CT104]",
+        "    1 | \tä = é文(1);",
+        "      | \t    ^~",
+    ]

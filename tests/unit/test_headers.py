@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.preprocess import user_headers
 from cutune.analyze import analyze
 from cutune.diagnostics import Code, CutuneError
 from cutune.headers import (
@@ -52,6 +53,12 @@ def program(project: Path, early: frozenset[str] = frozenset()) -> Program:
     """Read without a compiler."""
     source = Source.read(project / "src" / "main.cu")
     return analyze(parse(source), headers=find_headers(source), early=early)
+
+
+def test_paths_of_line_markers_in_any_script() -> None:
+    text = '# 1 "ä/文.cu"\n# 1 "ä/é b.h" 1\nint a;\n# 2 "ä/文.cu" 2\n'
+    expanded = text.encode().decode("latin-1")
+    assert user_headers(expanded, "ä/文.cu") == {"ä/é b.h": False}
 
 
 def test_path_options() -> None:

@@ -10,6 +10,7 @@ from cutune.program import DimensionFacts, Impurity, Kernel, Parameter
 from cutune.rewrite import (
     Rule,
     argument_copies,
+    c_path,
     c_string,
     dimension_rule,
     guard_parameters,
@@ -126,6 +127,7 @@ def test_prelude_stands_behind_a_mark_and_keeps_line_ends() -> None:
 
 def test_strings_of_any_bytes() -> None:
     assert c_string('a"\\\xe9\n1') == '"a\\"\\\\\\351\\0121"'
+    assert c_path("é文") == '"\\303\\251\\346\\226\\207"'
 
 
 @pytest.mark.parametrize(

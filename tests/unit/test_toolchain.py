@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import sysconfig
 import tomllib
@@ -12,6 +13,7 @@ import pytest
 from cutune import toolchain
 from cutune.diagnostics import Code, CutuneError
 from cutune.nvcc import locate
+from cutune.session import first_error
 from cutune.toolchain import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler, without_target_flags
 
 FAKE = """#!/bin/sh
@@ -131,6 +133,19 @@ def test_failure_carries_nvccs_own_message(tmp_path: Path) -> None:
     assert caught.value.diagnostic.code is Code.NVCC_FAILED
     assert "status 3" in caught.value.diagnostic.message
     assert "cannot open fail.cu" in caught.value.diagnostic.message
+
+
+def test_a_failed_command_can_be_run_again(tmp_path: Path) -> None:
+    path = tmp_path / "nvcc"
+    path.write_text('#!/bin/sh\necho "$1: fatal error: gone" >&2\nexit 1\n')
+    path.chmod(0o755)
+    with pytest.raises(CutuneError) as caught:
+        Nvcc(path).check(["dä r/文.cu", "-DA=f(1)"])
+    head, said = caught.value.diagnostic.message.splitlines()
+    assert shlex.split(head.partition(": ")[2])[-2:] == ["dä r/文.cu", "-DA=f(1)"]
+    assert said == "dä r/文.cu: fatal error: gone"
+    assert first_error("\n".join([head, "In file x:", said])) == said
+    assert first_error(head) == head
 
 
 def test_flags_of_the_users_build_without_its_target() -> None:

@@ -89,6 +89,6 @@ void run(int *a, float *f) {
     talks<<<8, 256>>>(8);  // expect CT222: kernel 'talks' uses printf, whose effect depends on the order of threads
     jumps<<<8, 256>>>(a);  // expect CT219: kernel 'jumps' holds a construct that is not analysed: 'goto'
     late<<<8, 256>>>(a);  // expect CT217: kernel 'late' uses blockIdx.x other than as blockIdx.x * blockDim.x + threadIdx.x
-    conditional<<<8, 256>>>(a);  // expect CT223: kernel 'conditional' holds #ifdef; give nvcc so that the branch that is compiled is known
-    unresolved<<<8, 256>>>(a);  // expect CT220: kernel 'unresolved' uses 'GLOBAL_ID', which is not declared in what was read and may be a macro; give nvcc so that macros are expanded
+    conditional<<<8, 256>>>(a);  // expect CT223: kernel 'conditional' holds #ifdef; to have the branch known that is compiled give nvcc and the file's own options (-I, -D, -std)
+    unresolved<<<8, 256>>>(a);  // expect CT220: kernel 'unresolved' uses 'GLOBAL_ID', which is not declared in what was read and may be a macro; to have macros expanded give nvcc and the file's own options (-I, -D, -std)
 }
