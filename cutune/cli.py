@@ -153,6 +153,7 @@ def _tune(options: argparse.Namespace) -> int:
     if not options.files:
         parser().error("tune: name the sources of the program, or what builds it: --make make")
     session, device, workspace = _session(options), _device(options), _workspace(options)
+    sizes = _sizes(options.sizes)
     programs = [session.load(path, require_nvcc=True) for path in options.files]
     if len(programs) == 1 or options.output is None:
         targets = [Target.of(program, options.output, "tuned") for program in programs]
@@ -170,7 +171,7 @@ def _tune(options: argparse.Namespace) -> int:
         for program, target in zip(programs, targets, strict=True)
     ]
     own = {str(Path(path).resolve()) for path in options.files}
-    print_choices([m for m in models if m.facts.origin.path in own], device, options.sizes)
+    print_choices([m for m in models if m.facts.origin.path in own], device, sizes)
     for path in written:
         print(f"tuned program: {path}")
     return 0
@@ -257,8 +258,10 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from cutune.doctor import main_doctor
+    from cutune.doctor import clear_cache, main_doctor
 
+    if options.clear_cache:
+        return clear_cache(options.quiet)
     return main_doctor(options.json, options.quiet, options.install_toolkit, options.nvcc)
 
 
@@ -300,33 +303,48 @@ def _workspace(options: argparse.Namespace) -> Workspace:
 
 
 def _varied(words: Sequence[str]) -> dict[str, list[str]]:
-    varied = {}
+    varied: dict[str, list[str]] = {}
     for word in words:
-        name, equals, values = word.partition("=")
-        if not equals or not name.isidentifier() or not all(values.split(",")):
-            raise CutuneError(
-                Diagnostic.at(
-                    Code.BAD_SIZE,
-                    None,
-                    text=word,
-                    wanted="a variation",
-                    example="--vary n=128,256,512",
-                )
+        name, equals, rest = word.partition("=")
+        values = rest.split(",")
+        wanted = "a variation"
+        if len(set(values)) < len(values):
+            wanted = "a variation without repeated values"
+        elif name in varied:
+            wanted = f"the only variation of {name}"
+        elif equals and name.isidentifier() and all(values):
+            varied[name] = values
+            continue
+        raise CutuneError(
+            Diagnostic.at(
+                Code.BAD_SIZE, None, text=word, wanted=wanted, example="--vary n=128,256,512"
             )
-        varied[name] = values.split(",")
+        )
     return varied
 
 
+def _sizes(words: Sequence[str] | None) -> list[int] | None:
+    """The sizes to show choices for, each once."""
+    from cutune.question import parse_size
+
+    sizes = [parse_size(word, "--sizes 1024 2048") for word in words or ()]
+    return list(dict.fromkeys(sizes)) or None
+
+
 def _named(models: Sequence[FittedModel], name: str, file: str | None) -> FittedModel:
-    """The one model of a kernel, by its name in the source or in the PTX."""
+    """The one model of a kernel, by its name in the source, with template arguments, or in PTX."""
+    from cutune.instances import instance_names
+
     if file is not None:
         path = str(Path(file).resolve())
         models = [model for model in models if model.facts.origin.path == path]
-    found = [m for m in models if name in (m.facts.kernel, m.facts.entry)]
+    instances = instance_names([m.facts.kernel for m in models], [m.facts.entry for m in models])
+    named = zip(instances, models, strict=True)
+    found = [(i, m) for i, m in named if name in (i, m.facts.kernel, m.facts.entry)]
     if len(found) == 1:
-        return found[0]
+        return found[0][1]
     if found:
-        known = ", ".join(f"{m.facts.entry} in {m.facts.origin.path}" for m in found)
+        known = ", ".join(f"'{i}' in {m.facts.origin.path}" for i, m in found)
         raise CutuneError(Diagnostic.at(Code.AMBIGUOUS_KERNEL, None, name=name, known=known))
     known = ", ".join(dict.fromkeys(model.facts.kernel for model in models)) or "none"
     raise CutuneError(Diagnostic.at(Code.UNMODELLED_KERNEL, None, name=name, known=known))

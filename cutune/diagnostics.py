@@ -300,10 +300,11 @@ class Code(Enum):
     MISSING_SIZE = (511, ERROR, "kernel '{kernel}' needs more sizes; add: {example}")
     UNKNOWN_SIZE = (512, ERROR, "kernel '{kernel}' has no size '{name}'; known: {known}")
 
+    IMPOSSIBLE_GRID = (515, ERROR, "kernel '{kernel}' cannot be launched at these sizes: {reason}")
     AMBIGUOUS_KERNEL = (
         514,
         ERROR,
-        "several kernels are named '{name}'; name one by --file or by its PTX name: {known}",
+        "several kernels are named '{name}'; name one by --file or as an instance: {known}",
     )
     STALE_MODELS = (
         513,

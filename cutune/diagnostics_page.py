@@ -41,6 +41,8 @@ MEANINGS: dict[Code, str] = {
     Code.ALREADY_TUNED: "The file holds the hooks or the selection routines of cutune already.",
     Code.NOT_REPLAYED: "Launches of this kernel at other sizes end in an error on the emulated "
     "device. The reason is quoted; the other kernels are tuned.",
+    Code.IMPOSSIBLE_GRID: "A launch has at least one thread in each dimension, and at most "
+    "2147483647 x 65535 x 65535 blocks.",
     Code.AMBIGUOUS_KERNEL: "The workspace holds models of several sources, or of several instances "
     "of a template.",
     Code.STALE_MODELS: "Models describe the program that was measured, and the source is no longer "

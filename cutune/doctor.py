@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-from cutune.diagnostics import Code, CutuneError
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emulator.build import cache_folder
 from cutune.toolchain import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler
 
 FOUND, MISSING, BROKEN = "found", "missing", "broken"
@@ -56,6 +57,25 @@ def main_doctor(json: bool, quiet: bool, install_toolkit: bool, nvcc: str | None
         shown = [f for f in findings if f.is_problem] if quiet else findings
         _print(shown)
     return 1 if any(f.is_problem for f in findings) else 0
+
+
+def clear_cache(quiet: bool) -> int:
+    """Remove what was built for this machine, and say what that was."""
+    folder = cache_folder()
+    files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
+    size = sum(path.stat().st_size for path in files)
+    try:
+        if folder.is_dir():
+            shutil.rmtree(folder)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CutuneError(
+            Diagnostic.at(Code.UNWRITABLE_FILE, None, path=folder, reason=reason)
+        ) from error
+    if not quiet:
+        plural = "" if len(files) == 1 else "s"
+        print(f"removed {folder}: {len(files)} file{plural}, {size / 1e6:.1f} MB")
+    return 0
 
 
 def examine(nvcc: str | None = None) -> list[Finding]:

@@ -5,6 +5,7 @@ Takes `Program`s, gives a table per file or a JSON document.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
@@ -12,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cutune.formula import Formula, constant, text_of
+from cutune.instances import brief
 from cutune.program import (
     DIMENSIONS,
     Configuration,
@@ -171,7 +173,7 @@ def _launch_row(program: Program, site: LaunchSite) -> _Row:
     return (
         str(site.id),
         _line(program, site),
-        Text(site.kernel, "bold"),
+        Text(_callee(site), "bold"),
         Text(site.verdict.value, "green" if is_tunable else "yellow"),
         _grid_form(site),
         _threads(kernel) if kernel is not None and is_tunable else "",
@@ -189,6 +191,12 @@ def _grid_form(site: LaunchSite) -> str:
     if GridForm.UNKNOWN.value in shown and len(shown) > 1:
         del shown[GridForm.UNKNOWN.value]
     return ", ".join(shown) or GridForm.SINGLE.value
+
+
+def _callee(site: LaunchSite) -> str:
+    """The kernel, with the template arguments that the launch names."""
+    found = re.search(rf"\b{re.escape(site.kernel)}\s*(<.*>)$", site.callee, re.DOTALL)
+    return brief(site.kernel + " ".join(found[1].split())) if found else site.kernel
 
 
 def _line(program: Program, site: LaunchSite) -> str:

@@ -94,7 +94,6 @@ def parser() -> argparse.ArgumentParser:
     tune.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
     tune.add_argument(
         "--sizes",
-        type=int,
         nargs="+",
         metavar="N",
         help="sizes to show the choice for (default: some that a GPU is used for)",
@@ -130,6 +129,11 @@ def parser() -> argparse.ArgumentParser:
         "--install-toolkit",
         action="store_true",
         help="where no nvcc is found, install it from the Python index",
+    )
+    doctor.add_argument(
+        "--clear-cache",
+        action="store_true",
+        help="remove what was built for this machine; it is built again when it is needed",
     )
     return main
 

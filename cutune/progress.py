@@ -1,8 +1,9 @@
-"""Progress on standard error: a bar per activity on a terminal, a line per activity elsewhere."""
+"""Progress on standard error: a bar per activity on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable
 
@@ -10,13 +11,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 Report = Callable[[str, int, int], None]
+SECONDS_BETWEEN_LINES = 15.0
 
 
 def progress_for(quiet: bool) -> Report:
     """A function `(activity, done, total)` that shows how far things are."""
     if quiet:
         return lambda activity, done, total: None
-    return _bars() if sys.stderr.isatty() else _lines()
+    return _bars() if sys.stderr.isatty() else _Lines(SECONDS_BETWEEN_LINES)
 
 
 def _bars() -> Report:
@@ -44,13 +46,44 @@ def _bars() -> Report:
     return report
 
 
-def _lines() -> Report:
-    started: dict[str, float] = {}
+class _Lines:
+    """A line when an activity is done, and in between so that a long one is no silence.
 
-    def report(activity: str, done: int, total: int) -> None:
-        begun = started.setdefault(activity, time.monotonic())
+    A line of its own comes from a thread, because one step of an activity may take minutes.
+    """
+
+    def __init__(self, every_seconds: float) -> None:
+        self.every_seconds = every_seconds
+        self.running: dict[str, _Activity] = {}
+
+    def __call__(self, activity: str, done: int, total: int) -> None:
+        """Note how far an activity is."""
+        if activity not in self.running:
+            self.running[activity] = _Activity(activity, self.every_seconds)
+        self.running[activity].done, self.running[activity].total = done, total
         if done >= total:
-            seconds = time.monotonic() - started.pop(activity, begun)
-            print(f"cutune: {activity}: {total} done in {seconds:.1f} s", file=sys.stderr)
+            self.running.pop(activity).end()
 
-    return report
+
+class _Activity:
+    def __init__(self, name: str, every_seconds: float) -> None:
+        self.name, self.every_seconds = name, every_seconds
+        self.done = self.total = 0
+        self.begun = time.monotonic()
+        self.ended = threading.Event()
+        # A daemon: an error that ends the program need not wait for it.
+        threading.Thread(target=self._speak, daemon=True).start()
+
+    def _speak(self) -> None:
+        while not self.ended.wait(self.every_seconds):
+            self._print(f"{self.done} of {self.total} done, {self._seconds():.0f} s so far")
+
+    def end(self) -> None:
+        self.ended.set()
+        self._print(f"{self.total} done in {self._seconds():.1f} s")
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self.begun
+
+    def _print(self, text: str) -> None:
+        print(f"cutune: {self.name}: {text}", file=sys.stderr, flush=True)

@@ -16,7 +16,7 @@ from cutune.measure import MeasuredKernel
 from cutune.models.mechanistic import compose, launchable
 from cutune.rational import fit_polynomial
 from cutune.rational_program import value_of
-from cutune.selection import LARGEST_SIZE, Choice, select, selection_rule
+from cutune.selection import GRID_LIMITS, LARGEST_SIZE, Choice, select, selection_rule
 
 _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
 
@@ -99,12 +99,13 @@ def choose_block(
     """The block that the tuned program would use at these sizes.
 
     Raises:
-        CutuneError: CT511, CT512 for sizes that do not fit the kernel.
+        CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
+            possible.
     """
     question = ask(model, sizes, every)
     model = launchable(model, device)
     facts = model.facts
-    return select(
+    choice = select(
         compose(model, device),
         selection_rule(model.blocks, model.one_dimensional, device.model.floor_us),
         {name: question.sizes[name] for name in facts.parameters},
@@ -113,6 +114,11 @@ def choose_block(
         facts.original,
         facts.free,
     )
+    for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
+        if blocks > most:
+            reason = f"it would need {blocks} blocks in {name}, of which CUDA allows {most}"
+            raise _impossible(facts, reason)
+    return choice
 
 
 def _extents(facts: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
@@ -123,7 +129,10 @@ def _extents(facts: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
         if facts.variable_extents[axis]:
             extents.append(sizes[f"extent_{name}"])
         elif parsed is not None:
-            extents.append(max(1, int(value_of(parsed, {**dict(facts.kept), **sizes}))))
+            extent = int(value_of(parsed, {**dict(facts.kept), **sizes}))
+            if extent < 1:
+                raise _impossible(facts, f"it has no thread in {name}, where {guard} is {extent}")
+            extents.append(extent)
         else:
             extents.append(facts.recorded[0][1][axis])
     x, y, z = extents
@@ -154,6 +163,12 @@ def _resolve(name: str, known: Mapping[str, str], facts: MeasuredKernel) -> str:
     names = ", ".join(known) or "none"
     raise CutuneError(
         Diagnostic.at(Code.UNKNOWN_SIZE, None, name=name, kernel=facts.kernel, known=names)
+    )
+
+
+def _impossible(facts: MeasuredKernel, reason: str) -> CutuneError:
+    return CutuneError(
+        Diagnostic.at(Code.IMPOSSIBLE_GRID, None, kernel=facts.kernel, reason=reason)
     )
 
 

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from cutune.candidates import Block
 from cutune.device import DeviceProfile
 from cutune.diagnostics import CutuneError
 from cutune.fitted import FittedModel
+from cutune.instances import instance_names
 from cutune.question import choose_block
 from cutune.selection import Choice
 
@@ -35,10 +37,16 @@ def shape(block: Block) -> str:
     return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else f"{x}"
 
 
+def _names(models: Sequence[FittedModel]) -> list[str]:
+    """What tells the models apart, template arguments where there are any."""
+    return instance_names([m.facts.kernel for m in models], [m.facts.entry for m in models])
+
+
 def choice_to_json(model: FittedModel, choice: Choice) -> dict[str, Any]:
     """The answer of `cutune select --json`."""
     return {
         "kernel": model.facts.kernel,
+        "instance": _names([model])[0],
         "choice": {"grid": list(choice.grid), "block": list(choice.block)},
         "launch_bound": choice.launch_bound,
         "kept_original": choice.kept_original,
@@ -58,16 +66,15 @@ def choice_to_json(model: FittedModel, choice: Choice) -> dict[str, Any]:
 def print_choice(model: FittedModel, choice: Choice) -> None:
     """The answer of `cutune select` as text."""
     console = _console()
+    (name,) = _names([model])
     if not choice.ranked:
         console.print(
-            f"{model.facts.kernel}: no candidate covers exactly these threads; "
+            f"{escape(name)}: no candidate covers exactly these threads; "
             f"the program's own block {shape(choice.block)} stays"
         )
         return
     bound = " (bound by launching: the choice hardly matters)" if choice.launch_bound else ""
-    console.print(
-        f"{model.facts.kernel}: block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
-    )
+    console.print(f"{escape(name)}: block {shape(choice.block)}, grid {shape(choice.grid)}{bound}")
     table = Table("block", "grid", "predicted ms", box=None)
     for prediction in choice.ranked[:SHOWN]:
         table.add_row(
@@ -80,11 +87,12 @@ def print_choice(model: FittedModel, choice: Choice) -> None:
 def print_models(models: Iterable[FittedModel]) -> None:
     """What `cutune fit` has found, a line per kernel."""
     table = Table("kernel", "counts", "alignment classes", "blocks", box=None)
-    for model in models:
+    read = tuple(models)
+    for name, model in zip(_names(read), read, strict=True):
         error = model.held_out_error
         classes = zip(model.facts.parameters, model.classes, strict=True)
         table.add_row(
-            model.facts.kernel,
+            escape(name),
             "exact" if error == 0 else f"{100 * error:.2g} % off at held-out sizes",
             ", ".join(f"{name}: {max(c) + 1}" for name, c in classes) or "1",
             str(len(model.blocks)),
@@ -111,12 +119,12 @@ def print_choices(
         box=None,
         title_justify="left",
     )
-    for model in models:
+    for name, model in zip(_names(models), models, strict=True):
         streaming = model.one_dimensional and not model.looped
         for size in sizes or (STREAMING_SIZES if streaming else SHOWN_SIZES):
             row = _choice_row(model, device, size)
             if row is not None:
-                table.add_row(model.facts.kernel, str(size), *row)
+                table.add_row(escape(name), str(size), *row)
     _console().print(table)
 
 

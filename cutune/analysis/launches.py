@@ -223,7 +223,8 @@ class _Judge:
             return _refusal(Code.DIRECTIVE_IN_LAUNCH)
         if self._is_indirect(launch):
             return _refusal(Code.INDIRECT_LAUNCH, callee=self.syntax.text(launch.callee))
-        is_complete = 2 <= len(launch.configuration) <= 4
+        written = [first <= last for first, last in launch.configuration]
+        is_complete = 2 <= len(written) <= 4 and all(written)
         if not launch.is_statement or launch.function is None or not is_complete:
             return _refusal(Code.NOT_A_STATEMENT)
         what = self._side_effect(launch)

@@ -22,6 +22,7 @@ from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
 from cutune.emulator.link import LIBRARY, alias_folder, append_flags, runtime_library
+from cutune.instances import demangled
 from cutune.toolchain import Nvcc, find_nvcc
 
 SCHEMA = "cutune-run-1"
@@ -176,7 +177,7 @@ def summarize(launches: Iterable[LaunchRecord]) -> tuple[KernelSummary, ...]:
     by_kernel: dict[str, list[LaunchRecord]] = {}
     for launch in launches:
         by_kernel.setdefault(launch.kernel, []).append(launch)
-    names = _demangled(list(by_kernel))
+    names = demangled(list(by_kernel))
     return tuple(
         _summary(name, group) for name, group in zip(names, by_kernel.values(), strict=True)
     )
@@ -283,15 +284,3 @@ def _summary(name: str, launches: list[LaunchRecord]) -> KernelSummary:
 
 def _dimensions(values: Triple) -> str:
     return "x".join(map(str, values))
-
-
-def _demangled(names: list[str]) -> list[str]:
-    """As written in the source where c++filt is at hand, else as they are."""
-    tool = shutil.which("c++filt")
-    if tool is None or not names:
-        return names
-    done = subprocess.run(
-        [tool, "-p"], input="\n".join(names), capture_output=True, text=True, check=False
-    )
-    lines = done.stdout.splitlines()
-    return lines if done.returncode == 0 and len(lines) == len(names) else names

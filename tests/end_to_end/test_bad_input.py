@@ -128,9 +128,18 @@ def test_missing_nvcc(tmp_path: Path) -> None:
     assert not (tmp_path / "w").exists()
 
 
-@pytest.mark.parametrize("text", ["n", "n=", "2n=1", "n=1,,2"])
+@pytest.mark.parametrize("text", ["n", "n=", "2n=1", "n=1,,2", "n=8,16,8"])
 def test_a_variation_that_is_none(text: str, tmp_path: Path) -> None:
     refused(cutune("tune", GEMM, "--vary", text, "--workspace", tmp_path / "w"), "CT008")
+
+
+def test_sizes_that_are_none(tmp_path: Path) -> None:
+    for text in ("0", "-64", "many", "2147483648"):
+        words = ("--sizes", "64", text) if text[0] != "-" else (f"--sizes={text}",)
+        refused(cutune("tune", GEMM, "--workspace", tmp_path / "w", *words), "CT008")
+    twice = ("--vary", "n=64", "--vary", "n=128")
+    refused(cutune("tune", GEMM, *twice, "--workspace", tmp_path / "w"), "CT008")
+    assert not (tmp_path / "w").exists()
 
 
 @pytest.mark.nvcc

@@ -111,6 +111,10 @@ def test_a_program_is_tuned_in_a_folder(project: Path) -> None:
     done = cutune("tune", "src/main.cu", *OPTIONS, *running, cwd=project)
     assert done.returncode == 0, done.stderr
     assert "tuned program: src/main.tuned/src/main.cu" in done.stdout
+    assert "scale<float>" in done.stdout
+    words = ("--workspace", "src/.cutune", "--all-sizes", "4096")
+    chosen = cutune("select", "scale<float>", *words, cwd=project)
+    assert chosen.returncode == 0 and chosen.stdout.startswith("scale<float>: block")
     before = output(run(built(project), "777"))
     tuned = run(built(project / "src" / "main.tuned"), "777", CUTUNE="verbose")
     assert output(tuned) == before

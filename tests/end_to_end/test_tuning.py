@@ -69,6 +69,21 @@ def test_predicted_cycles_agree_with_an_h200(name: str, size: int, tuned: Tuned)
         assert all(abs(cycles / measured - 1) <= 0.25 for cycles in predicted), predicted
 
 
+@pytest.mark.parametrize(
+    ("sample", "kernel", "sizes", "said"),
+    [
+        ("gemm", "gemm_kernel", ("--all-sizes=2147483647",), "blocks in y"),
+        ("2dconv", "Convolution2D_kernel", ("NI=1024", "NJ=1"), "no thread in x"),
+    ],
+)
+def test_grids_that_cannot_be(
+    sample: str, kernel: str, sizes: tuple[str, ...], said: str, tuned: Tuned
+) -> None:
+    done = cutune("select", kernel, "--workspace", tuned(sample).parent, *sizes)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "[CT515]" in done.stderr and said in done.stderr
+
+
 def test_the_choice_is_no_default(tuned: Tuned) -> None:
     answer = select("syrk_kernel", tuned("syrk").parent, "NI=1024", "NJ=1024")
     assert answer["kernel"] == "syrk_kernel"

@@ -359,3 +359,10 @@ def test_the_compiler_sees_the_same(name: str) -> None:
 
 def _facts(kernel: Kernel) -> object:
     return kernel.name, kernel.span, kernel.dimensions, kernel.data_parameters, kernel.parameters
+
+
+@pytest.mark.parametrize("configuration", ["1", "1, 2, 3, 4, 5", ",", "1, ", ", 1", ",,,,,", ""])
+def test_a_configuration_that_is_none(configuration: str) -> None:
+    kernel = f"__global__ void k(float *a) {{ {INDEX} a[i] = 1; }}"
+    (site,) = program_of(f"{kernel} void f() {{ k<<<{configuration}>>>(p); }}").launches
+    assert site.code is Code.NOT_A_STATEMENT

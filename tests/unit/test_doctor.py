@@ -5,16 +5,35 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from cutune import doctor
+from cutune.cli import main
 from cutune.doctor import BROKEN, FOUND, MISSING, Finding, main_doctor
 from cutune.toolchain import TOOLKIT_PACKAGES
 
 GOOD = Finding("nvcc", FOUND, "13.0.88", needed=True)
 ABSENT = Finding("ncu", MISSING, "not on PATH", "install it")
 BAD = Finding("host compiler", BROKEN, "too new", "set CXX", needed=True)
+
+
+def test_the_cache_is_cleared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ours, others = tmp_path / "cutune", tmp_path / "other" / "file"
+    for path in (ours / "key" / "library.so", ours / "objects" / "a.o", others):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"x" * 100_000)
+    assert main(["doctor", "--clear-cache"]) == 0
+    assert main(["doctor", "--clear-cache"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"removed {ours}: 2 files, 0.2 MB",
+        f"removed {ours}: 0 files, 0.0 MB",
+    ]
+    assert not ours.exists() and others.exists()
 
 
 @pytest.fixture

@@ -1,0 +1,34 @@
+"""Names that tell instances of a kernel apart."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from cutune.instances import LONGEST, brief, instance_names
+
+MANGLED = ["_Z5scaleIfEvixPT_", "_ZN2ns5scaleIdLi4EEEvixPT_", "_Z1kif", "_Z1kid", "main_kernel"]
+KERNELS = ["scale", "scale", "k", "k", "main_kernel"]
+
+
+@pytest.mark.skipif(shutil.which("c++filt") is None, reason="no c++filt")
+def test_template_arguments_else_parameter_types() -> None:
+    assert instance_names(KERNELS, MANGLED) == [
+        *("scale<float>", "scale<double, 4>", "k(int, float)", "k(int, double)", "main_kernel"),
+    ]
+    assert instance_names(["k"], ["_Z1kif"]) == ["k"]
+    # Two sources with the same kernel: not for a name to tell apart.
+    assert instance_names(["k", "k"], ["_Z1kif", "_Z1kif"]) == ["k", "k"]
+    assert instance_names([], []) == []
+
+
+def test_without_a_demangler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    names = instance_names(KERNELS, MANGLED)
+    assert len(set(names)) == len(names) and names[-1] == "main_kernel"
+
+
+def test_long_names_are_cut() -> None:
+    assert brief("k") == "k"
+    assert len(brief("k" * 100)) == LONGEST and brief("k" * 100).endswith("…")

@@ -1,0 +1,34 @@
+"""What a pipe sees of a long activity."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from cutune.progress import _Lines, progress_for
+
+
+def test_a_line_when_it_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    report = _Lines(every_seconds=1000)
+    report("running", 0, 2)
+    report("running", 1, 2)
+    assert capsys.readouterr().err == ""
+    report("running", 2, 2)
+    assert capsys.readouterr().err.startswith("cutune: running: 2 done in ")
+
+
+def test_lines_while_a_step_takes_long(capsys: pytest.CaptureFixture[str]) -> None:
+    report = _Lines(every_seconds=0.001)
+    report("running", 3, 7)
+    said = ""
+    while "running" not in said:
+        time.sleep(0.001)
+        said = capsys.readouterr().err
+    assert said.startswith("cutune: running: 3 of 7 done, 0 s so far")
+    report("running", 7, 7)
+
+
+def test_nothing_when_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    progress_for(quiet=True)("running", 1, 1)
+    assert capsys.readouterr().err == ""
