@@ -137,17 +137,22 @@ class Session:
         self.report(unit.diagnostics)
         return unit
 
-    def build_instrumented(self, programs: Sequence[Program], folder: Path) -> Path:
-        """Write sources with hooks into a folder; compile and link them for the emulated device."""
+    def build_instrumented(
+        self, programs: Sequence[Program], folder: Path, target: Sequence[str] | None = None
+    ) -> Path:
+        """Write sources with hooks into a folder; compile and link them.
+
+        `target`: options of nvcc that say what for; without them, for the emulated device.
+        """
         if len(programs) == 1:
             text, flags = self._write_instrumented(programs[0], folder)
-            return self.build(text, flags, text.with_suffix(""))
+            return self.build(text, flags, text.with_suffix(""), target)
         objects = []
         for number, program in enumerate(programs, 1):
             text, flags = self._write_instrumented(program, folder / f"source-{number}")
-            objects.append(self.build(text, [*flags, "-c"], text.with_suffix(".o")))
+            objects.append(self.build(text, [*flags, "-c"], text.with_suffix(".o"), target))
         binary = folder / f"{Path(programs[0].source.path).stem}.instrumented"
-        linked = [*self.flags, *own_build_flags(self.nvcc), *map(str, objects)]
+        linked = [*self.flags, *self._target(target), *map(str, objects)]
         self.nvcc.check([*linked, "-o", str(binary)])
         return binary
 
@@ -160,11 +165,20 @@ class Session:
             flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
         return target.write(self.instrument(program)), flags
 
-    def build(self, source: Path, flags: Sequence[str], binary: Path) -> Path:
-        """Compile a program for the emulated device."""
-        emulated = [f"-I{INCLUDE_DIRECTORY}", "-O2", *own_build_flags(self.nvcc)]
-        self.nvcc.check([*flags, *emulated, str(source), "-o", str(binary)])
+    def build(
+        self,
+        source: Path,
+        flags: Sequence[str],
+        binary: Path,
+        target: Sequence[str] | None = None,
+    ) -> Path:
+        """Compile a program for the emulated device, or for what the options `target` say."""
+        ours = [f"-I{INCLUDE_DIRECTORY}", "-O2", *self._target(target)]
+        self.nvcc.check([*flags, *ours, str(source), "-o", str(binary)])
         return binary
+
+    def _target(self, target: Sequence[str] | None) -> Sequence[str]:
+        return own_build_flags(self.nvcc) if target is None else target
 
     def build_emulated(self, path: str, folder: Path) -> Path:
         """Compile a program as it is, for the emulated device."""

@@ -55,12 +55,13 @@ struct cutune_buffer {
 
 class cutune_buffers {
   public:
-    cutune_buffers() : problem_(nullptr), stream_(nullptr) {}
+    cutune_buffers() : problem_(nullptr), stream_(nullptr), staging_(nullptr) {}
     cutune_buffers(const cutune_buffers &) = delete;
     cutune_buffers &operator=(const cutune_buffers &) = delete;
     ~cutune_buffers() {
         for (const cutune_buffer &buffer : found_)
             if (buffer.saved != nullptr) cutune_refused(cudaFree(buffer.saved));
+        if (staging_ != nullptr) cutune_refused(cudaFreeHost(staging_));
         if (cutune_is_emulated()) cutune_emulated_discard();
     }
 
@@ -108,6 +109,7 @@ class cutune_buffers {
         std::vector<char> contents;
         *greatest = 0;
         for (const cutune_buffer &buffer : found_) {
+            if (unchanged(buffer)) continue;
             double found = 2;
             if (fetch(buffer, &contents)) {
                 if (memcmp(contents.data(), buffer.expected.data(), buffer.size) == 0) continue;
@@ -124,8 +126,10 @@ class cutune_buffers {
 
   private:
     std::vector<cutune_buffer> found_;
+    enum : size_t { staging_bytes = 16u << 20 };
     const char *problem_;
     cudaStream_t stream_;
+    void *staging_;
 
     static void *pointer(unsigned long long address) {
         return reinterpret_cast<void *>(static_cast<uintptr_t>(address));
@@ -195,6 +199,24 @@ class cutune_buffers {
         contents->resize(buffer.size);
         return !cutune_refused(cudaMemcpy(contents->data(), pointer(buffer.base), buffer.size,
                                           cudaMemcpyDefault));
+    }
+
+    // Is the buffer bit by bit as expected? In parts, through memory that a GPU reaches quickly:
+    // a sweep compares gigabytes.
+    bool unchanged(const cutune_buffer &buffer) {
+        if (cutune_is_emulated() || buffer.expected.size() != buffer.size) return false;
+        if (staging_ == nullptr && cutune_refused(cudaMallocHost(&staging_, staging_bytes))) {
+            staging_ = nullptr;
+            return false;
+        }
+        for (size_t at = 0; at < buffer.size; at += staging_bytes) {
+            const size_t left = buffer.size - at, size = left < staging_bytes ? left : staging_bytes;
+            if (cutune_refused(cudaMemcpy(staging_, pointer(buffer.base + at), size,
+                                          cudaMemcpyDefault)) ||
+                memcmp(staging_, buffer.expected.data() + at, size) != 0)
+                return false;
+        }
+        return true;
     }
 
     template <class T>

@@ -1,0 +1,204 @@
+"""Exhaustive sweeps: the time of every block at one launch. Lines of the probe in, `Sweep` out.
+
+The instrumented program in sweep mode writes a line `cutune-timing-1` per candidate; a document
+`cutune-sweep-1` keeps what comparisons need of them, a line of text per launch, so that a sweep
+made on a GPU can be looked at, and replayed, where there is none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cutune.candidates import Block, as_block
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.program import Program
+from cutune.workspace import read_document, replace_file
+
+SCHEMA = "cutune-sweep-1"
+TIMING_SCHEMA = "cutune-timing-1"
+COMMAND = "cutune evaluate --on gpu --save"
+
+
+@dataclass(frozen=True)
+class SweptLaunch:
+    """One launch and the time of each block that it may be given.
+
+    Attributes:
+        program: stem of the source file. kernel: name in the source.
+        size: what the run was given, or None where it was given no single number.
+        sizes: integer arguments by parameter name, where they are known.
+        extents: threads per dimension that the launch has to cover, where they are known.
+        own: the program's own block.
+        microseconds: per valid block the least event time; blocks whose results differed, or that
+            did not run, are not in it.
+    """
+
+    program: str
+    kernel: str
+    size: int | None
+    sizes: Mapping[str, int]
+    extents: Block | None
+    own: Block
+    microseconds: Mapping[Block, float]
+
+    @property
+    def best(self) -> Block:
+        """The fastest block."""
+        return min(self.microseconds, key=lambda block: self.microseconds[block])
+
+    def regret(self, block: Block) -> float:
+        """How much slower than the best, as a fraction; infinite for a block that was not valid."""
+        least = self.microseconds[self.best]
+        return self.microseconds.get(block, float("inf")) / least - 1
+
+    @property
+    def spread(self) -> float:
+        """The time of the worst block by that of the best."""
+        return max(self.microseconds.values()) / min(self.microseconds.values())
+
+    def error(self, block: Block) -> float:
+        """(t - best) / (worst - best), the measure of the paper's Table 3; 0 without a spread."""
+        best, worst = min(self.microseconds.values()), max(self.microseconds.values())
+        return (self.microseconds[block] - best) / (worst - best) if worst > best else 0.0
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What was swept, on what, and how."""
+
+    device: str
+    driver: str
+    method: str
+    launches: tuple[SweptLaunch, ...]
+
+
+def read_sweep(path: Path) -> Sweep:
+    """Read a recorded sweep.
+
+    Raises:
+        CutuneError: CT009, CT001, CT005, or CT012 when entries are missing or wrong.
+    """
+    document = read_document(path, SCHEMA, COMMAND)
+    try:
+        launches = tuple(_launch(entry) for entry in document["launches"])
+        return Sweep(document["device"], document["driver"], document["method"], launches)
+    except (KeyError, TypeError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        damaged = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=COMMAND)
+        raise CutuneError(damaged) from error
+
+
+def _launch(entry: Mapping[str, Any]) -> SweptLaunch:
+    times = {as_block(block): float(time) for *block, time in entry["microseconds"]}
+    if not times or min(times.values()) <= 0:
+        raise ValueError("a launch without times")
+    return SweptLaunch(
+        program=str(entry["program"]),
+        kernel=str(entry["kernel"]),
+        size=entry.get("size"),
+        sizes={str(name): int(value) for name, value in entry.get("sizes", {}).items()},
+        extents=as_block(entry["extents"]) if "extents" in entry else None,
+        own=as_block(entry["own"]),
+        microseconds=times,
+    )
+
+
+def write_sweep(path: Path, sweep: Sweep) -> None:
+    """Save a sweep, a line per launch.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    head = {"schema": SCHEMA, "device": sweep.device, "driver": sweep.driver}
+    rows = ",\n  ".join(
+        json.dumps(_to_json(launch), separators=(",", ":")) for launch in sweep.launches
+    )
+    opening = json.dumps({**head, "method": sweep.method}, indent=1).removesuffix("\n}")
+    replace_file(path, f'{opening},\n "launches": [\n  {rows}\n ]\n}}\n'.encode())
+
+
+def _to_json(launch: SweptLaunch) -> dict[str, Any]:
+    entry: dict[str, Any] = {"program": launch.program, "kernel": launch.kernel}
+    if launch.size is not None:
+        entry["size"] = launch.size
+    if launch.sizes:
+        entry["sizes"] = dict(launch.sizes)
+    if launch.extents is not None:
+        entry["extents"] = list(launch.extents)
+    entry["own"] = list(launch.own)
+    entry["microseconds"] = [[*block, time] for block, time in launch.microseconds.items()]
+    return entry
+
+
+def read_timings(path: Path) -> list[dict[str, Any]]:
+    """The `cutune-timing-1` lines of a probe's output; a torn last line is left out."""
+    entries = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        if entry.get("schema") == TIMING_SCHEMA:
+            entries.append(entry)
+    return entries
+
+
+def swept_launches(
+    program: Program,
+    timings: Iterable[Mapping[str, Any]],
+    size: int | None,
+    tolerance: float,
+) -> list[SweptLaunch]:
+    """Group the lines of one run by launch.
+
+    Args:
+        tolerance: the greatest relative difference from the original's results that is accepted.
+    """
+    groups: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
+    sites = {site.id for site in program.tunable_launches}
+    for entry in timings:
+        if entry["site"] in sites:
+            groups.setdefault((entry["site"], entry["launch"]), []).append(entry)
+    found = []
+    for entries in groups.values():
+        valid = [e for e in entries if _counts(e, tolerance)]
+        times = {as_block(e["block"]): _microseconds(e["milliseconds"]) for e in valid}
+        own = next((as_block(e["block"]) for e in valid if e["original"]), None)
+        if own is None:
+            continue  # the original itself failed: nothing can be compared
+        first = entries[0]
+        found.append(
+            SweptLaunch(
+                program=Path(program.source.path).stem,
+                kernel=first["kernel"],
+                size=size,
+                sizes=_integers(program, first),
+                extents=as_block(first["extent"]),
+                own=own,
+                microseconds=times,
+            )
+        )
+    return found
+
+
+def _counts(entry: Mapping[str, Any], tolerance: float) -> bool:
+    if "error" in entry or not entry["milliseconds"] or entry["modelled"]:
+        return False
+    difference = entry["difference"]
+    return bool(entry["identical"]) or (difference is not None and difference <= tolerance)
+
+
+def _microseconds(milliseconds: Sequence[float]) -> float:
+    return round(min(milliseconds) * 1e3, 3)
+
+
+def _integers(program: Program, entry: Mapping[str, Any]) -> dict[str, int]:
+    kernel = program.kernel(entry["kernel"])
+    if kernel is None:
+        return {}
+    pairs = zip(kernel.parameters, entry["arguments"], strict=False)
+    return {p.name: int(a["value"]) for p, a in pairs if a["kind"] == "integer"}

@@ -1,0 +1,134 @@
+"""How the recorded sweeps, judge_h200.json and polybench_h200.json, were made.
+
+python -m tests.recorded.record_sweep prepare FOLDER      # needs nvcc; the plan is below
+python3 FOLDER/run_sweeps.py FOLDER OUTPUT SECONDS        # on the GPU
+python -m tests.recorded.record_sweep save OUTPUT         # adds to the recorded files
+
+`save` keeps launches of the recorded file that were not measured again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cutune.on_gpu import candidates_text, gpu_target
+from cutune.program import Program
+from cutune.session import Session
+from cutune.sweep import Sweep, SweptLaunch, read_sweep, read_timings, swept_launches, write_sweep
+from cutune.trial import TOLERANCE
+from cutune.workspace import make_folder
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+JUDGE, POLYBENCH = ROOT / "benchmarks" / "judge", ROOT / "samples" / "polybench"
+RECORDED = {JUDGE: HERE / "judge_h200.json", POLYBENCH: HERE / "polybench_h200.json"}
+METHOD = (
+    "instrumented programs, CUTUNE_MODE=sweep: least of the event times per block after one"
+    " warm-up (3 times; once for blocks three times slower than the best, and for corr and covar)"
+)
+
+LONG = (1_000_000, 5_000_000, 33_554_432)
+#: Sizes per program, in the order of their importance.
+PLAN: Mapping[Path, Mapping[str, Sequence[int]]] = {
+    JUDGE: {
+        "batch_cholesky": (100_000, 500_000, 2_000_000),
+        "block_sum": (1_000_000, 10_000_000, 67_108_864),
+        "dgemm": (700, 1024, 2000),
+        "gather": (1_000_000, 4_000_000, 16_000_000),
+        "half_smooth": (1000, 2048, 5001),
+        "histogram": (1_000_000, 10_000_000, 67_108_864),
+        "mandelbrot": (1000, 2048, 5000),
+        "nbody": (8192, 20_000, 50_000),
+        "nbody_tiled": (8192, 20_000, 50_000),
+        "option_prices": LONG,
+        "particle_step": (1_000_000, 4_000_000, 10_000_000),
+        "scan_step": LONG,
+        "spmv_csr": (100_000, 500_000, 2_000_000),
+        "stencil3d": (200, 256, 400),
+        "tile_transpose": (1000, 2048, 5001),
+        "tiled_matmul": (1000, 1536, 3000),
+        "triad": LONG,
+        "wide_filter": (1000, 2048, 5001),
+    },
+    POLYBENCH: {
+        "gesummv": (3000,),
+        "mvt": (3000,),
+        "gramschm": (1500, 3000),
+        "syrk": (3000,),
+        "3dconv": (1000, 1024),
+        "covar": (1024, 1500, 2048),
+        "corr": (1024, 1500, 2048),
+    },
+}
+#: Too slow for more than one repetition.
+ONCE = ("corr", "covar")
+
+
+def prepare(folder: Path) -> None:
+    """Build every program for sm_90 and write what is to be run."""
+    make_folder(folder)
+    session, runs = Session(), []
+    for place, programs in PLAN.items():
+        for name, sizes in programs.items():
+            program = session.load(str(place / f"{name}.cu"), require_nvcc=True)
+            session.build_instrumented([program], folder, gpu_target("sm_90"))
+            (folder / f"{name}.candidates").write_text(candidates_text(program, "paper"))
+            runs += [_run(name, size) for size in sizes]
+            print(name, flush=True)
+    (folder / "plan.json").write_text(json.dumps(runs, indent=1))
+    shutil.copy(HERE / "run_sweeps.py", folder)
+
+
+def _run(name: str, size: int) -> dict[str, object]:
+    return {"program": name, "size": size, "repetitions": 1 if name in ONCE else 3}
+
+
+def save(output: Path) -> None:
+    """Add what was measured to the recorded files."""
+    about = json.loads((output / "about.json").read_text())
+    session = Session()
+    for place, programs in PLAN.items():
+        measured = [
+            launch
+            for name in programs
+            for launch in _measured(session.load(str(place / f"{name}.cu")), output)
+        ]
+        path = RECORDED[place]
+        sweep = Sweep(about["device"], about["driver"], METHOD, ())
+        if path.exists():
+            sweep = read_sweep(path)
+        launches = sorted(
+            _joined(sweep.launches, measured), key=lambda s: (s.program, s.kernel, s.size or 0)
+        )
+        write_sweep(path, replace(sweep, launches=tuple(launches)))
+        print(f"{path.name}: {len(measured)} launches measured")
+
+
+def _measured(program: Program, output: Path) -> Iterator[SweptLaunch]:
+    """The launches of every run whose sweep is complete."""
+    stem = Path(program.source.path).stem
+    wanted = len(candidates_text(program, "paper").splitlines())
+    for path in sorted(output.glob(f"{stem}-*.jsonl")):
+        timings = read_timings(path)
+        if len(timings) < wanted:
+            print(f"{path.name}: {len(timings)} of {wanted} blocks, left out")
+            continue
+        size = int(path.stem.rpartition("-")[2])
+        yield from swept_launches(program, timings, size, TOLERANCE)
+
+
+def _joined(
+    recorded: Iterable[SweptLaunch], measured: Sequence[SweptLaunch]
+) -> Iterator[SweptLaunch]:
+    again = {(launch.program, launch.kernel, launch.size) for launch in measured}
+    yield from measured
+    yield from (r for r in recorded if (r.program, r.kernel, r.size) not in again)
+
+
+if __name__ == "__main__":
+    {"prepare": prepare, "save": save}[sys.argv[1]](Path(sys.argv[2]))

@@ -1,0 +1,76 @@
+"""Runs what record_sweep prepared, on the machine with the GPU.
+
+    python3 run_sweeps.py FOLDER OUTPUT SECONDS
+
+Needs nothing but Python. One run after the other; a run whose sweep is complete is ended, because
+what the program does behind it, its check on the host, is tested elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+POLL_SECONDS = 0.05
+
+
+def main(folder: Path, output: Path, seconds: float) -> None:
+    """All runs of the plan, as long as there is time."""
+    end = time.monotonic() + seconds
+    (output / "about.json").write_text(json.dumps(about()))
+    for run in json.loads((folder / "plan.json").read_text()):
+        name = f"{run['program']}-{run['size']}"
+        if time.monotonic() > end:
+            print(f"{name}: no time left")
+            continue
+        start = time.monotonic()
+        lines = output / f"{name}.jsonl"
+        status = sweep(folder, run, lines, end)
+        found = lines.read_text().count("\n") if lines.exists() else 0
+        print(f"{name}: {found} lines, {time.monotonic() - start:.1f} s, {status}", flush=True)
+
+
+def about() -> dict[str, str]:
+    """The GPU, and its driver."""
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    name, driver = subprocess.check_output(query, text=True).strip().split(", ")
+    return {"device": name, "driver": driver}
+
+
+def sweep(folder: Path, run: dict[str, object], lines: Path, end: float) -> str:
+    """One run; how it ended."""
+    candidates = folder / f"{run['program']}.candidates"
+    environment = {
+        **os.environ,
+        "CUTUNE_MODE": "sweep",
+        "CUTUNE_CANDIDATES": str(candidates),
+        "CUTUNE_OUTPUT": str(lines),
+        "CUTUNE_LAUNCH_LIMIT": "1",
+        "CUTUNE_REPETITIONS": str(run["repetitions"]),
+    }
+    binary = folder / f"{run['program']}.instrumented"
+    command = [str(binary), str(run["size"])]
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    # Every block that is listed; the program's own is among them.
+    wanted = len(candidates.read_text().splitlines())
+    while process.poll() is None:
+        if time.monotonic() > end:
+            process.kill()
+            return "stopped"
+        if lines.exists() and lines.read_text().count("\n") >= wanted:
+            # The original launch and the host's part remain.
+            process.kill()
+            return "complete"
+        time.sleep(POLL_SECONDS)
+    said = process.stdout.read().strip() if process.stdout else ""
+    return f"status {process.returncode}: {said[-200:]}"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]))
