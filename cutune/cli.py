@@ -138,7 +138,7 @@ def _emit(options: argparse.Namespace) -> int:
     session = _session(options)
     program = session.load(options.file)
     target = Target.of(program, options.output, "tuned")
-    emit(session, program, _workspace(options), _device(options), target)
+    emit(session, program, _workspace(options), _device(options), target, options.model)
     return 0
 
 
@@ -167,11 +167,13 @@ def _tune(options: argparse.Namespace) -> int:
     if len(programs) > 1:
         make_folder(targets[0].path.parent)
     written = [
-        emit(session, program, workspace, device, target)
+        emit(session, program, workspace, device, target, options.model)
         for program, target in zip(programs, targets, strict=True)
     ]
     own = {str(Path(path).resolve()) for path in options.files}
-    print_choices([m for m in models if m.facts.origin.path in own], device, sizes)
+    print_choices(
+        [m for m in models if m.facts.origin.path in own], device, sizes, options.model
+    )
     for path in written:
         print(f"tuned program: {path}")
     return 0
@@ -202,7 +204,7 @@ def _select(options: argparse.Namespace) -> int:
         every = parse_size(options.all_sizes, "--all-sizes 1024")
     sizes = parse_sizes(options.sizes)
     model = _named(read_models(_workspace(options).models), options.kernel, options.file)
-    choice = choose_block(model, _device(options), sizes, every)
+    choice = choose_block(model, _device(options), sizes, every, options.model)
     if options.json:
         print(json.dumps(choice_to_json(model, choice)))
     else:

@@ -25,7 +25,7 @@ from cutune.rational_program import (
     parameters,
     tables_of,
 )
-from cutune.selection import BAND, BOUND_BAND, LAUNCH_BOUND, SelectionRule
+from cutune.selection import BOUND_BAND, LAUNCH_BOUND, SelectionRule
 
 INFIX = {
     Operator.ADD: "+",
@@ -178,7 +178,7 @@ def emit_choice(rule: SelectionRule, name: str) -> str:
             emit("if (cutune_valid[c] && cutune_time_with_floor[c] < cutune_best)")
             emit("    cutune_best = cutune_time_with_floor[c];")
         emit(f"const bool cutune_bound = cutune_best < {bound_below};")
-        bands = f"cutune_bound ? {_double(BOUND_BAND)} : {_double(BAND)}"
+        bands = f"cutune_bound ? {_double(BOUND_BAND)} : {_double(rule.band)}"
         emit(f"const double cutune_limit = cutune_best * ({bands});")
         own_in_band = "cutune_valid[cutune_own] && cutune_time_with_floor[cutune_own] <="
         with emit.braces(f"if (cutune_bound && cutune_own >= 0 && {own_in_band} cutune_limit)"):

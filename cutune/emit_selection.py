@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from cutune.device import DeviceProfile
 from cutune.emit import Emitter, emit_choice, emit_model, emit_operators
 from cutune.fitted import FittedModel
-from cutune.models.mechanistic import compose, launchable
-from cutune.selection import GRID_LIMITS, LARGEST_SIZE, selection_rule
+from cutune.models.mechanistic import launchable
+from cutune.models.registry import DEFAULT, MODELS
+from cutune.selection import GRID_LIMITS, LARGEST_SIZE
 
 #: Decisions that a thread remembers per kernel.
 MEMO_ENTRIES = 4
@@ -56,8 +57,15 @@ class SelectionText:
     routines: tuple[tuple[int, str], ...]
 
 
-def emit_selection(models: Sequence[FittedModel], device: DeviceProfile) -> SelectionText:
-    """Emit the routines of all models of one source file for one device."""
+def emit_selection(
+    models: Sequence[FittedModel], device: DeviceProfile, performance: str = DEFAULT
+) -> SelectionText:
+    """Emit the routines of all models of one source file for one device.
+
+    Args:
+        performance: the performance model, by its name in `MODELS`.
+    """
+    judge = MODELS[performance]
     parts: list[str] = []
     routines: list[tuple[int, str]] = []
     taken: set[str] = set()
@@ -65,8 +73,7 @@ def emit_selection(models: Sequence[FittedModel], device: DeviceProfile) -> Sele
         if not model.blocks:
             continue
         name = _unique(re.sub(r"\W", "_", model.facts.kernel), taken)
-        program = compose(model, device)
-        rule = selection_rule(model.blocks, model.one_dimensional, device.model.floor_us)
+        program, rule = judge.compose(model, device), judge.rule(model, device)
         parts += [emit_model(program, name), emit_choice(rule, name)]
         parts += [_routine(model, device, name), "\n"]
         routines += [(site, f"cutune_select_{name}") for site in model.facts.sites]

@@ -12,7 +12,7 @@ from cutune.candidates import Block
 from cutune.classes import alignment_classes
 from cutune.counts import CountFunctions, count_functions
 from cutune.diagnostics import Code, Diagnostic
-from cutune.fitted import FeatureColumn, FittedModel
+from cutune.fitted import SCATTERED, SECTORS, UNCOALESCED, FeatureColumn, FittedModel
 from cutune.measure import COUNTS, FEATURES, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import is_looped
 
@@ -67,6 +67,7 @@ def fit_model(
         blocks=blocks,
         columns=tuple(_columns(facts, counts, ordered)),
         held_out_error=counts.worst_error,
+        transactions=tuple(_transactions(facts, counts, ordered)),
     )
 
 
@@ -110,6 +111,28 @@ def _columns(
             if touching:
                 values = [_mean(m, touching, "new_sectors") for m in ordered]
                 yield FeatureColumn("missed", group, index, _exact(values))
+
+
+def _transactions(
+    facts: MeasuredKernel, counts: CountFunctions, ordered: Sequence[Measurement]
+) -> Iterable[FeatureColumn]:
+    """Sectors per execution, and how much of that is not coalesced, of each group."""
+    for group in range(len(counts.groups)):
+        members = [i for i, g in enumerate(counts.group_of) if g == group]
+        rows = [[_sectors(m, facts, i) for i in members] for m in ordered]
+        scattered = [[(s, s > least) for s, least in row] for row in rows]
+        for kind, values in (
+            (SECTORS, [sum(s for s, _ in row) for row in rows]),
+            (UNCOALESCED, [float(sum(is_scattered for _, is_scattered in r)) for r in scattered]),
+            (SCATTERED, [sum((s for s, wide in r if wide), 0.0) for r in scattered]),
+        ):
+            yield FeatureColumn(kind, group, None, _exact(values))
+
+
+def _sectors(measurement: Measurement, facts: MeasuredKernel, index: int) -> tuple[float, float]:
+    """Sectors per execution of a memory instruction, and those of a full warp side by side."""
+    site = measurement.sites[index]
+    return (site.sectors / site.traced if site.traced else 0.0, float(facts.memory[index].bytes))
 
 
 def _mean(measurement: Measurement, sites: Sequence[int], attribute: str) -> float:

@@ -10,6 +10,10 @@ from cutune.candidates import Block
 from cutune.measure import MeasuredKernel
 from cutune.rational import RationalFunction
 
+#: Kinds of columns that only the published models read, per execution and group: 32-byte sectors,
+#: instructions that need more of them than a coalesced one, and the sectors of these.
+SECTORS, UNCOALESCED, SCATTERED = "sectors", "uncoalesced", "scattered"
+
 
 @dataclass(frozen=True)
 class Array:
@@ -51,6 +55,7 @@ class FittedModel:
         classes: per data parameter the class of each residue modulo the length of the tuple.
         blocks: the candidates, in the order of the columns' values.
         held_out_error: of the worst count function, 0 when all are exact.
+        transactions: columns of the published models, in the order of `columns`' values.
     """
 
     facts: MeasuredKernel
@@ -65,6 +70,7 @@ class FittedModel:
     blocks: tuple[Block, ...]
     columns: tuple[FeatureColumn, ...]
     held_out_error: float
+    transactions: tuple[FeatureColumn, ...] = ()
 
     @property
     def one_dimensional(self) -> bool:
@@ -87,4 +93,5 @@ class FittedModel:
             self,
             blocks=tuple(self.blocks[index] for index in kept),
             columns=tuple(replace(column, values=values(column)) for column in self.columns),
+            transactions=tuple(replace(c, values=values(c)) for c in self.transactions),
         )

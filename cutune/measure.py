@@ -175,6 +175,7 @@ class SiteCounters:
     array: int
     low: int
     high: int
+    sectors: int
 
 
 @dataclass(frozen=True)

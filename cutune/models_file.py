@@ -60,17 +60,9 @@ def _to_json(model: FittedModel) -> Json:
         ],
         "classes": model.classes,
         "blocks": model.blocks,
-        "columns": [
-            {
-                "kind": c.kind,
-                "group": c.group,
-                "array": c.array,
-                # Single precision has at most 9 significant digits: nothing is lost.
-                "values": [float(f"{float(v):.9g}") for v in c.values],
-            }
-            for c in model.columns
-        ],
+        "columns": [_column(column) for column in model.columns],
         "held_out_error": model.held_out_error,
+        "transactions": [_column(column) for column in model.transactions],
     }
 
 
@@ -97,11 +89,25 @@ def _from_json(entry: Json) -> FittedModel:
         arrays=tuple(Array(a["parameter"], function(a["extent_bytes"])) for a in entry["arrays"]),
         classes=tuple(tuple(c) for c in entry["classes"]),
         blocks=tuple(as_block(b) for b in entry["blocks"]),
-        columns=tuple(
-            FeatureColumn(c["kind"], c["group"], c["array"], _single(c["values"]))
-            for c in entry["columns"]
-        ),
+        columns=_columns(entry["columns"]),
         held_out_error=entry["held_out_error"],
+        transactions=_columns(entry["transactions"]),
+    )
+
+
+def _column(column: FeatureColumn) -> Json:
+    return {
+        "kind": column.kind,
+        "group": column.group,
+        "array": column.array,
+        # Single precision has at most 9 significant digits: nothing is lost.
+        "values": [float(f"{float(value):.9g}") for value in column.values],
+    }
+
+
+def _columns(entries: list[Json]) -> tuple[FeatureColumn, ...]:
+    return tuple(
+        FeatureColumn(c["kind"], c["group"], c["array"], _single(c["values"])) for c in entries
     )
 
 

@@ -7,7 +7,6 @@ times, with events, on the same contents of memory for each candidate.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from cutune.candidates import Block, candidate_blocks
 from cutune.program import DIMENSIONS, LaunchSite, Program

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from cutune import __version__
 
 WORKSPACE = ".cutune"
+#: The names of `models.registry`, which takes numpy to import.
+MODEL_NAMES = ("mechanistic", "mwp-cwp", "latency")
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -37,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
     source = _source_options()
     place = _place_options()
     running = _running_options()
+    judge = _model_options()
 
     inspect = verbs.add_parser(
         "inspect", parents=[source], help="list kernels and launches, and which can be tuned"
@@ -72,14 +75,16 @@ def parser() -> argparse.ArgumentParser:
     _add_table_options(fit)
 
     emit = verbs.add_parser(
-        "emit", parents=[source, place], help="write the program that chooses its thread blocks"
+        "emit",
+        parents=[source, place, judge],
+        help="write the program that chooses its thread blocks",
     )
     emit.add_argument("file", metavar="FILE")
     emit.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
 
     tune = verbs.add_parser(
         "tune",
-        parents=[source, place, running],
+        parents=[source, place, judge, running],
         help="all of it: instrument, collect, fit, emit",
     )
     tune.add_argument("files", nargs="*", metavar="FILE", help="all sources of one program")
@@ -100,7 +105,9 @@ def parser() -> argparse.ArgumentParser:
     )
 
     choice = verbs.add_parser(
-        "select", parents=[place], help="which thread block a kernel would get at given sizes"
+        "select",
+        parents=[place, judge],
+        help="which thread block a kernel would get at given sizes",
     )
     choice.add_argument("kernel", metavar="KERNEL")
     choice.add_argument("sizes", nargs="*", metavar="NAME=VALUE", help="data parameters; T.x=… too")
@@ -193,6 +200,17 @@ def _place_options() -> argparse.ArgumentParser:
     )
     options.add_argument(
         "--device", default="h200", metavar="NAME", help="GPU that is modelled (default: h200)"
+    )
+    return options
+
+
+def _model_options() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(
+        "--model",
+        choices=MODEL_NAMES,
+        default=MODEL_NAMES[0],
+        help="performance model (default: %(default)s; the others are published ones)",
     )
     return options
 

@@ -13,10 +13,11 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.fitted import FittedModel
 from cutune.measure import MeasuredKernel
-from cutune.models.mechanistic import compose, launchable
+from cutune.models.mechanistic import launchable
+from cutune.models.registry import DEFAULT, MODELS
 from cutune.rational import fit_polynomial
 from cutune.rational_program import value_of
-from cutune.selection import GRID_LIMITS, LARGEST_SIZE, Choice, select, selection_rule
+from cutune.selection import GRID_LIMITS, LARGEST_SIZE, Choice, select
 
 _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
 
@@ -94,9 +95,16 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
 
 
 def choose_block(
-    model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None = None
+    model: FittedModel,
+    device: DeviceProfile,
+    sizes: Mapping[str, int],
+    every: int | None = None,
+    performance: str = DEFAULT,
 ) -> Choice:
     """The block that the tuned program would use at these sizes.
+
+    Args:
+        performance: the performance model, by its name in `MODELS`.
 
     Raises:
         CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
@@ -104,10 +112,10 @@ def choose_block(
     """
     question = ask(model, sizes, every)
     model = launchable(model, device)
-    facts = model.facts
+    facts, judge = model.facts, MODELS[performance]
     choice = select(
-        compose(model, device),
-        selection_rule(model.blocks, model.one_dimensional, device.model.floor_us),
+        judge.compose(model, device),
+        judge.rule(model, device),
         {name: question.sizes[name] for name in facts.parameters},
         question.extents,
         tuple(guard is not None for guard in facts.guards),

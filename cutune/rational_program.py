@@ -139,6 +139,11 @@ def less_equal(first: Number, second: Number) -> Expression:
     return Operation(Operator.LESS_EQUAL, (expression(first), expression(second)))
 
 
+def equal(first: Number, second: Number) -> Expression:
+    """1 if first == second, else 0."""
+    return Operation(Operator.EQUAL, (expression(first), expression(second)))
+
+
 def choice(condition: Number, if_true: Number, if_false: Number) -> Expression:
     """`if_true` where the condition is not 0, else `if_false` (both are evaluated)."""
     operands = (expression(condition), expression(if_true), expression(if_false))

@@ -160,6 +160,7 @@ class Replayer:
                     array=array,
                     low=low - start if array >= 0 else 0,
                     high=high - start if array >= 0 else 0,
+                    sectors=int(site["sectors"]),
                 )
             )
         return tuple(found)

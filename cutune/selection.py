@@ -24,6 +24,8 @@ LAUNCH_BOUND = Fraction(13, 10)
 #: Width of the band of indistinguishable blocks, launch-bound and otherwise.
 BOUND_BAND = Fraction(101, 100)
 BAND = Fraction(1005, 1000)
+#: Width of the band of the published models, which leave many blocks equal.
+PUBLISHED_BAND = Fraction(102, 100)
 #: Sizes from here on are not exact in the products of the model.
 LARGEST_SIZE = 1 << 31
 #: Blocks that a grid may have per dimension.
@@ -41,6 +43,8 @@ class SelectionRule:
     bound_ranks: tuple[int, ...]
     ranks: tuple[int, ...]
     floor_us: Fraction
+    #: Width of the band of indistinguishable blocks where the launch does not dominate.
+    band: Fraction = BAND
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,13 @@ def selection_rule(
         ]
         other = [(0.0, 0.0)] * len(blocks)
     return SelectionRule(tuple(blocks), _dense_ranks(bound), _dense_ranks(other), floor_us)
+
+
+def published_rule(blocks: Sequence[Block]) -> SelectionRule:
+    """For models without a term for launching: among equals, near 128 threads, then wide ones."""
+    keys = [(abs(math.log2(x * y * z / 128)), -float(x)) for x, y, z in blocks]
+    ranks = _dense_ranks(keys)
+    return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), PUBLISHED_BAND)
 
 
 def select(
@@ -143,7 +154,7 @@ def choose(
         return None
     best = floored[valid].min()
     bound = best < float(LAUNCH_BOUND * rule.floor_us)
-    limit = best * float(BOUND_BAND if bound else BAND)
+    limit = best * float(BOUND_BAND if bound else rule.band)
     band = [int(c) for c in np.flatnonzero(valid & (floored <= limit))]
     if bound and original in rule.blocks and rule.blocks.index(original) in band:
         return rule.blocks.index(original)

@@ -29,6 +29,7 @@ from cutune.measure import (
     Origin,
     by_entry,
 )
+from cutune.models.registry import DEFAULT
 from cutune.models_file import read_models, write_models
 from cutune.passes import AttachStaticCounters, ReplaceLaunches
 from cutune.pipeline import KernelFacts, TranslationUnit, run_passes
@@ -207,17 +208,27 @@ def fit(session: Session, workspace: Workspace) -> list[FittedModel]:
 
 
 def emit(
-    session: Session, program: Program, workspace: Workspace, device: DeviceProfile, target: Target
+    session: Session,
+    program: Program,
+    workspace: Workspace,
+    device: DeviceProfile,
+    target: Target,
+    performance: str = DEFAULT,
 ) -> Path:
     """Write the tuned program; the path of its source."""
-    return target.write(replaced(session, program, models_of(program, workspace), device))
+    models = models_of(program, workspace)
+    return target.write(replaced(session, program, models, device, performance))
 
 
 def replaced(
-    session: Session, program: Program, models: Sequence[FittedModel], device: DeviceProfile
+    session: Session,
+    program: Program,
+    models: Sequence[FittedModel],
+    device: DeviceProfile,
+    performance: str = DEFAULT,
 ) -> TranslationUnit:
     """The program whose launches choose their blocks."""
-    selection = emit_selection(models, device)
+    selection = emit_selection(models, device, performance)
     step = ReplaceLaunches(selection=selection.text, routines=selection.routines)
     unit = run_passes((step,), TranslationUnit(program))
     session.report(unit.diagnostics)

@@ -14,6 +14,7 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import CutuneError
 from cutune.fitted import FittedModel
 from cutune.instances import instance_names
+from cutune.models.registry import DEFAULT
 from cutune.question import choose_block
 from cutune.selection import Choice
 
@@ -101,7 +102,10 @@ def print_models(models: Iterable[FittedModel]) -> None:
 
 
 def print_choices(
-    models: Sequence[FittedModel], device: DeviceProfile, sizes: Sequence[int] | None = None
+    models: Sequence[FittedModel],
+    device: DeviceProfile,
+    sizes: Sequence[int] | None = None,
+    performance: str = DEFAULT,
 ) -> None:
     """One row per kernel and size: the program's own block, cutune's, and what that should gain.
 
@@ -122,15 +126,17 @@ def print_choices(
     for name, model in zip(_names(models), models, strict=True):
         streaming = model.one_dimensional and not model.looped
         for size in sizes or (STREAMING_SIZES if streaming else SHOWN_SIZES):
-            row = _choice_row(model, device, size)
+            row = _choice_row(model, device, size, performance)
             if row is not None:
                 table.add_row(escape(name), str(size), *row)
     _console().print(table)
 
 
-def _choice_row(model: FittedModel, device: DeviceProfile, size: int) -> list[str] | None:
+def _choice_row(
+    model: FittedModel, device: DeviceProfile, size: int, performance: str
+) -> list[str] | None:
     try:
-        choice = choose_block(model, device, {}, size)
+        choice = choose_block(model, device, {}, size, performance)
     except CutuneError:
         return None  # its thread space has to be named: `cutune select KERNEL T.x=…`
     own = choice.predicted_ms(model.facts.original)

@@ -1,0 +1,157 @@
+"""What the published models read: counts per warp and the launch, as definitions of a program.
+
+Takes a `FittedModel` and a `DeviceProfile`; `Lines` collects the definitions of a rational program
+whose entries are the candidate blocks. The counts are totals over threads divided by the threads
+that work, which is what each warp of them executes; nothing is fitted per warp.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from cutune.candidates import WARP
+from cutune.device import DeviceProfile
+from cutune.fitted import SCATTERED, SECTORS, UNCOALESCED, FittedModel
+from cutune.models.mechanistic import CYCLES_PER_WARP, EXTENTS, TIME, TIME_WITH_FLOOR
+from cutune.models.occupancy import BlockResources, resident_blocks
+from cutune.rational_program import (
+    CANDIDATE,
+    Definition,
+    Expression,
+    Lookup,
+    Number,
+    Parameter,
+    RationalProgram,
+    ceiling,
+    expression,
+    maximum,
+    minimum,
+)
+
+#: Keeps divisions by counts that may be 0 finite.
+TINY = Fraction(1, 1000)
+
+
+@dataclass
+class Lines:
+    """Definitions and tables, collected line by line."""
+
+    definitions: list[Definition] = field(default_factory=list)
+    tables: dict[str, tuple[Fraction, ...]] = field(default_factory=dict)
+    properties: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def define(self, name: str, value: Number) -> Parameter:
+        """Give a value a name; what is returned reads it."""
+        self.definitions.append(Definition(name, expression(value)))
+        return Parameter(name)
+
+
+@dataclass(frozen=True)
+class WarpCounts:
+    """Per warp: instructions that are no memory accesses, accesses of each kind, barriers.
+
+    `transactions`: per access that is not coalesced. `sectors`: 32-byte sectors of all accesses.
+    """
+
+    compute: Expression
+    coalesced: Expression
+    uncoalesced: Expression
+    transactions: Expression
+    sectors: Expression
+    barriers: Expression
+
+    @property
+    def memory(self) -> Expression:
+        """All memory accesses."""
+        return self.coalesced + self.uncoalesced
+
+
+@dataclass(frozen=True)
+class LaunchShape:
+    """Blocks of the launch, warps of a block, blocks that one SM holds, SMs that have work."""
+
+    blocks: Expression
+    warps: Expression
+    resident: Expression
+    sms: Expression
+
+
+def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
+    """What one warp of working threads executes."""
+    working = lines.define("working", maximum(1, model.working.expression()))
+    memory = expression(0)
+    for index, (group, requests) in enumerate(zip(model.groups, model.requests, strict=True)):
+        trips = lines.define(f"trips_{index}", maximum(0, group.expression()) / working)
+        memory = memory + requests * trips
+    memory = lines.define("memory", memory)
+    issued = maximum(0, model.instructions.expression()) / working
+    compute = lines.define("compute", maximum(0, issued - memory))
+    lines.define("row", _class_index(lines, model) * len(model.blocks))
+    uncoalesced = lines.define("uncoalesced", _weighted(lines, model, UNCOALESCED))
+    scattered = lines.define("scattered", _weighted(lines, model, SCATTERED))
+    sectors = lines.define("sectors", _weighted(lines, model, SECTORS))
+    coalesced = lines.define("coalesced", maximum(0, memory - uncoalesced))
+    transactions = lines.define("transactions", scattered / maximum(TINY, uncoalesced))
+    return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, expression(0))
+
+
+def _class_index(lines: Lines, model: FittedModel) -> Expression:
+    """Which alignment class: residues of the data parameters, mixed radix."""
+    index = expression(0)
+    for name, classes in zip(model.facts.parameters, model.classes, strict=True):
+        if len(set(classes)) > 1:
+            lines.tables[f"class_of_{name}"] = tuple(Fraction(c) for c in classes)
+            residue = Lookup(f"class_of_{name}", Parameter(name) % len(classes))
+            index = index * (max(classes) + 1) + residue
+    return index
+
+
+def _weighted(lines: Lines, model: FittedModel, kind: str) -> Expression:
+    """A feature per execution times how often that happens, over all groups."""
+    total = expression(0)
+    cell = Parameter("row") + Parameter(CANDIDATE)
+    for column in model.transactions:
+        if column.kind == kind:
+            table = f"{kind}_{column.group}"
+            lines.tables[table] = column.values
+            total = total + Parameter(f"trips_{column.group}") * Lookup(table, cell)
+    return total
+
+
+def define_launch(lines: Lines, model: FittedModel, device: DeviceProfile) -> LaunchShape:
+    """How many blocks the launch has, and what an SM takes of them at a time."""
+    blocks = expression(1)
+    for axis, name in enumerate("xyz"):
+        lines.properties[f"block_{name}"] = tuple(block[axis] for block in model.blocks)
+        extent = Parameter(f"extent_{name}")
+        blocks = blocks * ceiling(extent / Parameter(f"block_{name}"))
+    static, resident, warps = model.facts.static, [], []
+    shared = static.static_shared_bytes + model.facts.dynamic_shared_bytes
+    for x, y, z in model.blocks:
+        resources = BlockResources(x * y * z, static.registers, shared)
+        resident.append(max(1, resident_blocks(resources, device.limits)))
+        warps.append(-(-x * y * z // WARP))
+    lines.properties["warps"] = tuple(warps)
+    lines.properties["resident"] = tuple(resident)
+    blocks = lines.define("blocks", blocks)
+    sms = lines.define("sms", minimum(device.sm_count, blocks))
+    return LaunchShape(blocks, Parameter("warps"), Parameter("resident"), sms)
+
+
+def finished(
+    lines: Lines, model: FittedModel, device: DeviceProfile, cycles: Expression
+) -> RationalProgram:
+    """The program whose results are the time of `cycles`; there is no floor in these models."""
+    total = lines.define("cycles", cycles)
+    time = lines.define(TIME, total / (device.clock_ghz * 1000))
+    lines.define(TIME_WITH_FLOOR, time)
+    warps = Parameter("blocks") * Parameter("warps")
+    lines.define(CYCLES_PER_WARP, total * Parameter("sms") / warps)
+    return RationalProgram(
+        (*model.facts.parameters, *EXTENTS),
+        lines.properties,
+        lines.tables,
+        tuple(lines.definitions),
+        len(model.blocks),
+    )

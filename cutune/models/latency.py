@@ -1,0 +1,105 @@
+"""Latency and throughput bounds after Volkov and Little's law, cycles of one launch.
+
+V. Volkov, "Understanding Latency Hiding on GPUs" (2016): what one SM does is bounded by issue, by
+the load/store unit, by bandwidth, and by warps in flight over latency. The bounds of a launch are
+added: their maximum alone ties shapes and hides coalescing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cutune.device import DeviceProfile
+from cutune.fitted import FittedModel
+from cutune.models.counted import (
+    LaunchShape,
+    Lines,
+    WarpCounts,
+    define_counts,
+    define_launch,
+    finished,
+)
+from cutune.models.mwp_cwp import MEMORY_LATENCY, SECTOR_BYTES
+from cutune.rational_program import (
+    Expression,
+    Number,
+    RationalProgram,
+    ceiling,
+    expression,
+    maximum,
+    minimum,
+)
+
+#: Dependent arithmetic, cycles, and sectors per cycle of an SM's L1 (64 bytes): Volta to Hopper.
+ARITHMETIC_LATENCY = Fraction(4)
+SECTORS_PER_CYCLE = Fraction(2)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Device parameters: cycles, per cycle and SM; `bytes_per_cycle` for the whole GPU."""
+
+    issue_per_cycle: Fraction
+    sectors_per_cycle: Fraction
+    bytes_per_cycle: Fraction
+    memory_latency: Fraction
+    arithmetic_latency: Fraction
+
+    @staticmethod
+    def of(device: DeviceProfile) -> Machine:
+        """From a profile."""
+        return Machine(
+            device.model.issue_per_cycle,
+            SECTORS_PER_CYCLE,
+            device.dram_gbs / device.clock_ghz,
+            MEMORY_LATENCY,
+            ARITHMETIC_LATENCY,
+        )
+
+
+def memory_throughput(warps: Number, arithmetic: Number, machine: Machine, sms: int) -> Expression:
+    """Memory instructions per cycle and SM where each follows `arithmetic` others.
+
+    Args:
+        warps: resident warps per SM.
+
+    Latency by Little's law, bandwidth for 4 bytes per thread, issue, and arithmetic units.
+    """
+    arithmetic = expression(arithmetic)
+    in_flight = warps / (machine.memory_latency + arithmetic * machine.arithmetic_latency)
+    bandwidth = machine.bytes_per_cycle / (sms * 4 * SECTOR_BYTES)
+    issue = machine.issue_per_cycle / (arithmetic + 1)
+    return minimum(minimum(in_flight, bandwidth), issue)
+
+
+def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
+    """The model of one kernel on one device as a rational program."""
+    lines = Lines()
+    counts = define_counts(lines, model)
+    shape = define_launch(lines, model, device)
+    touched = expression(0)
+    for array in model.arrays:
+        touched = touched + maximum(0, array.extent_bytes.expression())
+    cycles = define_cycles(lines, counts, shape, lines.define("bytes", touched), Machine.of(device))
+    return finished(lines, model, device, cycles)
+
+
+def define_cycles(
+    lines: Lines, warp: WarpCounts, launch: LaunchShape, dram_bytes: Expression, machine: Machine
+) -> Expression:
+    """Cycles of a launch: the sum of its four bounds, each a definition.
+
+    Args:
+        dram_bytes: bytes that the launch moves to and from device memory.
+    """
+    warps = lines.define("warps_per_sm", ceiling(launch.blocks / launch.sms) * launch.warps)
+    issue = lines.define(
+        "bound_issue", warps * (warp.compute + warp.memory) / machine.issue_per_cycle
+    )
+    units = lines.define("bound_units", warps * warp.sectors / machine.sectors_per_cycle)
+    bandwidth = lines.define("bound_bandwidth", dram_bytes / machine.bytes_per_cycle)
+    once = warp.memory * machine.memory_latency + warp.compute * machine.arithmetic_latency
+    rounds = maximum(1, ceiling(launch.blocks / (launch.sms * launch.resident)))
+    latency = lines.define("bound_latency", once * rounds)
+    return issue + units + bandwidth + latency

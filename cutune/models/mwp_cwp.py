@@ -1,0 +1,125 @@
+"""MWP-CWP: memory and computation warp parallelism, cycles of one launch.
+
+S. Hong, H. Kim, "An Analytical Model for a GPU Architecture with Memory-level and Thread-level
+Parallelism Awareness", ISCA 2009, equations 1 to 23; the model of the technique that cutune
+follows. The number of transactions is per instruction, residency follows the allocation rules of
+today's hardware, and MWP is at least 1; repetitions stay a fraction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cutune.device import DeviceProfile
+from cutune.fitted import FittedModel
+from cutune.models.counted import (
+    TINY,
+    LaunchShape,
+    Lines,
+    WarpCounts,
+    define_counts,
+    define_launch,
+    finished,
+)
+from cutune.rational_program import (
+    Expression,
+    Number,
+    RationalProgram,
+    choice,
+    equal,
+    less,
+    less_equal,
+    maximum,
+    minimum,
+)
+
+#: Unloaded latency of device memory on GPUs from Volta to Hopper, cycles (published: 450 to 600).
+MEMORY_LATENCY = Fraction(500)
+SECTOR_BYTES = 32
+#: A coalesced access of a warp: 4 bytes per thread.
+LOAD_BYTES = 128
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Device parameters: cycles, GHz, GB/s, bytes.
+
+    `departure_*`: cycles between two transactions that leave an SM; one that is coalesced moves
+    `load_bytes`, another one sector.
+    """
+
+    clock_ghz: Fraction
+    bandwidth_gbs: Fraction
+    issue_cycles: Fraction
+    memory_latency: Fraction
+    departure_coalesced: Fraction
+    departure_uncoalesced: Fraction
+    load_bytes: Fraction = Fraction(LOAD_BYTES)
+
+    @staticmethod
+    def of(device: DeviceProfile) -> Machine:
+        """From a profile: sectors leave as fast as DRAM takes them, shared among all SMs."""
+        sector = SECTOR_BYTES * device.sm_count * device.clock_ghz / device.dram_gbs
+        return Machine(
+            device.clock_ghz,
+            device.dram_gbs,
+            1 / device.model.issue_per_cycle,
+            MEMORY_LATENCY,
+            sector * (LOAD_BYTES // SECTOR_BYTES),
+            sector,
+        )
+
+
+def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
+    """The model of one kernel on one device as a rational program."""
+    lines = Lines()
+    counts = define_counts(lines, model)
+    shape = define_launch(lines, model, device)
+    cycles = define_cycles(lines, counts, shape, Machine.of(device))
+    return finished(lines, model, device, cycles)
+
+
+def define_cycles(
+    lines: Lines, warp: WarpCounts, launch: LaunchShape, machine: Machine
+) -> Expression:
+    """Execution cycles of a launch, with what they are made of as definitions on the way."""
+
+    def define(name: str, value: Number) -> Expression:
+        return lines.define(f"mwp_{name}", value)
+
+    active = define("active_warps", launch.warps * launch.resident)
+    latency_uncoalesced = define(
+        "latency_uncoalesced",
+        machine.memory_latency + (warp.transactions - 1) * machine.departure_uncoalesced,
+    )
+    memory = define("accesses", maximum(TINY, warp.memory))
+    share = define("share_uncoalesced", warp.uncoalesced / memory)
+    latency = define("latency", share * latency_uncoalesced + (1 - share) * machine.memory_latency)
+    departure = define(
+        "departure",
+        share * warp.transactions * machine.departure_uncoalesced
+        + (1 - share) * machine.departure_coalesced,
+    )
+    per_warp = define("bandwidth_per_warp", machine.clock_ghz * machine.load_bytes / latency)
+    peak = define("peak", machine.bandwidth_gbs / (per_warp * launch.sms))
+    mwp = define("mwp", maximum(1, minimum(minimum(latency / departure, peak), active)))
+    memory_cycles = define(
+        "memory_cycles",
+        warp.uncoalesced * latency_uncoalesced + warp.coalesced * machine.memory_latency,
+    )
+    compute_cycles = define("compute_cycles", machine.issue_cycles * (warp.compute + memory))
+    cwp = define("cwp", minimum((memory_cycles + compute_cycles) / compute_cycles, active))
+    repetitions = define("repetitions", launch.blocks / (launch.resident * launch.sms))
+    per_period = define("compute_per_period", compute_cycles / memory)
+    few_warps = memory_cycles + compute_cycles + per_period * (mwp - 1)
+    memory_bound = memory_cycles * active / mwp + per_period * (mwp - 1)
+    compute_bound = latency + compute_cycles * active
+    is_memory_bound = maximum(less_equal(mwp, cwp), less(memory_cycles, compute_cycles))
+    others = define("others", choice(is_memory_bound, memory_bound, compute_bound))
+    is_few = define("is_few", equal(mwp, active) * equal(cwp, active))
+    execution = define("execution", choice(is_few, few_warps, others) * repetitions)
+    synchronisation = (
+        departure * (minimum(mwp, launch.warps) - 1) * warp.barriers * launch.resident * repetitions
+    )
+    return define("total", execution + synchronisation)
