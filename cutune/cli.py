@@ -98,6 +98,11 @@ def _instrument(options: argparse.Namespace) -> int:
 def _collect(options: argparse.Namespace) -> int:
     session = _session(options)
     programs = [session.load(path, require_nvcc=True) for path in options.files]
+    if options.on == "gpu":
+        _collect_on_gpu(session, programs, options)
+        return 0
+    if options.counters:
+        parser().error("collect: --counters are those of a GPU; add --on gpu")
     _run_collect(session, programs, options)
     return 0
 
@@ -117,6 +122,27 @@ def _run_collect(
         options.candidates,
         programs[1:],
     )
+
+
+def _collect_on_gpu(
+    session: Session, programs: Sequence[Program], options: argparse.Namespace
+) -> None:
+    from cutune.gpu_stages import collect_on_gpu
+    from cutune.summary import print_sweep
+
+    for program in programs:
+        device = _device(options)
+        swept = collect_on_gpu(
+            session,
+            program,
+            options.run,
+            _varied(options.vary),
+            device,
+            _workspace(options),
+            options.candidates,
+            options.counters,
+        )
+        print_sweep(swept, device)
 
 
 def _fit(options: argparse.Namespace) -> int:
@@ -209,6 +235,31 @@ def _select(options: argparse.Namespace) -> int:
         print(json.dumps(choice_to_json(model, choice)))
     else:
         print_choice(model, choice)
+    return 0
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from cutune.evaluation_tables import print_evaluation, save
+    from cutune.gpu_stages import evaluate, sweep
+    from cutune.models_file import read_models
+    from cutune.sweep import read_sweep, write_sweep
+
+    device, workspace = _device(options), _workspace(options)
+    models = read_models(workspace.models)
+    if options.recorded is not None:
+        swept = read_sweep(Path(options.recorded))
+    else:
+        if not options.files:
+            parser().error("evaluate: name the sources to be swept, or a sweep with --from")
+        session = _session(options)
+        programs = [session.load(path, require_nvcc=True) for path in options.files]
+        varied = _varied(options.vary)
+        swept = sweep(session, programs, options.run, varied, device, workspace, options.candidates)
+        if options.save is not None:
+            write_sweep(Path(options.save), swept)
+    found = evaluate(swept, models, device, options.files, options.train, options.model)
+    print_evaluation(found, not options.scores)
+    save(found, options.json, options.csv)
     return 0
 
 
@@ -360,6 +411,7 @@ VERBS = {
     "emit": _emit,
     "tune": _tune,
     "select": _select,
+    "evaluate": _evaluate,
     "run": _run,
     "verify": _verify,
     "doctor": _doctor,

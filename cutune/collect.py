@@ -125,7 +125,7 @@ def record_launches(
                 "CUTUNE_LAUNCH_LIMIT": str(RECORDED_LAUNCHES),
             }
             progress("running", index, len(runs))
-            _run(run, {**os.environ, **described, **logging})
+            run_program(run, {**os.environ, **described, **logging})
             recorded.append(list(read_launches(log)) if log.exists() else [])
     progress("running", len(runs), len(runs))
     return recorded
@@ -149,7 +149,7 @@ def try_candidates(
             sweeping = trial_environment(kernels, Path(folder), broken)
             failure = None
             try:
-                _run(run, {**os.environ, **described, **sweeping})
+                run_program(run, {**os.environ, **described, **sweeping})
             except CutuneError as error:
                 failure = error
             hiding = hiding_candidates(kernels, Path(folder)) - broken
@@ -175,7 +175,14 @@ def _ending(status: int) -> str:
         return f"ended by signal {-status}"
 
 
-def _run(run: Run, environment: Mapping[str, str]) -> None:
+def run_program(
+    run: Run, environment: Mapping[str, str], where: str = "the emulated device"
+) -> None:
+    """Run a program to its end.
+
+    Raises:
+        CutuneError: CT411 when that is no success.
+    """
     command = list(run.command)
     if os.sep in command[0] and not command[0].startswith((os.sep, ".")):
         command[0] = os.path.join(os.curdir, command[0])
@@ -197,7 +204,8 @@ def _run(run: Run, environment: Mapping[str, str]) -> None:
     except OSError as error:
         problem, said = error.strerror or str(error), ""
     if problem:
-        text = Diagnostic.at(Code.RUN_FAILED, None, command=shlex.join(run.command), reason=problem)
+        shown = shlex.join(run.command)
+        text = Diagnostic.at(Code.RUN_FAILED, None, command=shown, where=where, reason=problem)
         message = "\n".join([text.message, said]).rstrip()
         raise CutuneError(Diagnostic(Code.RUN_FAILED, message))
 

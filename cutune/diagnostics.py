@@ -244,7 +244,9 @@ class Code(Enum):
         ERROR,
         "cannot fill in '{template}': {reason}; name only {{program}} and what --vary gives",
     )
-    RUN_FAILED = (411, ERROR, "'{command}' failed on the emulated device: {reason}")
+    RUN_FAILED = (411, ERROR, "'{command}' failed on {where}: {reason}")
+    NOT_TIMED = (418, ERROR, "'{command}' timed no launch: {reason}")
+    NO_COUNTERS = (419, ERROR, "no hardware counters: {reason}")
     NEVER_LAUNCHED = (
         412,
         WARNING,
@@ -305,6 +307,11 @@ class Code(Enum):
         514,
         ERROR,
         "several kernels are named '{name}'; name one by --file or as an instance: {known}",
+    )
+    NOTHING_TO_JUDGE = (
+        515,
+        ERROR,
+        "no launch of these programs is in the sweep, beyond the training size; it has: {known}",
     )
     STALE_MODELS = (
         513,

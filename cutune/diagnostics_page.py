@@ -45,6 +45,8 @@ MEANINGS: dict[Code, str] = {
     "2147483647 x 65535 x 65535 blocks.",
     Code.AMBIGUOUS_KERNEL: "The workspace holds models of several sources, or of several instances "
     "of a template.",
+    Code.NOTHING_TO_JUDGE: "A sweep names programs by their files, without folder and ending. Name "
+    "the sources that were swept, and a `--train` below the largest size.",
     Code.STALE_MODELS: "Models describe the program that was measured, and the source is no longer "
     "the same.",
     Code.UNKNOWN_DEVICE: "`--device` names a profile that cutune does not have. Take one of those "
@@ -160,6 +162,10 @@ MEANINGS: dict[Code, str] = {
     Code.BAD_RUN: "`--run` holds a name in braces that no `--vary` gives.",
     Code.RUN_FAILED: "The program's last lines follow. Run the same command by hand with `cutune "
     "run`.",
+    Code.NOT_TIMED: "Exhaustive timing needs a GPU, a launch that `cutune inspect` calls tunable, "
+    "and memory that can be saved and put back: arguments that point to arrays.",
+    Code.NO_COUNTERS: "Counting on a GPU needs Nsight Compute and the right to read its counters. "
+    "Without them leave `--counters` out: the emulated device counts the same.",
     Code.NEVER_LAUNCHED: "Without a recorded launch there is nothing to measure. Choose `--run` "
     "such that the launch happens.",
     Code.MANY_INSTANCES: "A model belongs to one instantiation. Launch each from a place of its "

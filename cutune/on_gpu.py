@@ -1,18 +1,45 @@
-"""A program on a real GPU: built with its hooks, run in record and sweep mode. Lines out.
+"""A program on a real GPU: built with its hooks, then swept or profiled. Runs in, measurements out.
 
-Nothing here needs a GPU to be imported, nor any library for one: the program itself launches and
-times, with events, on the same contents of memory for each candidate.
+Nothing here needs a library for GPUs: the program itself launches every candidate on the same
+contents of memory, compares what it leaves, and times it with events. The first launch of each
+block warms up; the least of the others counts, and a block three times slower than the best so
+far runs once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from cutune.candidates import Block, candidate_blocks
+from cutune.candidates import Block, as_block, candidate_blocks
+from cutune.collect import Run, run_program
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.ncu import Counters, profile
 from cutune.program import DIMENSIONS, LaunchSite, Program
+from cutune.static_counters import StaticCounters
+from cutune.sweep import SweptLaunch, read_entries, swept_launches
+from cutune.trial import TOLERANCE
 
 #: The dimensions of a launch whose block is not known yet.
 NO_BLOCK = (1, 1, 1)
+REPETITIONS = 5
+WHERE = "the GPU"
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class GpuBuild:
+    """An instrumented program that runs on a GPU. `counters`: by kernel, as compiled for it."""
+
+    program: Program
+    counters: Mapping[str, StaticCounters]
 
 
 def gpu_target(architecture: str) -> tuple[str, ...]:
@@ -45,3 +72,115 @@ def site_candidates(
     assert kernel is not None, "a tunable launch has a kernel"
     free = [name in kernel.pure_dimensions for name in DIMENSIONS]
     return candidate_blocks(free, kept, candidate_set, kernel.max_threads, kernel.allowed)
+
+
+def sweep_on_gpu(
+    build: GpuBuild, runs: Sequence[Run], candidate_set: str, progress: Progress
+) -> Iterator[SweptLaunch]:
+    """Time every candidate of the first launch of each site, in one process per run.
+
+    Raises:
+        CutuneError: CT411 when a run does not end well, CT418 when it timed nothing.
+    """
+    with tempfile.TemporaryDirectory(prefix="cutune-") as name:
+        folder = Path(name)
+        candidates = _write_candidates(build.program, runs[0], candidate_set, folder)
+        for index, run in enumerate(runs):
+            progress("sweeping", index, len(runs))
+            output = folder / f"timings-{index}"
+            environment = _hooks("sweep", output, candidates)
+            run_program(run, {**os.environ, **environment}, WHERE)
+            timings = read_entries(output, "cutune-timing-1")
+            found = swept_launches(build.program, timings, _size(run), TOLERANCE, build.counters)
+            if not found:
+                raise _not_timed(run, timings)
+            yield from found
+        progress("sweeping", len(runs), len(runs))
+
+
+def counters_on_gpu(
+    build: GpuBuild, runs: Sequence[Run], candidate_set: str, progress: Progress
+) -> Iterator[tuple[Mapping[str, Any], Counters]]:
+    """Read hardware counters of every candidate: a line of the probe, and what ncu counted.
+
+    Raises:
+        CutuneError: CT411, CT418, or CT419 when ncu cannot be used.
+    """
+    with tempfile.TemporaryDirectory(prefix="cutune-") as name:
+        folder = Path(name)
+        candidates = _write_candidates(build.program, runs[0], candidate_set, folder)
+        for index, run in enumerate(runs):
+            progress("counting", index, len(runs))
+            output = folder / f"profile-{index}"
+            counted = profile(run.command, _hooks("profile", output, candidates))
+            entries = read_entries(output, "cutune-profile-1")
+            if not entries:
+                raise _not_timed(run, entries)
+            yield from join_counters(entries, counted)
+        progress("counting", len(runs), len(runs))
+
+
+def join_counters(
+    entries: Sequence[Mapping[str, Any]], counted: Sequence[Counters]
+) -> Iterator[tuple[Mapping[str, Any], Counters]]:
+    """Lines of the probe with the launches that they speak of: both are in order.
+
+    What the program launched besides, and the original that follows each profile, is passed over.
+    """
+    rest = iter(counted)
+    for entry in (e for e in entries if "error" not in e):
+        wanted = (entry["kernel"], as_block(entry["grid"]), as_block(entry["block"]))
+        for counters in rest:
+            if (counters.kernel, counters.grid, counters.block) == wanted:
+                yield entry, counters
+                break
+
+
+def gpu_name() -> tuple[str, str]:
+    """The GPU and its driver, as far as nvidia-smi tells them."""
+    path = shutil.which("nvidia-smi")
+    if path is not None:
+        query = [path, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+        done = subprocess.run(query, capture_output=True, text=True, check=False)
+        name, comma, driver = done.stdout.partition("\n")[0].partition(", ")
+        if comma:
+            return name, driver
+    return "unknown GPU", "unknown driver"
+
+
+def _write_candidates(program: Program, run: Run, candidate_set: str, folder: Path) -> Path:
+    """Find the program's own blocks by recording one run; write the blocks to be tried."""
+    recorded = folder / "record"
+    run_program(run, {**os.environ, **_hooks("record", recorded, None)}, WHERE)
+    own = {e["site"]: as_block(e["block"]) for e in read_entries(recorded, "cutune-record-1")}
+    path = folder / "candidates"
+    path.write_text(candidates_text(program, candidate_set, own), encoding="ascii")
+    return path
+
+
+def _hooks(mode: str, output: Path, candidates: Path | None) -> dict[str, str]:
+    hooks = {
+        "CUTUNE_MODE": mode,
+        "CUTUNE_OUTPUT": str(output),
+        "CUTUNE_LAUNCH_LIMIT": "1",
+        "CUTUNE_REPETITIONS": str(REPETITIONS),
+    }
+    return hooks | ({"CUTUNE_CANDIDATES": str(candidates)} if candidates else {})
+
+
+def _size(run: Run) -> int | None:
+    """The one number that a run was given, if there is one."""
+    numbers = [int(value) for value in run.values.values() if value.isdigit()]
+    return numbers[0] if len(numbers) == 1 else None
+
+
+def _not_timed(run: Run, entries: Sequence[Mapping[str, Any]]) -> CutuneError:
+    errors = [str(entry["error"]) for entry in entries if "error" in entry]
+    if errors:
+        reason = errors[0]
+    elif any(entry.get("modelled") for entry in entries):
+        reason = "it ran on the emulated device"
+    else:
+        reason = "it launched nothing that can be tuned, or there is no GPU"
+    command = " ".join(run.command)
+    return CutuneError(Diagnostic.at(Code.NOT_TIMED, None, command=command, reason=reason))

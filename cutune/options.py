@@ -70,6 +70,15 @@ def parser() -> argparse.ArgumentParser:
         help="run the program on the emulated device and count what its kernels do",
     )
     collect.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
+    collect.add_argument(
+        "--on",
+        choices=("emulated", "gpu"),
+        default="emulated",
+        help="count on the emulated device (default), or time every block on a GPU",
+    )
+    collect.add_argument(
+        "--counters", action="store_true", help="with --on gpu: read hardware counters by ncu too"
+    )
 
     fit = verbs.add_parser("fit", parents=[source, place], help="fit models to measurements")
     _add_table_options(fit)
@@ -114,6 +123,14 @@ def parser() -> argparse.ArgumentParser:
     choice.add_argument("--file", metavar="FILE", help="source of the kernel, if several have one")
     choice.add_argument("--all-sizes", metavar="N", help="the value of all sizes not named")
     choice.add_argument("--json", action="store_true", help="for programs instead of people")
+
+    _add_evaluate(
+        verbs.add_parser(
+            "evaluate",
+            parents=[source, place, judge, running],
+            help="compare the chosen blocks with an exhaustive sweep, and with other strategies",
+        )
+    )
 
     run = verbs.add_parser(
         "run",
@@ -202,6 +219,22 @@ def _place_options() -> argparse.ArgumentParser:
         "--device", default="h200", metavar="NAME", help="GPU that is modelled (default: h200)"
     )
     return options
+
+
+def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
+    evaluate.add_argument(
+        "files", nargs="*", metavar="FILE", help="programs, tuned before in the same workspace"
+    )
+    evaluate.add_argument(
+        "--from", dest="recorded", metavar="SWEEP", help="a recorded sweep; without it, a GPU"
+    )
+    evaluate.add_argument("--save", metavar="SWEEP", help="keep what was swept on the GPU")
+    evaluate.add_argument(
+        "--train", type=int, metavar="N", help="judge sizes above N; timings at N may be reused"
+    )
+    evaluate.add_argument("--scores", action="store_true", help="no row per launch")
+    evaluate.add_argument("--json", metavar="FILE", help="write everything as JSON")
+    evaluate.add_argument("--csv", metavar="FILE", help="write a row per launch as CSV")
 
 
 def _model_options() -> argparse.ArgumentParser:

@@ -16,7 +16,8 @@ from cutune.fitted import FittedModel
 from cutune.instances import instance_names
 from cutune.models.registry import DEFAULT
 from cutune.question import choose_block
-from cutune.selection import Choice
+from cutune.selection import LAUNCH_BOUND, Choice
+from cutune.sweep import SweptLaunch
 
 #: Sizes that are shown unless others are asked for: matrices, and long vectors.
 SHOWN_SIZES = (1000, 1024, 2048, 4096)
@@ -26,7 +27,7 @@ PIPE_WIDTH = 500
 SHOWN = 10
 
 
-def _console() -> Console:
+def standard_output() -> Console:
     """Standard output; in a pipe nothing is cut or wrapped, however long a kernel's name is."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
@@ -66,7 +67,7 @@ def choice_to_json(model: FittedModel, choice: Choice) -> dict[str, Any]:
 
 def print_choice(model: FittedModel, choice: Choice) -> None:
     """The answer of `cutune select` as text."""
-    console = _console()
+    console = standard_output()
     (name,) = _names([model])
     if not choice.ranked:
         console.print(
@@ -85,6 +86,23 @@ def print_choice(model: FittedModel, choice: Choice) -> None:
     console.print(f"{choice.within_band} of {len(choice.ranked)} blocks within 2 % of the best")
 
 
+def print_sweep(launches: Iterable[SweptLaunch], device: DeviceProfile) -> None:
+    """What `cutune collect --on gpu` has timed, a line per launch."""
+    table = Table("kernel", "size", "own block", "us", "best", "us", "blocks", "", box=None)
+    limit = float(LAUNCH_BOUND * device.model.floor_us)
+    for launch in launches:
+        times = launch.microseconds
+        bound = "bound by launching" if times[launch.best] < limit else ""
+        own, best = (f"{times[block]:.4g}" for block in (launch.own, launch.best))
+        table.add_row(
+            launch.kernel,
+            "-" if launch.size is None else str(launch.size),
+            *(shape(launch.own), own, shape(launch.best), best),
+            *(str(len(times)), bound),
+        )
+    standard_output().print(table)
+
+
 def print_models(models: Iterable[FittedModel]) -> None:
     """What `cutune fit` has found, a line per kernel."""
     table = Table("kernel", "counts", "alignment classes", "blocks", box=None)
@@ -98,7 +116,7 @@ def print_models(models: Iterable[FittedModel]) -> None:
             ", ".join(f"{name}: {max(c) + 1}" for name, c in classes) or "1",
             str(len(model.blocks)),
         )
-    _console().print(table)
+    standard_output().print(table)
 
 
 def print_choices(
@@ -129,7 +147,7 @@ def print_choices(
             row = _choice_row(model, device, size, performance)
             if row is not None:
                 table.add_row(escape(name), str(size), *row)
-    _console().print(table)
+    standard_output().print(table)
 
 
 def _choice_row(

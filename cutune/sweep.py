@@ -16,10 +16,11 @@ from typing import Any
 from cutune.candidates import Block, as_block
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.program import Program
+from cutune.static_counters import StaticCounters
 from cutune.workspace import read_document, replace_file
 
 SCHEMA = "cutune-sweep-1"
-TIMING_SCHEMA = "cutune-timing-1"
+LINE_SCHEMA = "cutune-swept-1"
 COMMAND = "cutune evaluate --on gpu --save"
 
 
@@ -35,6 +36,8 @@ class SweptLaunch:
         own: the program's own block.
         microseconds: per valid block the least event time; blocks whose results differed, or that
             did not run, are not in it.
+        registers: per thread, as compiled for the device. shared_bytes: per block; None where
+            these are not known.
     """
 
     program: str
@@ -44,6 +47,8 @@ class SweptLaunch:
     extents: Block | None
     own: Block
     microseconds: Mapping[Block, float]
+    registers: int | None = None
+    shared_bytes: int | None = None
 
     @property
     def best(self) -> Block:
@@ -84,7 +89,7 @@ def read_sweep(path: Path) -> Sweep:
     """
     document = read_document(path, SCHEMA, COMMAND)
     try:
-        launches = tuple(_launch(entry) for entry in document["launches"])
+        launches = tuple(swept_launch(entry) for entry in document["launches"])
         return Sweep(document["device"], document["driver"], document["method"], launches)
     except (KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"
@@ -92,7 +97,12 @@ def read_sweep(path: Path) -> Sweep:
         raise CutuneError(damaged) from error
 
 
-def _launch(entry: Mapping[str, Any]) -> SweptLaunch:
+def swept_launch(entry: Mapping[str, Any]) -> SweptLaunch:
+    """One launch of a sweep, from a document or a line of measurements.jsonl.
+
+    Raises:
+        KeyError, TypeError, ValueError: something is missing or wrong.
+    """
     times = {as_block(block): float(time) for *block, time in entry["microseconds"]}
     if not times or min(times.values()) <= 0:
         raise ValueError("a launch without times")
@@ -104,6 +114,8 @@ def _launch(entry: Mapping[str, Any]) -> SweptLaunch:
         extents=as_block(entry["extents"]) if "extents" in entry else None,
         own=as_block(entry["own"]),
         microseconds=times,
+        registers=entry.get("registers"),
+        shared_bytes=entry.get("shared_bytes"),
     )
 
 
@@ -121,6 +133,11 @@ def write_sweep(path: Path, sweep: Sweep) -> None:
     replace_file(path, f'{opening},\n "launches": [\n  {rows}\n ]\n}}\n'.encode())
 
 
+def swept_line(launch: SweptLaunch) -> dict[str, Any]:
+    """A launch as a line of measurements.jsonl."""
+    return {"schema": LINE_SCHEMA, **_to_json(launch)}
+
+
 def _to_json(launch: SweptLaunch) -> dict[str, Any]:
     entry: dict[str, Any] = {"program": launch.program, "kernel": launch.kernel}
     if launch.size is not None:
@@ -129,20 +146,24 @@ def _to_json(launch: SweptLaunch) -> dict[str, Any]:
         entry["sizes"] = dict(launch.sizes)
     if launch.extents is not None:
         entry["extents"] = list(launch.extents)
+    if launch.registers is not None:
+        entry |= {"registers": launch.registers, "shared_bytes": launch.shared_bytes}
     entry["own"] = list(launch.own)
     entry["microseconds"] = [[*block, time] for block, time in launch.microseconds.items()]
     return entry
 
 
-def read_timings(path: Path) -> list[dict[str, Any]]:
-    """The `cutune-timing-1` lines of a probe's output; a torn last line is left out."""
+def read_entries(path: Path, schema: str) -> list[dict[str, Any]]:
+    """The lines of one kind in a probe's output, none without one; a torn last line is left out."""
+    if not path.exists():
+        return []
     entries = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             entry = json.loads(line)
         except ValueError:
             continue
-        if entry.get("schema") == TIMING_SCHEMA:
+        if entry.get("schema") == schema:
             entries.append(entry)
     return entries
 
@@ -152,10 +173,12 @@ def swept_launches(
     timings: Iterable[Mapping[str, Any]],
     size: int | None,
     tolerance: float,
+    counters: Mapping[str, StaticCounters],
 ) -> list[SweptLaunch]:
     """Group the lines of one run by launch.
 
     Args:
+        counters: by kernel, as compiled for the GPU of the sweep.
         tolerance: the greatest relative difference from the original's results that is accepted.
     """
     groups: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
@@ -171,6 +194,7 @@ def swept_launches(
         if own is None:
             continue  # the original itself failed: nothing can be compared
         first = entries[0]
+        static = counters.get(first["kernel"])
         found.append(
             SweptLaunch(
                 program=Path(program.source.path).stem,
@@ -180,6 +204,8 @@ def swept_launches(
                 extents=as_block(first["extent"]),
                 own=own,
                 microseconds=times,
+                registers=static.registers if static else None,
+                shared_bytes=static.static_shared_bytes + first["shared"] if static else None,
             )
         )
     return found

@@ -17,12 +17,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from cutune.on_gpu import candidates_text, gpu_target
-from cutune.program import Program
 from cutune.session import Session
-from cutune.sweep import Sweep, SweptLaunch, read_sweep, read_timings, swept_launches, write_sweep
+from cutune.static_counters import by_kernel
+from cutune.sweep import Sweep, SweptLaunch, read_entries, read_sweep, swept_launches, write_sweep
 from cutune.trial import TOLERANCE
 from cutune.workspace import make_folder
 
+ARCHITECTURE = "sm_90"
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 JUDGE, POLYBENCH = ROOT / "benchmarks" / "judge", ROOT / "samples" / "polybench"
@@ -76,7 +77,7 @@ def prepare(folder: Path) -> None:
     for place, programs in PLAN.items():
         for name, sizes in programs.items():
             program = session.load(str(place / f"{name}.cu"), require_nvcc=True)
-            session.build_instrumented([program], folder, gpu_target("sm_90"))
+            session.build_instrumented([program], folder, gpu_target(ARCHITECTURE))
             (folder / f"{name}.candidates").write_text(candidates_text(program, "paper"))
             runs += [_run(name, size) for size in sizes]
             print(name, flush=True)
@@ -96,7 +97,7 @@ def save(output: Path) -> None:
         measured = [
             launch
             for name in programs
-            for launch in _measured(session.load(str(place / f"{name}.cu")), output)
+            for launch in _measured(session, place / f"{name}.cu", output)
         ]
         path = RECORDED[place]
         sweep = Sweep(about["device"], about["driver"], METHOD, ())
@@ -109,17 +110,18 @@ def save(output: Path) -> None:
         print(f"{path.name}: {len(measured)} launches measured")
 
 
-def _measured(program: Program, output: Path) -> Iterator[SweptLaunch]:
+def _measured(session: Session, path: Path, output: Path) -> Iterator[SweptLaunch]:
     """The launches of every run whose sweep is complete."""
-    stem = Path(program.source.path).stem
+    program, stem = session.load(str(path)), path.stem
+    counters = by_kernel(session.nvcc.static_counters(path, architecture=ARCHITECTURE))
     wanted = len(candidates_text(program, "paper").splitlines())
-    for path in sorted(output.glob(f"{stem}-*.jsonl")):
-        timings = read_timings(path)
+    for lines in sorted(output.glob(f"{stem}-*.jsonl")):
+        timings = read_entries(lines, "cutune-timing-1")
         if len(timings) < wanted:
-            print(f"{path.name}: {len(timings)} of {wanted} blocks, left out")
+            print(f"{lines.name}: {len(timings)} of {wanted} blocks, left out")
             continue
-        size = int(path.stem.rpartition("-")[2])
-        yield from swept_launches(program, timings, size, TOLERANCE)
+        size = int(lines.stem.rpartition("-")[2])
+        yield from swept_launches(program, timings, size, TOLERANCE, counters)
 
 
 def _joined(

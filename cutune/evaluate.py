@@ -1,0 +1,168 @@
+"""How well blocks are chosen, against an exhaustive sweep. Takes sweep and models, gives scores.
+
+Regret is t(chosen) / t(best) - 1. Error is the paper's (t - best) / (worst - best), which the
+worst shapes of a sweep make small; it counts where worst / best is above 1.25. A strategy that has
+no answer for a launch leaves it as the source has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cutune.candidates import Block
+from cutune.device import DeviceProfile
+from cutune.diagnostics import CutuneError
+from cutune.fitted import FittedModel
+from cutune.models.registry import DEFAULT, MODELS
+from cutune.question import choose_block
+from cutune.strategies import (
+    FIXED,
+    NEAREST,
+    OCCUPANCY,
+    OWN,
+    REUSED,
+    Strategy,
+    by_occupancy,
+    fixed,
+    nearest,
+    own,
+    reused,
+)
+from cutune.sweep import SweptLaunch
+
+#: Below this ratio of worst to best the Error says nothing.
+ERROR_SPREAD = 1.25
+#: At least so fast as the source's own block counts as no loss.
+NO_LOSS = 0.97
+
+Models = Mapping[tuple[str, str], FittedModel]
+"""Fitted models by stem of the source and name of the kernel."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One held-out launch, and the answer of every strategy, None where it has none."""
+
+    launch: SweptLaunch
+    answers: Mapping[str, Block | None]
+
+    def block(self, strategy: str) -> Block:
+        """What would be launched: the source's own block where a strategy has no answer."""
+        return self.answers[strategy] or self.launch.own
+
+    def regret(self, strategy: str) -> float:
+        """How much slower than the best block."""
+        return self.launch.regret(self.block(strategy))
+
+    def gain(self, strategy: str) -> float:
+        """The time of the source's own block by that of the strategy's."""
+        times = self.launch.microseconds
+        return times[self.launch.own] / times[self.block(strategy)]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A strategy over all cases, as fractions. `answered`: cases in which it had an answer."""
+
+    strategy: str
+    cases: int
+    answered: int
+    mean: float
+    median: float
+    ninetieth: float
+    worst: float
+    within_2: float
+    within_5: float
+    error: float
+    no_loss: float
+    least_gain: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All cases, and the model that is judged."""
+
+    judged: str
+    cases: tuple[Case, ...]
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """In the order of the tables, the judged model last."""
+        return tuple(self.cases[0].answers) if self.cases else ()
+
+    def score(self, strategy: str) -> Score:
+        """One strategy, over all cases."""
+        regrets = np.array([case.regret(strategy) for case in self.cases])
+        spread = [case for case in self.cases if case.launch.spread > ERROR_SPREAD]
+        errors = [case.launch.error(case.block(strategy)) for case in spread]
+        gains = np.array([case.gain(strategy) for case in self.cases])
+        return Score(
+            strategy=strategy,
+            cases=len(self.cases),
+            answered=sum(case.answers[strategy] is not None for case in self.cases),
+            mean=float(np.expm1(np.log1p(regrets).mean())),
+            median=float(np.median(regrets)),
+            ninetieth=float(np.quantile(regrets, 0.9)),
+            worst=float(regrets.max()),
+            within_2=float(np.mean(regrets <= 0.02)),
+            within_5=float(np.mean(regrets <= 0.05)),
+            error=float(np.mean(errors)) if errors else 0.0,
+            no_loss=float(np.mean(gains >= NO_LOSS)),
+            least_gain=float(gains.min()),
+        )
+
+
+def evaluate_sweep(
+    launches: Sequence[SweptLaunch],
+    models: Models,
+    device: DeviceProfile,
+    train: int | None = None,
+    judged: str = DEFAULT,
+) -> Evaluation:
+    """Ask every strategy for a block of every held-out launch.
+
+    Args:
+        launches: of an exhaustive sweep on `device`.
+        models: those that are missing leave their launches alone.
+        train: launches up to this size may be known to strategies and are no cases; None: all
+            launches are cases, and the smallest of a kernel is what others may reuse.
+        judged: the performance model that chooses; the other models are shown too.
+    """
+    held_out = [one for one in launches if train is None or (one.size or train + 1) > train]
+    strategies: dict[str, Strategy] = {
+        OWN: own,
+        OCCUPANCY: by_occupancy(device),
+        REUSED: reused(launches, train),
+        NEAREST: nearest(held_out),
+        FIXED: fixed(held_out),
+    }
+    for name in sorted(MODELS, key=lambda name: name == judged):
+        strategies[name] = by_model(models, device, name)
+    cases = (
+        Case(launch, {name: strategy(launch) for name, strategy in strategies.items()})
+        for launch in held_out
+    )
+    return Evaluation(judged, tuple(cases))
+
+
+def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
+    """What the tuned program would use with one of the performance models."""
+
+    def choose(launch: SweptLaunch) -> Block | None:
+        model = models.get((launch.program, launch.kernel))
+        if model is None:
+            return None
+        sizes = {n: v for n, v in launch.sizes.items() if n in model.facts.parameters}
+        if launch.extents is not None:
+            named = zip("xyz", model.facts.variable_extents, launch.extents, strict=True)
+            sizes |= {f"T.{axis}": extent for axis, variable, extent in named if variable}
+        try:
+            choice = choose_block(model, device, sizes, launch.size, performance)
+        except CutuneError:
+            return None  # a size is missing: the tuned program would keep its own block
+        return choice.block if choice.block in launch.microseconds else None
+
+    return choose

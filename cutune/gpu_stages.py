@@ -1,0 +1,131 @@
+"""The verbs that use a real GPU, or what was measured on one: `collect --on gpu` and `evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from cutune.collect import Run, plan_runs
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.evaluate import Evaluation, Models, evaluate_sweep
+from cutune.fitted import FittedModel
+from cutune.models.registry import DEFAULT
+from cutune.on_gpu import GpuBuild, counters_on_gpu, gpu_name, gpu_target, sweep_on_gpu
+from cutune.program import Program
+from cutune.session import Session
+from cutune.static_counters import by_kernel
+from cutune.sweep import Sweep, SweptLaunch, swept_line
+from cutune.workspace import Workspace, append_lines
+
+COUNTERS_SCHEMA = "cutune-counters-1"
+METHOD = (
+    "instrumented program in sweep mode: least of the event times per block after one warm-up;"
+    " blocks three times slower than the best ran once"
+)
+
+
+def collect_on_gpu(
+    session: Session,
+    program: Program,
+    template: str,
+    vary: Mapping[str, Sequence[str]],
+    device: DeviceProfile,
+    workspace: Workspace,
+    candidate_set: str,
+    counters: bool,
+) -> list[SweptLaunch]:
+    """Sweep every tunable launch on the GPU of this machine; append to the workspace.
+
+    Timings serve to break ties and to test whether the model suits a kernel; the model itself is
+    made from counts. With `counters`, hardware counters are read in a second run.
+    """
+    build, runs = _built(session, program, template, vary, device, workspace)
+    swept = list(sweep_on_gpu(build, runs, candidate_set, session.progress))
+    name, driver = gpu_name()
+    about = {"device": name, "driver": driver}
+    append_lines(workspace.measurements, ({**swept_line(one), **about} for one in swept))
+    if counters:
+        counted = counters_on_gpu(build, runs, candidate_set, session.progress)
+        append_lines(
+            workspace.measurements,
+            (
+                {
+                    "schema": COUNTERS_SCHEMA,
+                    **about,
+                    **{key: entry[key] for key in ("kernel", "extent", "arguments")},
+                    "grid": list(found.grid),
+                    "block": list(found.block),
+                    "counters": dict(found.values),
+                }
+                for entry, found in counted
+            ),
+        )
+    return swept
+
+
+def _built(
+    session: Session,
+    program: Program,
+    template: str,
+    vary: Mapping[str, Sequence[str]],
+    device: DeviceProfile,
+    workspace: Workspace,
+) -> tuple[GpuBuild, list[Run]]:
+    if not program.tunable_launches:
+        raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=program.source.path))
+    folder = workspace.create().folder / "gpu"
+    session.progress("compiling", 0, 1)
+    binary = session.build_instrumented([program], folder, gpu_target(device.architecture))
+    flags = session.compile_flags(program.source.path)
+    counters = session.nvcc.static_counters(program.source.path, flags, device.architecture)
+    session.progress("compiling", 1, 1)
+    return GpuBuild(program, by_kernel(counters)), plan_runs(template, vary, binary)
+
+
+def sweep(
+    session: Session,
+    programs: Sequence[Program],
+    template: str,
+    vary: Mapping[str, Sequence[str]],
+    device: DeviceProfile,
+    workspace: Workspace,
+    candidate_set: str,
+) -> Sweep:
+    """Time every block of every tunable launch of some programs, each run on its own."""
+    launches: list[SweptLaunch] = []
+    for program in programs:
+        build, runs = _built(session, program, template, vary, device, workspace)
+        launches += sweep_on_gpu(build, runs, candidate_set, session.progress)
+    name, driver = gpu_name()
+    return Sweep(name, driver, METHOD, tuple(launches))
+
+
+def evaluate(
+    swept: Sweep,
+    models: Iterable[FittedModel],
+    device: DeviceProfile,
+    programs: Sequence[str] = (),
+    train: int | None = None,
+    judged: str = DEFAULT,
+) -> Evaluation:
+    """Compare what the models choose with a sweep.
+
+    Args:
+        programs: paths of the sources whose launches count; without any, all in the sweep do.
+
+    Raises:
+        CutuneError: CT515 when no launch of the sweep is left to judge by.
+    """
+    stems = {Path(path).stem for path in programs}
+    launches = [one for one in swept.launches if not stems or one.program in stems]
+    evaluation = evaluate_sweep(launches, by_name(models), device, train, judged)
+    if not evaluation.cases:
+        names = ", ".join(sorted({launch.program for launch in swept.launches})) or "nothing"
+        raise CutuneError(Diagnostic.at(Code.NOTHING_TO_JUDGE, None, known=names))
+    return evaluation
+
+
+def by_name(models: Iterable[FittedModel]) -> Models:
+    """Models as a sweep names their kernels."""
+    return {(Path(m.facts.origin.path).stem, m.facts.kernel): m for m in models}

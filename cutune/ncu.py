@@ -1,0 +1,138 @@
+"""Hardware counters by Nsight Compute. Takes a command, gives counters per launch.
+
+Durations are never read: under the profiler they are those of other clocks and caches. Counts of
+instructions, requests and sectors are deterministic. Metric names hold from compute capability 7.0.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cutune.candidates import Block, as_block
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+
+#: Name in cutune, and metric of ncu.
+METRICS = {
+    "instructions": "smsp__inst_executed.sum",
+    "load_instructions": "smsp__inst_executed_op_global_ld.sum",
+    "store_instructions": "smsp__inst_executed_op_global_st.sum",
+    "load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "warps": "smsp__warps_launched.sum",
+    "blocks": "sm__ctas_launched.sum",
+    "dram_bytes_read": "dram__bytes_read.sum",
+    "dram_bytes_written": "dram__bytes_write.sum",
+    "registers": "launch__registers_per_thread",
+    "static_shared_bytes": "launch__shared_mem_per_block_static",
+    "dynamic_shared_bytes": "launch__shared_mem_per_block_dynamic",
+}
+SECONDS = 1800
+#: What ncu says, and what it means.
+PROBLEMS = {
+    "ERR_NVGPUCTRPERM": "this user may not read hardware counters: run as root, or load the driver "
+    "with NVreg_RestrictProfilingToAdminUsers=0",
+    "LibraryNotLoaded": "the profiler cannot reach the driver; some sandboxes do not allow it",
+    "No kernels were profiled": "the program launched no kernel",
+    "Failed to find metric": "this GPU, or this version of ncu, does not know a metric",
+}
+
+
+@dataclass(frozen=True)
+class Counters:
+    """One launch: the kernel as ncu names it, its configuration, and counts by name."""
+
+    kernel: str
+    grid: Block
+    block: Block
+    values: Mapping[str, float]
+
+
+def profile(command: Sequence[str], environment: Mapping[str, str]) -> list[Counters]:
+    """Run a command under ncu; its launches in order.
+
+    Raises:
+        CutuneError: CT419 when ncu is missing or refuses.
+    """
+    path = shutil.which("ncu")
+    if path is None:
+        raise _failed("ncu is not on PATH: install NVIDIA Nsight Compute")
+    try:
+        done = subprocess.run(
+            [path, *ncu_options(), *command],
+            env={**os.environ, **environment, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _failed(f"no end within {SECONDS} s") from error
+    except OSError as error:
+        raise _failed(error.strerror or str(error)) from error
+    said = done.stdout + done.stderr
+    found = parse(done.stdout)
+    if not found or done.returncode:
+        raise _failed(explanation(said) or f"status {done.returncode}: {_last_line(said)}")
+    return found
+
+
+def ncu_options() -> list[str]:
+    """All options before the command: raw CSV with plain numbers, clocks and caches left alone."""
+    return [
+        *("--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all"),
+        *("--clock-control", "none", "--cache-control", "none"),
+        *("--metrics", ",".join(METRICS.values())),
+    ]
+
+
+def explanation(said: str) -> str | None:
+    """What a known complaint of ncu means."""
+    return next((meaning for word, meaning in PROBLEMS.items() if word in said), None)
+
+
+def parse(text: str) -> list[Counters]:
+    """The launches in ncu's output, among what the program printed; columns are found by name."""
+    rows = csv.reader(line for line in text.splitlines() if line.startswith('"'))
+    header: list[str] = []
+    found = []
+    for row in rows:
+        if row[0] == "ID":
+            header = row
+        elif header and len(row) == len(header) and row[0].isdigit():
+            found.append(_counters(dict(zip(header, row, strict=True))))
+    return found
+
+
+def _counters(row: Mapping[str, str]) -> Counters:
+    values = {}
+    for name, metric in METRICS.items():
+        text = row.get(metric, "").replace(",", "")
+        try:
+            values[name] = float(text)
+        except ValueError:
+            continue  # the GPU does not have it
+    kernel = row["Kernel Name"].partition("(")[0]
+    return Counters(kernel, _triple(row["Grid Size"]), _triple(row["Block Size"]), values)
+
+
+def _triple(text: str) -> Block:
+    """`(32, 8, 1)`"""
+    return as_block([int(number) for number in text.strip("()").split(",")])
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith('"')]
+    return lines[-1] if lines else "it said nothing"
+
+
+def _failed(reason: str) -> CutuneError:
+    return CutuneError(Diagnostic.at(Code.NO_COUNTERS, None, reason=reason))

@@ -1,0 +1,122 @@
+"""What else could be done: blocks by habit, by occupancy, by timings at other sizes.
+
+Takes the launches of a sweep, gives per launch the block that each strategy would use, or None
+where the strategy has no answer. The models are compared with these (Table 3 of the paper has the
+source's default; the others are what people do instead of modelling).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from cutune.candidates import Block
+from cutune.device import DeviceProfile
+from cutune.models.occupancy import BlockResources, resident_blocks
+from cutune.sweep import SweptLaunch
+
+OWN, OCCUPANCY, REUSED, NEAREST, FIXED = (
+    "the source's default",
+    "occupancy API",
+    "best at the training size, reused",
+    "best at the nearest size",
+    "best fixed block",
+)
+#: The width that people give to a block whose number of threads an API has told them.
+USUAL_WIDTH = 32
+
+Strategy = Callable[[SweptLaunch], Block | None]
+
+
+def own(launch: SweptLaunch) -> Block | None:
+    """What the source says."""
+    return launch.own
+
+
+def by_occupancy(device: DeviceProfile) -> Strategy:
+    """As `cudaOccupancyMaxPotentialBlockSize`: most resident threads, then the largest block.
+
+    Of the shapes with that many threads the one whose width is nearest to a warp.
+    """
+
+    def choose(launch: SweptLaunch) -> Block | None:
+        registers, shared = launch.registers, launch.shared_bytes
+        if registers is None or shared is None:
+            return None
+
+        def preference(block: Block) -> tuple[int, int, float]:
+            threads = math.prod(block)
+            resources = BlockResources(threads, registers, shared)
+            resident = resident_blocks(resources, device.limits) * threads
+            return (resident, threads, -abs(math.log2(block[0] / USUAL_WIDTH)))
+
+        return max(launch.microseconds, key=preference)
+
+    return choose
+
+
+def reused(launches: Sequence[SweptLaunch], train: int | None) -> Strategy:
+    """The best block at the training size; without one, at the smallest size of the kernel."""
+
+    def choose(launch: SweptLaunch) -> Block | None:
+        known = [other for other in _same_kernel(launches, launch) if other.size != launch.size]
+        if train is None:
+            smallest = min(known, key=_size, default=None)
+            at = smallest if smallest is not None and _size(smallest) < _size(launch) else None
+        else:
+            at = next((other for other in known if other.size == train), None)
+        return None if at is None else _if_valid(at.best, launch)
+
+    return choose
+
+
+def nearest(launches: Sequence[SweptLaunch]) -> Strategy:
+    """The best block at the nearest other size, by ratio; of two the smaller."""
+
+    def choose(launch: SweptLaunch) -> Block | None:
+        known = [other for other in _same_kernel(launches, launch) if other.size != launch.size]
+        if not known:
+            return None
+        at = min(known, key=lambda other: (_distance(other, launch), _size(other)))
+        return _if_valid(at.best, launch)
+
+    return choose
+
+
+def fixed(launches: Sequence[SweptLaunch]) -> Strategy:
+    """One block for all kernels with the same number of dimensions: the best there is."""
+    best: dict[int, Block] = {}
+    for dimensions in {_dimensions(launch) for launch in launches}:
+        alike = [launch for launch in launches if _dimensions(launch) == dimensions]
+        common = set.intersection(*(set(launch.microseconds) for launch in alike))
+        if common:
+            best[dimensions] = min(
+                sorted(common), key=lambda b: sum(math.log1p(one.regret(b)) for one in alike)
+            )
+
+    def choose(launch: SweptLaunch) -> Block | None:
+        return best.get(_dimensions(launch))
+
+    return choose
+
+
+def _same_kernel(launches: Sequence[SweptLaunch], like: SweptLaunch) -> list[SweptLaunch]:
+    named = (like.program, like.kernel)
+    return [one for one in launches if (one.program, one.kernel) == named and one.size is not None]
+
+
+def _size(launch: SweptLaunch) -> int:
+    return launch.size or 0
+
+
+def _distance(first: SweptLaunch, second: SweptLaunch) -> float:
+    return abs(math.log(_size(first) / max(1, _size(second))))
+
+
+def _dimensions(launch: SweptLaunch) -> int:
+    """How many dimensions the blocks of a sweep vary in."""
+    return sum(len(set(axis)) > 1 for axis in zip(*launch.microseconds, strict=True))
+
+
+def _if_valid(block: Block, launch: SweptLaunch) -> Block | None:
+    return block if block in launch.microseconds else None
