@@ -69,16 +69,7 @@ def parser() -> argparse.ArgumentParser:
         parents=[source, place, running],
         help="run the program on the emulated device and count what its kernels do",
     )
-    collect.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
-    collect.add_argument(
-        "--on",
-        choices=("emulated", "gpu"),
-        default="emulated",
-        help="count on the emulated device (default), or time every block on a GPU",
-    )
-    collect.add_argument(
-        "--counters", action="store_true", help="with --on gpu: read hardware counters by ncu too"
-    )
+    _add_collect_options(collect)
 
     fit = verbs.add_parser("fit", parents=[source, place], help="fit models to measurements")
     _add_table_options(fit)
@@ -124,7 +115,7 @@ def parser() -> argparse.ArgumentParser:
     choice.add_argument("--all-sizes", metavar="N", help="the value of all sizes not named")
     choice.add_argument("--json", action="store_true", help="for programs instead of people")
 
-    _add_evaluate(
+    _add_evaluate_options(
         verbs.add_parser(
             "evaluate",
             parents=[source, place, judge, running],
@@ -221,7 +212,20 @@ def _place_options() -> argparse.ArgumentParser:
     return options
 
 
-def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
+def _add_collect_options(collect: argparse.ArgumentParser) -> None:
+    collect.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
+    collect.add_argument(
+        "--on",
+        choices=("emulated", "gpu"),
+        default="emulated",
+        help="count on the emulated device (default), or time every block on a GPU",
+    )
+    collect.add_argument(
+        "--counters", action="store_true", help="with --on gpu: read hardware counters by ncu too"
+    )
+
+
+def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument(
         "files", nargs="*", metavar="FILE", help="programs, tuned before in the same workspace"
     )

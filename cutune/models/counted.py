@@ -127,8 +127,9 @@ def define_launch(lines: Lines, model: FittedModel, device: DeviceProfile) -> La
         extent = Parameter(f"extent_{name}")
         blocks = blocks * ceiling(extent / Parameter(f"block_{name}"))
     static, resident, warps = model.facts.static, [], []
-    shared = static.static_shared_bytes + model.facts.dynamic_shared_bytes
-    for x, y, z in model.blocks:
+    for block in model.blocks:
+        x, y, z = block
+        shared = static.static_shared_bytes + model.facts.shared_bytes(block)
         resources = BlockResources(x * y * z, static.registers, shared)
         resident.append(max(1, resident_blocks(resources, device.limits)))
         warps.append(-(-x * y * z // WARP))
