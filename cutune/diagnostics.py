@@ -245,8 +245,8 @@ class Code(Enum):
         "cannot fill in '{template}': {reason}; name only {{program}} and what --vary gives",
     )
     RUN_FAILED = (411, ERROR, "'{command}' failed on {where}: {reason}")
-    NOT_TIMED = (418, ERROR, "'{command}' timed no launch: {reason}")
-    NO_COUNTERS = (419, ERROR, "no hardware counters: {reason}")
+    NOT_TIMED = (428, ERROR, "'{command}' timed no launch: {reason}")
+    NO_COUNTERS = (429, ERROR, "no hardware counters: {reason}")
     NEVER_LAUNCHED = (
         412,
         WARNING,
@@ -309,7 +309,7 @@ class Code(Enum):
         "several kernels are named '{name}'; name one by --file or as an instance: {known}",
     )
     NOTHING_TO_JUDGE = (
-        515,
+        516,
         ERROR,
         "no launch of these programs is in the sweep, beyond the training size; it has: {known}",
     )

@@ -115,7 +115,7 @@ def evaluate(
         programs: paths of the sources whose launches count; without any, all in the sweep do.
 
     Raises:
-        CutuneError: CT515 when no launch of the sweep is left to judge by.
+        CutuneError: CT516 when no launch of the sweep is left to judge by.
     """
     stems = {Path(path).stem for path in programs}
     launches = [one for one in swept.launches if not stems or one.program in stems]

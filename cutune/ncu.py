@@ -58,7 +58,7 @@ def profile(command: Sequence[str], environment: Mapping[str, str]) -> list[Coun
     """Run a command under ncu; its launches in order.
 
     Raises:
-        CutuneError: CT419 when ncu is missing or refuses.
+        CutuneError: CT429 when ncu is missing or refuses.
     """
     path = shutil.which("ncu")
     if path is None:

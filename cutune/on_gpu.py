@@ -80,7 +80,7 @@ def sweep_on_gpu(
     """Time every candidate of the first launch of each site, in one process per run.
 
     Raises:
-        CutuneError: CT411 when a run does not end well, CT418 when it timed nothing.
+        CutuneError: CT411 when a run does not end well, CT428 when it timed nothing.
     """
     with tempfile.TemporaryDirectory(prefix="cutune-") as name:
         folder = Path(name)
@@ -104,7 +104,7 @@ def counters_on_gpu(
     """Read hardware counters of every candidate: a line of the probe, and what ncu counted.
 
     Raises:
-        CutuneError: CT411, CT418, or CT419 when ncu cannot be used.
+        CutuneError: CT411, CT428, or CT429 when ncu cannot be used.
     """
     with tempfile.TemporaryDirectory(prefix="cutune-") as name:
         folder = Path(name)

@@ -74,7 +74,7 @@ def test_nothing_to_judge(workspace: Path) -> None:
     words = ("--workspace", workspace, "--from", RECORDED / "judge_h200.json")
     done = cutune("evaluate", SAMPLES / "atax.cu", *words)
     assert done.returncode == 1
-    assert "[CT515]" in done.stderr and "triad" in done.stderr
+    assert "[CT516]" in done.stderr and "triad" in done.stderr
 
 
 def test_without_a_gpu(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_refusal_is_a_diagnostic(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     fake_ncu(tmp_path, "echo '==ERROR== ERR_NVGPUCTRPERM'; exit 1")
     with pytest.raises(CutuneError, match="NVreg_RestrictProfilingToAdminUsers") as caught:
         profile(["./app"], {})
-    assert caught.value.diagnostic.code.number == "CT419"
+    assert caught.value.diagnostic.code.number == "CT429"
 
 
 def test_without_ncu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
