@@ -197,9 +197,7 @@ def _tune(options: argparse.Namespace) -> int:
         for program, target in zip(programs, targets, strict=True)
     ]
     own = {str(Path(path).resolve()) for path in options.files}
-    print_choices(
-        [m for m in models if m.facts.origin.path in own], device, sizes, options.model
-    )
+    print_choices([m for m in models if m.facts.origin.path in own], device, sizes, options.model)
     for path in written:
         print(f"tuned program: {path}")
     return 0
