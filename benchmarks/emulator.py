@@ -65,7 +65,9 @@ def _best(module: LoadedModule, kernel: str, trace: bool) -> float:
     best = 0.0
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        counters = module.run(kernel, grid, block, parameters, buffers=buffers, trace=trace)
+        counters = module.run(
+            kernel, grid, block, parameters, buffers=buffers, trace=trace, threads=1
+        )
         seconds = time.perf_counter() - start
         best = max(best, counters.warp_instructions / seconds / 1e6)
     return best

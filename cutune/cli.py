@@ -10,6 +10,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -266,19 +267,21 @@ def _run(options: argparse.Namespace) -> int:
 
     if not options.program:
         parser().error("run: name the program to run")
+    run = partial(
+        main_run,
+        device=options.device,
+        json_output=options.json,
+        trace=options.trace,
+        check=options.check,
+        shown=options.findings,
+        limit=options.limit,
+    )
     program, *arguments = options.program
     if not program.endswith(".cu"):
-        return main_run(
-            options.program, options.device, json_output=options.json, trace=options.trace
-        )
+        return run(options.program)
     with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
         binary = _session(options).build_emulated(program, Path(folder))
-        return main_run(
-            [str(binary), *arguments],
-            options.device,
-            json_output=options.json,
-            trace=options.trace,
-        )
+        return run([str(binary), *arguments])
 
 
 def _verify(options: argparse.Namespace) -> int:

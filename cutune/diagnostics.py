@@ -227,6 +227,61 @@ class Code(Enum):
     FAILED_ASSERTION = (463, ERROR, "failed assertion: {reason}")
     DEADLOCK = (464, ERROR, "deadlock: {reason}")
     INSTRUCTION_LIMIT = (465, ERROR, "instruction limit reached: {reason}")
+    # Findings of `run --check`; `where` names kernel, block, thread and the number of times.
+    OUT_OF_BOUNDS = (470, ERROR, "{text}; {where}")
+    MISALIGNED = (471, ERROR, "misaligned {text}; {where}")
+    USE_AFTER_FREE = (472, ERROR, "{text}; {where}")
+    UNWRITTEN_SHARED = (
+        473,
+        ERROR,
+        "{access} of shared memory that no thread has written, at byte {text}; {where}",
+    )
+    UNWRITTEN_GLOBAL = (
+        474,
+        ERROR,
+        "{access} of device memory that nobody has written, at byte {text} of its allocation; "
+        "{where}",
+    )
+    SHARED_RACE = (
+        475,
+        ERROR,
+        "race on shared memory: {access} and {other} of different threads with no barrier between "
+        "them; {where}",
+    )
+    GLOBAL_RACE = (
+        476,
+        ERROR,
+        "race on global memory: {access} and {other} of different threads of a block with no "
+        "barrier between them; {where}",
+    )
+    BLOCK_RACE = (
+        477,
+        ERROR,
+        "race between blocks: {access} and {other} of the same address; {where}",
+    )
+    DIVERGED_RACE = (
+        478,
+        WARNING,
+        "race on {text} memory: {access} and {other} of lanes that have diverged, with no "
+        "__syncwarp() between them; {where}",
+    )
+    BARRIER_DIVERGENCE = (
+        479,
+        ERROR,
+        "not all threads of the block reach this barrier; {where}",
+    )
+    SAME_VALUE_RACE = (
+        480,
+        NOTE,
+        "benign race: {access} and {other} of one address, but the store leaves the value that is "
+        "there; {where}",
+    )
+    EXITED_AT_BARRIER = (
+        481,
+        NOTE,
+        "{text} threads of the block have ended before this barrier; {where}",
+    )
+    OTHER_PARTY = (482, NOTE, "the other access is that of {party}")
     UNSUPPORTED_AT_RUN_TIME = (466, ERROR, "not supported by the emulated device: {reason}")
 
     EDIT_CONFLICT = (301, ERROR, "passes '{first}' and '{second}' both edit this place")

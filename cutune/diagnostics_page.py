@@ -142,6 +142,29 @@ MEANINGS: dict[Code, str] = {
     Code.UNKNOWN_KERNEL: "The recorded launch and the compiled module do not fit together. Collect "
     "again.",
     Code.BAD_LAUNCH: "A GPU would refuse this launch too; the reason says which limit it breaks.",
+    Code.OUT_OF_BOUNDS: "The program reads or writes outside of its arrays. The thread named is "
+    "the first that did; compare its indices with the size of the allocation.",
+    Code.MISALIGNED: "The address is not a multiple of the size of what is accessed.",
+    Code.USE_AFTER_FREE: "`cudaFree` was called before the kernel used the memory.",
+    Code.UNWRITTEN_SHARED: "Shared memory holds anything when a block begins. The emulated device "
+    "gives zeros, a GPU does not.",
+    Code.UNWRITTEN_GLOBAL: "`cudaMalloc` gives memory that holds anything. Fill it by a copy, by "
+    "`cudaMemset` or by a kernel. The emulated device gives zeros, a GPU does not.",
+    Code.SHARED_RACE: "Which access comes first is not defined. Put `__syncthreads()` between "
+    "them, or use atomics.",
+    Code.GLOBAL_RACE: "Which access comes first is not defined. Put `__syncthreads()` between "
+    "them, or use atomics. A block with more dimensions than the kernel indexes repeats its "
+    "work in several threads, which is such a race.",
+    Code.BLOCK_RACE: "Blocks run in any order. Let a second launch do what needs the results of "
+    "the first, or order the accesses with `__threadfence()` and atomics.",
+    Code.DIVERGED_RACE: "Since Volta, lanes of a warp that have gone different ways are not in "
+    "step. Put `__syncwarp()` between the accesses.",
+    Code.BARRIER_DIVERGENCE: "`__syncthreads()` under a condition that not all threads of the "
+    "block share is undefined. Move it out of the condition.",
+    Code.SAME_VALUE_RACE: "The result does not depend on who comes first. Only a note.",
+    Code.EXITED_AT_BARRIER: "GPUs since Volta do not wait for threads that have ended, but CUDA "
+    "does not promise it. Only a note.",
+    Code.OTHER_PARTY: "Stands below a race and names the second access.",
     Code.ILLEGAL_ADDRESS: "The kernel reads or writes outside of its arrays.",
     Code.MISALIGNED_ADDRESS: "The address is not a multiple of the size of what is accessed.",
     Code.TRAPPED: "The kernel stopped itself by `__trap()` or an equivalent.",

@@ -131,6 +131,18 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--device", default="h200", help="profile that the program sees")
     run.add_argument("--json", action="store_true", help="for programs instead of people")
     run.add_argument("--trace", action="store_true", help="count memory sectors too (slower)")
+    run.add_argument(
+        "--check",
+        action="store_true",
+        help="report accesses out of bounds, reads of memory that nobody wrote, races and "
+        "diverging barriers (much slower); exit status 1 if there are any",
+    )
+    run.add_argument(
+        "--findings", type=int, default=20, metavar="N", help="findings of --check that are shown"
+    )
+    run.add_argument(
+        "--limit", type=int, metavar="N", help="end a launch after N warp instructions (0: never)"
+    )
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM …")
 
     _add_verify(verbs, [source, running])

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from cutune.emulator.opcodes import handlers
 from cutune.emulator.ptx import Function, Instruction, PtxError, Variable, integer
+from cutune.emulator.taint import sources
 
 CONSTANT = 1 << 31
 NO_REGISTER = 0xFFFFFFFF
@@ -175,6 +177,15 @@ class Emitter:
                 raise self.fail("128-bit registers are not supported")
             self.slots[text] = self._new_slot(width_of(kind))
         return self.slots[text]
+
+    def is_read(self, text: str) -> bool:
+        """Does some instruction of the function read the register?"""
+        return text in self._read
+
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        body = self.function.body or ()
+        return frozenset(n for item in body if isinstance(item, Instruction) for n in sources(item))
 
     def destination(self, text: str, kind: str) -> int:
         """The register that takes a result of type `kind`; `_` takes and forgets."""

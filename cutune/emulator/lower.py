@@ -23,10 +23,10 @@ from cutune.emulator.opcodes import (
 )
 from cutune.emulator.ptx import Instruction
 
-# Hints, and orderings that a machine of one thread keeps anyway.
+# Hints.
 _NOTHING = frozenset(
     """
-    prefetch prefetchu discard applypriority membar fence nanosleep pmevent
+    prefetch prefetchu discard applypriority nanosleep pmevent
     griddepcontrol setmaxnreg brkpt createpolicy
     """.split()  # noqa: SIM905
 )
@@ -244,6 +244,12 @@ def _trap(emitter: Emitter, instruction: Instruction) -> None:
     emitter.emit("trap")
 
 
+def _fence(emitter: Emitter, instruction: Instruction) -> None:
+    """A machine of one thread keeps every order anyway; who checks for races wants to know."""
+    if "cta" not in instruction.modifiers and "proxy" not in instruction.modifiers:
+        emitter.emit("fence")
+
+
 _LOWERINGS: dict[str, Callable[[Emitter, Instruction], None]] = {
     "mov": _move,
     "setp": set_predicate,
@@ -262,6 +268,8 @@ _LOWERINGS: dict[str, Callable[[Emitter, Instruction], None]] = {
     "madc": _carry,
     "cvt": convert,
     "trap": _trap,
+    "membar": _fence,
+    "fence": _fence,
     **lower_memory.LOWERINGS,
     **lower_warp.LOWERINGS,
 }

@@ -19,7 +19,7 @@ BUILTINS = {
 _SPACES = ("global", "shared", "local", "const", "param")
 _ELEMENTS = {"u8": "u8", "b8": "u8", "s8": "s8", "u16": "u16", "b16": "u16", "s16": "s16"}
 _ELEMENTS |= {"f16": "u16", "bf16": "u16"}
-_SPIN = ("volatile", "acquire", "relaxed", "cas", "exch")
+_SPIN = ("volatile", "acquire", "relaxed", "release", "acq_rel", "cas", "exch")
 
 
 def space_of(instruction: Instruction) -> str:
@@ -139,6 +139,7 @@ def _store(emitter: Emitter, instruction: Instruction) -> None:
     lane = "b64" if bits == "b64" else "b32"
     sources = [emitter.source(part, kind if kind in ("f32", "f64") else lane) for part in parts]
     slot, offset = _address(emitter, address, space)
+    _release(emitter, instruction)
     site = _site(emitter, instruction, "store", TYPE_BYTES[kind] * len(parts), space)
     flags = _flags(instruction, space)
     name = f"st_{space}_{bits}"
@@ -146,6 +147,11 @@ def _store(emitter: Emitter, instruction: Instruction) -> None:
         name = f"st_{space}_v{len(parts)}_{bits}"
         flags |= emitter.table(sources)
     emitter.emit(name, a=slot, b=sources[0], x=site, flags=flags, imm=offset)
+
+
+def _release(emitter: Emitter, instruction: Instruction) -> None:
+    if {"release", "acq_rel"} & set(instruction.modifiers):
+        emitter.emit("fence")
 
 
 def _atomic(emitter: Emitter, instruction: Instruction) -> None:
@@ -163,7 +169,8 @@ def _atomic(emitter: Emitter, instruction: Instruction) -> None:
     space = _lowered_space(emitter, instruction, emitter.memory_operand(address)[0])
     slot, offset = _address(emitter, address, space)
     sources = [emitter.source(text, kind) for text in values[: 2 if operation == "cas" else 1]]
-    destination = emitter.destination(result, kind) if result not in ("", "_") else NO_REGISTER
+    destination = emitter.destination(result, kind) if emitter.is_read(result) else NO_REGISTER
+    _release(emitter, instruction)
     site = _site(emitter, instruction, "atomic", TYPE_BYTES[kind], space)
     emitter.emit(
         f"atom_{operation}_{typed}",

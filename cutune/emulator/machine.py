@@ -7,6 +7,8 @@ can be reached. Launches with `ghosts` need no memory at all.
 from __future__ import annotations
 
 import ctypes
+import json
+import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,6 +80,8 @@ class _Launch(ctypes.Structure):
         ("instruction_limit", ctypes.c_uint64),
         ("traced_blocks", ctypes.c_void_p),
         ("traced_block_count", ctypes.c_uint64),
+        ("checker", ctypes.c_void_p),
+        ("threads", ctypes.c_uint32),
     )
 
 
@@ -103,6 +107,22 @@ class Counters:
     block_executions: NDArray[np.uint64]
     block_lanes: NDArray[np.uint64]
     sites: NDArray[np.void]
+
+
+class Checker:
+    """Looks on while launches run: `check` of a launch. It knows which buffers hold nothing yet."""
+
+    def __init__(self) -> None:
+        self.handle: int = _machine().cutune_checker()
+
+    def allocated(self, array: NDArray[Any]) -> None:
+        """From now on, nothing was written to the array."""
+        _machine().cutune_checker_allocated(self.handle, pointer(array), array.nbytes)
+
+    def findings(self) -> list[dict[str, Any]]:
+        """What the last launch of this thread was found to do, with PTX lines."""
+        found: list[dict[str, Any]] = json.loads(_machine().cutune_findings())
+        return found
 
 
 class LoadedModule:
@@ -154,11 +174,15 @@ class LoadedModule:
         ghosts: tuple[int, int] | None = None,
         instruction_limit: int = 0,
         buffers: Sequence[NDArray[Any]] = (),
+        checker: Checker | None = None,
+        threads: int | None = None,
     ) -> Counters:
         """Run a launch, or only the given `blocks` (linear indices) of it.
 
         `ghosts` is the base and size of an address range without memory: loads from it give 0,
         stores to it vanish. `buffers` are the arrays that the kernel may access.
+        Blocks are spread over `threads` of the host where they cannot see each other (None: all
+        cores, or CUTUNE_EMULATOR_THREADS); results and counters do not depend on it.
 
         Raises:
             CutuneError: CT452, CT453, or CT46x when the launch did not end well.
@@ -185,6 +209,8 @@ class LoadedModule:
             instruction_limit,
             None if traced is None else traced.ctypes.data,
             0 if traced is None else len(traced),
+            None if checker is None else checker.handle,
+            host_threads() if threads is None else threads,
         )
         return self._run(facts, launch, buffers)
 
@@ -220,6 +246,12 @@ class LoadedModule:
             lanes[block_indices],
             sites[site_indices],
         )
+
+
+def host_threads() -> int:
+    """How many threads may run blocks of one launch."""
+    named = os.environ.get("CUTUNE_EMULATOR_THREADS", "")
+    return int(named) if named.isdigit() else len(os.sched_getaffinity(0))
 
 
 def load(assembled: AssembledModule) -> LoadedModule:
@@ -263,6 +295,12 @@ def _machine() -> ctypes.CDLL:
     library.cutune_unload.argtypes = (ctypes.c_void_p,)
     library.cutune_variable.restype = ctypes.c_uint64
     library.cutune_variable.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    library.cutune_checker.restype = ctypes.c_void_p
+    library.cutune_checker.argtypes = ()
+    library.cutune_checker_allocated.restype = None
+    library.cutune_checker_allocated.argtypes = (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t)
+    library.cutune_findings.restype = ctypes.c_char_p
+    library.cutune_findings.argtypes = ()
     library.cutune_run.restype = ctypes.c_bool
     library.cutune_run.argtypes = (
         ctypes.c_void_p,

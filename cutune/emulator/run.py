@@ -19,13 +19,17 @@ from pathlib import Path
 
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emulator.demangle import demangled
 from cutune.emulator.elf import Linkage, read_linkage
+from cutune.emulator.findings import Finding, counted, read_findings
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
 from cutune.emulator.link import LIBRARY, alias_folder, append_flags, runtime_library
 from cutune.instances import demangled
 from cutune.toolchain import Nvcc, find_nvcc
 
 SCHEMA = "cutune-run-1"
+#: Findings of `--check` that are printed.
+SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ class RunResult:
 
     status: int
     kernels: tuple[KernelSummary, ...]
+    findings: tuple[Finding, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """As `cutune run --json` prints it."""
@@ -86,7 +91,9 @@ class RunResult:
             }
             for kernel in self.kernels
         ]
-        return {"schema": SCHEMA, "status": self.status, "kernels": kernels}
+        findings = [finding.to_json() for finding in self.findings]
+        entry = {"schema": SCHEMA, "status": self.status, "kernels": kernels}
+        return {**entry, "findings": findings}
 
 
 def run_program(
@@ -94,11 +101,15 @@ def run_program(
     device: DeviceProfile,
     *,
     trace: bool = False,
+    check: bool = False,
+    limit: int | None = None,
     launch_log: Path | None = None,
     nvcc: Nvcc | None = None,
     stdout: int | None = None,
 ) -> RunResult:
-    """Run it to its end. `trace` looks at addresses (slower); `launch_log` keeps the launch log.
+    """Run it to its end. `trace` looks at addresses (slower), `check` for hazards (slower still).
+
+    `limit` is that of warp instructions per launch; `launch_log` keeps the launch log.
 
     Raises:
         CutuneError: CT440, CT441, CT443 when it cannot run on the emulated device.
@@ -112,6 +123,11 @@ def run_program(
             "CUTUNE_LAUNCH_LOG": str(log),
             "CUTUNE_COUNT": "trace" if trace else "1",
         }
+        found = Path(folder) / "findings.jsonl"
+        if check:
+            environment["CUTUNE_CHECK"] = str(found)
+        if limit is not None:
+            environment["CUTUNE_INSTRUCTION_LIMIT"] = str(limit)
         try:
             done = subprocess.run(
                 [str(program), *argv[1:]], env=environment, stdout=stdout, check=False
@@ -120,7 +136,7 @@ def run_program(
             raise _not_run(argv[0], error.strerror or str(error)) from error
         # As a shell reports the end by a signal.
         status = done.returncode if done.returncode >= 0 else 128 - done.returncode
-        return RunResult(status, summarize(read_launches(log)))
+        return RunResult(status, summarize(read_launches(log)), read_findings(found))
 
 
 def program_environment(program: Path, nvcc: Nvcc | None = None) -> dict[str, str]:
@@ -189,10 +205,14 @@ def main_run(
     *,
     json_output: bool = False,
     trace: bool = False,
+    check: bool = False,
+    shown: int = SHOWN,
+    limit: int | None = None,
     launch_log: Path | None = None,
 ) -> int:
     """`cutune run`: the program's own output, then a line per kernel on stderr (or JSON on stdout,
-    the program's output then going to stderr). Returns the program's exit status.
+    the program's output then going to stderr). Returns the program's exit status; where that is 0,
+    `check` found errors or warnings and no more than `shown` are printed, 1.
 
     Raises:
         CutuneError: as `run_program`, and CT004 for an unknown device.
@@ -200,15 +220,21 @@ def main_run(
     profile = DeviceProfile.named(device)
     stdout = sys.stderr.fileno() if json_output else None
     sys.stdout.flush()
-    result = run_program(argv, profile, trace=trace, launch_log=launch_log, stdout=stdout)
+    result = run_program(
+        argv, profile, trace=trace, check=check, limit=limit, launch_log=launch_log, stdout=stdout
+    )
     if json_output:
         print(json.dumps(result.to_json(), indent=2))
     else:
         for kernel in result.kernels:
             print(kernel.render(), file=sys.stderr)
+        for finding in result.findings[:shown]:
+            print(finding.diagnostic().render(), file=sys.stderr)
     if not result.kernels and result.status == 0:
         print(Diagnostic.at(Code.NO_LAUNCHES, None, path=argv[0]).render(), file=sys.stderr)
-    return result.status
+    if check and not json_output:
+        print(counted(result.findings, shown), file=sys.stderr)
+    return result.status or int(any(finding.counts for finding in result.findings))
 
 
 def _program_path(name: str) -> Path:

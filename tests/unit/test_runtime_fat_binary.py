@@ -18,6 +18,7 @@ LZ4, ZSTD = 0x2000, 0x8000
 def probe() -> ctypes.CDLL:
     sources = [
         Path(__file__).parent / "native" / "runtime_probe.cpp",
+        NATIVE / "machine_written.cpp",
         NATIVE / "runtime_arena.cpp",
         NATIVE / "runtime_fatbinary.cpp",
     ]

@@ -19,6 +19,7 @@ CAPACITY = 1 << 32
 def probe() -> ctypes.CDLL:
     sources = [
         Path(__file__).parent / "native" / "runtime_probe.cpp",
+        NATIVE / "machine_written.cpp",
         NATIVE / "runtime_arena.cpp",
         NATIVE / "runtime_fatbinary.cpp",
     ]

@@ -69,6 +69,12 @@ struct Site {  // counters of one static memory instruction; costs are defined i
     uint64_t highest;
 };
 
+class Checker;  // machine_check.h
+class Written;  // machine_written.h
+Checker* make_checker();
+// Where owners of memory say what they allocate, free and write.
+Written* written_of(Checker* checker);
+
 struct Launch {
     uint32_t grid[3];
     uint32_t block[3];
@@ -83,6 +89,8 @@ struct Launch {
     uint64_t instruction_limit;      // warp instructions per launch; 0: none
     const uint64_t* traced_blocks;   // sorted; with trace: look at these blocks only, or nullptr: all
     uint64_t traced_block_count;
+    Checker* checker;                // look for hazards, or nullptr
+    uint32_t threads;                // of the host, at most; 0 or 1: this one only
 };
 
 enum class Outcome : int32_t {
@@ -106,6 +114,7 @@ struct Report {
     std::vector<uint64_t> block_executions;  // per basic block: by warps
     std::vector<uint64_t> block_lanes;       // per basic block: active lanes
     std::vector<Site> sites;
+    std::string findings;              // of the checker: a list in JSON
 };
 
 Report run(ModuleImage* module, const KernelFacts* kernel, const Launch& launch, Memory* memory);

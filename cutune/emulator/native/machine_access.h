@@ -1,5 +1,9 @@
 // What loads, stores and atomics share: addresses of the lanes, their pattern, bounds.
 #pragma once
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
 #include "machine_lanes.h"
 
 namespace cutune {
@@ -22,34 +26,40 @@ template <Space S> ALWAYS_INLINE void addresses(const Instruction* i, const Warp
     }
 }
 
-// Eight addresses: the compiler makes one or several vector registers of it.
+// Addresses of a row, or offsets of two: the compiler makes one or several vector registers of it.
 typedef u64 Eight __attribute__((vector_size(64)));
+typedef u32 Sixteen __attribute__((vector_size(64)));
 
-// Most accesses have a shape that needs neither a gather nor 32 checks.
+template <class V> ALWAYS_INLINE bool any(V vector) {
+#ifdef __AVX512F__
+    return _mm512_test_epi64_mask(reinterpret_cast<__m512i>(vector),
+                                  reinterpret_cast<__m512i>(vector)) != 0;
+#else
+    u64 found = 0;
+    const Eight words = reinterpret_cast<Eight>(vector);
+    for (u32 k = 0; k < 8; k++) found |= words[k];
+    return found != 0;
+#endif
+}
+
+// Most accesses have a shape that needs neither a gather nor 32 checks. A warp that covers several
+// rows of a narrow thread block has a jump after each.
 template <u32 BYTES> ALWAYS_INLINE Pattern pattern_of(const Warp& w, const u64* address) {
     if (!w.full) return SCATTERED;
-    const u64 first = address[0], step = address[1] - first;
+    const u64 step = address[1] - address[0];
     if (step != 0 && step != BYTES) return SCATTERED;
-    u64 different = 0;
-    if (step == 0) {
-        for (u32 l = 0; l < LANES; l++) different |= address[l] ^ first;
-        if (!different) return UNIFORM;
-    } else {
-        for (u32 l = 0; l < LANES; l++) different |= address[l] ^ (first + l * BYTES);
-        if (!different) return SEQUENTIAL;
-    }
-    // A warp that covers several rows of a narrow thread block has a jump after each.
     constexpr u64 B = BYTES;
     const Eight sequential = {0, B, 2 * B, 3 * B, 4 * B, 5 * B, 6 * B, 7 * B};
     const Eight expected = step ? sequential : Eight{};
-    Eight differences = {};
-    for (u32 row = 0; row < LANES; row += ROW) {
-        const Eight eight = *reinterpret_cast<const Eight*>(address + row);
-        differences |= eight ^ (expected + address[row]);
-    }
-    different = 0;
-    for (u32 l = 0; l < ROW; l++) different |= differences[l];
-    return different ? SCATTERED : ROWS;
+    const Eight* const rows = reinterpret_cast<const Eight*>(address);
+    Eight different = {};
+    for (u32 row = 0; row < LANES / ROW; row++)
+        different |= rows[row] ^ (expected + (address[0] + row * ROW * step));
+    if (!any(different)) return step ? SEQUENTIAL : UNIFORM;
+    different = Eight{};
+    for (u32 row = 0; row < LANES / ROW; row++)
+        different |= rows[row] ^ (expected + address[row * ROW]);
+    return any(different) ? SCATTERED : ROWS;
 }
 
 template <u32 BYTES>
@@ -61,6 +71,12 @@ ALWAYS_INLINE bool all_inside(const Range& range, const Warp& w, const u64* addr
         return !(address[0] & (BYTES - 1)) && address[0] - base <= last &&
                address[LANES - 1] - base <= last;
     u64 outside = 0;
+    if (pattern == ROWS) {
+        for (u32 row = 0; row < LANES; row += ROW)
+            outside |= (address[row] - base > last) | (address[row + ROW - 1] - base > last) |
+                       ((address[row] & (BYTES - 1)) != 0);
+        return !outside;
+    }
     for (u32 l = 0; l < LANES; l++) {
         const u64 wrong = (address[l] - base > last) | ((address[l] & (BYTES - 1)) != 0);
         outside |= wrong & u64(w.active[l]);
@@ -78,10 +94,13 @@ ALWAYS_INLINE u32 checked(const Instruction* i, Warp& w, const u64* address, Pat
     return range.ghosts;
 }
 
-ALWAYS_INLINE void watch(const Instruction* i, Warp& w, const u64* address, u32 bytes,
+ALWAYS_INLINE bool is_watched(const Instruction* i, const Warp& w) {
+    return (i->flags & (GUARDED | SPINNING)) || w.execution->watching;
+}
+
+ALWAYS_INLINE void watch(const Instruction* i, Warp& w, const u64* address, u32 bytes, u32 elements,
                          Pattern pattern) {
-    if (UNLIKELY((i->flags & (GUARDED | SPINNING)) || w.execution->tracing))
-        observe(i, w, address, bytes, pattern);
+    if (UNLIKELY(is_watched(i, w))) observe(i, w, address, bytes, elements, pattern);
 }
 
 template <class T> ALWAYS_INLINE T read(u64 address) {

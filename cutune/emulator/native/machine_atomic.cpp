@@ -1,9 +1,19 @@
-// Atomics: lane by lane, in order. One host thread runs a launch, so no host atomics are needed.
+// Atomics: lane by lane, in order. Host atomics only where other threads run blocks too.
 #include "machine_access.h"
 #include "machine_half.h"
 
 namespace cutune {
 namespace {
+
+// Replace the value at an address by f of it, as one step for other threads; gives the old value.
+template <class T, class F> T exchange(u64 address, F f) {
+    Lane<T>* const place = reinterpret_cast<Lane<T>*>(address);
+    Lane<T> old = __atomic_load_n(place, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(place, &old, pack<T>(f(unpack<T>(old))), true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+    return unpack<T>(old);
+}
 
 // `f` takes the value in memory and the operands b and c; it gives the new value.
 template <class T, class F> const Instruction* atomic(const Instruction* i, Warp& w, F f) {
@@ -12,9 +22,19 @@ template <class T, class F> const Instruction* atomic(const Instruction* i, Warp
     else addresses<GLOBAL_SPACE>(i, w, address);
     const Pattern pattern = pattern_of<sizeof(T)>(w, address);
     const u32 ghosts = checked<GLOBAL_SPACE, sizeof(T)>(i, w, address, pattern);
-    watch(i, w, address, sizeof(T), pattern);
+    watch(i, w, address, sizeof(T), 1, pattern);
     const Lane<T> *b = lanes<T>(w, i->b), *c = lanes<T>(w, i->c);
     Lane<T>* d = i->d == NO_REGISTER ? nullptr : lanes<T>(w, i->d);
+    // Only operations on whole registers are ever spread over threads (machine_load.cpp).
+    if constexpr (sizeof(T) == sizeof(Lane<T>)) {
+        if (UNLIKELY(!w.execution->alone && !ghosts && !d)) {
+            FOR_ACTIVE(w, l) {
+                const T second = unpack<T>(b[l]), third = unpack<T>(c[l]);
+                exchange<T>(address[l], [&](T old) { return f(old, second, third); });
+            }
+            return i + 1;
+        }
+    }
     FOR_ACTIVE(w, l) {
         T old{};
         if (!(ghosts >> l & 1)) {

@@ -1,6 +1,7 @@
 // Branches, guards, barriers, calls and returns. A handler that ends a basic block says where the
 // warp goes on and returns nullptr.
 #include "machine_access.h"
+#include "machine_check.h"
 
 namespace cutune {
 namespace {
@@ -88,6 +89,12 @@ HANDLER(trap) { fail(Outcome::trap, i, w, __builtin_ctz(w.mask), "trap"); }
 
 HANDLER(nop) { return i + 1; }
 
+// Orders nothing on a machine that runs one warp at a time, but a checker wants to know.
+HANDLER(fence) {
+    if (w.execution->launch.checker) w.execution->launch.checker->fence(w);
+    return i + 1;
+}
+
 // ---- barriers ---------------------------------------------------------------------------------
 
 // a: barrier number, b: expected threads (0: all), c: predicate of a reduction, d: its result,
@@ -100,6 +107,7 @@ HANDLER(barrier) {
         fail(Outcome::trap, i, w, lane, "there is no barrier " + std::to_string(number));
     if (further_operands(*i)) x.barriers[number].ones += __builtin_popcount(ones(w, i->c));
     x.arrived = true;
+    x.occupied |= 1u << number;
     park(w, {&x.module.blocks[i->x], w.mask, Group::at_barrier, number, i});
     return nullptr;
 }
@@ -107,6 +115,8 @@ HANDLER(barrier) {
 HANDLER(barrier_arrive) {
     const u32 number = w.narrow(i->a)[__builtin_ctz(w.mask)];
     w.execution->barriers[number & (BARRIERS - 1)].passed += __builtin_popcount(w.mask);
+    if (w.execution->launch.checker)
+        w.execution->launch.checker->arrive(w, number & (BARRIERS - 1));
     w.execution->arrived = true;
     return i + 1;
 }
@@ -139,7 +149,8 @@ void write_result(Warp& w, const Group& group, const Barrier& barrier) {
 bool Execution::release_barriers() {
     arrived = false;
     bool released = false;
-    for (u32 number = 0; number < BARRIERS; number++) {
+    for (u32 rest = occupied; rest; rest &= rest - 1) {
+        const u32 number = __builtin_ctz(rest);
         u32 threads = barriers[number].passed, waiting = 0, live = 0, expected = 0;
         for (const Warp& w : warps) {
             const u32 lanes = waiting_at(w, number);
@@ -154,6 +165,7 @@ bool Execution::release_barriers() {
         }
         if (!waiting || (expected ? threads < expected : waiting < live)) continue;
         barriers[number].lanes = waiting;
+        if (launch.checker) launch.checker->barrier(*this, number, !expected);
         for (Warp& w : warps)
             for (Group& group : w.groups)
                 if (group.state == Group::at_barrier && group.barrier == number) {
@@ -161,6 +173,7 @@ bool Execution::release_barriers() {
                     group.state = Group::ready;
                 }
         barriers[number] = Barrier();
+        occupied &= ~(1u << number);
         released = true;
     }
     return released;

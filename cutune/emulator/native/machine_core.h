@@ -77,6 +77,7 @@ struct Function {
     KernelFacts facts;
     bool is_kernel;
     bool calls;
+    bool independent = false;  // its blocks may run at once: see machine_load.cpp
     u32 register_bytes;
     std::vector<u8> constants;  // the last registers of a frame
     u32 first_block;
@@ -233,6 +234,8 @@ struct Execution {
     Report& report;
     std::vector<Range> ranges;  // by site
     bool tracing = false;       // this block
+    bool watching = false;      // tracing, or a checker looks on
+    bool alone = true;          // no other thread runs blocks of this launch
     u64 instructions = 0;
     u64 limit = ~0ull;
     u32 block_index[3] = {0, 0, 0};
@@ -244,6 +247,7 @@ struct Execution {
     std::vector<Warp> warps;
     Barrier barriers[BARRIERS];
     bool arrived = false;  // at some barrier, since the last look
+    u32 occupied = 0;      // the barriers at which threads wait
     const u8* parameters = nullptr;
 
     // Tracing
@@ -258,14 +262,23 @@ struct Execution {
 
     Execution(ModuleImage& m, const Function& k, const Launch& l, Memory& mem, Report& r)
         : module(m), kernel(k), launch(l), memory(mem), report(r) {}
+    // Registers and memory of the warps, which all blocks use one after the other.
+    void prepare();
     void run_block(u64 linear);
     void begin_block(u64 linear);
+    template <bool CHECKED> void run_warps();
+    [[noreturn]] void exhausted() const;
     bool release_barriers();
     bool release_warp_barriers();
     void begin_trace();
     void end_trace();
     std::string place(const Instruction* i, const Warp& w, u32 lane) const;
 };
+
+// Add the traced counters of one site to another's.
+void merge(Site& into, const Site& from);
+// Zero counters for all blocks and sites.
+void clear(Report& report, const ModuleImage& module);
 
 [[noreturn]] void fail(Outcome outcome, const Instruction* i, const Warp& w, u32 lane,
                        const std::string& what);
@@ -329,8 +342,10 @@ ALWAYS_INLINE u32 ones(const Warp& w, u32 offset) {
 enum Pattern { SCATTERED, UNIFORM, SEQUENTIAL, ROWS };
 constexpr u32 ROW = 8;
 
-// Count an access and look at its addresses when this block is traced.
-void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, Pattern pattern);
+// Count an access and look at its addresses when this block is traced or checked. A vector has
+// several elements.
+void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, u32 elements,
+             Pattern pattern);
 // Find the allocations of all active lanes or fail. Gives the lanes whose address is a ghost.
 u32 resolve(const Instruction* i, Warp& w, const u64* address, u32 bytes);
 

@@ -1,4 +1,5 @@
 // Loads assembled modules. The layout of an image is written by cutune/emulator/assemble.py.
+#include <algorithm>
 #include <cstdlib>
 
 #include "machine_core.h"
@@ -169,14 +170,82 @@ void read_code(Reader& in, ModuleImage& module, const std::vector<Handler>& used
     }
 }
 
+// ---- may blocks run at once? ------------------------------------------------------------------
+
+// Operations by which blocks see each other, or in which the order of blocks shows: output, the
+// heap, clocks.
+bool orders_blocks(const std::string& name) {
+    for (const char* prefix : {"call_vprintf", "call_malloc", "call_free", "special_clock",
+                               "special_globaltimer", "call_indirect"})
+        if (name.compare(0, strlen(prefix), prefix) == 0) return true;
+    return false;
+}
+
+// Integer atomics that give the same memory in any order, as long as nobody reads their result.
+bool commutes(const std::string& name) {
+    if (name.find("_f") != std::string::npos || name.find("_bf") != std::string::npos) return false;
+    for (const char* prefix : {"atom_add_", "atom_min_", "atom_max_", "atom_and_", "atom_or_",
+                               "atom_xor_"})
+        if (name.compare(0, strlen(prefix), prefix) == 0) return true;
+    return false;
+}
+
+struct Effects {
+    bool orders = false;  // its blocks must run in turn
+    std::vector<u32> calls;
+};
+
+Effects effects_of(const ModuleImage& module, const Instruction* i, const Instruction* end,
+                   const std::unordered_map<Handler, std::string>& names) {
+    Effects effects;
+    for (; i < end; i++) {
+        const std::string& name = names.at(i->handler);
+        if (orders_blocks(name)) effects.orders = true;
+        if (name == "call") effects.calls.push_back(static_cast<u32>(i->imm));
+        const bool atomic = name.compare(0, 5, "atom_") == 0;
+        const bool memory =
+            atomic || name.compare(0, 3, "ld_") == 0 || name.compare(0, 3, "st_") == 0;
+        if (!memory || (i->flags & SHARED) || name.compare(0, 9, "ld_param_") == 0) continue;
+        if (atomic ? !commutes(name) || i->d != NO_REGISTER : (i->flags & SPINNING) != 0)
+            effects.orders = true;
+    }
+    return effects;
+}
+
+void judge_independence(ModuleImage& module, const std::unordered_map<Handler, std::string>& names) {
+    std::vector<Effects> effects;
+    const Instruction* const end = module.code.data() + module.code.size();
+    for (size_t k = 0; k < module.functions.size(); k++) {
+        const Function& function = module.functions[k];
+        const u32 behind = function.first_block + function.block_count;
+        effects.push_back(effects_of(
+            module, module.blocks[function.first_block].first,
+            behind < module.blocks.size() ? module.blocks[behind].first : end, names));
+    }
+    for (size_t k = 0; k < module.functions.size(); k++) {
+        std::vector<u32> reached{static_cast<u32>(k)};
+        bool orders = false;
+        for (size_t n = 0; n < reached.size(); n++) {
+            const Effects& found = effects[reached[n]];
+            orders |= found.orders;
+            for (const u32 callee : found.calls)
+                if (std::find(reached.begin(), reached.end(), callee) == reached.end())
+                    reached.push_back(callee);
+        }
+        module.functions[k].independent = !orders;
+    }
+}
+
 void read(Reader& in, ModuleImage& module) {
     if (memcmp(in.take(8), MAGIC, 8) != 0) throw Malformed{"not an assembled module"};
     std::vector<Handler> used(in.u());
+    std::unordered_map<Handler, std::string> names;
     for (Handler& handler : used) {
         const std::string name = in.text();
         const auto found = handlers().find(name);
         if (found == handlers().end()) throw Malformed{"unknown operation " + name};
         handler = found->second;
+        names[handler] = name;
     }
     std::vector<std::vector<Relocation>> in_variables, in_functions;
     read_variables(in, module, in_variables);
@@ -193,6 +262,7 @@ void read(Reader& in, ModuleImage& module) {
                 memcpy(&module.functions[k].constants.at(r.offset + 8 * l), &value, 8);
         }
     read_code(in, module, used);
+    judge_independence(module, names);
     for (Function& function : module.functions) {
         function.facts.block_count = module.blocks.size();
         function.facts.site_count = module.sites.size();

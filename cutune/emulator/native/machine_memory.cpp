@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "machine_access.h"
+#include "machine_check.h"
 
 namespace cutune {
 
@@ -39,24 +40,47 @@ std::string hexadecimal(u64 value) {
     return text;
 }
 
-[[noreturn]] void out_of_bounds(const Instruction* i, const Warp& w, u32 lane, u64 address,
-                                u32 bytes, const Range& range) {
+std::string access_text(const Instruction* i, const Execution& x, u32 bytes) {
+    return std::string(KIND_NAMES[x.module.sites[i->x].kind]) + " of " + std::to_string(bytes) +
+           " bytes at ";
+}
+
+// An access that a GPU would not survive: the end of the launch, or of the lane's access where a
+// checker wants to see more of them.
+void refuse(Hazard hazard, const Instruction* i, const Warp& w, u32 lane, const std::string& text) {
+    Execution& x = *w.execution;
+    const Outcome outcome = hazard == Hazard::misaligned ? Outcome::misaligned_address
+                                                         : Outcome::illegal_address;
+    if (!x.launch.checker) fail(outcome, i, w, lane, text);
+    x.launch.checker->refuse(hazard, i, w, lane, text);
+    if (x.report.outcome != Outcome::ok) return;
+    x.report.outcome = outcome;
+    x.report.message = x.place(i, w, lane) + ": " + text;
+}
+
+// `range` holds the first byte at least; `before` is what the instruction touched last.
+void out_of_bounds(const Instruction* i, const Warp& w, u32 lane, u64 address, u32 bytes,
+                   const Range& range, const Range& before) {
     const Execution& x = *w.execution;
-    const SiteFacts& site = x.module.sites[i->x];
-    std::string text = std::string(KIND_NAMES[site.kind]) + " of " + std::to_string(bytes) +
-                       " bytes at ";
+    const std::string text = access_text(i, x, bytes);
     if (i->flags & SHARED) {
-        text += "shared address " + hexadecimal(address - reinterpret_cast<u64>(x.shared)) +
-                ", but the block has " + std::to_string(x.shared_bytes) + " bytes";
-    } else if (range.size) {
-        text += hexadecimal(address) + " reaches past an allocation of " +
-                std::to_string(range.size) + " bytes";
-    } else {
-        const Allocation* freed = x.memory.find(address);
-        text += hexadecimal(address) +
-                (freed ? ", which was freed" : ", which is in no allocation");
+        const u64 offset = address - reinterpret_cast<u64>(x.shared);
+        return refuse(Hazard::out_of_bounds, i, w, lane,
+                      text + "shared address " + hexadecimal(offset) + ", but the block has " +
+                          std::to_string(x.shared_bytes) + " bytes");
     }
-    fail(Outcome::illegal_address, i, w, lane, text);
+    if (range.size)
+        return refuse(Hazard::out_of_bounds, i, w, lane,
+                      text + hexadecimal(address) + " reaches past an allocation of " +
+                          std::to_string(range.size) + " bytes");
+    if (x.memory.find(address))
+        return refuse(Hazard::use_after_free, i, w, lane,
+                      text + hexadecimal(address) + ", which was freed");
+    std::string where = ", which is in no allocation";
+    if (before.size && address > before.base)
+        where += "; it is " + std::to_string(address - before.base) +
+                 " bytes behind the beginning of one of " + std::to_string(before.size) + " bytes";
+    refuse(Hazard::out_of_bounds, i, w, lane, text + hexadecimal(address) + where);
 }
 
 }  // namespace
@@ -66,18 +90,24 @@ u32 resolve(const Instruction* i, Warp& w, const u64* address, u32 bytes) {
     u32 ghosts = 0;
     FOR_ACTIVE(w, l) {
         const u64 a = address[l];
-        if (a & (bytes - 1))
-            fail(Outcome::misaligned_address, i, w, l,
-                 std::string(KIND_NAMES[x.module.sites[i->x].kind]) + " of " +
-                     std::to_string(bytes) + " bytes at " + hexadecimal(a));
+        if (a & (bytes - 1)) {
+            refuse(Hazard::misaligned, i, w, l, access_text(i, x, bytes) + hexadecimal(a));
+            ghosts |= 1u << l;
+            continue;
+        }
         Range& range = x.ranges[i->x];
+        const Range before = range;
         if (!holds(range, a)) {
             range = find(x, w, a);
             const bool shared = range.base == reinterpret_cast<u64>(x.shared);
             if ((i->flags & SHARED) && !shared) range = {};
         }
-        if (!range.size || range.size - (a - range.base) < bytes)
-            out_of_bounds(i, w, l, a, bytes, range);
+        if (!range.size || range.size - (a - range.base) < bytes) {
+            out_of_bounds(i, w, l, a, bytes, range, before);
+            range = before;
+            ghosts |= 1u << l;
+            continue;
+        }
         ghosts |= range.ghosts & (1u << l);
     }
     return ghosts;
@@ -88,87 +118,127 @@ namespace {
 // Registers wider than the type are sign- or zero-extended.
 template <class T> ALWAYS_INLINE Lane<T> extended(T value) { return static_cast<Lane<T>>(value); }
 
-template <class T, Space S> const Instruction* load(const Instruction* i, Warp& w) {
+// What every access begins with: N elements of type T per lane.
+template <class T, u32 N, Space S> struct Access {
     alignas(64) u64 address[LANES];
-    addresses<S>(i, w, address);
-    const Pattern pattern = pattern_of<sizeof(T)>(w, address);
-    const u32 ghosts = checked<S, sizeof(T)>(i, w, address, pattern);
-    watch(i, w, address, sizeof(T), pattern);
-    Lane<T>* d = lanes<T>(w, i->d);
-    if (UNLIKELY(ghosts)) {
-        FOR_ACTIVE(w, l) d[l] = ghosts >> l & 1 ? 0 : extended(read<T>(address[l]));
-    } else if (pattern == SEQUENTIAL) {
-        const T* from = reinterpret_cast<const T*>(address[0]);
+    Pattern pattern;
+    u32 ghosts;
+
+    ALWAYS_INLINE Access(const Instruction* i, Warp& w) {
+        addresses<S>(i, w, address);
+        pattern = pattern_of<N * sizeof(T)>(w, address);
+        ghosts = checked<S, N * sizeof(T)>(i, w, address, pattern);
+        watch(i, w, address, N * sizeof(T), N, pattern);
+    }
+};
+
+// The registers of a vector stand in the module's table of further operands.
+template <u32 N> ALWAYS_INLINE const u32* registers(const Instruction* i, const Warp& w,
+                                                    const u32& single) {
+    return N == 1 ? &single : &w.execution->module.operands[further_operands(*i)];
+}
+
+// Rows of eight lanes, each uniform or sequential.
+template <class T> ALWAYS_INLINE void load_row(Lane<T>* d, const T* from, bool sequential) {
+    typedef Lane<T> Row __attribute__((vector_size(ROW * sizeof(Lane<T>))));
+    if (!sequential) {
+        *reinterpret_cast<Row*>(d) = Row{} + extended(*from);
+    } else if (sizeof(T) == sizeof(Lane<T>)) {
+        memcpy(d, from, sizeof(Row));
+    } else {
+        for (u32 l = 0; l < ROW; l++) d[l] = extended(from[l]);
+    }
+}
+
+// A full warp's load from shared memory whose lanes lie in rows, by 32-bit offsets: half the work
+// of host addresses. False: it has another shape, leaves the memory or is to be watched, and
+// nothing was done.
+template <class T> ALWAYS_INLINE bool load_shared_rows(const Instruction* i, Warp& w) {
+    const Execution& x = *w.execution;
+    if (!w.full || is_watched(i, w)) return false;
+    const u32* const a = w.narrow(i->a);
+    constexpr u32 B = sizeof(T);
+    const u32 step = a[1] - a[0];
+    if (step != 0 && step != B) return false;
+    const Sixteen starts = {0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 8, 8, 8, 8};
+    const Sixteen sequential = {0, B, 2 * B, 3 * B, 4 * B, 5 * B, 6 * B, 7 * B,
+                                0, B, 2 * B, 3 * B, 4 * B, 5 * B, 6 * B, 7 * B};
+    const Sixteen expected = step ? sequential : Sixteen{};
+    const Sixteen low = *reinterpret_cast<const Sixteen*>(a);
+    const Sixteen high = *reinterpret_cast<const Sixteen*>(a + 16);
+    if (any((low ^ (__builtin_shuffle(low, starts) + expected)) |
+            (high ^ (__builtin_shuffle(high, starts) + expected))))
+        return false;
+    const u32 shift = static_cast<u32>(i->imm), length = step * (ROW - 1) + B;
+    const u8* from[LANES / ROW];
+    bool wrong = x.shared_bytes < length;
+    for (u32 row = 0; row < LANES / ROW; row++) {
+        const u32 offset = a[row * ROW] + shift;
+        wrong |= (offset > x.shared_bytes - length) | ((offset & (B - 1)) != 0);
+        from[row] = x.shared + offset;
+    }
+    if (UNLIKELY(wrong)) return false;
+    Lane<T>* const d = lanes<T>(w, i->d);
+    for (u32 row = 0; row < LANES / ROW; row++)
+        load_row(d + row * ROW, reinterpret_cast<const T*>(from[row]), step != 0);
+    return true;
+}
+
+template <class T, Space S>
+ALWAYS_INLINE void load_single(Lane<T>* d, const Warp& w, const Access<T, 1, S>& at) {
+    if (at.pattern == SEQUENTIAL) {
+        const T* from = reinterpret_cast<const T*>(at.address[0]);
         for (u32 l = 0; l < LANES; l++) d[l] = extended(from[l]);
-    } else if (pattern == UNIFORM) {
-        const Lane<T> value = extended(read<T>(address[0]));
+    } else if (at.pattern == UNIFORM) {
+        const Lane<T> value = extended(read<T>(at.address[0]));
         for (u32 l = 0; l < LANES; l++) d[l] = value;
-    } else if (pattern == ROWS) {
-        const bool sequential = address[1] != address[0];
-        for (u32 row = 0; row < LANES; row += ROW) {
-            const T* from = reinterpret_cast<const T*>(address[row]);
-            if (sequential) {
-                for (u32 l = 0; l < ROW; l++) d[row + l] = extended(from[l]);
-            } else {
-                const Lane<T> value = extended(*from);
-                for (u32 l = 0; l < ROW; l++) d[row + l] = value;
-            }
+    } else if (at.pattern == ROWS) {
+        for (u32 row = 0; row < LANES; row += ROW)
+            load_row(d + row, reinterpret_cast<const T*>(at.address[row]),
+                     at.address[1] != at.address[0]);
+    } else if (w.full) {
+        for (u32 l = 0; l < LANES; l++) d[l] = extended(read<T>(at.address[l]));
+    } else {
+        FOR_ACTIVE(w, l) d[l] = extended(read<T>(at.address[l]));
+    }
+}
+
+template <class T, u32 N, Space S> const Instruction* load(const Instruction* i, Warp& w) {
+    if constexpr (S == SHARED_SPACE && N == 1)
+        if (load_shared_rows<T>(i, w)) return i + 1;
+    const Access<T, N, S> at(i, w);
+    if constexpr (N == 1)
+        if (!at.ghosts) {
+            load_single<T, S>(lanes<T>(w, i->d), w, at);
+            return i + 1;
         }
-    } else if (w.full) {
-        for (u32 l = 0; l < LANES; l++) d[l] = extended(read<T>(address[l]));
-    } else {
-        FOR_ACTIVE(w, l) d[l] = extended(read<T>(address[l]));
-    }
-    return i + 1;
-}
-
-template <class T, Space S> const Instruction* store(const Instruction* i, Warp& w) {
-    alignas(64) u64 address[LANES];
-    addresses<S>(i, w, address);
-    const Pattern pattern = pattern_of<sizeof(T)>(w, address);
-    const u32 ghosts = checked<S, sizeof(T)>(i, w, address, pattern);
-    watch(i, w, address, sizeof(T), pattern);
-    const Lane<T>* b = lanes<T>(w, i->b);
-    if (UNLIKELY(ghosts)) {
-        FOR_ACTIVE(w, l) if (!(ghosts >> l & 1)) write<T>(address[l], static_cast<T>(b[l]));
-    } else if (pattern == SEQUENTIAL) {
-        T* to = reinterpret_cast<T*>(address[0]);
-        for (u32 l = 0; l < LANES; l++) to[l] = static_cast<T>(b[l]);
-    } else if (w.full) {
-        for (u32 l = 0; l < LANES; l++) write<T>(address[l], static_cast<T>(b[l]));
-    } else {
-        FOR_ACTIVE(w, l) write<T>(address[l], static_cast<T>(b[l]));
-    }
-    return i + 1;
-}
-
-// Vectors: the registers stand in the module's table of further operands.
-template <class T, u32 N, Space S> const Instruction* load_vector(const Instruction* i, Warp& w) {
-    alignas(64) u64 address[LANES];
-    addresses<S>(i, w, address);
-    const Pattern pattern = pattern_of<N * sizeof(T)>(w, address);
-    const u32 ghosts = checked<S, N * sizeof(T)>(i, w, address, pattern);
-    watch(i, w, address, N * sizeof(T), pattern);
-    const u32* registers = &w.execution->module.operands[further_operands(*i)];
+    const u32* const targets = registers<N>(i, w, i->d);
     for (u32 k = 0; k < N; k++) {
-        Lane<T>* d = lanes<T>(w, registers[k]);
+        Lane<T>* d = lanes<T>(w, targets[k]);
         FOR_ACTIVE(w, l)
-            d[l] = ghosts >> l & 1 ? 0 : extended(read<T>(address[l] + k * sizeof(T)));
+            d[l] = at.ghosts >> l & 1 ? 0 : extended(read<T>(at.address[l] + k * sizeof(T)));
     }
     return i + 1;
 }
 
-template <class T, u32 N, Space S> const Instruction* store_vector(const Instruction* i, Warp& w) {
-    alignas(64) u64 address[LANES];
-    addresses<S>(i, w, address);
-    const Pattern pattern = pattern_of<N * sizeof(T)>(w, address);
-    const u32 ghosts = checked<S, N * sizeof(T)>(i, w, address, pattern);
-    watch(i, w, address, N * sizeof(T), pattern);
-    const u32* registers = &w.execution->module.operands[further_operands(*i)];
+template <class T, u32 N, Space S> const Instruction* store(const Instruction* i, Warp& w) {
+    const Access<T, N, S> at(i, w);
+    if constexpr (N == 1)
+        if (!at.ghosts && w.full) {
+            const Lane<T>* b = lanes<T>(w, i->b);
+            if (at.pattern == SEQUENTIAL) {
+                T* to = reinterpret_cast<T*>(at.address[0]);
+                for (u32 l = 0; l < LANES; l++) to[l] = static_cast<T>(b[l]);
+            } else {
+                for (u32 l = 0; l < LANES; l++) write<T>(at.address[l], static_cast<T>(b[l]));
+            }
+            return i + 1;
+        }
+    const u32* const sources = registers<N>(i, w, i->b);
     FOR_ACTIVE(w, l)
-        if (!(ghosts >> l & 1))
+        if (!(at.ghosts >> l & 1))
             for (u32 k = 0; k < N; k++)
-                write<T>(address[l] + k * sizeof(T), static_cast<T>(lanes<T>(w, registers[k])[l]));
+                write<T>(at.address[l] + k * sizeof(T), static_cast<T>(lanes<T>(w, sources[k])[l]));
     return i + 1;
 }
 
@@ -264,89 +334,89 @@ HANDLER_OF(ld_param_u16, load_parameter<u16>)
 HANDLER_OF(ld_param_s16, load_parameter<s16>)
 HANDLER_OF(ld_param_b32, load_parameter<u32>)
 HANDLER_OF(ld_param_b64, load_parameter<u64>)
-HANDLER_OF(ld_global_u8, load<u8, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_s8, load<s8, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_u16, load<u16, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_s16, load<s16, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_b32, load<u32, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_b64, load<u64, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_v2_u8, load_vector<u8, 2, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_v2_s8, load_vector<s8, 2, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_v2_u16, load_vector<u16, 2, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_v2_s16, load_vector<s16, 2, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_v2_b32, load_vector<u32, 2, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_v2_b64, load_vector<u64, 2, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_v4_u8, load_vector<u8, 4, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_v4_s8, load_vector<s8, 4, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_v4_u16, load_vector<u16, 4, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_v4_s16, load_vector<s16, 4, GLOBAL_SPACE>)
-HANDLER_OF(ld_global_v4_b32, load_vector<u32, 4, GLOBAL_SPACE>)
-HANDLER_OF(st_global_b8, store<u8, GLOBAL_SPACE>)
-HANDLER_OF(st_global_b16, store<u16, GLOBAL_SPACE>)
-HANDLER_OF(st_global_b32, store<u32, GLOBAL_SPACE>)
-HANDLER_OF(st_global_b64, store<u64, GLOBAL_SPACE>)
-HANDLER_OF(st_global_v2_b8, store_vector<u8, 2, GLOBAL_SPACE>)
-HANDLER_OF(st_global_v2_b16, store_vector<u16, 2, GLOBAL_SPACE>)
-HANDLER_OF(st_global_v2_b32, store_vector<u32, 2, GLOBAL_SPACE>)
-HANDLER_OF(st_global_v2_b64, store_vector<u64, 2, GLOBAL_SPACE>)
-HANDLER_OF(st_global_v4_b8, store_vector<u8, 4, GLOBAL_SPACE>)
-HANDLER_OF(st_global_v4_b16, store_vector<u16, 4, GLOBAL_SPACE>)
-HANDLER_OF(st_global_v4_b32, store_vector<u32, 4, GLOBAL_SPACE>)
-HANDLER_OF(ld_shared_u8, load<u8, SHARED_SPACE>)
-HANDLER_OF(ld_shared_s8, load<s8, SHARED_SPACE>)
-HANDLER_OF(ld_shared_u16, load<u16, SHARED_SPACE>)
-HANDLER_OF(ld_shared_s16, load<s16, SHARED_SPACE>)
-HANDLER_OF(ld_shared_b32, load<u32, SHARED_SPACE>)
-HANDLER_OF(ld_shared_b64, load<u64, SHARED_SPACE>)
-HANDLER_OF(ld_shared_v2_u8, load_vector<u8, 2, SHARED_SPACE>)
-HANDLER_OF(ld_shared_v2_s8, load_vector<s8, 2, SHARED_SPACE>)
-HANDLER_OF(ld_shared_v2_u16, load_vector<u16, 2, SHARED_SPACE>)
-HANDLER_OF(ld_shared_v2_s16, load_vector<s16, 2, SHARED_SPACE>)
-HANDLER_OF(ld_shared_v2_b32, load_vector<u32, 2, SHARED_SPACE>)
-HANDLER_OF(ld_shared_v2_b64, load_vector<u64, 2, SHARED_SPACE>)
-HANDLER_OF(ld_shared_v4_u8, load_vector<u8, 4, SHARED_SPACE>)
-HANDLER_OF(ld_shared_v4_s8, load_vector<s8, 4, SHARED_SPACE>)
-HANDLER_OF(ld_shared_v4_u16, load_vector<u16, 4, SHARED_SPACE>)
-HANDLER_OF(ld_shared_v4_s16, load_vector<s16, 4, SHARED_SPACE>)
-HANDLER_OF(ld_shared_v4_b32, load_vector<u32, 4, SHARED_SPACE>)
-HANDLER_OF(st_shared_b8, store<u8, SHARED_SPACE>)
-HANDLER_OF(st_shared_b16, store<u16, SHARED_SPACE>)
-HANDLER_OF(st_shared_b32, store<u32, SHARED_SPACE>)
-HANDLER_OF(st_shared_b64, store<u64, SHARED_SPACE>)
-HANDLER_OF(st_shared_v2_b8, store_vector<u8, 2, SHARED_SPACE>)
-HANDLER_OF(st_shared_v2_b16, store_vector<u16, 2, SHARED_SPACE>)
-HANDLER_OF(st_shared_v2_b32, store_vector<u32, 2, SHARED_SPACE>)
-HANDLER_OF(st_shared_v2_b64, store_vector<u64, 2, SHARED_SPACE>)
-HANDLER_OF(st_shared_v4_b8, store_vector<u8, 4, SHARED_SPACE>)
-HANDLER_OF(st_shared_v4_b16, store_vector<u16, 4, SHARED_SPACE>)
-HANDLER_OF(st_shared_v4_b32, store_vector<u32, 4, SHARED_SPACE>)
-HANDLER_OF(ld_local_u8, load<u8, LOCAL_SPACE>)
-HANDLER_OF(ld_local_s8, load<s8, LOCAL_SPACE>)
-HANDLER_OF(ld_local_u16, load<u16, LOCAL_SPACE>)
-HANDLER_OF(ld_local_s16, load<s16, LOCAL_SPACE>)
-HANDLER_OF(ld_local_b32, load<u32, LOCAL_SPACE>)
-HANDLER_OF(ld_local_b64, load<u64, LOCAL_SPACE>)
-HANDLER_OF(ld_local_v2_u8, load_vector<u8, 2, LOCAL_SPACE>)
-HANDLER_OF(ld_local_v2_s8, load_vector<s8, 2, LOCAL_SPACE>)
-HANDLER_OF(ld_local_v2_u16, load_vector<u16, 2, LOCAL_SPACE>)
-HANDLER_OF(ld_local_v2_s16, load_vector<s16, 2, LOCAL_SPACE>)
-HANDLER_OF(ld_local_v2_b32, load_vector<u32, 2, LOCAL_SPACE>)
-HANDLER_OF(ld_local_v2_b64, load_vector<u64, 2, LOCAL_SPACE>)
-HANDLER_OF(ld_local_v4_u8, load_vector<u8, 4, LOCAL_SPACE>)
-HANDLER_OF(ld_local_v4_s8, load_vector<s8, 4, LOCAL_SPACE>)
-HANDLER_OF(ld_local_v4_u16, load_vector<u16, 4, LOCAL_SPACE>)
-HANDLER_OF(ld_local_v4_s16, load_vector<s16, 4, LOCAL_SPACE>)
-HANDLER_OF(ld_local_v4_b32, load_vector<u32, 4, LOCAL_SPACE>)
-HANDLER_OF(st_local_b8, store<u8, LOCAL_SPACE>)
-HANDLER_OF(st_local_b16, store<u16, LOCAL_SPACE>)
-HANDLER_OF(st_local_b32, store<u32, LOCAL_SPACE>)
-HANDLER_OF(st_local_b64, store<u64, LOCAL_SPACE>)
-HANDLER_OF(st_local_v2_b8, store_vector<u8, 2, LOCAL_SPACE>)
-HANDLER_OF(st_local_v2_b16, store_vector<u16, 2, LOCAL_SPACE>)
-HANDLER_OF(st_local_v2_b32, store_vector<u32, 2, LOCAL_SPACE>)
-HANDLER_OF(st_local_v2_b64, store_vector<u64, 2, LOCAL_SPACE>)
-HANDLER_OF(st_local_v4_b8, store_vector<u8, 4, LOCAL_SPACE>)
-HANDLER_OF(st_local_v4_b16, store_vector<u16, 4, LOCAL_SPACE>)
-HANDLER_OF(st_local_v4_b32, store_vector<u32, 4, LOCAL_SPACE>)
+HANDLER_OF(ld_global_u8, load<u8, 1, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_s8, load<s8, 1, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_u16, load<u16, 1, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_s16, load<s16, 1, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_b32, load<u32, 1, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_b64, load<u64, 1, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_v2_u8, load<u8, 2, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_v2_s8, load<s8, 2, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_v2_u16, load<u16, 2, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_v2_s16, load<s16, 2, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_v2_b32, load<u32, 2, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_v2_b64, load<u64, 2, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_v4_u8, load<u8, 4, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_v4_s8, load<s8, 4, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_v4_u16, load<u16, 4, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_v4_s16, load<s16, 4, GLOBAL_SPACE>)
+HANDLER_OF(ld_global_v4_b32, load<u32, 4, GLOBAL_SPACE>)
+HANDLER_OF(st_global_b8, store<u8, 1, GLOBAL_SPACE>)
+HANDLER_OF(st_global_b16, store<u16, 1, GLOBAL_SPACE>)
+HANDLER_OF(st_global_b32, store<u32, 1, GLOBAL_SPACE>)
+HANDLER_OF(st_global_b64, store<u64, 1, GLOBAL_SPACE>)
+HANDLER_OF(st_global_v2_b8, store<u8, 2, GLOBAL_SPACE>)
+HANDLER_OF(st_global_v2_b16, store<u16, 2, GLOBAL_SPACE>)
+HANDLER_OF(st_global_v2_b32, store<u32, 2, GLOBAL_SPACE>)
+HANDLER_OF(st_global_v2_b64, store<u64, 2, GLOBAL_SPACE>)
+HANDLER_OF(st_global_v4_b8, store<u8, 4, GLOBAL_SPACE>)
+HANDLER_OF(st_global_v4_b16, store<u16, 4, GLOBAL_SPACE>)
+HANDLER_OF(st_global_v4_b32, store<u32, 4, GLOBAL_SPACE>)
+HANDLER_OF(ld_shared_u8, load<u8, 1, SHARED_SPACE>)
+HANDLER_OF(ld_shared_s8, load<s8, 1, SHARED_SPACE>)
+HANDLER_OF(ld_shared_u16, load<u16, 1, SHARED_SPACE>)
+HANDLER_OF(ld_shared_s16, load<s16, 1, SHARED_SPACE>)
+HANDLER_OF(ld_shared_b32, load<u32, 1, SHARED_SPACE>)
+HANDLER_OF(ld_shared_b64, load<u64, 1, SHARED_SPACE>)
+HANDLER_OF(ld_shared_v2_u8, load<u8, 2, SHARED_SPACE>)
+HANDLER_OF(ld_shared_v2_s8, load<s8, 2, SHARED_SPACE>)
+HANDLER_OF(ld_shared_v2_u16, load<u16, 2, SHARED_SPACE>)
+HANDLER_OF(ld_shared_v2_s16, load<s16, 2, SHARED_SPACE>)
+HANDLER_OF(ld_shared_v2_b32, load<u32, 2, SHARED_SPACE>)
+HANDLER_OF(ld_shared_v2_b64, load<u64, 2, SHARED_SPACE>)
+HANDLER_OF(ld_shared_v4_u8, load<u8, 4, SHARED_SPACE>)
+HANDLER_OF(ld_shared_v4_s8, load<s8, 4, SHARED_SPACE>)
+HANDLER_OF(ld_shared_v4_u16, load<u16, 4, SHARED_SPACE>)
+HANDLER_OF(ld_shared_v4_s16, load<s16, 4, SHARED_SPACE>)
+HANDLER_OF(ld_shared_v4_b32, load<u32, 4, SHARED_SPACE>)
+HANDLER_OF(st_shared_b8, store<u8, 1, SHARED_SPACE>)
+HANDLER_OF(st_shared_b16, store<u16, 1, SHARED_SPACE>)
+HANDLER_OF(st_shared_b32, store<u32, 1, SHARED_SPACE>)
+HANDLER_OF(st_shared_b64, store<u64, 1, SHARED_SPACE>)
+HANDLER_OF(st_shared_v2_b8, store<u8, 2, SHARED_SPACE>)
+HANDLER_OF(st_shared_v2_b16, store<u16, 2, SHARED_SPACE>)
+HANDLER_OF(st_shared_v2_b32, store<u32, 2, SHARED_SPACE>)
+HANDLER_OF(st_shared_v2_b64, store<u64, 2, SHARED_SPACE>)
+HANDLER_OF(st_shared_v4_b8, store<u8, 4, SHARED_SPACE>)
+HANDLER_OF(st_shared_v4_b16, store<u16, 4, SHARED_SPACE>)
+HANDLER_OF(st_shared_v4_b32, store<u32, 4, SHARED_SPACE>)
+HANDLER_OF(ld_local_u8, load<u8, 1, LOCAL_SPACE>)
+HANDLER_OF(ld_local_s8, load<s8, 1, LOCAL_SPACE>)
+HANDLER_OF(ld_local_u16, load<u16, 1, LOCAL_SPACE>)
+HANDLER_OF(ld_local_s16, load<s16, 1, LOCAL_SPACE>)
+HANDLER_OF(ld_local_b32, load<u32, 1, LOCAL_SPACE>)
+HANDLER_OF(ld_local_b64, load<u64, 1, LOCAL_SPACE>)
+HANDLER_OF(ld_local_v2_u8, load<u8, 2, LOCAL_SPACE>)
+HANDLER_OF(ld_local_v2_s8, load<s8, 2, LOCAL_SPACE>)
+HANDLER_OF(ld_local_v2_u16, load<u16, 2, LOCAL_SPACE>)
+HANDLER_OF(ld_local_v2_s16, load<s16, 2, LOCAL_SPACE>)
+HANDLER_OF(ld_local_v2_b32, load<u32, 2, LOCAL_SPACE>)
+HANDLER_OF(ld_local_v2_b64, load<u64, 2, LOCAL_SPACE>)
+HANDLER_OF(ld_local_v4_u8, load<u8, 4, LOCAL_SPACE>)
+HANDLER_OF(ld_local_v4_s8, load<s8, 4, LOCAL_SPACE>)
+HANDLER_OF(ld_local_v4_u16, load<u16, 4, LOCAL_SPACE>)
+HANDLER_OF(ld_local_v4_s16, load<s16, 4, LOCAL_SPACE>)
+HANDLER_OF(ld_local_v4_b32, load<u32, 4, LOCAL_SPACE>)
+HANDLER_OF(st_local_b8, store<u8, 1, LOCAL_SPACE>)
+HANDLER_OF(st_local_b16, store<u16, 1, LOCAL_SPACE>)
+HANDLER_OF(st_local_b32, store<u32, 1, LOCAL_SPACE>)
+HANDLER_OF(st_local_b64, store<u64, 1, LOCAL_SPACE>)
+HANDLER_OF(st_local_v2_b8, store<u8, 2, LOCAL_SPACE>)
+HANDLER_OF(st_local_v2_b16, store<u16, 2, LOCAL_SPACE>)
+HANDLER_OF(st_local_v2_b32, store<u32, 2, LOCAL_SPACE>)
+HANDLER_OF(st_local_v2_b64, store<u64, 2, LOCAL_SPACE>)
+HANDLER_OF(st_local_v4_b8, store<u8, 4, LOCAL_SPACE>)
+HANDLER_OF(st_local_v4_b16, store<u16, 4, LOCAL_SPACE>)
+HANDLER_OF(st_local_v4_b32, store<u32, 4, LOCAL_SPACE>)
 
 }  // namespace cutune

@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "machine_core.h"
+#include "machine_check.h"
+#include "machine_parallel.h"
 
 namespace cutune {
 
@@ -119,16 +120,27 @@ void Execution::begin_block(u64 linear) {
     }
     for (Barrier& barrier : barriers) barrier = Barrier();
     arrived = false;
+    occupied = 0;
     if (shared_bytes) memset(shared, 0, shared_bytes);
     tracing = launch.trace;
     if (tracing && launch.traced_blocks)
         tracing = std::binary_search(launch.traced_blocks,
                                      launch.traced_blocks + launch.traced_block_count, linear);
     if (tracing) begin_trace();
+    watching = tracing || launch.checker;
+    if (launch.checker) launch.checker->begin_block(*this);
 }
 
 void Execution::run_block(u64 linear) {
     begin_block(linear);
+    if (launch.checker) run_warps<true>();
+    else run_warps<false>();
+    for (const Warp& w : warps) report.working_threads += __builtin_popcount(w.touched);
+    if (tracing) end_trace();
+    report.executed_blocks++;
+}
+
+template <bool CHECKED> void Execution::run_warps() {
     u64* const executions = report.block_executions.data();
     u64* const active_lanes = report.block_lanes.data();
     size_t remaining = warps.size();
@@ -144,6 +156,7 @@ void Execution::run_block(u64 linear) {
             }
             progress = true;
             const Block& block = *w.block;
+            if (CHECKED) launch.checker->enter(w);
             executions[block.index]++;
             active_lanes[block.index] += __builtin_popcount(w.mask);
             w.touched |= w.mask & block.touches;
@@ -154,20 +167,24 @@ void Execution::run_block(u64 linear) {
             if (!w.live) remaining--, arrived = true;
         }
         if (UNLIKELY(instructions > limit))
-            throw Fault{Outcome::instruction_limit,
-                        "kernel " + kernel.facts.name + " executed " +
-                            std::to_string(instructions) + " warp instructions"};
+            exhausted();
         if (arrived && release_barriers()) continue;
         if (progress || !remaining) continue;
         if (release_warp_barriers()) continue;
         for (Warp& w : warps)
-            if (w.live && !w.groups.empty())
+            if (w.live && !w.groups.empty()) {
+                if (CHECKED) launch.checker->stuck(w, w.groups[0].at);
                 fail(Outcome::deadlock, w.groups[0].at, w, __builtin_ctz(w.groups[0].mask),
                      "threads wait at a barrier that the others never reach");
+            }
         throw Fault{Outcome::deadlock, "kernel " + kernel.facts.name};
     }
-    for (const Warp& w : warps) report.working_threads += __builtin_popcount(w.touched);
-    if (tracing) end_trace();
+}
+
+void Execution::exhausted() const {
+    throw Fault{Outcome::instruction_limit, "kernel " + kernel.facts.name + " executed more than " +
+                                                std::to_string(launch.instruction_limit) +
+                                                " warp instructions; is there an endless loop?"};
 }
 
 static void prepare_warps(Execution& x) {
@@ -217,47 +234,51 @@ static void check(const KernelFacts& facts, const Launch& launch) {
 }
 
 // What follows from the counts of basic blocks: every lane of a block executes an unguarded access.
-static void summarize(Execution& x) {
-    Report& report = x.report;
-    for (const Block& block : x.module.blocks) {
+static void summarize(const ModuleImage& module, Report& report) {
+    for (const Block& block : module.blocks) {
         report.warp_instructions += report.block_executions[block.index] * block.instructions;
         report.thread_instructions += report.block_lanes[block.index] * block.instructions;
     }
     for (size_t k = 0; k < report.sites.size(); k++) {
-        const SiteFacts& facts = x.module.sites[k];
+        const SiteFacts& facts = module.sites[k];
         if (facts.guarded) continue;
         report.sites[k].executions = report.block_executions[facts.block];
         report.sites[k].lanes = report.block_lanes[facts.block];
     }
 }
 
+void clear(Report& report, const ModuleImage& module) {
+    report.block_executions.assign(module.blocks.size(), 0);
+    report.block_lanes.assign(module.blocks.size(), 0);
+    report.sites.assign(module.sites.size(), Site());
+}
+
+void Execution::prepare() {
+    ranges.resize(module.sites.size());
+    parameters = launch.parameters;
+    shared_bytes = rounded(kernel.facts.static_shared_bytes, launch.dynamic_shared_bytes ? 16 : 1) +
+                   launch.dynamic_shared_bytes;
+    if (launch.instruction_limit) limit = launch.instruction_limit;
+    prepare_warps(*this);
+}
+
 Report run(ModuleImage* module, const KernelFacts* facts, const Launch& launch, Memory* memory) {
     Report report;
-    report.block_executions.assign(module->blocks.size(), 0);
-    report.block_lanes.assign(module->blocks.size(), 0);
-    report.sites.assign(module->sites.size(), Site());
+    clear(report, *module);
     const Function& kernel = module->functions[module->function_of.at(facts->name)];
     Execution x(*module, kernel, launch, *memory, report);
+    if (launch.checker) launch.checker->begin_launch(x);
     try {
         check(*facts, launch);
-        x.ranges.resize(module->sites.size());
-        x.parameters = launch.parameters;
-        x.shared_bytes =
-            rounded(facts->static_shared_bytes, launch.dynamic_shared_bytes ? 16 : 1) +
-            launch.dynamic_shared_bytes;
-        if (launch.instruction_limit) x.limit = launch.instruction_limit;
-        prepare_warps(x);
+        x.prepare();
         const u64 all = u64(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-        const u64 count = launch.blocks ? launch.block_count : all;
-        for (u64 k = 0; k < count; k++) {
-            x.run_block(launch.blocks ? launch.blocks[k] : k);
-            report.executed_blocks++;
-        }
+        run_blocks(x, launch.blocks ? launch.block_count : all);
     } catch (const Fault& fault) {
         report.outcome = fault.outcome;
         report.message = fault.message;
     }
-    summarize(x);
+    if (launch.checker) report.findings = launch.checker->findings();
+    summarize(*module, report);
     return report;
 }
 

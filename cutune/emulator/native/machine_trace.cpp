@@ -15,7 +15,7 @@
 // executions is therefore not biased by what the first or last iterations do.
 #include <algorithm>
 
-#include "machine_core.h"
+#include "machine_check.h"
 
 namespace cutune {
 
@@ -172,20 +172,6 @@ void add(Site& site, const SiteFacts& facts, const Features& f, u64 first) {
     if (highest > site.highest) site.highest = highest;
 }
 
-void merge(Site& into, const Site& from) {
-    const u64 lowest = into.traced ? std::min(into.lowest, from.lowest) : from.lowest;
-    into.traced += from.traced;
-    into.sectors += from.sectors;
-    into.full_sectors += from.full_sectors;
-    into.lines += from.lines;
-    into.wavefronts += from.wavefronts;
-    into.load_cost_x20 += from.load_cost_x20;
-    into.store_cost_x20 += from.store_cost_x20;
-    into.new_sectors += from.new_sectors;
-    into.lowest = lowest;
-    into.highest = std::max(into.highest, from.highest);
-}
-
 // Where the words of local memory lie in the caches: those of a warp's lanes side by side.
 void interleave(const Warp& w, const u64* address, u64* interleaved) {
     const u64 stride = w.execution->local_stride;
@@ -268,9 +254,25 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
 
 }  // namespace
 
-void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, Pattern pattern) {
+void merge(Site& into, const Site& from) {
+    const u64 lowest = into.traced ? std::min(into.lowest, from.lowest) : from.lowest;
+    into.traced += from.traced;
+    into.sectors += from.sectors;
+    into.full_sectors += from.full_sectors;
+    into.lines += from.lines;
+    into.wavefronts += from.wavefronts;
+    into.load_cost_x20 += from.load_cost_x20;
+    into.store_cost_x20 += from.store_cost_x20;
+    into.new_sectors += from.new_sectors;
+    into.lowest = lowest;
+    into.highest = std::max(into.highest, from.highest);
+}
+
+void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, u32 elements,
+             Pattern pattern) {
     Execution& x = *w.execution;
     if (!w.mask) return;
+    if (x.launch.checker) x.launch.checker->access(i, w, address, bytes, elements);
     if (i->flags & GUARDED) {
         x.report.sites[i->x].executions++;
         x.report.sites[i->x].lanes += __builtin_popcount(w.mask);

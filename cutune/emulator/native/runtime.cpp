@@ -1,6 +1,8 @@
 // The shared state of the replacement libcudart, its device clock and its messages.
 #include "runtime.h"
 
+#include "runtime_check.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,13 +19,15 @@ namespace {
 // cudaErrorMemoryAllocation here, not be killed by the host.
 uint64_t arena_capacity() {
     const uint64_t pages = static_cast<uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES)));
+    const std::string limit = environment("CUTUNE_MEMORY_LIMIT");
+    if (!limit.empty()) return std::strtoull(limit.c_str(), nullptr, 10);
     const uint64_t host = pages * static_cast<uint64_t>(std::max(1L, sysconf(_SC_PAGESIZE)));
     return host == 0 ? device().memory_bytes : std::min(device().memory_bytes, host);
 }
 
 }  // namespace
 
-Runtime::Runtime() : arena(arena_capacity()) {}
+Runtime::Runtime() : arena(arena_capacity()) { arena.written = written(); }
 
 Runtime& runtime() {
     static Runtime* const shared = new Runtime;

@@ -90,6 +90,7 @@ uint64_t Arena::allocate(uint64_t bytes, MemoryKind kind, unsigned flags) {
     fresh.flags = flags;
     blocks_[base] = fresh;
     used_ += bytes;
+    if (written && kind == MemoryKind::device) written->track(base, bytes);
     return base;
 }
 
@@ -99,6 +100,7 @@ bool Arena::free(uint64_t base) {
     if (entry == blocks_.end() || !entry->second.live || !owned(entry->second)) return false;
     Block& block = entry->second;
     block.live = false;
+    if (written) written->forget(base);
     used_ -= block.size;
     void* const memory = reinterpret_cast<void*>(base);
     // Zero for whoever gets the addresses next, and back to the host at once.

@@ -8,6 +8,7 @@
 #include <shared_mutex>
 
 #include "machine.h"
+#include "machine_written.h"
 
 namespace cutune {
 
@@ -40,6 +41,9 @@ class Arena : public Memory {
     bool forget(uint64_t base);
     // Free everything that is not registered host memory.
     void clear();
+
+    // Told what device memory is allocated and freed; may be nullptr.
+    Written* written = nullptr;
 
     uint64_t used() const { return used_; }
     uint64_t capacity() const { return capacity_; }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime.h"
+#include "runtime_check.h"
 #include "runtime_modules.h"
 #include "runtime_streams.h"
 
@@ -64,9 +65,14 @@ cudaError_t copy(const Place& to, const Place& from, const Rows& rows, cudaMemcp
         !reachable("source", from.start, extent(from, rows), device_source(kind)))
         return cudaErrorInvalidValue;
     for (size_t slice = 0; slice < rows.depth; ++slice)
-        for (size_t row = 0; row < rows.height; ++row)
-            std::memmove(to.start + slice * to.slice_pitch + row * to.pitch,
-                         from.start + slice * from.slice_pitch + row * from.pitch, rows.width);
+        for (size_t row = 0; row < rows.height; ++row) {
+            char* const target = to.start + slice * to.slice_pitch + row * to.pitch;
+            const char* const source = from.start + slice * from.slice_pitch + row * from.pitch;
+            std::memmove(target, source, rows.width);
+            if (written())
+                written()->copy(reinterpret_cast<uint64_t>(target),
+                                reinterpret_cast<uint64_t>(source), rows.width);
+        }
     advance_clock_by_copy(rows.width * rows.height * rows.depth, kind != cudaMemcpyDeviceToDevice);
     return cudaSuccess;
 }
@@ -83,8 +89,11 @@ cudaError_t fill(const Place& to, int value, const Rows& rows) {
     if (rows.width == 0 || rows.height == 0 || rows.depth == 0) return cudaSuccess;
     if (!reachable("destination", to.start, extent(to, rows), true)) return cudaErrorInvalidValue;
     for (size_t slice = 0; slice < rows.depth; ++slice)
-        for (size_t row = 0; row < rows.height; ++row)
-            std::memset(to.start + slice * to.slice_pitch + row * to.pitch, value, rows.width);
+        for (size_t row = 0; row < rows.height; ++row) {
+            char* const target = to.start + slice * to.slice_pitch + row * to.pitch;
+            std::memset(target, value, rows.width);
+            if (written()) written()->write(reinterpret_cast<uint64_t>(target), rows.width);
+        }
     advance_clock_by_copy(rows.width * rows.height * rows.depth, false);
     return cudaSuccess;
 }

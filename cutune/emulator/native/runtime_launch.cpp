@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "runtime.h"
+#include "runtime_check.h"
 #include "runtime_log.h"
 #include "runtime_modules.h"
 #include "runtime_streams.h"
@@ -76,7 +78,7 @@ Ending ending_of(Outcome outcome) {
         case Outcome::trap: return {cudaErrorLaunchFailure, "trap"};
         case Outcome::assertion: return {cudaErrorAssert, "failed assertion"};
         case Outcome::deadlock: return {cudaErrorLaunchTimeout, "deadlock"};
-        case Outcome::instruction_limit: return {cudaErrorLaunchTimeout, "instruction limit"};
+        case Outcome::instruction_limit: return {cudaErrorLaunchTimeout, "CUTUNE_INSTRUCTION_LIMIT reached"};
         case Outcome::unsupported: return {cudaErrorNotSupported, "not supported"};
     }
     return {cudaErrorUnknown, "unknown outcome"};
@@ -89,9 +91,15 @@ std::vector<uint8_t> pack_parameters(const KernelFacts& facts, void** arguments)
     return buffer;
 }
 
+// The watchdog: about ten minutes of one core in a single launch.
+constexpr uint64_t kInstructionLimit = 100000000000;
+
 Launch describe(const Configuration& configuration, const std::vector<uint8_t>& parameters) {
     static const uint64_t trace_every = number_from("CUTUNE_TRACE_EVERY", 1);
-    static const uint64_t instruction_limit = number_from("CUTUNE_INSTRUCTION_LIMIT", 0);
+    static const uint64_t instruction_limit =
+        number_from("CUTUNE_INSTRUCTION_LIMIT", kInstructionLimit);
+    static const uint64_t threads =
+        number_from("CUTUNE_EMULATOR_THREADS", std::thread::hardware_concurrency());
     const dim3& grid = configuration.grid;
     const dim3& block = configuration.block;
     Launch launch{};
@@ -103,6 +111,8 @@ Launch describe(const Configuration& configuration, const std::vector<uint8_t>& 
     launch.trace = counting() == Counting::trace;
     launch.trace_every = static_cast<uint32_t>(trace_every);
     launch.instruction_limit = instruction_limit;
+    launch.threads = static_cast<uint32_t>(threads);
+    launch.checker = checker();
     return launch;
 }
 
@@ -133,6 +143,7 @@ cudaError_t launch_function(Function* function, const Configuration& configurati
     advance_clock_by_launch(report.warp_instructions,
                             uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
     log_launch({site, function, &launch, &report});
+    log_findings(*function, report);
     return settle(report);
 }
 

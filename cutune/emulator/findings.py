@@ -1,0 +1,243 @@
+"""Findings of `run --check`: takes the file that the emulated device wrote, gives diagnostics.
+
+The device names lines of PTX; `.loc` directives there lead to the source (programs compiled with
+-lineinfo). Findings at the same lines are one, with their number.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from cutune.diagnostics import ERROR, NOTE, Code, CutuneError, Diagnostic
+from cutune.emulator.demangle import demangled
+from cutune.emulator.launch_log import Triple
+from cutune.source import Source, Span
+
+SCHEMA = "cutune-findings-1"
+
+_CODES = MappingProxyType(
+    {
+        "out_of_bounds": Code.OUT_OF_BOUNDS,
+        "misaligned": Code.MISALIGNED,
+        "use_after_free": Code.USE_AFTER_FREE,
+        "unwritten_shared": Code.UNWRITTEN_SHARED,
+        "unwritten_global": Code.UNWRITTEN_GLOBAL,
+        "shared_race": Code.SHARED_RACE,
+        "global_race": Code.GLOBAL_RACE,
+        "diverged_race": Code.DIVERGED_RACE,
+        "block_race": Code.BLOCK_RACE,
+        "same_value": Code.SAME_VALUE_RACE,
+        "barrier_divergence": Code.BARRIER_DIVERGENCE,
+        "exited_at_barrier": Code.EXITED_AT_BARRIER,
+    }
+)
+_SEVERITIES = {ERROR: 0, "warning": 1, NOTE: 2}
+_FILE = re.compile(r'\s*\.file\s+(\d+)\s+"([^"]*)"')
+_LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
+# Of the toolkit: there the place of the call says more.
+_HEADERS = re.compile(r"/include/(?:crt|cooperative_groups|cuda|cub|thrust|sm_)|_intrinsics\.hpp?$")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the source, or of the PTX where that names none (column 0 then)."""
+
+    path: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Party:
+    """Who did it: a thread of a block, by a load, store or atomic (empty for barriers)."""
+
+    place: Place
+    block: Triple
+    thread: Triple
+    access: str
+
+    def __str__(self) -> str:
+        return f"block {_written(self.block)}, thread {_written(self.thread)}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found at one line or between two. The parties are those of the first occurrence."""
+
+    code: Code
+    kernel: str
+    first: Party
+    other: Party | None
+    text: str
+    count: int
+
+    @property
+    def counts(self) -> bool:
+        """Is it an error or a warning, not only a note?"""
+        return self.code.severity != NOTE
+
+    def diagnostic(self) -> Diagnostic:
+        """In the form of compilers, the other access as a note."""
+        times = "once" if self.count == 1 else f"{self.count} times"
+        where = f"kernel '{self.kernel}', {self.first}, {times}"
+        other = self.other or self.first
+        message = self.code.template.format(
+            access=self.first.access, other=other.access, text=self.text, where=where
+        )
+        notes = []
+        if self.other is not None:
+            note = Code.OTHER_PARTY.template.format(party=self.other)
+            notes.append(_placed(Code.OTHER_PARTY, note, self.other.place))
+        return replace(_placed(self.code, message, self.first.place), notes=tuple(notes))
+
+    def to_json(self) -> dict[str, object]:
+        """As `cutune run --check --json` prints it."""
+        parties = [party for party in (self.first, self.other) if party is not None]
+        return {
+            "code": self.code.number,
+            "severity": self.code.severity,
+            "kernel": self.kernel,
+            "count": self.count,
+            "detail": self.text,
+            "parties": [
+                {
+                    "file": party.place.path,
+                    "line": party.place.line,
+                    "column": party.place.column,
+                    "block": party.block,
+                    "thread": party.thread,
+                    "access": party.access,
+                }
+                for party in parties
+            ],
+        }
+
+
+def read_findings(path: Path) -> tuple[Finding, ...]:
+    """Merged by their lines: errors first, then in the order in which they were found."""
+    if not path.exists():
+        return ()
+    merged: dict[tuple[object, ...], Finding] = {}
+    for finding in _all(path.read_text(encoding="utf-8", errors="replace").splitlines()):
+        places = (finding.first.place, finding.other.place if finding.other else None)
+        # A race has no direction: either access may be the later one.
+        key = (finding.code, finding.kernel, frozenset(map(str, places)))
+        known = merged.get(key)
+        count = finding.count + (known.count if known else 0)
+        merged[key] = replace(known or finding, count=count)
+    names = list(dict.fromkeys(finding.kernel for finding in merged.values()))
+    written = dict(zip(names, demangled(names), strict=True))
+    renamed = [replace(finding, kernel=written[finding.kernel]) for finding in merged.values()]
+    return tuple(sorted(renamed, key=lambda finding: _SEVERITIES[finding.code.severity]))
+
+
+def counted(findings: Iterable[Finding], shown: int) -> str:
+    """The last line for people."""
+    findings = list(findings)
+    numbers = {
+        name: sum(finding.code.severity == name for finding in findings) for name in _SEVERITIES
+    }
+    words = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in numbers.items() if n]
+    hidden = len(findings) - shown
+    more = f", {hidden} not shown (--findings {len(findings)} shows all)" if hidden > 0 else ""
+    return f"check: {', '.join(words) or 'nothing found'}{more}"
+
+
+def _all(lines: Iterable[str]) -> Iterator[Finding]:
+    for line in lines:
+        try:
+            launch = json.loads(line)
+        except ValueError:  # the program was killed while it wrote
+            continue
+        if launch.get("schema") != SCHEMA:
+            continue
+        for entry in launch["findings"]:
+            other = _party(launch["module"], entry, "other_") if "other_line" in entry else None
+            yield Finding(
+                _CODES[entry["hazard"]],
+                launch["kernel"],
+                _party(launch["module"], entry, ""),
+                other,
+                entry["text"],
+                entry["count"],
+            )
+
+
+def _party(module: str, entry: dict[str, Any], prefix: str) -> Party:
+    place = _places(module).get(entry[f"{prefix}line"])
+    return Party(
+        place or Place(module, entry[f"{prefix}line"], 0),
+        _triple(entry[f"{prefix}block"]),
+        _triple(entry[f"{prefix}thread"]),
+        entry[f"{prefix}access"],
+    )
+
+
+@cache
+def _places(module: str) -> dict[int, Place]:
+    """For lines of a PTX file, the places in the source."""
+    try:
+        lines = Path(module).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return {}
+    files = {m.group(1): m.group(2) for line in lines if (m := _FILE.match(line))}
+    places: dict[int, Place] = {}
+    now: Place | None = None
+    for number, line in enumerate(lines, 1):
+        if (match := _LOC.match(line)) is not None:
+            now = _source_place(match, files)
+        elif line.startswith(("}", "{")):
+            now = None
+        elif now is not None:
+            places[number] = now
+    return places
+
+
+def _source_place(match: re.Match[str], files: dict[str, str]) -> Place | None:
+    file, line, column, *caller = match.groups()
+    if caller[0] and _HEADERS.search(files.get(file, "")):
+        file, line, column = caller
+    if file not in files or line == "0":
+        return None
+    return Place(files[file], int(line), int(column))
+
+
+@cache
+def _source(path: str) -> Source | None:
+    try:
+        return Source.read(path)
+    except CutuneError:
+        return None
+
+
+def _placed(code: Code, message: str, place: Place) -> Diagnostic:
+    source = _source(place.path)
+    if source is None or not 0 < place.line <= source.line_count:
+        return Diagnostic(code, f"{place}: {message}")
+    # Shown as it was given to the compiler; PTX counts columns from 1, 0 is the whole line.
+    line = source.line_text(place.line)
+    column = min(max(place.column - 1, 0), len(line))
+    if place.column == 0:
+        column = len(line) - len(line.lstrip())
+    start = source.line_start(place.line) + column
+    word = re.match(r"\w+", line[column:])
+    return Diagnostic(code, message, source, Span(start, start + (word.end() if word else 1)))
+
+
+def _triple(values: list[int]) -> Triple:
+    x, y, z = values
+    return x, y, z
+
+
+def _written(values: Triple) -> str:
+    return "({}, {}, {})".format(*values)

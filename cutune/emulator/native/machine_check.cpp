@@ -1,0 +1,441 @@
+// The hooks of `run --check`; the rules are in machine_check.h.
+#include "machine_check.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+namespace cutune {
+
+namespace {
+
+constexpr u32 THREAD_BITS = 10;
+constexpr u32 BLOCK_BITS = 22;
+constexpr u32 LAST_CLOCK = 0xf0000000;
+
+const char* const HAZARD_NAMES[] = {
+    "out_of_bounds", "misaligned",  "use_after_free", "unwritten_shared",
+    "unwritten_global", "shared_race", "global_race",    "diverged_race",
+    "block_race",    "same_value",  "barrier_divergence", "exited_at_barrier",
+};
+const char* const KINDS[] = {"load", "store", "atomic"};
+
+bool is_race(Hazard hazard) {
+    return hazard == Hazard::shared_race || hazard == Hazard::global_race ||
+           hazard == Hazard::block_race || hazard == Hazard::diverged_race;
+}
+
+u32 low_bits(u64 block) { return block & ((1u << BLOCK_BITS) - 1); }
+u32 block_of(u32 thread) { return thread >> THREAD_BITS; }
+u32 warp_of(u32 thread) { return (thread & ((1u << THREAD_BITS) - 1)) / LANES; }
+u32 lane_of(u32 thread) { return thread % LANES; }
+
+// A quarter of the host's memory for the cells of global memory.
+u64 cell_limit() {
+    static const u64 limit = u64(std::max(1L, sysconf(_SC_PHYS_PAGES))) *
+                             u64(std::max(1L, sysconf(_SC_PAGESIZE))) / 4;
+    return limit;
+}
+
+std::string triple(u64 index, const u32 (&extent)[3]) {
+    return "[" + std::to_string(index % extent[0]) + "," +
+           std::to_string(index / extent[0] % extent[1]) + "," +
+           std::to_string(index / extent[0] / extent[1]) + "]";
+}
+
+std::string escaped(const std::string& text) {
+    std::string result;
+    for (const char c : text) {
+        if (c == '"' || c == '\\') result += '\\';
+        result += c;
+    }
+    return result;
+}
+
+}  // namespace
+
+Cells::Page* Cells::page(u64 address, u32 bytes) {
+    const u64 number = address / PAGE;
+    if (number != last_number_) {
+        const auto found = pages_.find(number);
+        if (found == pages_.end()) {
+            if (bytes_ > cell_limit()) {
+                incomplete_ = true;
+                return nullptr;
+            }
+            Page& fresh = pages_[number];
+            fresh.cells.resize(PAGE / fresh.unit);
+            bytes_ += PAGE / fresh.unit * sizeof(Cell);
+            last_ = &fresh;
+        } else {
+            last_ = &found->second;
+        }
+        last_number_ = number;
+    }
+    if (bytes < last_->unit) {
+        std::vector<Cell> narrow(PAGE);
+        for (u64 k = 0; k < PAGE; k++) narrow[k] = last_->cells[k / last_->unit];
+        last_->cells.swap(narrow);
+        last_->unit = 1;
+        bytes_ += PAGE * sizeof(Cell);
+    }
+    return last_;
+}
+
+void Cells::clear() {
+    pages_.clear();
+    last_number_ = ~0ull;
+    last_ = nullptr;
+    bytes_ = 0;
+}
+
+// One lane's access, as the cells see it.
+struct Checker::Accessor {
+    const Instruction* i;
+    const Warp& w;
+    u32 lane;
+    u32 thread;
+    u32 what;
+    bool writes, silent, shared;
+};
+
+u32 Checker::line(const Instruction* i) const {
+    return i ? x_->module.lines[i - x_->module.code.data()] : 0;
+}
+
+void Checker::begin_launch(Execution& x) {
+    x_ = &x;
+    findings_.clear();
+    blocks_.clear();
+    if (clock_ > LAST_CLOCK) {
+        global_.clear();
+        shared_.clear();
+        order_ = BlockOrder();
+        clock_ = 1;
+    }
+    launch_begin_ = ++clock_;
+}
+
+void Checker::begin_block(Execution& x) {
+    order_.begin = ++clock_;
+    for (const Warp& w : x.warps) order_.group[w.index] = w.mask;
+    memset(order_.fenced, 0, sizeof order_.fenced);
+    memset(order_.published, 0, sizeof order_.published);
+    memset(order_.acquired, 0, sizeof order_.acquired);
+    memset(order_.arrived, 0, sizeof order_.arrived);
+    order_.written.assign(x.shared_bytes, 0);
+}
+
+// The lanes that ran together until now, others from now on.
+void Checker::regroup(const Warp& w) {
+    const u32 left = order_.group[w.index];
+    for (u32 rest = left; rest; rest &= rest - 1) {
+        u32* row = order_.together[w.index][__builtin_ctz(rest)];
+        for (u32 l = 0; l < LANES; l++) row[l] = left >> l & 1 ? clock_ : row[l];
+    }
+    order_.group[w.index] = w.mask;
+    ++clock_;
+}
+
+void Checker::fence(const Warp& w) { order_.fenced[w.index] = clock_++; }
+
+void Checker::strong(const Warp& w) {
+    Publication& block = blocks_[low_bits(x_->linear_block)];
+    // Also what other warps fenced before a barrier that this one has passed.
+    for (u32 v = 0; v < LANES; v++) {
+        const u32 fenced = order_.fenced[v];
+        if (!fenced || (v != w.index && fenced > order_.known[w.index][v])) continue;
+        order_.published[v] = fenced;
+        block.published = std::max(block.published, fenced);
+    }
+    order_.acquired[w.index] = block.acquired = clock_++;
+}
+
+bool Checker::ordered(const Accessor& a, const Past& past) const {
+    const u32 warp = warp_of(past.thread);
+    if (block_of(past.thread) != block_of(a.thread)) {
+        const auto from = blocks_.find(block_of(past.thread));
+        const auto to = blocks_.find(block_of(a.thread));
+        return from != blocks_.end() && to != blocks_.end() &&
+               past.clock <= from->second.published && to->second.acquired > past.clock;
+    }
+    if (warp == a.w.index) {
+        if (order_.group[warp] >> lane_of(past.thread) & 1) return true;
+        if (past.clock <= order_.together[warp][a.lane][lane_of(past.thread)]) return true;
+    } else if (past.clock <= order_.known[a.w.index][warp]) {
+        return true;
+    }
+    return past.clock <= order_.published[warp] && order_.acquired[a.w.index] > past.clock;
+}
+
+Finding& Checker::note(Hazard hazard, const Instruction* i, const Instruction* other,
+                       const Warp& w, u32 lane, u64 count) {
+    Finding& finding = findings_[{hazard, line(i), line(other)}];
+    if (!finding.count) {
+        finding.at = i;
+        finding.other = other;
+        finding.block = finding.other_block = x_->linear_block;
+        finding.thread = finding.other_thread = w.index * LANES + lane;
+    }
+    finding.count += count;
+    return finding;
+}
+
+void Checker::race(const Accessor& a, const Past& past, bool same) {
+    const u32 other_block = block_of(past.thread);
+    const bool elsewhere = other_block != low_bits(x_->linear_block);
+    const Hazard hazard = same                              ? Hazard::same_value
+                          : elsewhere                       ? Hazard::block_race
+                          : warp_of(past.thread) == a.w.index ? Hazard::diverged_race
+                          : a.shared                        ? Hazard::shared_race
+                                                            : Hazard::global_race;
+    const Instruction* other = &x_->module.code[past.what & INSTRUCTION];
+    Finding& finding = note(hazard, a.i, other, a.w, a.lane);
+    if (finding.count > 1) return;
+    if (elsewhere) {
+        u64 block = (x_->linear_block & ~u64(low_bits(~0ull))) + other_block;
+        if (block > x_->linear_block) block -= u64(1) << BLOCK_BITS;
+        finding.other_block = block;
+    }
+    finding.other_thread = past.thread & ((1u << THREAD_BITS) - 1);
+    finding.text = a.shared ? "shared" : "global";
+}
+
+void Checker::touch(const Accessor& a, Cell& cell) {
+    const u32 valid = a.shared ? order_.begin : launch_begin_;
+    const auto conflicts = [&](const Past& past) {
+        if (past.clock < valid || past.thread == a.thread) return false;
+        if ((past.what & a.what & STRONG)) return false;
+        return !ordered(a, past);
+    };
+    const Past now{a.thread, clock_, a.what | (a.silent ? SILENT : 0)};
+    // Who stores what is there already disturbs neither a reader nor another such store.
+    const bool by_write = conflicts(cell.write);
+    if (by_write) race(a, cell.write, a.writes ? a.silent : cell.write.what & SILENT);
+    if (a.writes) {
+        if (!by_write)
+            for (const Past& read : cell.reads)
+                if (conflicts(read)) race(a, read, a.silent);
+        // Readers must stay in conflict with the store that changed the value.
+        if (!(a.silent && cell.write.clock >= valid)) cell.write = now;
+        return;
+    }
+    Past* const reads = cell.reads;
+    if (reads[0].clock >= valid && reads[0].thread / LANES != a.thread / LANES) {
+        if (block_of(reads[0].thread) == block_of(a.thread)) {
+            reads[1] = reads[0];
+        } else {
+            reads[2] = reads[0];
+            reads[1] = Past();
+        }
+    }
+    reads[0] = now;
+}
+
+namespace {
+
+// The value that a store writes, as bytes.
+struct Values {
+    const u32* registers;
+    u32 elements, bytes;  // bytes of an element
+    const Warp& w;
+    const u8* of(u32 element, u32 lane) const {
+        return w.registers + registers[element] + lane * (bytes == 8 ? 8 : 4);
+    }
+    bool same(u32 lane, u64 address) const {
+        for (u32 k = 0; k < elements; k++)
+            if (memcmp(of(k, lane), reinterpret_cast<const u8*>(address) + k * bytes, bytes))
+                return false;
+        return true;
+    }
+    bool same(u32 lane, u32 other) const {
+        for (u32 k = 0; k < elements; k++)
+            if (memcmp(of(k, lane), of(k, other), bytes)) return false;
+        return true;
+    }
+};
+
+}  // namespace
+
+bool Checker::is_written(u64 offset, u32 bytes) const {
+    u8 all = 1;
+    for (u32 k = 0; k < bytes; k++) all &= order_.written[offset + k];
+    return all;
+}
+
+// Of several lanes that store to one address at once, nobody knows which wins.
+template <class V>
+void Checker::duplicate(const Instruction* i, const Warp& w, const u64* address, u32 lane, u32 seen,
+                        const V& values, bool shared) {
+    for (; seen; seen &= seen - 1) {
+        const u32 other = __builtin_ctz(seen);
+        if (address[other] != address[lane]) continue;
+        const Hazard hazard = values.same(lane, other) ? Hazard::same_value
+                              : shared                 ? Hazard::shared_race
+                                                       : Hazard::global_race;
+        Finding& finding = note(hazard, i, i, w, lane);
+        if (finding.count > 1) return;
+        finding.other_thread = w.index * LANES + other;
+        finding.text = shared ? "shared" : "global";
+        return;
+    }
+}
+
+void Checker::access(const Instruction* i, const Warp& w, const u64* address, u32 bytes,
+                     u32 elements) {
+    const Execution& x = *x_;
+    const SiteFacts& site = x.module.sites[i->x];
+    u32 lanes = w.mask & ~refused_;
+    refused_ = 0;
+    if (!lanes || site.space == CONST_SPACE || site.space == LOCAL_SPACE) return;
+    const u64 shared_base = reinterpret_cast<u64>(x.shared);
+    const u64 locals = reinterpret_cast<u64>(w.local_memory);
+    const u64 parameters = reinterpret_cast<u64>(x.parameters);
+    const bool atomic = site.kind == ATOMIC;
+    const bool in_shared = address[__builtin_ctz(lanes)] - shared_base < x.shared_bytes;
+    // Volatile accesses of shared memory are no synchronisation between warps.
+    const bool is_strong = atomic || (!in_shared && (i->flags & SPINNING));
+    if (is_strong && !in_shared) strong(w);
+    const u32* registers =
+        elements == 1 ? &i->b : &x.module.operands[further_operands(*i)];
+    const Values values{registers, elements, bytes / elements, w};
+    u32 rest = lanes, seen = 0;
+    if (site.kind == LOAD) {  // all lanes at one address are one access
+        const u64 a = address[__builtin_ctz(lanes)];
+        bool uniform = true;
+        FOR_ACTIVE(w, l) uniform &= address[l] == a;
+        if (uniform) rest = lanes & -lanes;
+    }
+    u64 highest = 0;
+    for (; rest; rest &= rest - 1) {
+        const u32 l = __builtin_ctz(rest);
+        const u64 a = address[l];
+        const bool shared = a - shared_base < x.shared_bytes;
+        if (!shared && (a - locals < x.local_stride * LANES ||
+                        a - parameters < x.kernel.facts.parameter_bytes))
+            continue;
+        const u64 offset = a - (shared ? shared_base : 0);
+        const bool written = shared ? is_written(offset, bytes) : this->written.holds(a, bytes);
+        if (UNLIKELY(!written && site.kind != STORE)) {
+            Finding& finding =
+                note(shared ? Hazard::unwritten_shared : Hazard::unwritten_global, i, nullptr, w, l);
+            if (finding.count == 1)
+                finding.text = std::to_string(shared ? offset : a - x.memory.find(a)->base);
+        }
+        const bool silent = site.kind == STORE && written && values.same(l, a);
+        if (site.kind == STORE) {
+            if (a <= highest) duplicate(i, w, address, l, seen, values, shared);
+            highest = std::max(highest, a);
+            seen |= 1u << l;
+        }
+        if (site.kind != LOAD) {
+            if (shared) std::fill_n(order_.written.begin() + offset, bytes, 1);
+            else this->written.write(a, bytes);
+        }
+        const Accessor accessor{i, w, l,
+                                low_bits(x.linear_block) << THREAD_BITS | (w.index * LANES + l),
+                                u32(i - x.module.code.data()) | (is_strong ? STRONG : 0),
+                                site.kind != LOAD, silent, shared};
+        for (u64 at = a; at < a + bytes;) {
+            Cells::Page* const page = (shared ? shared_ : global_).page(at, bytes);
+            if (!page) return;
+            touch(accessor, page->cells[at % Cells::PAGE / page->unit]);
+            at += page->unit;
+        }
+    }
+}
+
+void Checker::arrive(const Warp& w, u32 number) { order_.arrived[number][w.index] = clock_++; }
+
+void Checker::barrier(const Execution& x, u32 number, bool everyone) {
+    const Group* first = nullptr;
+    const Warp* first_warp = nullptr;
+    u32 waiting = 0, taking_part = 0;
+    for (const Warp& w : x.warps) {
+        u32 lanes = 0;
+        for (const Group& group : w.groups) {
+            if (group.state != Group::at_barrier || group.barrier != number) continue;
+            lanes |= group.mask;
+            if (!first) {
+                first = &group;
+                first_warp = &w;
+            } else if (line(group.at) != line(first->at)) {
+                Finding& finding = note(Hazard::barrier_divergence, group.at, first->at, w,
+                                        __builtin_ctz(group.mask));
+                if (finding.count == 1)
+                    finding.other_thread = first_warp->index * LANES + __builtin_ctz(first->mask);
+            }
+        }
+        if (!lanes) continue;
+        waiting += __builtin_popcount(lanes);
+        taking_part |= 1u << w.index;
+        for (u32 rest = lanes; rest; rest &= rest - 1)
+            for (u32 l = 0; l < LANES; l++)
+                if (lanes >> l & 1) order_.together[w.index][__builtin_ctz(rest)][l] = clock_;
+    }
+    const u32 threads = x.launch.block[0] * x.launch.block[1] * x.launch.block[2];
+    if (everyone && waiting < threads)
+        note(Hazard::exited_at_barrier, first->at, nullptr, *first_warp, __builtin_ctz(first->mask))
+            .text = std::to_string(threads - waiting) + " of " + std::to_string(threads);
+    // Everything that a warp knew before, all who waited know now.
+    u32 known[LANES] = {};
+    for (u32 v = 0; v < LANES; v++) {
+        known[v] = std::max(taking_part >> v & 1 ? clock_ : 0, order_.arrived[number][v]);
+        for (u32 w = 0; w < LANES; w++)
+            if (taking_part >> w & 1) known[v] = std::max(known[v], order_.known[w][v]);
+        order_.arrived[number][v] = 0;
+    }
+    for (u32 w = 0; w < LANES; w++)
+        if (taking_part >> w & 1) memcpy(order_.known[w], known, sizeof known);
+    ++clock_;
+}
+
+void Checker::stuck(const Warp& w, const Instruction* at) {
+    note(Hazard::barrier_divergence, at, nullptr, w, __builtin_ctz(w.groups[0].mask)).text =
+        "never";
+}
+
+void Checker::refuse(Hazard hazard, const Instruction* i, const Warp& w, u32 lane,
+                     const std::string& text) {
+    Finding& finding = note(hazard, i, nullptr, w, lane);
+    if (finding.count == 1) finding.text = text;
+    refused_ |= 1u << lane;
+}
+
+std::string Checker::findings() const {
+    const auto kind = [&](const Instruction* i) {
+        return std::string(KINDS[x_->module.sites[i->x].kind]);
+    };
+    // A read that races with the write may come before it: that is one mistake, not two.
+    std::set<u32> racing;
+    for (const auto& [key, finding] : findings_)
+        if (is_race(std::get<0>(key))) racing.insert({std::get<1>(key), std::get<2>(key)});
+    std::string result;
+    for (const auto& [key, finding] : findings_) {
+        const Hazard hazard = std::get<0>(key);
+        const bool unwritten =
+            hazard == Hazard::unwritten_shared || hazard == Hazard::unwritten_global;
+        if (unwritten && racing.count(std::get<1>(key))) continue;
+        const bool barrier = hazard >= Hazard::barrier_divergence;
+        result += result.empty() ? "{" : ",{";
+        result += "\"hazard\":\"" + std::string(HAZARD_NAMES[u8(hazard)]) +
+                  "\",\"count\":" + std::to_string(finding.count) +
+                  ",\"line\":" + std::to_string(line(finding.at)) + ",\"access\":\"" +
+                  (barrier ? "" : kind(finding.at)) +
+                  "\",\"block\":" + triple(finding.block, x_->launch.grid) +
+                  ",\"thread\":" + triple(finding.thread, x_->launch.block);
+        if (finding.other)
+            result += ",\"other_line\":" + std::to_string(line(finding.other)) +
+                      ",\"other_access\":\"" + (barrier ? "" : kind(finding.other)) +
+                      "\",\"other_block\":" + triple(finding.other_block, x_->launch.grid) +
+                      ",\"other_thread\":" + triple(finding.other_thread, x_->launch.block);
+        result += ",\"text\":\"" + escaped(finding.text) + "\"}";
+    }
+    return "[" + result + "]";
+}
+
+Checker* make_checker() { return new Checker(); }
+Written* written_of(Checker* checker) { return &checker->written; }
+
+}  // namespace cutune

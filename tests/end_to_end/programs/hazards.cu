@@ -1,0 +1,169 @@
+// One planted error per kernel, named on the command line; `cutune run --check` must find each at
+// the line marked with the name of its code, and nothing else. Names with "fine" have none.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+__global__ void out_of_bounds(int n, int *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i <= n) a[i] = i;  // CT470
+}
+__global__ void misaligned(char *a) {
+    *(int *)(a + 4 * threadIdx.x + 1) = 1;  // CT471
+}
+__global__ void use_after_free(int *a) {
+    a[threadIdx.x] = 1;  // CT472
+}
+__global__ void shared_out_of_bounds(int *a) {
+    __shared__ int s[64];
+    s[threadIdx.x + 1] = threadIdx.x;  // CT470
+    __syncthreads();
+    a[threadIdx.x] = s[threadIdx.x ? threadIdx.x : 1];
+}
+__global__ void unwritten_shared(int *a) {
+    __shared__ int s[64];
+    if (threadIdx.x < 63) s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    a[threadIdx.x] = s[threadIdx.x];  // CT473
+}
+__global__ void unwritten_dynamic(int *a) {
+    extern __shared__ int d[];
+    a[threadIdx.x] = d[threadIdx.x];  // CT473
+}
+__global__ void unwritten_global(const int *from, int *a) {
+    a[threadIdx.x] = from[threadIdx.x];  // CT474
+}
+__global__ void shared_race(int *a) {
+    __shared__ int s[64];
+    s[threadIdx.x] = threadIdx.x;         // CT475
+    a[threadIdx.x] = s[63 - threadIdx.x];  // CT475
+}
+__global__ void byte_race(int *a) {
+    __shared__ char s[64];
+    s[threadIdx.x] = threadIdx.x;         // CT475
+    a[threadIdx.x] = s[63 - threadIdx.x];  // CT475
+}
+__global__ void global_race(int *a) {
+    a[threadIdx.x] = threadIdx.x;              // CT476
+    if (threadIdx.x < 32) a[threadIdx.x + 32] = 7;  // CT476
+}
+__global__ void several_lanes(int *a) {
+    a[threadIdx.x / 2] = threadIdx.x;  // CT476
+}
+__global__ void diverged_race(int *a) {
+    __shared__ int s[32];
+    if (threadIdx.x < 16) s[threadIdx.x] = threadIdx.x;  // CT478
+    else a[threadIdx.x] = s[threadIdx.x - 16];           // CT478
+}
+__global__ void block_race(int *a) {
+    a[threadIdx.x] = blockIdx.x;  // CT477
+}
+__global__ void block_read(int *a, int *b) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+    b[i] = a[(i + blockDim.x) % n];  // CT477
+    a[i] = i;                        // CT477
+}
+__global__ void flag_without_fence(int *a, int *flag) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = i + 1;  // CT477
+    __syncthreads();
+    __shared__ int last;
+    if (threadIdx.x == 0) last = atomicAdd(flag, 1) == gridDim.x - 1;
+    __syncthreads();
+    if (last) a[i] += a[threadIdx.x];  // CT477
+}
+__global__ void barrier_divergence(int *a) {
+    if (threadIdx.x < 32) __syncthreads();  // CT479
+    else { a[threadIdx.x] = 1; __syncthreads(); }  // CT479
+}
+__global__ void fine_flag(int *a, int *flag) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = i + 1;
+    __threadfence();
+    __syncthreads();
+    __shared__ int last;
+    if (threadIdx.x == 0) last = atomicAdd(flag, 1) == gridDim.x - 1;
+    __syncthreads();
+    if (last) a[i] += a[threadIdx.x];
+}
+__global__ void fine_reduction(int *a) {
+    __shared__ int s[64];
+    s[threadIdx.x] = a[threadIdx.x];
+    for (int k = 32; k; k /= 2) {
+        __syncthreads();
+        if (threadIdx.x < k) s[threadIdx.x] += s[threadIdx.x + k];
+    }
+    if (threadIdx.x == 0) a[0] = s[0];
+}
+__global__ void fine_warp(int *a) {
+    __shared__ int s[64];
+    int *mine = s + threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
+    mine[lane] = a[threadIdx.x];
+    if (lane < 16) mine[lane] += mine[lane + 16];
+    __syncwarp();
+    a[threadIdx.x] = mine[lane % 16];
+}
+__global__ void fine_named_barrier(int *a) {
+    __shared__ int s[96];
+    int warp = threadIdx.x / 32;
+    if (warp < 2) {
+        s[threadIdx.x] = threadIdx.x;
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        a[threadIdx.x] = s[63 - threadIdx.x];
+    } else {
+        s[threadIdx.x] = 1;
+    }
+}
+__global__ void fine_atomics(int *a, int *sum) {
+    __shared__ int s;
+    if (threadIdx.x == 0) s = 0;
+    __syncthreads();
+    atomicAdd(&s, a[threadIdx.x]);
+    atomicAdd(sum, 1);
+    __syncthreads();
+    if (s) atomicMax(sum, s);
+}
+__device__ int lock;
+__global__ void fine_lock(int *a) {
+    if (threadIdx.x) return;
+    while (atomicCAS(&lock, 0, 1)) {}
+    __threadfence();
+    a[0] = a[0] + 1;
+    __threadfence();
+    atomicExch(&lock, 0);
+}
+
+int main(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : "";
+    int *a, *b;
+    cudaMalloc(&a, 256 * sizeof(int));
+    cudaMalloc(&b, 256 * sizeof(int));
+    cudaMemset(a, 0, 256 * sizeof(int));
+#define CASE(kernel, grid, block, shared, ...) \
+    if (!strcmp(name, #kernel)) kernel<<<grid, block, shared>>>(__VA_ARGS__);
+    CASE(out_of_bounds, 4, 65, 0, 256, a)
+    CASE(misaligned, 1, 32, 0, (char *)a)
+    if (!strcmp(name, "use_after_free")) cudaFree(a);
+    CASE(use_after_free, 1, 32, 0, a)
+    CASE(shared_out_of_bounds, 1, 64, 0, a)
+    CASE(unwritten_shared, 1, 64, 0, a)
+    CASE(unwritten_dynamic, 1, 64, 256, a)
+    CASE(unwritten_global, 1, 64, 0, b, a)
+    CASE(shared_race, 1, 64, 0, a)
+    CASE(byte_race, 1, 64, 0, a)
+    CASE(global_race, 1, 64, 0, a)
+    CASE(several_lanes, 1, 64, 0, a)
+    CASE(diverged_race, 1, 32, 0, a)
+    CASE(block_race, 2, 32, 0, a)
+    CASE(block_read, 2, 32, 0, a, b)
+    CASE(flag_without_fence, 4, 64, 0, b, a)
+    CASE(barrier_divergence, 1, 64, 0, a)
+    CASE(fine_flag, 4, 64, 0, b, a)
+    CASE(fine_reduction, 1, 64, 0, a)
+    CASE(fine_warp, 1, 64, 0, a)
+    CASE(fine_named_barrier, 1, 96, 0, a)
+    CASE(fine_atomics, 4, 64, 0, a, a + 100)
+    CASE(fine_lock, 4, 64, 0, a)
+    printf("%s: %s\n", name, cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
