@@ -111,48 +111,52 @@ void Checker::begin_launch(Execution& x) {
     if (clock_ > LAST_CLOCK) {
         global_.clear();
         shared_.clear();
-        order_ = BlockOrder();
         clock_ = 1;
     }
     launch_begin_ = ++clock_;
 }
 
 void Checker::begin_block(Execution& x) {
-    order_.begin = ++clock_;
-    for (const Warp& w : x.warps) order_.group[w.index] = w.mask;
-    memset(order_.fenced, 0, sizeof order_.fenced);
-    memset(order_.published, 0, sizeof order_.published);
-    memset(order_.acquired, 0, sizeof order_.acquired);
-    memset(order_.arrived, 0, sizeof order_.arrived);
-    order_.written.assign(x.shared_bytes, 0);
+    if (!x.order) x.order = std::make_shared<BlockOrder>();
+    BlockOrder& order = *x.order;
+    order.begin = ++clock_;
+    for (const Warp& w : x.warps) order.group[w.index] = w.mask;
+    memset(order.fenced, 0, sizeof order.fenced);
+    memset(order.published, 0, sizeof order.published);
+    memset(order.acquired, 0, sizeof order.acquired);
+    memset(order.arrived, 0, sizeof order.arrived);
+    order.written.assign(x.shared_bytes, 0);
 }
 
 // The lanes that ran together until now, others from now on.
 void Checker::regroup(const Warp& w) {
-    const u32 left = order_.group[w.index];
+    BlockOrder& order = *w.execution->order;
+    const u32 left = order.group[w.index];
     for (u32 rest = left; rest; rest &= rest - 1) {
-        u32* row = order_.together[w.index][__builtin_ctz(rest)];
+        u32* row = order.together[w.index][__builtin_ctz(rest)];
         for (u32 l = 0; l < LANES; l++) row[l] = left >> l & 1 ? clock_ : row[l];
     }
-    order_.group[w.index] = w.mask;
+    order.group[w.index] = w.mask;
     ++clock_;
 }
 
-void Checker::fence(const Warp& w) { order_.fenced[w.index] = clock_++; }
+void Checker::fence(const Warp& w) { w.execution->order->fenced[w.index] = clock_++; }
 
 void Checker::strong(const Warp& w) {
-    Publication& block = blocks_[low_bits(x_->linear_block)];
+    BlockOrder& order = *w.execution->order;
+    Publication& block = blocks_[low_bits(w.execution->linear_block)];
     // Also what other warps fenced before a barrier that this one has passed.
     for (u32 v = 0; v < LANES; v++) {
-        const u32 fenced = order_.fenced[v];
-        if (!fenced || (v != w.index && fenced > order_.known[w.index][v])) continue;
-        order_.published[v] = fenced;
+        const u32 fenced = order.fenced[v];
+        if (!fenced || (v != w.index && fenced > order.known[w.index][v])) continue;
+        order.published[v] = fenced;
         block.published = std::max(block.published, fenced);
     }
-    order_.acquired[w.index] = block.acquired = clock_++;
+    order.acquired[w.index] = block.acquired = clock_++;
 }
 
 bool Checker::ordered(const Accessor& a, const Past& past) const {
+    const BlockOrder& order = *a.w.execution->order;
     const u32 warp = warp_of(past.thread);
     if (block_of(past.thread) != block_of(a.thread)) {
         const auto from = blocks_.find(block_of(past.thread));
@@ -161,12 +165,12 @@ bool Checker::ordered(const Accessor& a, const Past& past) const {
                past.clock <= from->second.published && to->second.acquired > past.clock;
     }
     if (warp == a.w.index) {
-        if (order_.group[warp] >> lane_of(past.thread) & 1) return true;
-        if (past.clock <= order_.together[warp][a.lane][lane_of(past.thread)]) return true;
-    } else if (past.clock <= order_.known[a.w.index][warp]) {
+        if (order.group[warp] >> lane_of(past.thread) & 1) return true;
+        if (past.clock <= order.together[warp][a.lane][lane_of(past.thread)]) return true;
+    } else if (past.clock <= order.known[a.w.index][warp]) {
         return true;
     }
-    return past.clock <= order_.published[warp] && order_.acquired[a.w.index] > past.clock;
+    return past.clock <= order.published[warp] && order.acquired[a.w.index] > past.clock;
 }
 
 Finding& Checker::note(Hazard hazard, const Instruction* i, const Instruction* other,
@@ -175,7 +179,7 @@ Finding& Checker::note(Hazard hazard, const Instruction* i, const Instruction* o
     if (!finding.count) {
         finding.at = i;
         finding.other = other;
-        finding.block = finding.other_block = x_->linear_block;
+        finding.block = finding.other_block = w.execution->linear_block;
         finding.thread = finding.other_thread = w.index * LANES + lane;
     }
     finding.count += count;
@@ -183,8 +187,9 @@ Finding& Checker::note(Hazard hazard, const Instruction* i, const Instruction* o
 }
 
 void Checker::race(const Accessor& a, const Past& past, bool same) {
+    const u64 here = a.w.execution->linear_block;
     const u32 other_block = block_of(past.thread);
-    const bool elsewhere = other_block != low_bits(x_->linear_block);
+    const bool elsewhere = other_block != low_bits(here);
     const Hazard hazard = same                              ? Hazard::same_value
                           : elsewhere                       ? Hazard::block_race
                           : warp_of(past.thread) == a.w.index ? Hazard::diverged_race
@@ -194,16 +199,14 @@ void Checker::race(const Accessor& a, const Past& past, bool same) {
     Finding& finding = note(hazard, a.i, other, a.w, a.lane);
     if (finding.count > 1) return;
     if (elsewhere) {
-        u64 block = (x_->linear_block & ~u64(low_bits(~0ull))) + other_block;
-        if (block > x_->linear_block) block -= u64(1) << BLOCK_BITS;
-        finding.other_block = block;
+        finding.other_block = (here & ~u64(low_bits(~0ull))) + other_block;
     }
     finding.other_thread = past.thread & ((1u << THREAD_BITS) - 1);
     finding.text = a.shared ? "shared" : "global";
 }
 
 void Checker::touch(const Accessor& a, Cell& cell) {
-    const u32 valid = a.shared ? order_.begin : launch_begin_;
+    const u32 valid = a.shared ? a.w.execution->order->begin : launch_begin_;
     const auto conflicts = [&](const Past& past) {
         if (past.clock < valid || past.thread == a.thread) return false;
         if ((past.what & a.what & STRONG)) return false;
@@ -258,9 +261,9 @@ struct Values {
 
 }  // namespace
 
-bool Checker::is_written(u64 offset, u32 bytes) const {
+bool BlockOrder::is_written(u64 offset, u32 bytes) const {
     u8 all = 1;
-    for (u32 k = 0; k < bytes; k++) all &= order_.written[offset + k];
+    for (u32 k = 0; k < bytes; k++) all &= written[offset + k];
     return all;
 }
 
@@ -284,7 +287,8 @@ void Checker::duplicate(const Instruction* i, const Warp& w, const u64* address,
 
 void Checker::access(const Instruction* i, const Warp& w, const u64* address, u32 bytes,
                      u32 elements) {
-    const Execution& x = *x_;
+    const Execution& x = *w.execution;
+    BlockOrder& order = *x.order;
     const SiteFacts& site = x.module.sites[i->x];
     u32 lanes = w.mask & ~refused_;
     refused_ = 0;
@@ -316,7 +320,7 @@ void Checker::access(const Instruction* i, const Warp& w, const u64* address, u3
                         a - parameters < x.kernel.facts.parameter_bytes))
             continue;
         const u64 offset = a - (shared ? shared_base : 0);
-        const bool written = shared ? is_written(offset, bytes) : this->written.holds(a, bytes);
+        const bool written = shared ? order.is_written(offset, bytes) : this->written.holds(a, bytes);
         if (UNLIKELY(!written && site.kind != STORE)) {
             Finding& finding =
                 note(shared ? Hazard::unwritten_shared : Hazard::unwritten_global, i, nullptr, w, l);
@@ -330,7 +334,7 @@ void Checker::access(const Instruction* i, const Warp& w, const u64* address, u3
             seen |= 1u << l;
         }
         if (site.kind != LOAD) {
-            if (shared) std::fill_n(order_.written.begin() + offset, bytes, 1);
+            if (shared) std::fill_n(order.written.begin() + offset, bytes, 1);
             else this->written.write(a, bytes);
         }
         const Accessor accessor{i, w, l,
@@ -346,9 +350,12 @@ void Checker::access(const Instruction* i, const Warp& w, const u64* address, u3
     }
 }
 
-void Checker::arrive(const Warp& w, u32 number) { order_.arrived[number][w.index] = clock_++; }
+void Checker::arrive(const Warp& w, u32 number) {
+    w.execution->order->arrived[number][w.index] = clock_++;
+}
 
 void Checker::barrier(const Execution& x, u32 number, bool everyone) {
+    BlockOrder& order = *x.order;
     const Group* first = nullptr;
     const Warp* first_warp = nullptr;
     u32 waiting = 0, taking_part = 0;
@@ -372,7 +379,7 @@ void Checker::barrier(const Execution& x, u32 number, bool everyone) {
         taking_part |= 1u << w.index;
         for (u32 rest = lanes; rest; rest &= rest - 1)
             for (u32 l = 0; l < LANES; l++)
-                if (lanes >> l & 1) order_.together[w.index][__builtin_ctz(rest)][l] = clock_;
+                if (lanes >> l & 1) order.together[w.index][__builtin_ctz(rest)][l] = clock_;
     }
     const u32 threads = x.launch.block[0] * x.launch.block[1] * x.launch.block[2];
     if (everyone && waiting < threads)
@@ -381,13 +388,13 @@ void Checker::barrier(const Execution& x, u32 number, bool everyone) {
     // Everything that a warp knew before, all who waited know now.
     u32 known[LANES] = {};
     for (u32 v = 0; v < LANES; v++) {
-        known[v] = std::max(taking_part >> v & 1 ? clock_ : 0, order_.arrived[number][v]);
+        known[v] = std::max(taking_part >> v & 1 ? clock_ : 0, order.arrived[number][v]);
         for (u32 w = 0; w < LANES; w++)
-            if (taking_part >> w & 1) known[v] = std::max(known[v], order_.known[w][v]);
-        order_.arrived[number][v] = 0;
+            if (taking_part >> w & 1) known[v] = std::max(known[v], order.known[w][v]);
+        order.arrived[number][v] = 0;
     }
     for (u32 w = 0; w < LANES; w++)
-        if (taking_part >> w & 1) memcpy(order_.known[w], known, sizeof known);
+        if (taking_part >> w & 1) memcpy(order.known[w], known, sizeof known);
     ++clock_;
 }
 

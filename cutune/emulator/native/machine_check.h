@@ -79,6 +79,7 @@ struct BlockOrder {
     u32 fenced[32] = {}, published[32] = {}, acquired[32] = {};
     u32 arrived[BARRIERS][32] = {};
     std::vector<u8> written;             // of shared memory, by byte
+    bool is_written(u64 offset, u32 bytes) const;
 };
 
 struct Finding {
@@ -102,7 +103,7 @@ class Checker {
     void begin_block(Execution& x);
     // A warp begins a basic block.
     void enter(const Warp& w) {
-        if (UNLIKELY(order_.group[w.index] != w.mask)) regroup(w);
+        if (UNLIKELY(w.execution->order->group[w.index] != w.mask)) regroup(w);
     }
     // Registers hold what a store writes: `elements` of `bytes / elements` bytes per lane.
     void access(const Instruction* i, const Warp& w, const u64* address, u32 bytes, u32 elements);
@@ -118,7 +119,6 @@ class Checker {
   private:
     using Key = std::tuple<Hazard, u32, u32>;  // PTX lines
     struct Accessor;
-    bool is_written(u64 offset, u32 bytes) const;
     template <class V>
     void duplicate(const Instruction* i, const Warp& w, const u64* address, u32 lane, u32 seen,
                    const V& values, bool shared);
@@ -133,7 +133,6 @@ class Checker {
 
     const Execution* x_ = nullptr;
     Cells global_, shared_;
-    BlockOrder order_;
     struct Publication {
         u32 published, acquired;
     };

@@ -30,6 +30,7 @@ constexpr u32 FULL = ~0u;
 constexpr u32 NO_REGISTER = ~0u;  // the destination of `red`
 constexpr u32 BARRIERS = 16;
 
+struct BlockOrder;  // machine_check.h
 struct Warp;
 struct Execution;
 struct Instruction;
@@ -249,6 +250,7 @@ struct Execution {
     bool arrived = false;  // at some barrier, since the last look
     u32 occupied = 0;      // the barriers at which threads wait
     const u8* parameters = nullptr;
+    std::shared_ptr<BlockOrder> order;  // with a checker
 
     // Tracing
     std::vector<u32> counts;  // executions by warp and site
