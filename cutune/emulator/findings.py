@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import Any
 
 from cutune.diagnostics import ERROR, NOTE, Code, CutuneError, Diagnostic
-from cutune.emulator.demangle import demangled
 from cutune.emulator.launch_log import Triple
+from cutune.instances import demangled
 from cutune.source import Source, Span
 
 SCHEMA = "cutune-findings-1"

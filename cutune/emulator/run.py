@@ -19,7 +19,6 @@ from pathlib import Path
 
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
-from cutune.emulator.demangle import demangled
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
