@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cutune.device import DeviceProfile
-from cutune.emit import Emitter, emit_choice, emit_model, emit_operators
+from cutune.emit import Emitter, emit_choice
+from cutune.emit_model import emit_model, padded
 from cutune.fitted import FittedModel
 from cutune.models.mechanistic import launchable
 from cutune.models.registry import DEFAULT, MODELS
@@ -78,7 +79,7 @@ def emit_selection(
         parts += [_routine(model, device, name), "\n"]
         routines += [(site, f"cutune_select_{name}") for site in model.facts.sites]
     text = "".join(parts)
-    head = [f"// Emitted by cutune for {device.name}.\n", SUPPORT, emit_operators(text), "\n"]
+    head = [f"// Emitted by cutune for {device.name}.\n", SUPPORT, "\n"]
     return SelectionText("".join([*head, text]), tuple(routines))
 
 
@@ -98,6 +99,7 @@ def _routine(model: FittedModel, device: DeviceProfile, name: str) -> str:
     words = KEY_HEAD + len(facts.positions)
     mask = sum(1 << position for position in facts.positions)
     emit = Emitter()
+    _emit_widths(emit, model, name)
     emit("static inline cutune_configuration")
     emit(f"cutune_select_{name}(const cutune_request *cutune_asked)")
     with emit.braces():
@@ -116,7 +118,7 @@ def _routine(model: FittedModel, device: DeviceProfile, name: str) -> str:
             emit(f"if (cutune_asked->smem != {shared}u) return cutune_answer;")
         _emit_memo(emit, model, words)
         _emit_validity(emit, model, name)
-        emit(f"double cutune_time[{count}], cutune_time_with_floor[{count}];")
+        emit(f"double cutune_time[{padded(count)}], cutune_time_with_floor[{padded(count)}];")
         extents = [f"cutune_asked->extent[{axis}]" for axis in range(3)]
         sizes = [f"cutune_key[{KEY_HEAD + index}]" for index in range(len(facts.positions))]
         arguments = ", ".join([*sizes, *extents, "cutune_time", "cutune_time_with_floor"])
@@ -167,29 +169,47 @@ def _emit_memo(emit: Emitter, model: FittedModel, words: int) -> None:
         emit(f"if ({' || '.join(ranges)}) return cutune_answer;")
 
 
+def _emit_widths(emit: Emitter, model: FittedModel, name: str) -> None:
+    """Per dimension the widths that candidates have, and which of them each candidate has."""
+    for axis, letter in enumerate("xyz"):
+        widths = _widths(model, axis)
+        emit.table(f"cutune_{name}_width_{letter}", "unsigned short", map(str, widths))
+        places = (str(widths.index(block[axis])) for block in model.blocks)
+        emit.table(f"cutune_{name}_place_{letter}", "unsigned char", places)
+
+
+def _widths(model: FittedModel, axis: int) -> list[int]:
+    return sorted({block[axis] for block in model.blocks})
+
+
 def _emit_validity(emit: Emitter, model: FittedModel, name: str) -> None:
     """Which candidates cover the same threads, and where the program's own block stands."""
     count = len(model.blocks)
+    # A width is judged once, not once per candidate: that saves most of the divisions.
+    for axis, letter in enumerate("xyz"):
+        widths = len(_widths(model, axis))
+        extent, own = f"cutune_asked->extent[{axis}]", f"cutune_asked->block.{letter}"
+        emit(f"unsigned char cutune_fits_{letter}[{widths}];")
+        emit(f"int cutune_own_{letter} = -1;")
+        with emit.braces(f"for (int w = 0; w < {widths}; ++w)"):
+            emit(f"const unsigned cutune_width = cutune_{name}_width_{letter}[w];")
+            emit(f"cutune_fits_{letter}[w] = cutune_width == {own} ? 1 : 0;")
+            emit(f"if (cutune_width == {own}) cutune_own_{letter} = w;")
+            if model.facts.free[axis]:
+                emit(f"else if ((cutune_asked->guarded >> {axis} & 1u) != 0 ||")
+                emit(f"         static_cast<unsigned>({extent}) % cutune_width == 0)")
+                # As many blocks as a grid may have: ceil(extent / width) <= most.
+                emit(f"    cutune_fits_{letter}[w] = {extent} <=")
+                emit(f"        {GRID_LIMITS[axis]}ll * cutune_width ? 1 : 0;")
     emit(f"unsigned char cutune_valid[{count}];")
     emit("int cutune_own = -1;")
-    emit("const long long cutune_block[3] = {cutune_asked->block.x, cutune_asked->block.y,")
-    emit("                                   cutune_asked->block.z};")
-    emit(f"const long long cutune_most[3] = {{{', '.join(map(str, GRID_LIMITS))}}};")
-    free = sum(1 << axis for axis, is_free in enumerate(model.facts.free) if is_free)
     with emit.braces(f"for (int c = 0; c < {count}; ++c)"):
-        emit("bool cutune_fits = true, cutune_same = true;")
-        with emit.braces("for (int d = 0; d < 3; ++d)"):
-            emit(f"const long long cutune_width = cutune_{name}_blocks[3 * c + d];")
-            emit("const bool cutune_equal_width = cutune_width == cutune_block[d];")
-            emit("cutune_same = cutune_same && cutune_equal_width;")
-            emit("const bool cutune_guards = (cutune_asked->guarded >> d & 1u) != 0;")
-            emit("cutune_fits = cutune_fits && (cutune_equal_width ||")
-            emit(f"    (({free} >> d & 1) != 0 &&")
-            emit("     (cutune_guards || cutune_asked->extent[d] % cutune_width == 0) &&")
-            emit("     (cutune_asked->extent[d] + cutune_width - 1) / cutune_width <=")
-            emit("         cutune_most[d]));")
-        emit("cutune_valid[c] = cutune_fits ? 1 : 0;")
-        emit("if (cutune_same) cutune_own = c;")
+        for letter in "xyz":
+            emit(f"const int cutune_{letter} = cutune_{name}_place_{letter}[c];")
+        fits = [f"cutune_fits_{letter}[cutune_{letter}] != 0" for letter in "xyz"]
+        emit(f"cutune_valid[c] = {' && '.join(fits)} ? 1 : 0;")
+        same = [f"cutune_{letter} == cutune_own_{letter}" for letter in "xyz"]
+        emit(f"if ({' && '.join(same)}) cutune_own = c;")
 
 
 def _emit_remember(emit: Emitter, words: int) -> None:

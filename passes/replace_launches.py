@@ -45,6 +45,7 @@ class ReplaceLaunches(Pass):
         text = "".join(
             (
                 _header("cutune_launch.h"),
+                _header("cutune_operators.h"),
                 _header("cutune_choice.h"),
                 self.selection,
                 site_table(program, sites, routines),

@@ -1,0 +1,109 @@
+// The operators of rational programs, for one candidate and for as many at once as fit a register.
+// Each lane computes what the operator on doubles computes, to the last bit.
+#ifndef CUTUNE_OPERATORS_H
+#define CUTUNE_OPERATORS_H
+
+// Other compilers, and arithmetic that need not be exact, take one candidate after the other.
+#if defined(__GNUC__) && !defined(__FAST_MATH__)
+#define CUTUNE_LANES 2
+#define CUTUNE_INLINE static inline __attribute__((unused))
+#else
+#define CUTUNE_LANES 1
+#define CUTUNE_INLINE static inline
+#endif
+
+CUTUNE_INLINE double cutune_minimum(double a, double b) { return a < b ? a : b; }
+CUTUNE_INLINE double cutune_maximum(double a, double b) { return a > b ? a : b; }
+CUTUNE_INLINE double cutune_less(double a, double b) { return a < b ? 1.0 : 0.0; }
+CUTUNE_INLINE double cutune_less_equal(double a, double b) { return a <= b ? 1.0 : 0.0; }
+CUTUNE_INLINE double cutune_equal(double a, double b) { return a == b ? 1.0 : 0.0; }
+CUTUNE_INLINE double cutune_choice(double c, double a, double b) { return c != 0.0 ? a : b; }
+// Conversions replace libm's floor: two instructions.
+CUTUNE_INLINE double cutune_floor(double a) {
+    if (!(a > -9e15 && a < 9e15)) return a;  // whole already, or not a number
+    const double whole = static_cast<double>(static_cast<long long>(a));
+    return whole > a ? whole - 1.0 : whole;
+}
+CUTUNE_INLINE double cutune_ceiling(double a) {
+    if (!(a > -9e15 && a < 9e15)) return a;
+    const double whole = static_cast<double>(static_cast<long long>(a));
+    return whole < a ? whole + 1.0 : whole;
+}
+CUTUNE_INLINE double cutune_remainder(double a, double b) { return a - b * cutune_floor(a / b); }
+
+#if CUTUNE_LANES == 2
+
+typedef double cutune_lanes __attribute__((vector_size(16)));
+
+CUTUNE_INLINE cutune_lanes cutune_all(double a) { return cutune_lanes{a, a}; }
+CUTUNE_INLINE cutune_lanes cutune_load(const double *from) {
+    return cutune_lanes{from[0], from[1]};
+}
+CUTUNE_INLINE cutune_lanes cutune_load(const float *from) {
+    return cutune_lanes{static_cast<double>(from[0]), static_cast<double>(from[1])};
+}
+CUTUNE_INLINE cutune_lanes cutune_look(const float *table, cutune_lanes index) {
+    return cutune_lanes{static_cast<double>(table[static_cast<int>(index[0])]),
+                        static_cast<double>(table[static_cast<int>(index[1])])};
+}
+CUTUNE_INLINE cutune_lanes cutune_pick(const double *values, const unsigned char *index) {
+    return cutune_lanes{values[index[0]], values[index[1]]};
+}
+CUTUNE_INLINE void cutune_store(double *to, cutune_lanes a) {
+    to[0] = a[0];
+    to[1] = a[1];
+}
+CUTUNE_INLINE cutune_lanes cutune_minimum(cutune_lanes a, cutune_lanes b) { return a < b ? a : b; }
+CUTUNE_INLINE cutune_lanes cutune_maximum(cutune_lanes a, cutune_lanes b) { return a > b ? a : b; }
+CUTUNE_INLINE cutune_lanes cutune_less(cutune_lanes a, cutune_lanes b) {
+    return a < b ? cutune_all(1.0) : cutune_all(0.0);
+}
+CUTUNE_INLINE cutune_lanes cutune_less_equal(cutune_lanes a, cutune_lanes b) {
+    return a <= b ? cutune_all(1.0) : cutune_all(0.0);
+}
+CUTUNE_INLINE cutune_lanes cutune_equal(cutune_lanes a, cutune_lanes b) {
+    return a == b ? cutune_all(1.0) : cutune_all(0.0);
+}
+CUTUNE_INLINE cutune_lanes cutune_choice(cutune_lanes c, cutune_lanes a, cutune_lanes b) {
+    return c != 0.0 ? a : b;
+}
+// From 2^52 on a double is whole; below, adding and taking away 2^52 rounds to a whole number.
+CUTUNE_INLINE cutune_lanes cutune_nearest(cutune_lanes a) {
+    const cutune_lanes shift =
+        a < 0.0 ? cutune_all(-4503599627370496.0) : cutune_all(4503599627370496.0);
+    return (a + shift) - shift;
+}
+CUTUNE_INLINE cutune_lanes cutune_if_small(cutune_lanes a, cutune_lanes rounded) {
+    const cutune_lanes size = a < 0.0 ? -a : a;
+    return size < 4503599627370496.0 ? rounded : a;
+}
+CUTUNE_INLINE cutune_lanes cutune_floor(cutune_lanes a) {
+    const cutune_lanes whole = cutune_nearest(a);
+    return cutune_if_small(a, whole - (whole > a ? cutune_all(1.0) : cutune_all(0.0)));
+}
+CUTUNE_INLINE cutune_lanes cutune_ceiling(cutune_lanes a) {
+    const cutune_lanes whole = cutune_nearest(a);
+    return cutune_if_small(a, whole + (whole < a ? cutune_all(1.0) : cutune_all(0.0)));
+}
+CUTUNE_INLINE cutune_lanes cutune_remainder(cutune_lanes a, cutune_lanes b) {
+    return a - b * cutune_floor(a / b);
+}
+
+#else
+
+typedef double cutune_lanes;
+
+CUTUNE_INLINE cutune_lanes cutune_all(double a) { return a; }
+CUTUNE_INLINE cutune_lanes cutune_load(const double *from) { return from[0]; }
+CUTUNE_INLINE cutune_lanes cutune_load(const float *from) { return static_cast<double>(from[0]); }
+CUTUNE_INLINE cutune_lanes cutune_look(const float *table, cutune_lanes index) {
+    return static_cast<double>(table[static_cast<int>(index)]);
+}
+CUTUNE_INLINE cutune_lanes cutune_pick(const double *values, const unsigned char *index) {
+    return values[index[0]];
+}
+CUTUNE_INLINE void cutune_store(double *to, cutune_lanes a) { to[0] = a; }
+
+#endif
+
+#endif  // CUTUNE_OPERATORS_H
