@@ -48,7 +48,7 @@ class _Assembler:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.functions = {n: f for n, f in module.functions.items() if f.body is not None}
+        self.functions = _reached_functions(module)
         for alias, name in module.aliases.items():
             if name in self.functions:
                 self.functions[alias] = self.functions[name]
@@ -262,6 +262,28 @@ class _Assembler:
             constants[offset : offset + LANES * width] = value.to_bytes(width, "little") * LANES
         writer.block(bytes(constants))
         writer.relocations(emitter.relocations)
+
+
+def _reached_functions(module: Module) -> dict[str, Function]:
+    """Kernels, and the functions that they or an initialiser mention, directly or not.
+
+    Others are in the text because a library was linked; what they hold need not be supported.
+    """
+    defined = {n: f for n, f in module.functions.items() if f.body is not None}
+    reached = [name for name, function in defined.items() if function.is_kernel]
+    for variable in module.variables:
+        reached += [name for name in _NAME.findall(variable.initial) if name in defined]
+    seen = set(reached)
+    for name in reached:
+        for item in defined[name].body or ():
+            if not isinstance(item, Instruction):
+                continue
+            for mentioned in _NAME.findall(" ".join(item.operands)):
+                target = module.aliases.get(mentioned, mentioned)
+                if target in defined and target not in seen:
+                    seen.add(target)
+                    reached.append(target)
+    return {name: function for name, function in defined.items() if name in seen}
 
 
 def _placed(

@@ -282,6 +282,8 @@ class Emitter:
             return wide
         if variable is None and name not in self.symbols.functions:
             raise self.fail(f"unknown operand '{name}'")
+        if variable is not None and variable.external:
+            raise self.fail(f"variable '{name}' is not defined in any module of the program")
         return self.address_constant(name)
 
     def finish(self, first_operand: int) -> None:

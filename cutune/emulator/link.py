@@ -49,8 +49,10 @@ def own_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
     """Options with which nvcc makes a program that runs on the emulated device and nowhere else."""
     library = runtime_library(nvcc)
     folder = str(library.parent)
-    linker = ("-Xlinker", f"-rpath={folder}")
-    return ("-cudart", "none", *TARGET_FLAGS, f"-L{folder}", f"-l{LIBRARY}", *linker)
+    # Not `-cudart none`, with which nvcc leaves out the device link of -rdc=true: NVIDIA's library
+    # stands behind ours, and the linker drops what nothing is needed from.
+    linker = ("-Xlinker", "--as-needed", "-Xlinker", f"-rpath={folder}")
+    return ("-cudart", "shared", *TARGET_FLAGS, f"-L{folder}", f"-l{LIBRARY}", *linker)
 
 
 def append_flags(nvcc: Nvcc) -> str:

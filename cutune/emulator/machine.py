@@ -82,6 +82,7 @@ class _Launch(ctypes.Structure):
         ("traced_block_count", ctypes.c_uint64),
         ("checker", ctypes.c_void_p),
         ("threads", ctypes.c_uint32),
+        ("cooperative", ctypes.c_bool),
     )
 
 

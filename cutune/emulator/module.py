@@ -16,6 +16,8 @@ _FIXED = {
     **dict.fromkeys(("atom", "red"), "atomic"),
     **dict.fromkeys(("membar", "fence", "prefetch", "prefetchu", "nanosleep"), "other"),
     **dict.fromkeys(("shfl", "vote", "match", "redux", "activemask"), "other"),
+    **dict.fromkeys(("tex", "tld4", "suld", "sust", "mma", "wmma"), "other"),
+    "ldmatrix": "shared_load",
     "cvt": "convert",
 }
 _SPECIAL = frozenset(["rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"])

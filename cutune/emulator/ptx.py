@@ -1,6 +1,7 @@
 """PTX parser: takes the text of a module, gives functions, variables and instructions.
 
-    module    = { directive | variable | function }
+    program   = module { module }            several after separate compilation (nvcc -rdc=true)
+    module    = ".version" … { directive | variable | function }
     function  = [linkage] (".entry" | ".func") ["(" results ")"] name ["(" parameters ")"] body
     body      = "{" { label ":" | directive | body | instruction ";" } "}"
     instruction = ["@" ["!"] predicate] opcode operands
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 TYPE_BYTES = {
@@ -42,6 +43,7 @@ _STATEMENT = re.compile(
     re.VERBOSE,
 )
 _TOP = re.compile(r"\s*((?:\.(?:visible|extern|weak|common)\s+)*)\.(\w+)")
+_VERSION = re.compile(r"^\s*\.version\b", re.MULTILINE)
 _REGISTERS = re.compile(r"\.reg\s*(?:\.(v\d)\s*)?\.(\w+)\s+(.*)", re.DOTALL)
 _REGISTER_RANGE = re.compile(rf"({_NAME})\s*(?:<\s*(\d+)\s*>)?$")
 _VARIABLE = re.compile(r"\.(local|shared|global|const|param)\b(.*)", re.DOTALL)
@@ -120,22 +122,67 @@ class Function:
 
 @dataclass(frozen=True)
 class Module:
-    """Everything in one PTX text."""
+    """Everything in one PTX text. `local` are the names that other texts do not see."""
 
     functions: dict[str, Function]
     variables: tuple[Variable, ...]
     aliases: dict[str, str]
     files: dict[int, str]
     target: str
+    local: frozenset[str] = frozenset()
 
 
 def parse(text: str) -> Module:
-    """Parse a PTX module.
+    """Parse a PTX module, or several in one text, which are linked by the names of their symbols.
 
     Raises:
         PtxError: at the first text that is not understood.
     """
-    return _Parser(_without_comments(text.rstrip("\0"))).module()
+    text = _without_comments(text.rstrip("\0"))
+    starts = [match.start() for match in _VERSION.finditer(text)]
+    if len(starts) < 2:
+        return _Parser(text).module()
+    ends = [*starts[1:], len(text)]
+    return _linked(
+        [
+            (text[start:end], text.count("\n", 0, start))
+            for start, end in zip(starts, ends, strict=True)
+        ]
+    )
+
+
+def _linked(units: list[tuple[str, int]]) -> Module:
+    """The modules of several texts as one; each text comes with the lines before it.
+
+    Definitions stand for declarations of the same name, the first of several weak ones for all. A
+    local name that another text has too gets a suffix of its own.
+    """
+    modules = [_Parser(text, lines).module() for text, lines in units]
+    functions: dict[str, Function] = {}
+    variables: dict[str, Variable] = {}
+    aliases: dict[str, str] = {}
+    files: dict[int, str] = {}
+    taken: set[str] = set()
+    for number, (text, lines) in enumerate(units):
+        module = modules[number]
+        if clashing := module.local & taken:
+            module = _Parser(_renamed_apart(text, clashing, number), lines).module()
+        taken |= {*module.functions, *(variable.name for variable in module.variables)}
+        for name, function in module.functions.items():
+            if name not in functions or functions[name].body is None:
+                functions[name] = function
+        for variable in module.variables:
+            if variable.name not in variables or variables[variable.name].external:
+                variables[variable.name] = variable
+        aliases.update(module.aliases)
+        files.update(module.files)
+    return Module(functions, tuple(variables.values()), aliases, files, modules[0].target)
+
+
+def _renamed_apart(text: str, names: Iterable[str], number: int) -> str:
+    """The text with a suffix at these names, which stay on their lines."""
+    pattern = "|".join(re.escape(name) for name in sorted(names))
+    return re.sub(rf"(?<![\w$%.])(?:{pattern})(?![\w$])", rf"\g<0>$unit{number}", text)
 
 
 def split_operands(text: str) -> tuple[str, ...]:
@@ -175,14 +222,15 @@ def _without_comments(text: str) -> str:
 class _Parser:
     """Holds the text and the places of its lines; each method reads one construct at a position."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, lines_before: int = 0) -> None:
         self.text = text
+        self.lines_before = lines_before
         self.newlines = [match.start() for match in re.finditer("\n", text)]
         self.files: dict[int, str] = {}
         self.target = ""
 
     def line(self, position: int) -> int:
-        return bisect_right(self.newlines, position - 1) + 1
+        return self.lines_before + bisect_right(self.newlines, position - 1) + 1
 
     def fail(self, position: int, reason: str) -> PtxError:
         return PtxError(self.line(position), reason)
@@ -191,6 +239,7 @@ class _Parser:
         functions: dict[str, Function] = {}
         variables: list[Variable] = []
         aliases: dict[str, str] = {}
+        local: set[str] = set()
         position, end = 0, len(self.text.rstrip())
         while position < end:
             match = _TOP.match(self.text, position)
@@ -206,18 +255,24 @@ class _Parser:
                 function, position = self._function(keyword == "entry", match.end())
                 if function.body is not None or function.name not in functions:
                     functions[function.name] = function
+                if not linkage:
+                    local.add(function.name)
             else:
                 stop = self._semicolon(match.end())
                 rest = self.text[match.end() : stop]
                 if keyword in ("global", "const", "shared", "local"):
-                    variables += self._variables(keyword, rest, match.start(2), "extern" in linkage)
+                    found = self._variables(keyword, rest, match.start(2), "extern" in linkage)
+                    variables += (declared := list(found))
+                    local.update(v.name for v in declared if not linkage)
                 elif keyword == "alias":
                     name, aliased = split_operands(rest)
                     aliases[name] = aliased
                 elif keyword != "pragma":
                     raise self.fail(match.start(2), f"directive .{keyword} is not supported")
                 position = stop + 1
-        return Module(functions, tuple(variables), aliases, self.files, self.target)
+        return Module(
+            functions, tuple(variables), aliases, self.files, self.target, frozenset(local)
+        )
 
     def _line_directive(self, keyword: str, position: int) -> int:
         end = self.text.find("\n", position)

@@ -22,6 +22,7 @@ _NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
 _NO_RESULT = frozenset(
     [
         "st",
+        "sust",
         "red",
         "bra",
         "brx",
@@ -61,6 +62,7 @@ _STEERING = frozenset(
     ]
 )
 _MEMORY = frozenset(["ld", "ldu", "st", "atom", "red"])
+_UNCOUNTED = frozenset(["tex", "tld4", "suld", "sust", "wmma"])
 _CLOCKS = ("%clock", "%globaltimer", "%smid", "%warpid")
 
 
@@ -166,7 +168,7 @@ class _Analysis:
 
     def _gives_tainted(self, instruction: Instruction) -> bool:
         opcode, where = instruction.opcode, spaces(instruction)
-        if opcode in ("atom", "tex", "tld4", "suld"):
+        if opcode in ("atom", "tex", "tld4", "suld", "ldmatrix", "wmma"):
             return True
         if opcode in ("ld", "ldu"):
             if "param" in where:
@@ -198,6 +200,8 @@ class _Analysis:
 
     def _judge(self, instruction: Instruction) -> Obliviousness:
         opcode, line = instruction.opcode, instruction.line
+        if opcode in _UNCOUNTED:
+            return Obliviousness(False, f"'{opcode}' is not among the counters", line)
         decided = instruction.guard in self.tainted and id(instruction) not in self.on_detour
         if decided and opcode in _STEERING and not self._is_detour(instruction):
             what = "a branch" if opcode == "bra" else f"whether '{opcode}' is executed"

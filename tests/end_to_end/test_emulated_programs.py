@@ -33,6 +33,10 @@ SINGLE = (
     "snapshot",
     "unsupported",
     "library_algorithms",
+    "textures",
+    "graphs",
+    "grid_barrier",
+    "matrices",
 )
 
 Build = Callable[..., Path]
@@ -79,6 +83,12 @@ def test_program_passes_its_own_check(build: Build, name: str) -> None:
 def test_two_translation_units(build: Build) -> None:
     program = build(PROGRAMS / "two_files_main.cu", PROGRAMS / "two_files_other.cu")
     assert execute(program).stdout == "PASS\n"
+
+
+def test_separate_compilation(build: Build) -> None:
+    sources = [PROGRAMS / "separate_main.cu", PROGRAMS / "separate_other.cu"]
+    done = execute(build(*sources, flags=["-rdc=true"]))
+    assert done.stdout == "PASS\n", done.stderr
 
 
 @pytest.mark.parametrize("mode", ["default", "size", "speed", "none"])

@@ -288,3 +288,50 @@ def test_handlers_are_read_from_the_sources() -> None:
     assert handler_name("add", ("s32",)) == "add_b32"
     assert handler_name("mul", ("hi", "s32")) == "mul_hi_s32"
     assert handler_name("fma", ("rn", "ftz", "f32")) == "fma_ftz_f32"
+
+
+def test_texts_of_several_units_are_linked_by_name() -> None:
+    one = (
+        f"{HEADER}.extern .func (.param .b32 r) f();\n.extern .global .b32 shared_by_all;\n"
+        ".global .b32 own = 1;\n.visible .entry k() {\n.reg .b64 %rd<3>; mov.u64 %rd1, own;\n"
+        "mov.u64 %rd2, shared_by_all; ret;\n}\n"
+    )
+    two = (
+        f"{HEADER}.visible .global .b32 shared_by_all = 7;\n.global .b32 own = 2;\n"
+        ".visible .func (.param .b32 r) f() {\n.reg .b64 %rd<3>; mov.u64 %rd1, own; ret;\n}\n"
+    )
+    module = parse(one + two)
+    values = {variable.name: variable.initial for variable in module.variables}
+    assert values == {"shared_by_all": "7", "own": "1", "own$unit1": "2"}
+    body = module.functions["f"].body
+    assert body is not None
+    moved = body[0]
+    assert isinstance(moved, Instruction) and moved.operands[1] == "own$unit1"
+    assert (one + two).splitlines()[moved.line - 1].count("mov.u64 %rd1, own")
+    with pytest.raises(PtxError, match="'shared_by_all' is not defined in any module"):
+        assemble(one)
+
+
+def test_functions_that_no_kernel_reaches_need_not_be_supported() -> None:
+    library = ".func library() { wgmma.fence.sync.aligned; ret; }\n"
+    assert assemble(HEADER + library + kernel("").removeprefix(HEADER)).kernels.keys() == {"k"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1,%f2}, {%r1}, {%r2}, {%f1,%f2};",
+        "wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 {%r1}, {%r2}, {%r3}, {%r4};",
+        "tex.cube.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2,%f3,%f3}];",
+        "sust.p.2d.b32.trap [%rd1, {%r1,%r2}], {%r3};",
+    ],
+)
+def test_forms_of_matrices_and_textures_that_are_refused(line: str) -> None:
+    with pytest.raises(PtxError, match="is not supported"):
+        assemble(kernel(line))
+
+
+def test_a_kernel_with_textures_is_not_modelled() -> None:
+    line = "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}];"
+    found = assemble(kernel(line)).kernels["k"].obliviousness
+    assert not found.holds and "'tex' is not among the counters" in found.reason

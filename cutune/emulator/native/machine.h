@@ -17,6 +17,8 @@ struct Allocation {
     bool live;
 };
 
+struct Texture;  // machine_texture.h
+
 // Memory as the machine sees it: implemented by libcudart's arena and by the ctypes entry.
 class Memory {
   public:
@@ -27,6 +29,8 @@ class Memory {
     // Device-side malloc and free.
     virtual uint64_t allocate(uint64_t bytes) = 0;
     virtual void release(uint64_t address) = 0;
+    // What a texture or surface object stands for, or nullptr.
+    virtual const Texture* texture(uint64_t) const { return nullptr; }
 };
 
 // ---- modules ----------------------------------------------------------------------------------
@@ -91,6 +95,7 @@ struct Launch {
     uint64_t traced_block_count;
     Checker* checker;                // look for hazards, or nullptr
     uint32_t threads;                // of the host, at most; 0 or 1: this one only
+    bool cooperative;                // all blocks run together and may wait for each other
 };
 
 enum class Outcome : int32_t {

@@ -261,6 +261,12 @@ struct Values {
 
 }  // namespace
 
+void Checker::wrote(const Execution& x, u64 address, u32 bytes) {
+    const u64 offset = address - reinterpret_cast<u64>(x.shared);
+    if (offset < x.shared_bytes) std::fill_n(x.order->written.begin() + offset, bytes, 1);
+    else written.write(address, bytes);
+}
+
 bool BlockOrder::is_written(u64 offset, u32 bytes) const {
     u8 all = 1;
     for (u32 k = 0; k < bytes; k++) all &= written[offset + k];

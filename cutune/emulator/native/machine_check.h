@@ -107,6 +107,8 @@ class Checker {
     }
     // Registers hold what a store writes: `elements` of `bytes / elements` bytes per lane.
     void access(const Instruction* i, const Warp& w, const u64* address, u32 bytes, u32 elements);
+    // Written by an instruction that is not looked at otherwise (surfaces, matrices).
+    void wrote(const Execution& x, u64 address, u32 bytes);
     void fence(const Warp& w);
     void arrive(const Warp& w, u32 number);
     // The waiting lanes of all warps are about to pass a barrier.

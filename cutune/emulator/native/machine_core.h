@@ -249,6 +249,8 @@ struct Execution {
     Barrier barriers[BARRIERS];
     bool arrived = false;  // at some barrier, since the last look
     u32 occupied = 0;      // the barriers at which threads wait
+    size_t remaining = 0;  // warps with live threads
+    u64 workspace = 0;     // of the grid's barrier, in a cooperative launch
     const u8* parameters = nullptr;
     std::shared_ptr<BlockOrder> order;  // with a checker
 
@@ -267,9 +269,12 @@ struct Execution {
     // Registers and memory of the warps, which all blocks use one after the other.
     void prepare();
     void run_block(u64 linear);
+    // The same in parts, for blocks that take turns: begin, turns until nothing remains, end.
     void begin_block(u64 linear);
-    template <bool CHECKED> void run_warps();
+    template <bool CHECKED> void run_warps(bool once);
     [[noreturn]] void exhausted() const;
+    void turn();
+    void end_block();
     bool release_barriers();
     bool release_warp_barriers();
     void begin_trace();

@@ -33,6 +33,11 @@ struct Buffer {
     }
 };
 
+// What the warps of one block run on.
+struct BlockMemory {
+    Buffer registers, locals, shared;
+};
+
 u64 rounded(u64 bytes, u64 unit) { return (bytes + unit - 1) / unit * unit; }
 
 }  // namespace
@@ -121,6 +126,7 @@ void Execution::begin_block(u64 linear) {
     for (Barrier& barrier : barriers) barrier = Barrier();
     arrived = false;
     occupied = 0;
+    remaining = warps.size();
     if (shared_bytes) memset(shared, 0, shared_bytes);
     tracing = launch.trace;
     if (tracing && launch.traced_blocks)
@@ -133,18 +139,27 @@ void Execution::begin_block(u64 linear) {
 
 void Execution::run_block(u64 linear) {
     begin_block(linear);
-    if (launch.checker) run_warps<true>();
-    else run_warps<false>();
+    if (launch.checker) run_warps<true>(false);
+    else run_warps<false>(false);
+    end_block();
+}
+
+void Execution::end_block() {
     for (const Warp& w : warps) report.working_threads += __builtin_popcount(w.touched);
     if (tracing) end_trace();
     report.executed_blocks++;
 }
 
-template <bool CHECKED> void Execution::run_warps() {
+void Execution::turn() {
+    if (launch.checker) run_warps<true>(true);
+    else run_warps<false>(true);
+}
+
+// Every warp in turn runs a basic block, until all have ended, or `once` only.
+template <bool CHECKED> void Execution::run_warps(bool once) {
     u64* const executions = report.block_executions.data();
     u64* const active_lanes = report.block_lanes.data();
-    size_t remaining = warps.size();
-    while (remaining) {
+    do {
         bool progress = false;
         for (Warp& w : warps) {
             if (!w.live) continue;
@@ -178,7 +193,7 @@ template <bool CHECKED> void Execution::run_warps() {
                      "threads wait at a barrier that the others never reach");
             }
         throw Fault{Outcome::deadlock, "kernel " + kernel.facts.name};
-    }
+    } while (remaining && !once);
 }
 
 void Execution::exhausted() const {
@@ -187,7 +202,7 @@ void Execution::exhausted() const {
                                                 " warp instructions; is there an endless loop?"};
 }
 
-static void prepare_warps(Execution& x) {
+static void prepare_warps(Execution& x, BlockMemory& memory) {
     const Launch& launch = x.launch;
     const u32 threads = launch.block[0] * launch.block[1] * launch.block[2];
     const u32 count = (threads + LANES - 1) / LANES;
@@ -197,10 +212,9 @@ static void prepare_warps(Execution& x) {
         x.register_stride += CALL_REGISTERS;
         x.local_stride += CALL_LOCALS;
     }
-    thread_local Buffer registers, locals, shared;
-    u8* register_memory = registers.at_least(x.register_stride * count + 4096);
-    u8* local_memory = locals.at_least(x.local_stride * LANES * count + 4096);
-    x.shared = shared.at_least(x.shared_bytes + 4096);
+    u8* register_memory = memory.registers.at_least(x.register_stride * count + 4096);
+    u8* local_memory = memory.locals.at_least(x.local_stride * LANES * count + 4096);
+    x.shared = memory.shared.at_least(x.shared_bytes + 4096);
     if (!register_memory || !local_memory || !x.shared)
         throw Fault{Outcome::unsupported, "not enough host memory for the block's registers"};
     x.warps.resize(count);
@@ -253,13 +267,48 @@ void clear(Report& report, const ModuleImage& module) {
     report.sites.assign(module.sites.size(), Site());
 }
 
+static void prepare(Execution& x, BlockMemory& memory) {
+    const Launch& launch = x.launch;
+    x.ranges.resize(x.module.sites.size());
+    x.parameters = launch.parameters;
+    x.shared_bytes = rounded(x.kernel.facts.static_shared_bytes,
+                             launch.dynamic_shared_bytes ? 16 : 1) +
+                     launch.dynamic_shared_bytes;
+    if (launch.instruction_limit) x.limit = launch.instruction_limit;
+    prepare_warps(x, memory);
+}
+
 void Execution::prepare() {
-    ranges.resize(module.sites.size());
-    parameters = launch.parameters;
-    shared_bytes = rounded(kernel.facts.static_shared_bytes, launch.dynamic_shared_bytes ? 16 : 1) +
-                   launch.dynamic_shared_bytes;
-    if (launch.instruction_limit) limit = launch.instruction_limit;
-    prepare_warps(*this);
+    thread_local BlockMemory memory;
+    cutune::prepare(*this, memory);
+}
+
+// A cooperative launch: all blocks are there at once and take turns, so that each may wait for any
+// other. Through %envreg1 and %envreg2 they find the memory of the grid's barrier.
+static void run_together(const Execution& like, u64 count) {
+    const u64 workspace = like.memory.allocate(64);
+    std::vector<BlockMemory> memories(count);
+    std::vector<std::unique_ptr<Execution>> blocks;
+    for (u64 k = 0; k < count; k++) {
+        blocks.emplace_back(new Execution(like.module, like.kernel, like.launch, like.memory,
+                                          like.report));
+        cutune::prepare(*blocks[k], memories[k]);
+        blocks[k]->workspace = workspace;
+        blocks[k]->begin_block(k);
+    }
+    u64 instructions = 0;
+    for (u64 running = count; running;) {
+        for (const auto& block : blocks) {
+            if (!block->remaining) continue;
+            block->instructions = instructions;
+            block->turn();
+            instructions = block->instructions;
+            if (block->remaining) continue;
+            block->end_block();
+            running--;
+        }
+    }
+    like.memory.release(workspace);
 }
 
 Report run(ModuleImage* module, const KernelFacts* facts, const Launch& launch, Memory* memory) {
@@ -270,9 +319,13 @@ Report run(ModuleImage* module, const KernelFacts* facts, const Launch& launch, 
     if (launch.checker) launch.checker->begin_launch(x);
     try {
         check(*facts, launch);
-        x.prepare();
         const u64 all = u64(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-        run_blocks(x, launch.blocks ? launch.block_count : all);
+        if (launch.cooperative) {
+            run_together(x, all);
+        } else {
+            x.prepare();
+            run_blocks(x, launch.blocks ? launch.block_count : all);
+        }
     } catch (const Fault& fault) {
         report.outcome = fault.outcome;
         report.message = fault.message;

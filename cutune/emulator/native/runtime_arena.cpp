@@ -7,6 +7,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "runtime_arrays.h"
+
 namespace cutune {
 
 namespace {
@@ -156,5 +158,7 @@ void Arena::clear() {
     for (const uint64_t base : bases)
         if (!free(base)) forget(base);
 }
+
+const Texture* Arena::texture(uint64_t handle) const { return find_texture(handle); }
 
 }  // namespace cutune

@@ -28,6 +28,7 @@ class Arena : public Memory {
     const Allocation* find(uint64_t address) const override;
     uint64_t allocate(uint64_t bytes) override;
     void release(uint64_t address) override;
+    const Texture* texture(uint64_t handle) const override;
 
     // The block that holds `address`, live or freed, or nullptr.
     const Block* block(uint64_t address) const;

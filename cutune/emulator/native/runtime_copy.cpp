@@ -1,10 +1,12 @@
 // Copies and fills. Both ends are checked: memory that the arena knows must be live and large
 // enough, and the end that the direction calls "device" must be memory that the device can reach.
-#include <algorithm>
+#include "runtime_copy.h"
+
 #include <cstring>
 
 #include "runtime.h"
 #include "runtime_check.h"
+#include "runtime_arrays.h"
 #include "runtime_modules.h"
 #include "runtime_streams.h"
 
@@ -40,20 +42,11 @@ bool device_target(cudaMemcpyKind kind) {
     return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
 }
 
-// A rectangle of rows in pitched memory; a plain copy is one row.
-struct Rows {
-    size_t width, height, depth;
-};
-
-struct Place {
-    char* start;
-    size_t pitch;        // bytes from row to row
-    size_t slice_pitch;  // bytes from slice to slice
-};
-
 size_t extent(const Place& place, const Rows& rows) {
     return (rows.depth - 1) * place.slice_pitch + (rows.height - 1) * place.pitch + rows.width;
 }
+
+}  // namespace
 
 cudaError_t copy(const Place& to, const Place& from, const Rows& rows, cudaMemcpyKind kind) {
     if (kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
@@ -77,14 +70,6 @@ cudaError_t copy(const Place& to, const Place& from, const Rows& rows, cudaMemcp
     return cudaSuccess;
 }
 
-Place place(const void* start, size_t pitch = 0) {
-    return {static_cast<char*>(const_cast<void*>(start)), pitch, 0};
-}
-
-cudaError_t copy_line(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-    return copy(place(to), place(from), {bytes, 1, 1}, kind);
-}
-
 cudaError_t fill(const Place& to, int value, const Rows& rows) {
     if (rows.width == 0 || rows.height == 0 || rows.depth == 0) return cudaSuccess;
     if (!reachable("destination", to.start, extent(to, rows), true)) return cudaErrorInvalidValue;
@@ -98,9 +83,14 @@ cudaError_t fill(const Place& to, int value, const Rows& rows) {
     return cudaSuccess;
 }
 
-template <class Body>
-cudaError_t on_stream(cudaStream_t stream, Body body) {
-    return call([&] { return known_stream(stream) ? body() : cudaErrorInvalidResourceHandle; });
+Place place(const void* start, size_t pitch) {
+    return {static_cast<char*>(const_cast<void*>(start)), pitch, 0};
+}
+
+namespace {
+
+cudaError_t copy_line(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+    return copy(place(to), place(from), {bytes, 1, 1}, kind);
 }
 
 // A symbol is on the device: copies to it never are of a kind that ends on the host, and so on.
@@ -130,6 +120,18 @@ Place place(const cudaPitchedPtr& pointer, const cudaPos& at) {
 
 }  // namespace
 
+// Where an array takes part, extents and positions in it count its elements.
+cudaError_t copy_request(const cudaMemcpy3DParms& r) {
+    const Array* const target = find_array(r.dstArray);
+    const Array* const source = find_array(r.srcArray);
+    if ((r.dstArray && !target) || (r.srcArray && !source)) return cudaErrorInvalidResourceHandle;
+    const Array* const counted = target ? target : source;
+    const size_t element = counted ? counted->layout.texel_bytes() : 1;
+    const Place to = target ? place_in(*target, r.dstPos) : place(r.dstPtr, r.dstPos);
+    const Place from = source ? place_in(*source, r.srcPos) : place(r.srcPtr, r.srcPos);
+    return copy(to, from, {r.extent.width * element, r.extent.height, r.extent.depth}, r.kind);
+}
+
 }  // namespace cutune
 
 using namespace cutune;
@@ -142,7 +144,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-    return on_stream(stream, [&] { return copy_line(to, from, bytes, kind); });
+    return submit(stream, [=] { return copy_line(to, from, bytes, kind); });
 }
 
 cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
@@ -157,7 +159,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t byt
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                               size_t width, size_t height, cudaMemcpyKind kind,
                               cudaStream_t stream) {
-    return on_stream(stream, [&] {
+    return submit(stream, [=] {
         return copy(place(to, to_pitch), place(from, from_pitch), {width, height, 1}, kind);
     });
 }
@@ -169,16 +171,8 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
 
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* request, cudaStream_t stream) {
     if (!request) return remember(cudaErrorInvalidValue);
-    if (request->srcArray || request->dstArray) {
-        say_once("cudaMemcpy3D with a cudaArray is not supported by the emulated device");
-        return remember(cudaErrorNotSupported);
-    }
-    return on_stream(stream, [&] {
-        const cudaExtent& size = request->extent;
-        return copy(place(request->dstPtr, request->dstPos),
-                    place(request->srcPtr, request->srcPos), {size.width, size.height, size.depth},
-                    request->kind);
-    });
+    const cudaMemcpy3DParms kept = *request;
+    return submit(stream, [=] { return copy_request(kept); });
 }
 
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* request) {
@@ -186,7 +180,7 @@ cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* request) {
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
-    return on_stream(stream, [&] { return fill(place(to), value, {bytes, 1, 1}); });
+    return submit(stream, [=] { return fill(place(to), value, {bytes, 1, 1}); });
 }
 
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {
@@ -195,7 +189,7 @@ cudaError_t cudaMemset(void* to, int value, size_t bytes) {
 
 cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
                               cudaStream_t stream) {
-    return on_stream(stream, [&] { return fill(place(to, pitch), value, {width, height, 1}); });
+    return submit(stream, [=] { return fill(place(to, pitch), value, {width, height, 1}); });
 }
 
 cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
@@ -203,7 +197,7 @@ cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t
 }
 
 cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent size, cudaStream_t stream) {
-    return on_stream(stream, [&] {
+    return submit(stream, [=] {
         return fill(place(to, cudaPos{}), value, {size.width, size.height, size.depth});
     });
 }
@@ -214,7 +208,7 @@ cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent size) {
 
 cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes,
                                     size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
-    return on_stream(stream, [&] {
+    return submit(stream, [=] {
         if (!ends_on_device(kind)) return cudaErrorInvalidMemcpyDirection;
         void* part = nullptr;
         const cudaError_t error = part_of_symbol(symbol, bytes, offset, &part);
@@ -229,7 +223,7 @@ cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t byte
 
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
                                       cudaMemcpyKind kind, cudaStream_t stream) {
-    return on_stream(stream, [&] {
+    return submit(stream, [=] {
         if (!begins_on_device(kind)) return cudaErrorInvalidMemcpyDirection;
         void* part = nullptr;
         const cudaError_t error = part_of_symbol(symbol, bytes, offset, &part);

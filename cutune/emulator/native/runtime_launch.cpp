@@ -8,6 +8,7 @@
 
 #include "runtime.h"
 #include "runtime_check.h"
+#include "runtime_graphs.h"
 #include "runtime_log.h"
 #include "runtime_modules.h"
 #include "runtime_streams.h"
@@ -20,6 +21,7 @@ struct Configuration {
     dim3 grid, block;
     size_t shared;
     cudaStream_t stream;
+    bool cooperative = false;
 };
 
 // What <<<…>>> left for the stub that follows; nested launches in arguments make it a stack.
@@ -112,7 +114,9 @@ Launch describe(const Configuration& configuration, const std::vector<uint8_t>& 
     launch.trace_every = static_cast<uint32_t>(trace_every);
     launch.instruction_limit = instruction_limit;
     launch.threads = static_cast<uint32_t>(threads);
-    launch.checker = checker();
+    // Blocks of a cooperative launch take turns: their accesses have no order to be checked.
+    launch.checker = configuration.cooperative ? nullptr : checker();
+    launch.cooperative = configuration.cooperative;
     return launch;
 }
 
@@ -128,34 +132,84 @@ cudaError_t settle(const Report& report) {
     return cudaSuccess;
 }
 
-cudaError_t launch_function(Function* function, const Configuration& configuration,
-                            void** arguments) {
-    const int site = next_site;
-    next_site = -1;
+cudaError_t check_launch(const Function& function, const Configuration& configuration) {
     if (!known_stream(configuration.stream)) return cudaErrorInvalidResourceHandle;
-    cudaError_t error = check_shape(configuration.grid, configuration.block);
-    if (error == cudaSuccess)
-        error = check_kernel(*function, configuration.block, configuration.shared);
+    const cudaError_t error = check_shape(configuration.grid, configuration.block);
     if (error != cudaSuccess) return error;
-    const std::vector<uint8_t> parameters = pack_parameters(*function->facts, arguments);
+    return check_kernel(function, configuration.block, configuration.shared);
+}
+
+cudaError_t launch_function(Function* function, const Configuration& configuration,
+                            const std::vector<uint8_t>& parameters, int site) {
     const Launch launch = describe(configuration, parameters);
     const Report report = run(function->module->image, function->facts, launch, &runtime().arena);
     advance_clock_by_launch(report.warp_instructions,
                             uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
     log_launch({site, function, &launch, &report});
     log_findings(*function, report);
+    if (configuration.cooperative && written())
+        runtime().arena.each_live([](const Block& b) { written()->write(b.base, b.size); });
     return settle(report);
+}
+
+// A launch with its arguments copied; it may happen later and more than once.
+struct Prepared {
+    Function* function = nullptr;
+    Configuration configuration;
+    std::vector<uint8_t> parameters;
+    Work work;
+};
+
+cudaError_t prepare(const void* stub, const Configuration& configuration, void** arguments,
+                    Prepared* result) {
+    const int site = next_site;
+    next_site = -1;
+    cudaError_t error = find_function(stub, &result->function);
+    if (error == cudaSuccess) error = check_launch(*result->function, configuration);
+    if (error != cudaSuccess) return error;
+    result->configuration = configuration;
+    result->parameters = pack_parameters(*result->function->facts, arguments);
+    result->work = [function = result->function, configuration, site,
+                    parameters = result->parameters] {
+        return launch_function(function, configuration, parameters, site);
+    };
+    return cudaSuccess;
 }
 
 cudaError_t launch_stub(const void* stub, const Configuration& configuration, void** arguments) {
     return call([&] {
-        Function* function = nullptr;
-        const cudaError_t error = find_function(stub, &function);
-        return error == cudaSuccess ? launch_function(function, configuration, arguments) : error;
+        Prepared launch;
+        const cudaError_t error = prepare(stub, configuration, arguments, &launch);
+        if (error != cudaSuccess) return error;
+        if (!captured_graph(configuration.stream)) return launch.work();
+        capture(configuration.stream, cudaGraphNodeTypeKernel, launch.work);
+        return cudaSuccess;
     });
 }
 
 }  // namespace
+
+cudaError_t prepare_launch(const void* stub, dim3 grid, dim3 block, void** arguments, size_t shared,
+                           cudaStream_t stream, bool cooperative, Work* work,
+                           std::shared_ptr<KernelNode>* node) {
+    Prepared launch;
+    const cudaError_t error =
+        prepare(stub, {grid, block, shared, stream, cooperative}, arguments, &launch);
+    if (error != cudaSuccess) return error;
+    *work = launch.work;
+    if (!node) return cudaSuccess;
+    *node = std::make_shared<KernelNode>();
+    KernelNode& kept = **node;
+    kept.parameters = launch.parameters;
+    for (const uint32_t offset : launch.function->facts->parameter_offsets)
+        kept.pointers.push_back(&kept.parameters[offset]);
+    kept.given.func = const_cast<void*>(stub);
+    kept.given.gridDim = grid;
+    kept.given.blockDim = block;
+    kept.given.sharedMemBytes = static_cast<unsigned>(shared);
+    kept.given.kernelParams = kept.pointers.data();
+    return cudaSuccess;
+}
 
 }  // namespace cutune
 
@@ -189,7 +243,6 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
     return launch_stub(kernel, {grid, block, shared, stream}, arguments);
 }
 
-// A grid-wide barrier needs all blocks at once; the machine says so if the kernel has one.
 cudaError_t cudaLaunchCooperativeKernel(const void* stub, dim3 grid, dim3 block, void** arguments,
                                         size_t shared, cudaStream_t stream) {
     int resident = 0;
@@ -199,7 +252,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void* stub, dim3 grid, dim3 block,
     const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
     if (blocks > static_cast<uint64_t>(resident) * static_cast<uint64_t>(device().multiprocessors))
         return remember(cudaErrorCooperativeLaunchTooLarge);
-    return cudaLaunchKernel(stub, grid, block, arguments, shared, stream);
+    return launch_stub(stub, {grid, block, shared, stream, true}, arguments);
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* stub,

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "runtime.h"
+#include "runtime_arrays.h"
 #include "runtime_modules.h"
 #include "runtime_streams.h"
 
@@ -176,6 +177,8 @@ cudaError_t cudaDeviceReset(void) {
     }
     unload_modules();
     forget_streams();
+    forget_arrays();
+    forget_textures();
     shared.arena.clear();
     return cudaSuccess;
 }

@@ -1,6 +1,7 @@
 // Registration as nvcc's start-up code calls it (CUDA 11.8 to 13), and loading on first use.
 #include "runtime_modules.h"
 
+#include <algorithm>
 #include <deque>
 #include <fstream>
 #include <iterator>
@@ -13,12 +14,13 @@ namespace cutune {
 
 namespace {
 
-// What __cudaRegisterFatBinary gets. Version 2 marks relocatable device code, linked by nvlink.
+// What __cudaRegisterFatBinary gets. Version 2 marks relocatable device code (nvcc -rdc=true): then
+// `linked` is a list of the containers of all objects that were linked, with a null at its end.
 struct Wrapper {
     int magic;
     int version;
     const void* container;
-    void* linked;
+    const void* const* linked;
 };
 
 struct Registry {
@@ -62,10 +64,28 @@ Module* as_module(void** handle) { return reinterpret_cast<Module*>(handle); }
 
 }  // namespace
 
+namespace {
+
+// The PTX of a module: of its container, or of all objects that were linked, one behind another.
+FatBinary read_module(const Module& module) {
+    if (!module.linked) return read_fat_binary(module.container);
+    FatBinary all;
+    for (const void* const* each = module.linked; *each; ++each) {
+        const FatBinary one = read_fat_binary(*each);
+        all.ptx += one.ptx;
+        if (!one.ptx.empty()) all.ptx += '\n';
+        all.architecture = std::max(all.architecture, one.architecture);
+        if (all.problem.empty()) all.problem = one.problem;
+    }
+    return all;
+}
+
+}  // namespace
+
 cudaError_t load(Module* module) {
     if (module->tried) return module->error;
     module->tried = true;
-    const FatBinary binary = read_fat_binary(module->container);
+    const FatBinary binary = read_module(*module);
     if (binary.ptx.empty()) {
         say("this program cannot run on the emulated device: %s; %s", binary.problem.c_str(),
             kRebuild);
@@ -131,10 +151,7 @@ void** __cudaRegisterFatBinary(void* data) {
     Registry& all = registry();
     all.modules.emplace_back();
     all.modules.back().container = wrapper->container;
-    if (wrapper->version != 1)
-        say_once(
-            "separate compilation (nvcc -rdc=true) is not supported by the emulated device; "
-            "build without it");
+    if (wrapper->version != 1) all.modules.back().linked = wrapper->linked;
     return reinterpret_cast<void**>(&all.modules.back());
 }
 

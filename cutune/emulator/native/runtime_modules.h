@@ -17,6 +17,7 @@ namespace cutune {
 
 struct Module {
     const void* container = nullptr;  // the fat binary
+    const void* const* linked = nullptr;  // after separate compilation: those of all objects
     ModuleImage* image = nullptr;
     std::vector<uint8_t> bytes;  // of the image, which may refer to them
     std::string ptx_path;        // the copy in the cache

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "runtime.h"
+#include "runtime_graphs.h"
 
 namespace cutune {
 
@@ -20,6 +21,7 @@ struct Event {
     unsigned flags;
     bool recorded;
     double at_ms;
+    unsigned long long capture;  // the one in which it was recorded last, or 0
 };
 
 std::set<Stream*>& streams() {
@@ -101,9 +103,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     });
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return with_stream(stream); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    return call([&] {
+        if (!known_stream(stream)) return cudaErrorInvalidResourceHandle;
+        return captured_graph(stream) ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+    });
+}
 
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return with_stream(stream); }
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
     return with_stream(stream);
@@ -144,29 +151,32 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-    if (status) *status = cudaStreamCaptureStatusNone;
-    return with_stream(stream);
-}
-
 // User code runs outside the lock: it may wait for another thread that calls us.
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
     const cudaError_t error = with_stream(stream);
-    if (error == cudaSuccess) function(data);
-    return error;
+    if (error != cudaSuccess) return error;
+    const Work work = [=] {
+        function(data);
+        return cudaSuccess;
+    };
+    if (!captured_graph(stream)) return work();
+    capture(stream, cudaGraphNodeTypeHost, work, true);
+    return cudaSuccess;
 }
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data,
                                   unsigned) {
     const cudaError_t error = with_stream(stream);
-    if (error == cudaSuccess) function(stream, cudaSuccess, data);
-    return error;
+    if (error != cudaSuccess) return error;
+    if (captured_graph(stream)) return remember(cudaErrorStreamCaptureUnsupported);
+    function(stream, cudaSuccess, data);
+    return cudaSuccess;
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     return call([&] {
         if (!event) return cudaErrorInvalidValue;
-        Event* const fresh = new Event{flags, false, 0};
+        Event* const fresh = new Event{flags, false, 0, 0};
         events().insert(fresh);
         *event = reinterpret_cast<cudaEvent_t>(fresh);
         return cudaSuccess;
@@ -189,6 +199,8 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     return call([&] {
         Event* const found = find_event(event);
         if (!found || !known_stream(stream)) return cudaErrorInvalidResourceHandle;
+        found->capture = capture_of(stream);
+        if (found->capture) return cudaSuccess;
         found->recorded = true;
         found->at_ms = runtime().clock_ms;
         return cudaSuccess;
@@ -206,8 +218,12 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-    const cudaError_t error = with_stream(stream);
-    return error == cudaSuccess ? cudaEventSynchronize(event) : error;
+    return call([&] {
+        const Event* const found = find_event(event);
+        if (!found || !known_stream(stream)) return cudaErrorInvalidResourceHandle;
+        join_capture(stream, found->capture);
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {

@@ -2,10 +2,15 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <functional>
+
 namespace cutune {
 
 // Is it one of the default streams, or made and not destroyed?
 bool known_stream(cudaStream_t stream);
 void forget_streams();
+
+// Do `work` now, or keep it for the graph that the stream is capturing.
+cudaError_t submit(cudaStream_t stream, std::function<cudaError_t()> work);
 
 }  // namespace cutune

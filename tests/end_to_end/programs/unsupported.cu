@@ -2,8 +2,10 @@
 #include "check.h"
 
 int main() {
-    cudaGraph_t graph;
-    EXPECT(cudaErrorNotSupported, cudaGraphCreate(&graph, 0));
+    cudaMipmappedArray_t levels;
+    const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    const cudaExtent extent = make_cudaExtent(8, 8, 0);
+    EXPECT(cudaErrorNotSupported, cudaMallocMipmappedArray(&levels, &format, extent, 2));
     EXPECT(cudaErrorNotSupported, cudaGetLastError());
     return pass();
 }

@@ -1,0 +1,166 @@
+"""Lowering of matrix instructions of a warp: `mma`, `wmma` and `ldmatrix` (PTX manual, 9.7.14).
+
+The machine multiplies matrices whatever their shape; what differs is which lane holds which
+element. For `mma` PTX says it. For `wmma` it is left open, and element k of a lane's registers is
+the one with the number (lane * elements per lane + k) modulo the size of the matrix, row by row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from cutune.emulator.emitter import SHARED, Access, Emitter
+from cutune.emulator.lower_memory import space_of
+from cutune.emulator.ptx import Instruction
+
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
+#: As `enum Element` in machine_matrix.cpp, with bytes.
+_ELEMENTS = {
+    "f16": (0, 2),
+    "bf16": (1, 2),
+    "tf32": (2, 4),
+    "f32": (3, 4),
+    "f64": (4, 8),
+    "s8": (5, 1),
+    "u8": (6, 1),
+    "s32": (7, 4),
+}
+#: Shapes of `mma` that follow the regular layout; m8n8k4 of f16 is Volta's own.
+_MMA = {
+    "f16": ("m16n8k8", "m16n8k16"),
+    "bf16": ("m16n8k8", "m16n8k16"),
+    "tf32": ("m16n8k4", "m16n8k8"),
+    "f64": ("m8n8k4",),
+    "s8": ("m8n8k16", "m16n8k16", "m16n8k32"),
+    "u8": ("m8n8k16", "m16n8k16", "m16n8k32"),
+}
+_WMMA = {
+    **dict.fromkeys(("f16", "bf16", "s8", "u8"), ("m16n16k16", "m32n8k16", "m8n32k16")),
+    "tf32": ("m16n16k8",),
+    "f64": ("m8n8k4",),
+}
+_OWN_LAYOUT, _SATURATED, _COLUMNS, _STORE = 1, 2, 4, 8
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.strip("{} ").split(",")]
+
+
+def _shape(emitter: Emitter, instruction: Instruction) -> tuple[str, list[int]]:
+    for modifier in instruction.modifiers:
+        if match := _SHAPE.match(modifier):
+            return modifier, [int(number) for number in match.groups()]
+    raise emitter.unsupported()
+
+
+def _slots(emitter: Emitter, text: str, kind: str, write: bool) -> list[int]:
+    lane = kind if kind in ("f32", "f64") else "b32"
+    register = emitter.destination if write else emitter.source
+    return [register(part, lane) for part in _parts(text)]
+
+
+def _multiply(emitter: Emitter, instruction: Instruction) -> None:
+    """`mma.sync….shape.row.col.d.a.b.c d, a, b, c`, and `wmma.mma` whose f16 form omits a and b."""
+    modifiers = instruction.modifiers
+    own = instruction.opcode == "wmma"
+    shape, sizes = _shape(emitter, instruction)
+    kinds = [m for m in modifiers if m in _ELEMENTS]
+    if own and len(kinds) == 2:
+        kinds = [kinds[0], "f16", "f16", kinds[1]]
+    unknown = {"b1", "s4", "u4", "xor", "and", "e4m3", "e5m2", "sp", "block_scale"}
+    if len(kinds) != 4 or unknown & set(modifiers) or len(instruction.operands) != 4:
+        raise emitter.unsupported()
+    d, a, b, c = kinds
+    known = (_WMMA if own else _MMA).get(a, ())
+    bytes_apart = {a, b} <= {"s8", "u8"}
+    layouts = [m for m in modifiers if m in ("row", "col")]
+    if shape not in known or (a != b and not bytes_apart):
+        raise emitter.unsupported()
+    if not own and layouts != ["row", "col"]:
+        raise emitter.unsupported()
+    texts = instruction.operands
+    fragments = [
+        _slots(emitter, text, kind, write=not index)
+        for index, (text, kind) in enumerate(zip(texts, kinds, strict=True))
+    ]
+    flags = _OWN_LAYOUT * own + _SATURATED * ("satfinite" in modifiers)
+    table = [*sizes, flags]
+    for kind, fragment in zip((d, a, b, c), fragments, strict=True):
+        table += [_ELEMENTS[kind][0], len(fragment), *fragment]
+    emitter.emit("matrix_multiply", flags=emitter.table(table))
+
+
+def _fragment(emitter: Emitter, instruction: Instruction) -> None:
+    """`wmma.load.{a,b,c}…layout.shape{.space}.type r, [p]{, stride}` and `wmma.store.d`."""
+    modifiers, operands = instruction.modifiers, list(instruction.operands)
+    shape, (m, n, k) = _shape(emitter, instruction)
+    kind = modifiers[-1]
+    which = modifiers[1]
+    if kind not in _ELEMENTS or shape not in {s for all_ in _WMMA.values() for s in all_}:
+        raise emitter.unsupported()
+    rows, columns = {"a": (m, k), "b": (k, n)}.get(which, (m, n))
+    store = modifiers[0] == "store"
+    place, values = operands[:2] if store else operands[1::-1]
+    by_columns = "col" in modifiers
+    space = space_of(instruction)
+    lowered = "shared" if space == "shared" else "global"
+    base, offset = emitter.memory_operand(place)
+    address = emitter.source(base, "u32" if lowered == "shared" else "u64")
+    if len(operands) > 2:
+        stride = emitter.source(operands[2], "u32")
+    else:
+        stride = emitter.constant("u32", rows if by_columns else columns)
+    slots = _slots(emitter, values, kind, write=not store)
+    number, size = _ELEMENTS[kind]
+    access = "store" if store else "load"
+    guarded = bool(instruction.guard)
+    at = (instruction.line, instruction.source_line)
+    site = emitter.symbols.site(Access(access, space, size, guarded, *at))
+    flags = _COLUMNS * by_columns + _STORE * store
+    table = emitter.table([rows, columns, number, flags, len(slots), *slots])
+    emitter.emit(
+        "matrix_fragment",
+        a=address,
+        b=stride,
+        x=site,
+        imm=offset,
+        flags=table | (SHARED if lowered == "shared" else 0),
+    )
+
+
+def _warp_matrix(emitter: Emitter, instruction: Instruction) -> None:
+    if instruction.modifiers[:1] == ("mma",):
+        _multiply(emitter, instruction)
+    elif instruction.modifiers[:1] in (("load",), ("store",)):
+        _fragment(emitter, instruction)
+    else:
+        raise emitter.unsupported()
+
+
+def _load_matrix(emitter: Emitter, instruction: Instruction) -> None:
+    """`ldmatrix.sync.aligned.m8n8.x4{.trans}.shared.b16 {r…}, [p]`."""
+    modifiers = instruction.modifiers
+    if "m8n8" not in modifiers or modifiers[-1] != "b16":
+        raise emitter.unsupported()
+    base, offset = emitter.memory_operand(instruction.operands[1])
+    shared = space_of(instruction) == "shared"
+    slots = _slots(emitter, instruction.operands[0], "b32", write=True)
+    at = (instruction.line, instruction.source_line)
+    space = "shared" if shared else "generic"
+    site = emitter.symbols.site(Access("load", space, 16, bool(instruction.guard), *at))
+    emitter.emit(
+        "matrix_load",
+        a=emitter.source(base, "u32" if shared else "u64"),
+        x=site,
+        imm=offset,
+        flags=emitter.table(["trans" in modifiers, len(slots), *slots])
+        | (SHARED if shared else 0),
+    )
+
+
+LOWERINGS: dict[str, Callable[[Emitter, Instruction], None]] = {
+    "mma": _multiply,
+    "wmma": _warp_matrix,
+    "ldmatrix": _load_matrix,
+}
