@@ -154,8 +154,7 @@ def _load_matrix(emitter: Emitter, instruction: Instruction) -> None:
         a=emitter.source(base, "u32" if shared else "u64"),
         x=site,
         imm=offset,
-        flags=emitter.table(["trans" in modifiers, len(slots), *slots])
-        | (SHARED if shared else 0),
+        flags=emitter.table(["trans" in modifiers, len(slots), *slots]) | (SHARED if shared else 0),
     )
 
 

@@ -7,8 +7,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "runtime_arrays.h"
-
 namespace cutune {
 
 namespace {
@@ -159,6 +157,9 @@ void Arena::clear() {
         if (!free(base)) forget(base);
 }
 
-const Texture* Arena::texture(uint64_t handle) const { return find_texture(handle); }
+const Texture* Arena::texture(uint64_t handle) const {
+    const auto found = textures_.find(handle);
+    return found == textures_.end() ? nullptr : &found->second;
+}
 
 }  // namespace cutune

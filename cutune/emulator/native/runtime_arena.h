@@ -6,8 +6,10 @@
 #include <deque>
 #include <map>
 #include <shared_mutex>
+#include <unordered_map>
 
 #include "machine.h"
+#include "machine_texture.h"
 #include "machine_written.h"
 
 namespace cutune {
@@ -46,6 +48,10 @@ class Arena : public Memory {
     // Told what device memory is allocated and freed; may be nullptr.
     Written* written = nullptr;
 
+    // Textures and surfaces by the handles of their objects.
+    void set_texture(uint64_t handle, const Texture& texture) { textures_[handle] = texture; }
+    void drop_texture(uint64_t handle) { textures_.erase(handle); }
+
     uint64_t used() const { return used_; }
     uint64_t capacity() const { return capacity_; }
 
@@ -66,6 +72,7 @@ class Arena : public Memory {
     static bool owned(const Block& block);
 
     mutable std::shared_mutex mutex_;  // kernels may allocate on several threads
+    std::unordered_map<uint64_t, Texture> textures_;
     std::map<uint64_t, Block> blocks_;
     std::deque<uint64_t> freed_;                  // oldest first; still in blocks_, not live
     std::multimap<uint64_t, uint64_t> reusable_;  // span to base

@@ -22,9 +22,6 @@ Place place_in(const Array& array, const cudaPos& at);
 // Extents and format of texels in a Texture. False for formats that textures do not have.
 bool describe_format(const cudaChannelFormatDesc& format, Texture* texture);
 
-// What a handle of a texture or surface object stands for, or nullptr.
-const Texture* find_texture(uint64_t handle);
-
 // Forget all handles (cudaDeviceReset).
 void forget_arrays();
 void forget_textures();

@@ -10,7 +10,6 @@ namespace cutune {
 namespace {
 
 struct Object {
-    Texture texture;
     cudaResourceDesc resource;
     cudaTextureDesc reading;
 };
@@ -83,15 +82,17 @@ cudaError_t make(uint64_t* handle, const cudaResourceDesc* resource,
     return call([&] {
         if (!handle || !resource) return cudaErrorInvalidValue;
         auto object = std::make_unique<Object>();
+        Texture texture;
         object->resource = *resource;
-        cudaError_t error = describe_resource(*resource, &object->texture);
+        cudaError_t error = describe_resource(*resource, &texture);
         if (error == cudaSuccess && reading) {
             object->reading = *reading;
-            error = describe_reading(*reading, &object->texture);
+            error = describe_reading(*reading, &texture);
         }
         if (error != cudaSuccess) return error;
         static uint64_t made = 0;
         *handle = ++made;
+        runtime().arena.set_texture(made, texture);
         objects().emplace(*handle, std::move(object));
         return cudaSuccess;
     });
@@ -99,6 +100,7 @@ cudaError_t make(uint64_t* handle, const cudaResourceDesc* resource,
 
 cudaError_t destroy(uint64_t handle) {
     return call([&] {
+        runtime().arena.drop_texture(handle);
         return handle == 0 || objects().erase(handle) ? cudaSuccess : cudaErrorInvalidValue;
     });
 }
@@ -115,12 +117,10 @@ cudaError_t with_object(uint64_t handle, const void* result, Body body) {
 
 }  // namespace
 
-const Texture* find_texture(uint64_t handle) {
-    const auto found = objects().find(handle);
-    return found == objects().end() ? nullptr : &found->second->texture;
+void forget_textures() {
+    for (const auto& entry : objects()) runtime().arena.drop_texture(entry.first);
+    objects().clear();
 }
-
-void forget_textures() { objects().clear(); }
 
 }  // namespace cutune
 
