@@ -118,9 +118,9 @@ def _with_includes(source: Path) -> list[Path]:
     found = [source]
     for path in found:
         for name in _INCLUDE.findall(path.read_text(encoding="utf-8")):
-            included = path.parent / name
-            if included.exists() and included not in found:
-                found.append(included)
+            for included in (path.parent / name, NATIVE / name):
+                if included.exists() and included not in found:
+                    found.append(included)
     return found
 
 
