@@ -123,45 +123,17 @@ def parser() -> argparse.ArgumentParser:
         )
     )
 
-    run = verbs.add_parser(
-        "run",
-        parents=[source],
-        help="run a program on the emulated device; a .cu file is compiled for it first",
+    _add_run_options(
+        verbs.add_parser(
+            "run",
+            parents=[source],
+            help="run a program on the emulated device; a .cu file is compiled for it first",
+        )
     )
-    run.add_argument("--device", default="h200", help="profile that the program sees")
-    run.add_argument("--json", action="store_true", help="for programs instead of people")
-    run.add_argument("--trace", action="store_true", help="count memory sectors too (slower)")
-    run.add_argument(
-        "--check",
-        action="store_true",
-        help="report accesses out of bounds, reads of memory that nobody wrote, races and "
-        "diverging barriers (much slower); exit status 1 if there are any",
-    )
-    run.add_argument(
-        "--findings", type=int, default=20, metavar="N", help="findings of --check that are shown"
-    )
-    run.add_argument(
-        "--limit", type=int, metavar="N", help="end a launch after N warp instructions (0: never)"
-    )
-    run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM …")
-
     _add_verify(verbs, [source, running])
     verbs.add_parser("nvcc", add_help=False, help="nvcc, with instrumented or tuned sources")
 
-    doctor = verbs.add_parser("doctor", help="what this machine has and lacks")
-    doctor.add_argument("--json", action="store_true", help="for programs instead of people")
-    doctor.add_argument("--quiet", action="store_true", help="problems only")
-    doctor.add_argument("--nvcc", metavar="PATH", help="the compiler to use")
-    doctor.add_argument(
-        "--install-toolkit",
-        action="store_true",
-        help="where no nvcc is found, install it from the Python index",
-    )
-    doctor.add_argument(
-        "--clear-cache",
-        action="store_true",
-        help="remove what was built for this machine; it is built again when it is needed",
-    )
+    _add_doctor_options(verbs.add_parser("doctor", help="what this machine has and lacks"))
     return main
 
 
@@ -187,6 +159,41 @@ def _add_verify(
         "--file", action="append", default=[], metavar="PATH", help="compare this file, too"
     )
     verify.add_argument("--ignore", metavar="REGEX", help="leave out lines that match")
+
+
+def _add_run_options(run: argparse.ArgumentParser) -> None:
+    run.add_argument("--device", default="h200", help="profile that the program sees")
+    run.add_argument("--json", action="store_true", help="for programs instead of people")
+    run.add_argument("--trace", action="store_true", help="count memory sectors too (slower)")
+    run.add_argument(
+        "--check",
+        action="store_true",
+        help="report accesses out of bounds, reads of memory that nobody wrote, races and "
+        "diverging barriers (much slower); exit status 1 if there are any",
+    )
+    run.add_argument(
+        "--findings", type=int, default=20, metavar="N", help="findings of --check that are shown"
+    )
+    run.add_argument(
+        "--limit", type=int, metavar="N", help="end a launch after N warp instructions (0: never)"
+    )
+    run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM …")
+
+
+def _add_doctor_options(doctor: argparse.ArgumentParser) -> None:
+    doctor.add_argument("--json", action="store_true", help="for programs instead of people")
+    doctor.add_argument("--quiet", action="store_true", help="problems only")
+    doctor.add_argument("--nvcc", metavar="PATH", help="the compiler to use")
+    doctor.add_argument(
+        "--install-toolkit",
+        action="store_true",
+        help="where no nvcc is found, install it from the Python index",
+    )
+    doctor.add_argument(
+        "--clear-cache",
+        action="store_true",
+        help="remove what was built for this machine; it is built again when it is needed",
+    )
 
 
 def _source_options() -> argparse.ArgumentParser:
