@@ -55,7 +55,6 @@ def _show(diagnostic: Diagnostic) -> None:
 
 def _inspect(options: argparse.Namespace) -> int:
     from cutune.inspect import print_programs, to_json
-    from cutune.suggest import print_suggestions, suggestions_to_json
 
     session = _session(options)
     programs = []
@@ -69,11 +68,15 @@ def _inspect(options: argparse.Namespace) -> int:
     if options.json:
         document = to_json(programs)
         if options.suggest:
+            from cutune.suggest import suggestions_to_json
+
             document["suggestions"] = suggestions_to_json(programs)
         print(json.dumps(document, indent=1))
     else:
         print_programs(programs)
     if options.suggest and not options.json:
+        from cutune.suggest import print_suggestions
+
         print_suggestions(programs)
     return 1 if failed else 0
 

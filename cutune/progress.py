@@ -6,9 +6,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Report = Callable[[str, int, int], None]
 SECONDS_BETWEEN_LINES = 15.0
@@ -22,6 +23,16 @@ def progress_for(quiet: bool) -> Report:
 
 
 def _bars() -> Report:
+    # Verbs that show no bar start faster without.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     columns = (
         TextColumn("{task.description:<28}"),
         BarColumn(),
