@@ -7,9 +7,10 @@ that neither may have a side effect, and the launch must be a statement of its o
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cutune.analysis.configuration import Configurations
@@ -21,6 +22,7 @@ from cutune.analysis.unit import Unit
 from cutune.diagnostics import Code, Diagnostic
 from cutune.directives import Macro
 from cutune.formula import constant
+from cutune.functions import Function
 from cutune.program import (
     Configuration,
     DimensionFacts,
@@ -107,7 +109,7 @@ def _ignored(syntax: Syntax) -> Iterator[int]:
     starts = sorted(launch.callee[0] for launch in syntax.launches)
     for pragma in syntax.pragmas:
         if pragma.words[:2] == ("cutune", "ignore"):
-            yield next((start for start in starts if start >= pragma.index), -1)
+            yield from starts[(at := bisect_left(starts, pragma.index)) : at + 1]
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,8 @@ class _Judge:
     table: KernelTable
     ignored: frozenset[int]
     is_early: bool
+    #: What `_declared_in` has found, by the first token of the function.
+    declared: dict[int, dict[str, int]] = field(default_factory=dict)
 
     def site(
         self, number: int, item: Launch | Macro, resolved: Configuration | None
@@ -248,14 +252,22 @@ class _Judge:
 
     def _is_variable(self, launch: Launch) -> bool:
         """Is the callee declared in the function around it: NAME "=", "*" NAME ")", "auto" NAME?"""
-        name = self.syntax.tokens[launch.callee[0]]
         if launch.function is None or launch.callee[0] != launch.callee[1]:
             return False
-        tokens = self.syntax.tokens[launch.function.first : launch.callee[0]]
-        return any(
-            token.text == name.text and (following.text == "=" or before.text in ("*", "&", "auto"))
-            for before, token, following in zip(tokens, tokens[1:], tokens[2:], strict=False)
-        )
+        name = self.syntax.tokens[launch.callee[0]].text
+        return self._declared_in(launch.function).get(name, launch.end) < launch.callee[0] - 1
+
+    def _declared_in(self, function: Function) -> dict[str, int]:
+        """Names that may be variables of a function, each with the first token that says so."""
+        if function.first not in self.declared:
+            last = function.body[1] if function.body is not None else function.parameters[1]
+            tokens = self.syntax.tokens[function.first : last]
+            found = self.declared.setdefault(function.first, {})
+            triples = zip(tokens, tokens[1:], tokens[2:], strict=False)
+            for index, (before, token, following) in enumerate(triples, function.first + 1):
+                if following.text == "=" or before.text in ("*", "&", "auto"):
+                    found.setdefault(token.text, index)
+        return self.declared[function.first]
 
     def _impure(self, kernel: Kernel) -> Refusal | None:
         if kernel.pure_dimensions:
