@@ -7,7 +7,7 @@ line to insert, and what the user thereby asserts. Everywhere else, what to chan
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 
 from rich.console import Console
@@ -51,7 +51,8 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
             done.add(kernel.name)
             sites = [s for s in refused if s.kernel == kernel.name]
             helped = [s for s in sites if _assertable_dimensions(s, kernel)]
-            yield _annotation(kernel, dimensions, helped)
+            formulas = {s.shared for s in sites if _asks_for_memory(s)}
+            yield _annotation(kernel, dimensions, helped, formulas)
 
 
 def _assertable_dimensions(site: LaunchSite, kernel: Kernel | None) -> tuple[str, ...]:
@@ -63,13 +64,20 @@ def _assertable_dimensions(site: LaunchSite, kernel: Kernel | None) -> tuple[str
 
 
 def _has_unknown_memory(site: LaunchSite) -> bool:
-    """Does it ask for dynamic shared memory, and it is not known how that follows the block?"""
+    """Is it not known how the memory that it asks for follows the block?"""
+    return _asks_for_memory(site) and site.shared is None
+
+
+def _asks_for_memory(site: LaunchSite) -> bool:
     memory = site.resolved.shared if site.resolved is not None else None
-    return memory is not None and constant(memory) != 0 and site.shared is None
+    return memory is not None and constant(memory) != 0
 
 
 def _annotation(
-    kernel: Kernel, dimensions: tuple[str, ...], sites: Iterable[LaunchSite]
+    kernel: Kernel,
+    dimensions: tuple[str, ...],
+    sites: Iterable[LaunchSite],
+    formulas: Collection[str | None],
 ) -> Suggestion:
     helped = tuple(sites)
     # Pragmas count in the file that holds the launch; a kernel in a header is annotated there.
@@ -80,9 +88,9 @@ def _annotation(
     sizes = kernel.sizes or tuple(p.name for p in kernel.parameters if _is_integer(p.type))
     data = f" data({', '.join(sizes)})" if sizes else ""
     block = ", ".join(f"{d}: {ranges[d]}" for d in dimensions)
-    formulas = {site.shared for site in helped}
+    # What was inferred is used without being said, too: where it differs from launch to launch, or
+    # is a choice, for which the annotation language has no form.
     formula = next(iter(formulas)) if len(formulas) == 1 else None
-    # Choices have no form in the annotation language; what was inferred is used without it, too.
     shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
     text = (
         f"You thereby assert that '{kernel.name}' gives the same results with every such block "

@@ -110,3 +110,26 @@ def test_deep_nesting_ends_in_a_result_or_a_diagnostic(depth: int) -> None:
 def test_long_numbers() -> None:
     found = program(f"#pragma cutune kernel k block(x: 1..{'9' * 5000})\n")
     assert found.diagnostics[0].code.number == "CT103"
+
+
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        ("4 * x", "(4 * x)"),
+        ("1024", "1024"),
+        ("4 * x * y + 16", "((4 * x * y) + 16)"),
+        ("8 * max(x, 32)", "(8 * (x > 32 ? x : 32))"),
+        ("4 * ceil(x / 32)", "(4 * ((x + 32 - 1) / 32))"),
+    ],
+)
+def test_shared_memory(formula: str, text: str) -> None:
+    assert kernel(f"block(x: 32..64) shared({formula})").shared == text
+
+
+@pytest.mark.parametrize(
+    "formula", ["4 * n", "x / y", "x % 0", "999999999999999 * x", "16000000 * 16000000 * x * y * z"]
+)
+def test_memory_that_cannot_be_computed_is_refused(formula: str) -> None:
+    found = program(f"#pragma cutune kernel k block(x: 32..64) shared({formula})\n")
+    assert "CT247" in [diagnostic.code.number for diagnostic in found.diagnostics]
+    assert found.kernels[0].allowed is None
