@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from cutune.analysis.definitions import Definition, Reaching, Variable
+from cutune.analysis.declarations import Variable
+from cutune.analysis.definitions import Definition, Reaching
 from cutune.analysis.formulas import basic_size, formula_of
 from cutune.analysis.grid_forms import grid_form
 from cutune.analysis.macros import Unexpandable
@@ -170,7 +171,7 @@ class _Resolver:
             case Name():
                 return self._name(formula, at, depth)
             case Member(Name(text), axis) if axis in DIMENSIONS:
-                if self.reaching.variable(text, at) is not None:
+                if self.reaching.declarations.variable(text, at) is not None:
                     return self.component(Name(text), at, DIMENSIONS.index(axis), depth)
                 return Name(f"{text}.{axis}", _free(f"{text}.{axis}", at))
             case Member(base, member):
@@ -186,7 +187,7 @@ class _Resolver:
         return formula
 
     def _name(self, name: Name, at: int, depth: int) -> Name:
-        variable = self.reaching.variable(name.text, at)
+        variable = self.reaching.declarations.variable(name.text, at)
         if variable is not None:
             return self._variable(name.text, variable, at, depth)
         if name.text in self._unit.macros.definitions:
@@ -242,7 +243,7 @@ class _Resolver:
             case Call("dim3" | "", arguments):
                 return self._argument(arguments, at, axis, depth)
             case Name(text):
-                variable = self.reaching.variable(text, at)
+                variable = self.reaching.declarations.variable(text, at)
                 if variable is not None:
                     return self._variable_component(text, variable, at, axis, depth)
                 return self._free_component(formula, at, axis, depth)
@@ -261,7 +262,7 @@ class _Resolver:
 
     def _gives_number(self, name: str) -> bool:
         """Is the value of a call a number, rather than a `dim3`?"""
-        if name.removeprefix("std::") in _ROUNDING:
+        if name.removeprefix("std::") in _ROUNDING or self._unit.macros.is_formula(name):
             return True
         found = self._unit.functions.get(name.rsplit("::", maxsplit=1)[-1], ())
         return bool(found) and all(
@@ -284,6 +285,8 @@ class _Resolver:
                 return self.component(found.value, at, axis, depth + 1)
         if axis == 0:
             return found
+        if name.text in self._unit.macros.symbols:
+            return ONE
         return Name(f"{name.text}.{DIMENSIONS[axis]}", _free(name.text, at) + f".{axis}")
 
     def _variable_component(
