@@ -47,6 +47,8 @@ _NAMED_CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dyna
 _VECTOR = re.compile(r"(u?)(char|short|int|long|longlong|float|double)([1-4])")
 _WIDTHS = {"char": 1, "short": 2, "int": 4, "float": 4, "long": 8, "longlong": 8, "double": 8}
 _DEEPEST = 60
+#: Tokens of a formula: trees are walked by recursion.
+_LONGEST = 300
 
 
 class _NoFormula(Exception):
@@ -57,8 +59,8 @@ def formula_of(tokens: Sequence[Token], size_of: SizeOfType) -> Formula:
     """The tree of an expression."""
     try:
         reader = _Reader(tokens, size_of)
-        found = reader.conditional(0)
-        if reader.index == len(tokens):
+        found = reader.conditional(0) if len(tokens) <= _LONGEST else None
+        if found is not None and reader.index == len(tokens):
             return found
     except _NoFormula:
         pass

@@ -157,6 +157,11 @@ def test_grid_forms(body: str, form: GridForm) -> None:
     assert resolved(body).forms[0] is form
 
 
+@pytest.mark.parametrize("size", ["1" + "+1" * 50_000, "(" * 50_000 + "1" + ")" * 50_000])
+def test_large_expressions_are_not_known(size: str) -> None:
+    assert constant(resolved(f"int t = {size}; k<<<n, t>>>();").block[0]) is None
+
+
 def test_text() -> None:
     found = resolved("int t = 2 * p; dim3 b(t, 4), g(CEIL(n, b.x), (n + 3) / b.y); k<<<g, b>>>();")
     assert [text_of(size) for size in found.grid[:2]] == ["CEIL(n, 2 * p)", "(n + 3) / b.y"]
