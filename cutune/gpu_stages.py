@@ -21,7 +21,7 @@ from cutune.workspace import Workspace, append_lines
 COUNTERS_SCHEMA = "cutune-counters-1"
 METHOD = (
     "instrumented program in sweep mode: least of the event times per block after one warm-up;"
-    " blocks three times slower than the best ran once"
+    " blocks three times slower than the best were timed once"
 )
 
 

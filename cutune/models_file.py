@@ -76,6 +76,9 @@ def _from_json(entry: Json) -> FittedModel:
             _terms(names, data["denominator"]),
             data["exact"],
             data["held_out_error"],
+            data["residual"],
+            data["rank"],
+            data["unknowns"],
         )
 
     return FittedModel(
@@ -120,6 +123,9 @@ def _function(function: RationalFunction) -> Json:
         "denominator": terms(function.denominator),
         "exact": function.exact,
         "held_out_error": function.held_out_error,
+        "residual": function.residual,
+        "rank": function.rank,
+        "unknowns": function.unknowns,
     }
 
 

@@ -2,8 +2,8 @@
 
 Nothing here needs a library for GPUs: the program itself launches every candidate on the same
 contents of memory, compares what it leaves, and times it with events. The first launch of each
-block warms up; the least of the others counts, and a block three times slower than the best so
-far runs once.
+block warms up; the least of the others counts. A block three times slower than the best so far
+is timed once, and one that is nine times slower when it warms up is not launched again.
 """
 
 from __future__ import annotations

@@ -3,8 +3,10 @@
 Counts of an emulated device are integers, so the exact fit over the rationals comes first: a zero
 residual on every sample, the largest ones held out, is a certificate. Only where no exact function
 of low degree exists, a numerical fit is made: homogeneous least squares with scaled variables and
-relative weights, refined after Sanathanan and Koerner, its degree chosen by the error at the
-largest sizes held out (Brandt et al., section 3, with the remedies of their stated problems).
+relative weights, refined after Sanathanan and Koerner and then by its true relative residuals, its
+degree chosen by the error at the largest sizes held out (Brandt et al., section 3, with the
+remedies of their stated problems). A function with a pole among the samples, or below 0 there, is
+no candidate. `cutune.paper_fit` has the published method.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import svd
+from scipy.optimize import least_squares
 
 from cutune.rational_program import Expression, expression
 from cutune.rational_program import Parameter as Name
@@ -32,6 +35,11 @@ REFINEMENTS = 8
 LARGEST_DENOMINATOR = 5040
 #: Unknowns up to which Gaussian elimination over the rationals is quick.
 SMALL_SYSTEM = 20
+#: Degrees of numerator and denominator that are tried, the simplest first.
+EXACT_DEGREES = ((0, 1), (1, 1), (2, 1), (1, 2), (2, 2))
+NUMERICAL_DEGREES = ((0, 0), (1, 0), (2, 0), (1, 1), (3, 0), (2, 1), (4, 0), (3, 1), (2, 2))
+#: Relative residuals beyond which a sample counts less and less in the last refinement.
+OUTLIER = 0.01
 
 
 @dataclass(frozen=True)
@@ -55,13 +63,18 @@ class RationalFunction:
     """numerator / denominator, and the evidence for it.
 
     `exact`: every sample is met exactly, also the held-out ones. `held_out_error`: the largest
-    relative error at the largest sizes, which were not used for choosing coefficients.
+    relative error at the largest sizes, which were not used for choosing coefficients. `residual`:
+    the same at the samples that were used. `rank`: of the system that gave the coefficients, and
+    `unknowns`, how many it had besides the one that scales all.
     """
 
     numerator: Polynomial
     denominator: Polynomial
     exact: bool
     held_out_error: float
+    residual: float = 0.0
+    rank: int = 1
+    unknowns: int = 1
 
     def __call__(self, values: Mapping[str, int | Fraction]) -> Fraction:
         """The value at a point.
@@ -99,7 +112,7 @@ def fit(
     """
     if len(set(values)) == 1:
         return constant_function(variables, values[0])
-    exact = fit_polynomial(variables, points, values)
+    exact = fit_polynomial(variables, points, values) or fit_quotient(variables, points, values)
     return exact if exact is not None else fit_numerical(variables, points, values)
 
 
@@ -121,13 +134,63 @@ def fit_polynomial(
             solution = solve([points[s] for s in used], exponents, [values[s] for s in used])
             if solution is None:
                 continue
-            terms = tuple((e, c) for e, c in zip(exponents, solution, strict=True) if c)
-            found = Polynomial(variables, terms)
+            found = Polynomial(variables, _terms(exponents, solution))
             samples = zip(points, values, strict=True)
             if all(found(dict(zip(variables, p, strict=True))) == v for p, v in samples):
                 one = constant_function(variables, 1).numerator
-                return RationalFunction(found, one, True, 0.0)
+                width = len(exponents)
+                return RationalFunction(found, one, True, 0.0, 0.0, width, width)
     return None
+
+
+def fit_quotient(
+    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
+) -> RationalFunction | None:
+    """The quotient of polynomials of least degree that meets every sample exactly.
+
+    The constant of the denominator is 1. Samples at the largest sizes never enter the equations;
+    a quotient with a pole among the samples is none.
+    """
+    order = sorted(range(len(points)), key=lambda s: sum(points[s]))
+    used = order[: -max(1, len(points) // 4)]
+    targets = [Fraction(values[s]) for s in used]
+    for top, bottom in EXACT_DEGREES:
+        upper = _exponents(points, used, top)
+        lower = _exponents(points, used, bottom)[1:]
+        width = len(upper) + len(lower)
+        if not lower or width > min(SMALL_SYSTEM, len(used)):
+            continue
+        rows = [
+            [_monomial(points[s], e) for e in upper]
+            + [-target * _monomial(points[s], e) for e in lower]
+            for s, target in zip(used, targets, strict=True)
+        ]
+        solution = _eliminated(rows, targets)
+        if solution is None:
+            continue
+        numerator = Polynomial(variables, _terms(upper, solution[: len(upper)]))
+        one = ((0,) * len(variables), Fraction(1))
+        denominator = Polynomial(variables, (one, *_terms(lower, solution[len(upper) :])))
+        found = RationalFunction(numerator, denominator, True, 0.0, 0.0, width, width)
+        if _meets(found, points, values):
+            return found
+    return None
+
+
+def _meets(found: RationalFunction, points: Sequence[Sequence[int]], values: Sequence[int]) -> bool:
+    """Does a function have no pole, and is it exact, at every sample?"""
+    for point, value in zip(points, values, strict=True):
+        named = dict(zip(found.numerator.variables, point, strict=True))
+        bottom = found.denominator(named)
+        if bottom <= 0 or found.numerator(named) != value * bottom:
+            return False
+    return True
+
+
+def _terms(
+    exponents: Sequence[Exponents], coefficients: Sequence[Fraction]
+) -> tuple[tuple[Exponents, Fraction], ...]:
+    return tuple((e, c) for e, c in zip(exponents, coefficients, strict=True) if c)
 
 
 def fit_numerical(
@@ -141,7 +204,7 @@ def fit_numerical(
     used = order[: -len(held_out)]
     scale = sizes.max(axis=0)
     best: RationalFunction | None = None
-    for top, bottom in ((0, 0), (1, 0), (2, 0), (1, 1), (3, 0), (2, 1), (4, 0), (3, 1), (2, 2)):
+    for top, bottom in NUMERICAL_DEGREES:
         candidate = _fit_degrees(variables, sizes, targets, used, held_out, scale, top, bottom)
         # A higher degree must earn its place: 10 % better, not just luck.
         if candidate and (
@@ -154,6 +217,7 @@ def fit_numerical(
             constant_function(variables, mean).numerator,
             constant_function(variables, 1).numerator,
             False,
+            float("inf"),
             float("inf"),
         )
     return best
@@ -177,33 +241,80 @@ def _fit_degrees(
     scaled = sizes / scale
     numerator, denominator = _monomials(scaled, upper), _monomials(scaled, lower)
     weights = 1.0 / np.maximum(np.abs(targets), 1.0)
-    previous = np.ones(len(targets))
-    solution: Floats = np.zeros(len(upper) + len(lower))
-    for _ in range(REFINEMENTS if bottom else 1):
-        rows = np.hstack([numerator, -targets[:, None] * denominator])
-        rows *= (weights / np.abs(previous))[:, None]
-        norms = np.linalg.norm(rows[used], axis=0)
-        norms[norms == 0] = 1.0
-        _, singular, right = svd(rows[used] / norms)
-        # More than one null vector leaves the ratio undetermined: a lower degree says the same.
-        if len(singular) > 1 and singular[-2] < SINGULAR * singular[0] and bottom:
-            return None
-        solution = right[-1] / norms
-        previous = denominator @ solution[len(upper) :]
-        if np.any(np.abs(previous) < 1e-12):
-            return None
-    bottoms = denominator @ solution[len(upper) :]
+    found = _homogeneous(numerator[used], denominator[used], targets[used], weights[used])
+    if found is None:
+        return None
+    solution, rank = found
+    solution = _refined(solution, numerator[used], denominator[used], targets[used], weights[used])
+    tops, bottoms = numerator @ solution[: len(upper)], denominator @ solution[len(upper) :]
     if bottoms.min() * bottoms.max() <= 0:  # a pole inside the samples
         return None
-    predicted = numerator @ solution[: len(upper)] / bottoms
-    error = float(np.max(np.abs(predicted - targets)[held_out] * weights[held_out]))
+    predicted = tops / bottoms
+    if targets.min() >= 0 and predicted.min() < -1e-6 * targets.max():  # a count below 0
+        return None
+    errors = np.abs(predicted - targets) * weights
     unit = solution[len(upper)] or 1.0
     return RationalFunction(
         _polynomial(variables, upper, solution[: len(upper)] / unit, scale),
         _polynomial(variables, lower, solution[len(upper) :] / unit, scale),
         False,
-        error,
+        float(errors[held_out].max()),
+        float(errors[used].max()),
+        rank,
+        len(upper) + len(lower) - 1,
     )
+
+
+def _homogeneous(
+    numerator: Floats, denominator: Floats, targets: Floats, weights: Floats
+) -> tuple[Floats, int] | None:
+    """Coefficients with P - y Q least in relative weights, numerator first, and the rank.
+
+    None where more than one null vector leaves the ratio undetermined: a lower degree says the
+    same then.
+    """
+    width, bottom = numerator.shape[1], denominator.shape[1] > 1
+    previous = np.ones(len(targets))
+    solution: Floats = np.zeros(width + denominator.shape[1])
+    rank = 0
+    for _ in range(REFINEMENTS if bottom else 1):
+        rows = np.hstack([numerator, -targets[:, None] * denominator])
+        rows *= (weights / np.abs(previous))[:, None]
+        norms = np.linalg.norm(rows, axis=0)
+        norms[norms == 0] = 1.0
+        _, singular, right = svd(rows / norms)
+        # The least one belongs to the solution itself.
+        rank = int(np.sum(singular[: rows.shape[1] - 1] > SINGULAR * singular[0]))
+        if len(singular) > 1 and singular[-2] < SINGULAR * singular[0] and bottom:
+            return None
+        solution = right[-1] / norms
+        previous = denominator @ solution[width:]
+        if np.any(np.abs(previous) < 1e-12):
+            return None
+    return solution, rank
+
+
+def _refined(
+    solution: Floats, numerator: Floats, denominator: Floats, targets: Floats, weights: Floats
+) -> Floats:
+    """The same coefficients after a descent on the true relative residuals P/Q - y."""
+    width = numerator.shape[1]
+    scale = float(np.abs(solution).max())
+
+    def residuals(coefficients: Floats) -> Floats:
+        bottom = denominator @ coefficients[width:]
+        # Far from what is wanted, so that no step crosses a pole.
+        safe = np.where(np.abs(bottom) < 1e-12, 1e-12, bottom)
+        result: Floats = (numerator @ coefficients[:width] / safe - targets) * weights
+        return result
+
+    start = solution / scale
+    before = residuals(start)
+    if len(targets) < len(solution) or float(np.abs(before).max()) < 1e-9:
+        return solution
+    better = least_squares(residuals, start, loss="soft_l1", f_scale=OUTLIER, max_nfev=50)
+    improved = np.abs(residuals(better.x)).sum() < np.abs(before).sum()
+    return np.asarray(better.x * scale) if improved else solution
 
 
 def _polynomial(
@@ -259,7 +370,14 @@ def _solve(
 ) -> list[Fraction] | None:
     """Exact solution of an overdetermined system; None when inconsistent or rank deficient."""
     matrix = [[_monomial(point, exponent) for exponent in exponents] for point in points]
-    rows = [[*row, Fraction(value)] for row, value in zip(matrix, values, strict=True)]
+    return _eliminated(matrix, [Fraction(value) for value in values])
+
+
+def _eliminated(
+    matrix: Sequence[Sequence[Fraction]], values: Sequence[Fraction]
+) -> list[Fraction] | None:
+    """Gaussian elimination over the rationals; None when inconsistent or rank deficient."""
+    rows = [[*row, value] for row, value in zip(matrix, values, strict=True)]
     width = len(matrix[0])
     for column in range(width):
         pivot = next((r for r in range(column, len(rows)) if rows[r][column]), None)

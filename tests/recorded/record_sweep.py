@@ -1,6 +1,6 @@
 """How the recorded sweeps, judge_h200.json and polybench_h200.json, were made.
 
-python -m tests.recorded.record_sweep prepare FOLDER      # needs nvcc; the plan is below
+python -m tests.recorded.record_sweep prepare FOLDER [PROGRAM …]   # needs nvcc
 python3 FOLDER/run_sweeps.py FOLDER OUTPUT SECONDS        # on the GPU
 python -m tests.recorded.record_sweep save OUTPUT         # adds to the recorded files
 
@@ -30,7 +30,7 @@ JUDGE, POLYBENCH = ROOT / "benchmarks" / "judge", ROOT / "samples" / "polybench"
 RECORDED = {JUDGE: HERE / "judge_h200.json", POLYBENCH: HERE / "polybench_h200.json"}
 METHOD = (
     "instrumented programs, CUTUNE_MODE=sweep: least of the event times per block after one"
-    " warm-up (3 times; once for blocks three times slower than the best, and for corr and covar)"
+    " warm-up, of three (of one for blocks three times slower than the best)"
 )
 
 LONG = (1_000_000, 5_000_000, 33_554_432)
@@ -70,12 +70,14 @@ PLAN: Mapping[Path, Mapping[str, Sequence[int]]] = {
 ONCE = ("corr", "covar")
 
 
-def prepare(folder: Path) -> None:
-    """Build every program for sm_90 and write what is to be run."""
+def prepare(folder: Path, only: Sequence[str]) -> None:
+    """Build every program, or only some, for sm_90 and write what is to be run."""
     make_folder(folder)
     session, runs = Session(), []
     for place, programs in PLAN.items():
         for name, sizes in programs.items():
+            if only and name not in only:
+                continue
             program = session.load(str(place / f"{name}.cu"), require_nvcc=True)
             session.build_instrumented([program], folder, gpu_target(ARCHITECTURE))
             (folder / f"{name}.candidates").write_text(candidates_text(program, "paper"))
@@ -133,4 +135,7 @@ def _joined(
 
 
 if __name__ == "__main__":
-    {"prepare": prepare, "save": save}[sys.argv[1]](Path(sys.argv[2]))
+    if sys.argv[1] == "prepare":
+        prepare(Path(sys.argv[2]), sys.argv[3:])
+    else:
+        save(Path(sys.argv[2]))

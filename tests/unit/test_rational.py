@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutune.counts import count_points
-from cutune.rational import Polynomial, RationalFunction, fit, fit_numerical
+from cutune.rational import Polynomial, RationalFunction, fit, fit_numerical, fit_quotient
 from cutune.rational_program import value_of
 
 VARIABLES = ("NI", "NJ")
@@ -80,3 +80,40 @@ def test_many_sizes_are_told_apart() -> None:
     unseen = dict(zip(names, (1000, 1001, 1002, 1003, 1004, 1005), strict=True))
     expected = Fraction(1000 * 1001 * 1002, 4) + 3 * 1000 * 1003 + 1004 * 1005 - 7 * 1005
     assert found(unseen) == expected
+
+
+def test_a_quotient_is_found_exactly() -> None:
+    sizes = (2, 3, 5, 11, 4, 7, 6, 9)
+    whole = 3 * 5 * 7 * 9 * 11 * 13 * 15 * 19 * 23
+    values = [Fraction(whole * (1 + size), 1 + 2 * size) for size in sizes]
+    assert all(value.denominator == 1 for value in values)
+    points = [(size,) for size in sizes]
+    found = fit_quotient(("N",), points, [int(value) for value in values])
+    assert found is not None and found.exact
+    assert found({"N": 1000}) == Fraction(whole * 1001, 2001)
+    assert (found.rank, found.unknowns) == (3, 3)
+    assert (
+        fit_quotient(
+            ("N",),
+            points,
+            [int(value) + size % 2 for value, size in zip(values, sizes, strict=True)],
+        )
+        is None
+    )
+
+
+def test_evidence_of_a_numerical_fit() -> None:
+    values = [10**9 * a // (a + 2 * b) for a, b in GRID]
+    found = fit_numerical(VARIABLES, GRID, values)
+    assert found.rank == found.unknowns
+    assert found.residual < 1e-6
+
+
+def test_no_pole_and_no_negative_count_among_the_samples() -> None:
+    # 1 / (N - 100) has a pole between the samples; its samples are positive on one side.
+    points = [(size,) for size in range(32, 320, 32)]
+    values = [abs(10**9 // (size - 100)) for (size,) in points]
+    found = fit_numerical(("N",), points, values)
+    bottoms = [found.denominator({"N": size}) for size in range(32, 320)]
+    assert min(bottoms) > 0 or max(bottoms) < 0
+    assert all(found({"N": size}) >= -1 for (size,) in points)
