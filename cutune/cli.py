@@ -114,6 +114,7 @@ def _collect(options: argparse.Namespace) -> int:
 def _run_collect(
     session: Session, programs: Sequence[Program], options: argparse.Namespace
 ) -> None:
+    from cutune.fit import PAPER
     from cutune.stages import collect
 
     collect(
@@ -125,6 +126,7 @@ def _run_collect(
         _workspace(options),
         options.candidates,
         programs[1:],
+        options.fit == PAPER,
     )
 
 
@@ -157,7 +159,7 @@ def _fit(options: argparse.Namespace) -> int:
     from cutune.stages import fit
     from cutune.summary import print_models
 
-    print_models(fit(_session(options), _workspace(options)))
+    print_models(fit(_session(options), _workspace(options), options.fit))
     return 0
 
 
@@ -193,7 +195,7 @@ def _tune(options: argparse.Namespace) -> int:
         if len({target.path for target in targets}) < len(targets):
             parser().error("tune: two files would be written to one place; leave -o out")
     _run_collect(session, programs, options)
-    models = fit(session, workspace)
+    models = fit(session, workspace, options.fit)
     if len(programs) > 1:
         make_folder(targets[0].path.parent)
     written = [

@@ -36,7 +36,7 @@ from cutune.measure import (
     Origin,
 )
 from cutune.pipeline import KernelFacts
-from cutune.plan import Replay, count_block, feature_launches, probe_launches
+from cutune.plan import Replay, count_block, feature_launches, probe_launches, training_launches
 from cutune.program import Kernel, LaunchSite, Program
 from cutune.replay import Replayer, integer_argument, thread_space
 from cutune.static_counters import StaticCounters
@@ -374,9 +374,12 @@ def _describe(
 
 
 def collect_kernel(
-    subject: Subject, known: Sequence[Measurement], progress: Progress
+    subject: Subject, known: Sequence[Measurement], progress: Progress, training: bool = False
 ) -> Iterator[Measurement]:
-    """Replay a kernel at the planned sizes and blocks; what is known already is not repeated."""
+    """Replay a kernel at the planned sizes and blocks; what is known already is not repeated.
+
+    `training`: also at those of the published method.
+    """
     kernel, replayer = subject.kernel, subject.replayer()
     own = (kernel.entry, kernel.code)
     done = {m.key: m for m in known if (m.entry, m.code) == own}
@@ -398,3 +401,5 @@ def collect_kernel(
     yield from measured("finding classes", list(probe_launches(kernel, counts)))
     classes = alignment_classes(kernel, list(done.values()))
     yield from measured("tracing", list(feature_launches(kernel, counts, classes)))
+    if training:
+        yield from measured("training", list(training_launches(kernel, counts)))

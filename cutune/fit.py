@@ -15,7 +15,10 @@ from cutune.diagnostics import Code, Diagnostic
 from cutune.fitted import SCATTERED, SECTORS, UNCOALESCED, FeatureColumn, FittedModel
 from cutune.measure import COUNTS, FEATURES, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import is_looped
+from cutune.published import fit_published
 
+#: The ways of fitting.
+EXACT, PAPER = "exact", "paper"
 #: A model whose counts are further off at unseen sizes is not used.
 HELD_OUT_LIMIT = 0.05
 
@@ -26,9 +29,12 @@ Cell = tuple[tuple[int, ...], Block]
 
 
 def fit_model(
-    facts: MeasuredKernel, measurements: Sequence[Measurement]
+    facts: MeasuredKernel, measurements: Sequence[Measurement], method: str = EXACT
 ) -> FittedModel | Diagnostic:
-    """Fit one kernel; a diagnostic says why it cannot be modelled."""
+    """Fit one kernel; a diagnostic says why it cannot be modelled.
+
+    `method`: `EXACT`, or `PAPER` for what the published models read.
+    """
     counted = [m for m in measurements if m.purpose == COUNTS]
     features = [m for m in measurements if m.purpose == FEATURES]
     if len(counted) < 1 or not features:
@@ -54,6 +60,9 @@ def fit_model(
     if missing:
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
     ordered = [cells[row, block] for row in rows for block in blocks]
+    published = fit_published(facts, measurements) if method == PAPER else None
+    if isinstance(published, Diagnostic):
+        return published
     return FittedModel(
         facts=facts,
         working=counts.working,
@@ -68,6 +77,7 @@ def fit_model(
         columns=tuple(_columns(facts, counts, ordered)),
         held_out_error=counts.worst_error,
         transactions=tuple(_transactions(facts, counts, ordered)),
+        published=published,
     )
 
 

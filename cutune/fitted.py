@@ -40,6 +40,17 @@ class FeatureColumn:
 
 
 @dataclass(frozen=True)
+class PublishedCounts:
+    """Counters per warp as the published method fits them, in a size and the block's dimensions."""
+
+    issued: RationalFunction
+    memory: RationalFunction
+    uncoalesced: RationalFunction
+    scattered: RationalFunction
+    sectors: RationalFunction
+
+
+@dataclass(frozen=True)
 class FittedModel:
     """Everything that the performance model needs of one kernel.
 
@@ -56,6 +67,7 @@ class FittedModel:
         blocks: the candidates, in the order of the columns' values.
         held_out_error: of the worst count function, 0 when all are exact.
         transactions: columns of the published models, in the order of `columns`' values.
+        published: what these models read instead, where the published method has fitted it.
     """
 
     facts: MeasuredKernel
@@ -71,6 +83,7 @@ class FittedModel:
     columns: tuple[FeatureColumn, ...]
     held_out_error: float
     transactions: tuple[FeatureColumn, ...] = ()
+    published: PublishedCounts | None = None
 
     @property
     def one_dimensional(self) -> bool:

@@ -25,7 +25,7 @@ MEASUREMENT_SCHEMA = "cutune-measurement-1"
 
 Blocks = tuple[Block, ...]
 
-COUNTS, PROBE, FEATURES = "counts", "probe", "features"
+COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from cutune.candidates import as_block
 from cutune.diagnostics import Code, CutuneError, Diagnostic
-from cutune.fitted import Array, FeatureColumn, FittedModel
+from cutune.fitted import Array, FeatureColumn, FittedModel, PublishedCounts
 from cutune.measure import MeasuredKernel
 from cutune.rational import Polynomial, RationalFunction
 from cutune.workspace import Json, read_document, write_document
@@ -63,6 +64,7 @@ def _to_json(model: FittedModel) -> Json:
         "columns": [_column(column) for column in model.columns],
         "held_out_error": model.held_out_error,
         "transactions": [_column(column) for column in model.transactions],
+        "published": _published(model.published),
     }
 
 
@@ -71,15 +73,7 @@ def _from_json(entry: Json) -> FittedModel:
     names = facts.variables
 
     def function(data: Json) -> RationalFunction:
-        return RationalFunction(
-            _terms(names, data["numerator"]),
-            _terms(names, data["denominator"]),
-            data["exact"],
-            data["held_out_error"],
-            data["residual"],
-            data["rank"],
-            data["unknowns"],
-        )
+        return _read_function(names, data)
 
     return FittedModel(
         facts=facts,
@@ -95,7 +89,34 @@ def _from_json(entry: Json) -> FittedModel:
         columns=_columns(entry["columns"]),
         held_out_error=entry["held_out_error"],
         transactions=_columns(entry["transactions"]),
+        published=_read_published(entry["published"]),
     )
+
+
+def _read_function(names: tuple[str, ...], data: Json) -> RationalFunction:
+    return RationalFunction(
+        _terms(names, data["numerator"]),
+        _terms(names, data["denominator"]),
+        data["exact"],
+        data["held_out_error"],
+        data["residual"],
+        data["rank"],
+        data["unknowns"],
+    )
+
+
+def _published(counts: PublishedCounts | None) -> Json | None:
+    if counts is None:
+        return None
+    functions = {f.name: _function(getattr(counts, f.name)) for f in fields(PublishedCounts)}
+    return {"variables": list(counts.issued.numerator.variables), **functions}
+
+
+def _read_published(entry: Json | None) -> PublishedCounts | None:
+    if entry is None:
+        return None
+    names = tuple(entry["variables"])
+    return PublishedCounts(*(_read_function(names, entry[f.name]) for f in fields(PublishedCounts)))
 
 
 def _column(column: FeatureColumn) -> Json:

@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     source = _source_options()
     place = _place_options()
     running = _running_options()
-    judge = _model_options()
+    judge, fitting = _model_options(), _fitting_options()
 
     inspect = verbs.add_parser(
         "inspect", parents=[source], help="list kernels and launches, and which can be tuned"
@@ -66,12 +66,14 @@ def parser() -> argparse.ArgumentParser:
 
     collect = verbs.add_parser(
         "collect",
-        parents=[source, place, running],
+        parents=[source, place, fitting, running],
         help="run the program on the emulated device and count what its kernels do",
     )
     _add_collect_options(collect)
 
-    fit = verbs.add_parser("fit", parents=[source, place], help="fit models to measurements")
+    fit = verbs.add_parser(
+        "fit", parents=[source, place, fitting], help="fit models to measurements"
+    )
     _add_table_options(fit)
 
     emit = verbs.add_parser(
@@ -84,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
 
     tune = verbs.add_parser(
         "tune",
-        parents=[source, place, judge, running],
+        parents=[source, place, judge, fitting, running],
         help="all of it: instrument, collect, fit, emit",
     )
     tune.add_argument("files", nargs="*", metavar="FILE", help="all sources of one program")
@@ -258,6 +260,18 @@ def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument("--scores", action="store_true", help="no row per launch")
     evaluate.add_argument("--json", metavar="FILE", help="write everything as JSON")
     evaluate.add_argument("--csv", metavar="FILE", help="write a row per launch as CSV")
+
+
+def _fitting_options() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(
+        "--fit",
+        choices=("exact", "paper"),
+        default="exact",
+        help="how counters become functions: exactly where that is possible (default), or as "
+        "published, for --model mwp-cwp and latency",
+    )
+    return options
 
 
 def _model_options() -> argparse.ArgumentParser:

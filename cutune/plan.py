@@ -9,7 +9,7 @@ from itertools import product
 from cutune.candidates import WARP, Block
 from cutune.classes import modulus, representatives
 from cutune.counts import CountFunctions
-from cutune.measure import FEATURES, PROBE, MeasuredKernel
+from cutune.measure import FEATURES, PROBE, TRAINING, MeasuredKernel
 
 #: Looping kernels are looked at near this size, cheaper ones at larger sizes, costly at smaller.
 BASES = (512, 256, 128)
@@ -17,6 +17,9 @@ BASES = (512, 256, 128)
 LOOP_FREE_BASES = {1: 1 << 20, 2: 2048, 3: 256}
 #: Instructions that one warp may take in a feature launch.
 WARP_BUDGET = 60_000
+#: The training sizes of the published method, and what a warp may take at the largest.
+TRAINING_SIZES = (64, 128, 256, 512)
+TRAINING_BUDGET = 600_000
 #: Windows of eight executions that are traced per instruction and warp, about.
 WINDOWS = 4
 
@@ -89,6 +92,19 @@ def feature_launches(
             yield Replay(FEATURES, sizes, block, every)
 
 
+def training_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
+    """What the published method trains with: powers of two as sizes, every block that fits."""
+    for size in TRAINING_SIZES:
+        sizes = dict.fromkeys(facts.variables, size)
+        if counts.per_thread(counts.instructions, sizes) > TRAINING_BUDGET:
+            return
+        every = _trace_every(facts, counts, sizes)
+        for block in _tried(facts):
+            wide = zip(block, facts.free, strict=True)
+            if all(width <= size for width, free in wide if free):
+                yield Replay(TRAINING, sizes, block, every)
+
+
 def _tried(
     facts: MeasuredKernel, which: str | None = None, max_threads: int | None = None
 ) -> tuple[Block, ...]:
@@ -98,8 +114,11 @@ def _tried(
     return right or (facts.original,)
 
 
-def _trace_every(facts: MeasuredKernel, counts: CountFunctions) -> int:
-    sizes = dict.fromkeys(facts.variables, base_size(facts, counts))
+def _trace_every(
+    facts: MeasuredKernel, counts: CountFunctions, sizes: Mapping[str, int] | None = None
+) -> int:
+    if sizes is None:
+        sizes = dict.fromkeys(facts.variables, base_size(facts, counts))
     busiest = max((counts.per_thread(group, sizes) for group in counts.groups), default=1.0)
     return max(1, int(busiest / 8 / WINDOWS))
 

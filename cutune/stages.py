@@ -19,7 +19,7 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emit_selection import emit_selection
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.fit import fit_model
+from cutune.fit import EXACT, fit_model
 from cutune.fitted import FittedModel
 from cutune.measure import (
     KERNEL_SCHEMA,
@@ -48,10 +48,12 @@ def collect(
     workspace: Workspace,
     candidate_set: str,
     others: Sequence[Program] = (),
+    training: bool = False,
 ) -> list[MeasuredKernel]:
     """Instrument, compile, run on the emulated device, replay; append to the workspace.
 
-    `others` are the further sources that the program is linked from.
+    `others` are the further sources that the program is linked from. `training`: kernels are
+    replayed at the sizes of the published method too.
     """
     programs = _numbered((program, *others))
     if not any(one.tunable_launches for one in programs):
@@ -63,7 +65,7 @@ def collect(
     parts = [Part(one, static_facts(session, one, device), workspace) for one in programs]
     session.progress("compiling", 1, 1)
     runs = plan_runs(template, vary, binary)
-    measured = measure(session, parts, runs, device, candidate_set)
+    measured = measure(session, parts, runs, device, candidate_set, training)
     return [kernel for kernels in measured for kernel in kernels]
 
 
@@ -82,12 +84,13 @@ def measure(
     runs: Sequence[Run],
     device: DeviceProfile,
     candidate_set: str,
+    training: bool = False,
 ) -> list[list[MeasuredKernel]]:
     """Run the instrumented program, replay its kernels, append to the workspaces of its parts."""
     recorded = record_launches(runs, device, session.progress)
     found = [_subjects(session, part, runs, recorded, device, candidate_set) for part in parts]
     for part, own in zip(parts, found, strict=True):
-        _replay(session, part.workspace, own)
+        _replay(session, part.workspace, own, training)
     return [[subject.kernel for subject in own] for own in found]
 
 
@@ -106,10 +109,12 @@ def _subjects(
     return [_numbered_alone(subject, part.program) for subject in tried]
 
 
-def _replay(session: Session, workspace: Workspace, found: Sequence[Subject]) -> None:
+def _replay(
+    session: Session, workspace: Workspace, found: Sequence[Subject], training: bool
+) -> None:
     known = measurements(session, workspace)[1] if workspace.measurements.exists() else []
     for subject in found:
-        replayed = collect_kernel(subject, known, session.progress)
+        replayed = collect_kernel(subject, known, session.progress, training)
         try:
             append_lines(workspace.measurements, [subject.kernel.to_json()])
             append_lines(workspace.measurements, (m.to_json() for m in replayed))
@@ -191,13 +196,13 @@ def measurements(
     return list(kernels), list(measured)
 
 
-def fit(session: Session, workspace: Workspace) -> list[FittedModel]:
-    """Fit every measured kernel and save the models."""
+def fit(session: Session, workspace: Workspace, method: str = EXACT) -> list[FittedModel]:
+    """Fit every measured kernel, by one of the methods of `fit_model`, and save the models."""
     kernels, measured = measurements(session, workspace)
     models = []
     for index, (kernel, own) in enumerate(by_entry(kernels, measured)):
         session.progress("fitting", index, len(kernels))
-        model = fit_model(kernel, own)
+        model = fit_model(kernel, own, method)
         if isinstance(model, Diagnostic):
             session.warn(model)
         else:

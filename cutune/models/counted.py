@@ -12,9 +12,10 @@ from fractions import Fraction
 
 from cutune.candidates import WARP
 from cutune.device import DeviceProfile
-from cutune.fitted import SCATTERED, SECTORS, UNCOALESCED, FittedModel
+from cutune.fitted import SCATTERED, SECTORS, UNCOALESCED, FittedModel, PublishedCounts
 from cutune.models.mechanistic import CYCLES_PER_WARP, EXTENTS, TIME, TIME_WITH_FLOOR
 from cutune.models.occupancy import BlockResources, resident_blocks
+from cutune.rational import RationalFunction
 from cutune.rational_program import (
     CANDIDATE,
     Definition,
@@ -79,6 +80,8 @@ class LaunchShape:
 
 def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
     """What one warp of working threads executes."""
+    if model.published is not None:
+        return _published(lines, model.published)
     working = lines.define("working", maximum(1, model.working.expression()))
     memory = expression(0)
     for index, (group, requests) in enumerate(zip(model.groups, model.requests, strict=True)):
@@ -91,6 +94,21 @@ def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
     uncoalesced = lines.define("uncoalesced", _weighted(lines, model, UNCOALESCED))
     scattered = lines.define("scattered", _weighted(lines, model, SCATTERED))
     sectors = lines.define("sectors", _weighted(lines, model, SECTORS))
+    coalesced = lines.define("coalesced", maximum(0, memory - uncoalesced))
+    transactions = lines.define("transactions", scattered / maximum(TINY, uncoalesced))
+    return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, expression(0))
+
+
+def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
+    """Counters that are functions of the block too: there are no tables then."""
+
+    def define(name: str, function: RationalFunction) -> Parameter:
+        return lines.define(name, maximum(0, function.expression()))
+
+    memory = define("memory", counts.memory)
+    compute = lines.define("compute", maximum(0, counts.issued.expression() - memory))
+    uncoalesced = define("uncoalesced", counts.uncoalesced)
+    scattered, sectors = define("scattered", counts.scattered), define("sectors", counts.sectors)
     coalesced = lines.define("coalesced", maximum(0, memory - uncoalesced))
     transactions = lines.define("transactions", scattered / maximum(TINY, uncoalesced))
     return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, expression(0))

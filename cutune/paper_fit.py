@@ -1,0 +1,97 @@
+"""The published way of fitting, for comparison (`--fit paper`): counters per warp as P / Q.
+
+Follows the technique's section on estimation, as its tool carries it out: per-variable degree
+bounds that grow along a staircase up to 5, the same for numerator and denominator; the samples
+give rows [monomials, -y monomials] without scaling; the trivial solution is removed by replacing
+the first sample by "this coefficient of the denominator is 1", for each coefficient in turn;
+least squares by singular values, whatever the rank; of all that is found the least training error
+relative to the mean, accepted up to 100 %. No sample is held out, no pole looked for: what this
+costs is what the comparison shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lstsq
+
+from cutune.rational import Exponents, Polynomial, RationalFunction, constant_function
+
+Floats = NDArray[np.float64]
+
+LARGEST_DEGREE = 5
+#: Root mean square error by the mean up to which a fit is taken.
+ACCEPTED = 1.0
+#: A fit that is so good is not looked for with more unknowns.
+PERFECT = 1e-12
+
+
+def fit_paper(
+    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[float]
+) -> RationalFunction | None:
+    """The quotient with the least training error, or None where none is accepted."""
+    targets = np.array(values, dtype=np.float64)
+    if np.all(targets == targets[0]):
+        return constant_function(variables, Fraction(float(targets[0])))
+    sizes = np.array(points, dtype=np.float64)
+    best: RationalFunction | None = None
+    for step in range(LARGEST_DEGREE * len(variables) + 1):
+        exponents = _staircase(step, len(variables))
+        if 2 * len(exponents) > len(points):
+            break
+        columns = np.stack([np.prod(sizes ** np.array(e), axis=1) for e in exponents], axis=1)
+        for index in range(len(exponents)):
+            found = _solved(variables, exponents, columns, targets, index)
+            if found is not None and (best is None or found.residual < best.residual):
+                best = found
+        if best is not None and best.residual < PERFECT:
+            break
+    return best if best is not None and best.residual <= ACCEPTED else None
+
+
+def _staircase(step: int, width: int) -> list[Exponents]:
+    """All monomials within the bounds of a step: each step raises one variable's bound."""
+    bounds = [step // width + (variable < step % width) for variable in range(width)]
+    return list(product(*(range(bound + 1) for bound in bounds)))
+
+
+def _solved(
+    variables: tuple[str, ...],
+    exponents: list[Exponents],
+    columns: Floats,
+    targets: Floats,
+    index: int,
+) -> RationalFunction | None:
+    """Least squares with one coefficient of the denominator set to 1."""
+    width = len(exponents)
+    rows = np.hstack([columns, -targets[:, None] * columns])
+    rows[0] = 0.0
+    rows[0, width + index] = 1.0
+    right = np.zeros(len(targets))
+    right[0] = 1.0
+    solution, _, rank, _ = lstsq(rows, right, cond=np.finfo(np.float64).eps, lapack_driver="gelss")
+    with np.errstate(all="ignore"):
+        predicted = (columns @ solution[:width]) / (columns @ solution[width:])
+        error = float(np.sqrt(np.mean((predicted - targets) ** 2)) / abs(targets.mean()))
+    if not np.isfinite(error):
+        return None
+    return RationalFunction(
+        _polynomial(variables, exponents, solution[:width]),
+        _polynomial(variables, exponents, solution[width:]),
+        False,
+        error,
+        error,
+        int(rank) - 1,
+        2 * width - 1,
+    )
+
+
+def _polynomial(
+    variables: tuple[str, ...], exponents: list[Exponents], coefficients: Floats
+) -> Polynomial:
+    pairs = zip(exponents, coefficients, strict=True)
+    return Polynomial(variables, tuple((e, Fraction(float(c))) for e, c in pairs if c))

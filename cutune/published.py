@@ -1,0 +1,76 @@
+"""Counters per warp at single launches, and fitted as the paper does it. What Table 2 compares.
+
+Takes launches at the paper's training sizes (powers of two up to 512, every block), gives for
+each what MWP-CWP reads, per warp; or one rational function of size and block for each counter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cutune.candidates import Block
+from cutune.diagnostics import Code, Diagnostic
+from cutune.fitted import PublishedCounts
+from cutune.measure import TRAINING, MeasuredKernel, Measurement
+from cutune.paper_fit import fit_paper
+from cutune.rational import RationalFunction
+
+COUNTERS = ("issued", "memory", "uncoalesced", "scattered", "sectors")
+AXES = ("block_x", "block_y", "block_z")
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Counters of one launch, per warp."""
+
+    size: int
+    block: Block
+    values: dict[str, float]
+
+
+def collected(facts: MeasuredKernel, measured: Sequence[Measurement]) -> list[Collected]:
+    """The counters of every training launch."""
+    return [
+        Collected(dict(m.sizes)[facts.variables[0]], m.block, _per_warp(facts, m))
+        for m in measured
+        if m.purpose == TRAINING
+    ]
+
+
+def _per_warp(facts: MeasuredKernel, measurement: Measurement) -> dict[str, float]:
+    """What a full warp of working threads does: totals over lanes, divided by the threads."""
+    working = max(1, measurement.working_threads)
+    values = dict.fromkeys(COUNTERS, 0.0)
+    pairs = zip(measurement.lanes, facts.code_blocks, strict=True)
+    values["issued"] = sum(lanes * block.instructions for lanes, block in pairs) / working
+    for memory, site in zip(facts.memory, measurement.sites, strict=True):
+        trips = site.lanes / working
+        sectors = site.sectors / site.traced if site.traced else 0.0
+        values["memory"] += trips
+        values["sectors"] += trips * sectors
+        if sectors > memory.bytes:
+            values["uncoalesced"] += trips
+            values["scattered"] += trips * sectors
+    return values
+
+
+def fit_published(
+    facts: MeasuredKernel, measured: Sequence[Measurement]
+) -> PublishedCounts | Diagnostic:
+    """One function per counter, of the first size and the block's free dimensions."""
+    launches = collected(facts, measured)
+    if not launches:
+        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
+    axes = [axis for axis, free in enumerate(facts.free) if free]
+    variables = (facts.variables[0], *(AXES[axis] for axis in axes))
+    points = [(one.size, *(one.block[axis] for axis in axes)) for one in launches]
+    functions: list[RationalFunction] = []
+    for name in COUNTERS:
+        found = fit_paper(variables, points, [one.values[name] for one in launches])
+        if found is None:
+            return Diagnostic.at(
+                Code.POOR_FIT, None, kernel=facts.kernel, error="over 100", limit="100"
+            )
+        functions.append(found)
+    return PublishedCounts(*functions)
