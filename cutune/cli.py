@@ -159,7 +159,7 @@ def _fit(options: argparse.Namespace) -> int:
     from cutune.stages import fit
     from cutune.summary import print_models
 
-    print_models(fit(_session(options), _workspace(options), options.fit))
+    print_models(fit(_session(options), _workspace(options), options.fit, _device(options)))
     return 0
 
 
@@ -195,7 +195,7 @@ def _tune(options: argparse.Namespace) -> int:
         if len({target.path for target in targets}) < len(targets):
             parser().error("tune: two files would be written to one place; leave -o out")
     _run_collect(session, programs, options)
-    models = fit(session, workspace, options.fit)
+    models = fit(session, workspace, options.fit, device)
     if len(programs) > 1:
         make_folder(targets[0].path.parent)
     written = [
@@ -250,6 +250,9 @@ def _evaluate(options: argparse.Namespace) -> int:
 
     device, workspace = _device(options), _workspace(options)
     models = read_models(workspace.models)
+    if options.training:
+        _show_training(_session(options), models, device, workspace)
+        return 0
     if options.recorded is not None:
         swept = read_sweep(Path(options.recorded))
     else:
@@ -265,6 +268,17 @@ def _evaluate(options: argparse.Namespace) -> int:
     print_evaluation(found, not options.scores)
     save(found, options.json, options.csv)
     return 0
+
+
+def _show_training(
+    session: Session, models: Sequence[FittedModel], device: DeviceProfile, workspace: Workspace
+) -> None:
+    from cutune.measure import by_entry
+    from cutune.stages import measurements
+    from cutune.training_table import print_training, training_rows
+
+    measured = {k.entry: own for k, own in by_entry(*measurements(session, workspace))}
+    print_training(row for m in models for row in training_rows(m, measured[m.facts.entry], device))
 
 
 def _run(options: argparse.Namespace) -> int:

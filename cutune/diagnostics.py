@@ -363,6 +363,12 @@ class Code(Enum):
         ERROR,
         "several kernels are named '{name}'; name one by --file or as an instance: {known}",
     )
+    UNSUITED_MODEL = (
+        517,
+        WARNING,
+        "the model of kernel '{kernel}' orders blocks otherwise than the timings do (rank "
+        "correlation {correlation}); measure at the sizes that matter",
+    )
     NOTHING_TO_JUDGE = (
         516,
         ERROR,

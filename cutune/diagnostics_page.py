@@ -45,6 +45,8 @@ MEANINGS: dict[Code, str] = {
     "2147483647 x 65535 x 65535 blocks.",
     Code.AMBIGUOUS_KERNEL: "The workspace holds models of several sources, or of several instances "
     "of a template.",
+    Code.UNSUITED_MODEL: "Predicted and measured times of the same launch are in a different "
+    "order: something that the model does not know decides. `cutune evaluate` shows by how much.",
     Code.NOTHING_TO_JUDGE: "A sweep names programs by their files, without folder and ending. Name "
     "the sources that were swept, and a `--train` below the largest size.",
     Code.STALE_MODELS: "Models describe the program that was measured, and the source is no longer "

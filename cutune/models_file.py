@@ -65,6 +65,7 @@ def _to_json(model: FittedModel) -> Json:
         "held_out_error": model.held_out_error,
         "transactions": [_column(column) for column in model.transactions],
         "published": _published(model.published),
+        "timing_ranks": model.timing_ranks,
     }
 
 
@@ -90,6 +91,7 @@ def _from_json(entry: Json) -> FittedModel:
         held_out_error=entry["held_out_error"],
         transactions=_columns(entry["transactions"]),
         published=_read_published(entry["published"]),
+        timing_ranks=tuple(entry["timing_ranks"]),
     )
 
 

@@ -257,6 +257,11 @@ def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument(
         "--train", type=int, metavar="N", help="judge sizes above N; timings at N may be reused"
     )
+    evaluate.add_argument(
+        "--training",
+        action="store_true",
+        help="MWP-CWP on collected and on fitted counters instead (collect --fit paper, no GPU)",
+    )
     evaluate.add_argument("--scores", action="store_true", help="no row per launch")
     evaluate.add_argument("--json", metavar="FILE", help="write everything as JSON")
     evaluate.add_argument("--csv", metavar="FILE", help="write a row per launch as CSV")

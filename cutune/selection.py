@@ -24,6 +24,8 @@ LAUNCH_BOUND = Fraction(13, 10)
 #: Width of the band of indistinguishable blocks, launch-bound and otherwise.
 BOUND_BAND = Fraction(101, 100)
 BAND = Fraction(1005, 1000)
+#: Width of the band in which timings decide, where there are any.
+TIMED_BAND = Fraction(102, 100)
 #: Width of the band of the published models, which leave many blocks equal.
 PUBLISHED_BAND = Fraction(102, 100)
 #: Sizes from here on are not exact in the products of the model.
@@ -84,21 +86,21 @@ def selection_rule(
     """Rank tables: one-dimensional kernels lean to 64 to 128 threads, others to 64 x 4."""
     threads = [x * y * z for x, y, z in blocks]
     if one_dimensional:
-        bound = [(_outside(t, 64, 128), 0.0) for t in threads]
-        other = [(_outside(t, 64, 96), 0.0) for t in threads]
+        bound = [(from_range(t, 64, 128), 0.0) for t in threads]
+        other = [(from_range(t, 64, 96), 0.0) for t in threads]
     else:
         bound = [
             (abs(math.log2(t / 256)), abs(math.log2(block[0] / 64)))
             for t, block in zip(threads, blocks, strict=True)
         ]
         other = [(0.0, 0.0)] * len(blocks)
-    return SelectionRule(tuple(blocks), _dense_ranks(bound), _dense_ranks(other), floor_us)
+    return SelectionRule(tuple(blocks), dense_ranks(bound), dense_ranks(other), floor_us)
 
 
 def published_rule(blocks: Sequence[Block]) -> SelectionRule:
     """For models without a term for launching: among equals, near 128 threads, then wide ones."""
     keys = [(abs(math.log2(x * y * z / 128)), -float(x)) for x, y, z in blocks]
-    ranks = _dense_ranks(keys)
+    ranks = dense_ranks(keys)
     return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), PUBLISHED_BAND)
 
 
@@ -186,11 +188,12 @@ def _is_valid(
     return all(blocks <= most for blocks, most in zip(grid, GRID_LIMITS, strict=True))
 
 
-def _outside(value: int, low: int, high: int) -> float:
+def from_range(value: int, low: int, high: int) -> float:
     """Distance in powers of two from a range."""
     return max(0.0, math.log2(low / value), math.log2(value / high))
 
 
-def _dense_ranks(keys: Sequence[tuple[float, float]]) -> tuple[int, ...]:
+def dense_ranks(keys: Sequence[tuple[float, float]]) -> tuple[int, ...]:
+    """The place of each key among the distinct ones."""
     order = {key: rank for rank, key in enumerate(sorted(set(keys)))}
     return tuple(order[key] for key in keys)

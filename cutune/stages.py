@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -36,7 +36,9 @@ from cutune.pipeline import KernelFacts, TranslationUnit, run_passes
 from cutune.program import Program
 from cutune.session import Session
 from cutune.shadow import Target
-from cutune.workspace import Workspace, append_lines, read_lines
+from cutune.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
+from cutune.timed import with_timings
+from cutune.workspace import Json, Workspace, append_lines, read_lines
 
 
 def collect(
@@ -196,8 +198,16 @@ def measurements(
     return list(kernels), list(measured)
 
 
-def fit(session: Session, workspace: Workspace, method: str = EXACT) -> list[FittedModel]:
-    """Fit every measured kernel, by one of the methods of `fit_model`, and save the models."""
+def fit(
+    session: Session,
+    workspace: Workspace,
+    method: str = EXACT,
+    device: DeviceProfile | None = None,
+) -> list[FittedModel]:
+    """Fit every measured kernel, by one of the methods of `fit_model`, and save the models.
+
+    `device`: where there are timings on it, they break ties.
+    """
     kernels, measured = measurements(session, workspace)
     models = []
     for index, (kernel, own) in enumerate(by_entry(kernels, measured)):
@@ -207,9 +217,36 @@ def fit(session: Session, workspace: Workspace, method: str = EXACT) -> list[Fit
             session.warn(model)
         else:
             models.append(model)
+    if device is not None:
+        models = _timed(session, workspace, models, device)
     session.progress("fitting", 1, 1)
     write_models(workspace.models, models)
     return models
+
+
+def _timed(
+    session: Session, workspace: Workspace, models: Sequence[FittedModel], device: DeviceProfile
+) -> list[FittedModel]:
+    """The models with the timings of the workspace that were taken on this device."""
+    path = workspace.measurements
+    lines = read_lines(path, LINE_SCHEMA, _swept_on(device), "cutune collect --on gpu", _silent)
+    swept = [launch for launch in lines if launch is not None]
+    found = []
+    for model in models:
+        stem, kernel = Path(model.facts.origin.path).stem, model.facts.kernel
+        own = [one for one in swept if (one.program, one.kernel) == (stem, kernel)]
+        timed, warning = with_timings(model, own, device)
+        if warning is not None:
+            session.warn(warning)
+        found.append(timed)
+    return found
+
+
+def _swept_on(device: DeviceProfile) -> Callable[[Json], SweptLaunch | None]:
+    def convert(entry: Json) -> SweptLaunch | None:
+        return swept_launch(entry) if entry["device"] == device.name else None
+
+    return convert
 
 
 def emit(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
 from cutune.models import latency, mechanistic, mwp_cwp
 from cutune.rational_program import RationalProgram
-from cutune.selection import SelectionRule, published_rule, selection_rule
+from cutune.selection import TIMED_BAND, SelectionRule, published_rule, selection_rule
 
 DEFAULT = "mechanistic"
 
@@ -23,7 +23,10 @@ class PerformanceModel:
 
 
 def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
-    return selection_rule(model.blocks, model.one_dimensional, device.model.floor_us)
+    rule = selection_rule(model.blocks, model.one_dimensional, device.model.floor_us)
+    if not model.timing_ranks:
+        return rule
+    return replace(rule, ranks=model.timing_ranks, band=TIMED_BAND)
 
 
 def _published_rule(model: FittedModel, _: DeviceProfile) -> SelectionRule:

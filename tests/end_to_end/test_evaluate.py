@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import SAMPLES, cutune, tune
+from cutune.models_file import read_models
+from cutune.sweep import read_sweep, swept_line
+from cutune.workspace import Workspace, append_lines
+from tests.end_to_end.tuning import H200, SAMPLES, cutune, tune
 
 pytestmark = pytest.mark.nvcc
 
@@ -68,6 +72,31 @@ def test_models_differ_and_can_be_emitted(workspace: Path) -> None:
     done = cutune("emit", SAMPLES / "2dconv.cu", *asked)
     assert done.returncode == 0, done.stderr
     assert "cutune_bound_latency" in tuned.read_text()
+
+
+def test_timings_break_ties_and_test_the_model(workspace: Path, tmp_path: Path) -> None:
+    """As if `collect --on gpu` had swept both at N = 1000 and 2048."""
+    copy = Workspace(tmp_path)
+    copy.measurements.write_bytes((workspace / "measurements.jsonl").read_bytes())
+    swept = read_sweep(RECORDED / "polybench_h200.json").launches
+    known = [one for one in swept if one.program in ("atax", "2dconv") and one.size in (1000, 2048)]
+    turned = [
+        replace(one, microseconds={b: 1e4 / t for b, t in one.microseconds.items()})
+        if one.program == "2dconv"
+        else one
+        for one in known
+    ]
+    append_lines(copy.measurements, ({**swept_line(one), "device": H200.name} for one in turned))
+    done = cutune("fit", "--workspace", tmp_path)
+    assert done.returncode == 0, done.stderr
+    # Upside down, the times of the stencil speak against its model.
+    assert "[CT517]" in done.stderr and "Convolution2D_kernel" in done.stderr
+    models = {model.facts.kernel: model for model in read_models(copy.models)}
+    ranks = models["atax_kernel1"].timing_ranks
+    best = models["atax_kernel1"].blocks[ranks.index(0)]
+    (first,) = (one for one in known if (one.kernel, one.size) == ("atax_kernel1", 1000))
+    assert first.regret(best) < 0.01
+    assert not any(model.timing_ranks for model in read_models(workspace / "models.json"))
 
 
 def test_nothing_to_judge(workspace: Path) -> None:

@@ -1,0 +1,118 @@
+"""Table 2 of the paper: MWP-CWP on collected counters against MWP-CWP on fitted ones.
+
+Takes a fitted kernel and its launches at the training sizes (`collect --fit paper`), gives per
+size the best block and its cycles from either; a good fit has both alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from statistics import median
+
+from rich.table import Table
+
+from cutune.candidates import Block
+from cutune.device import DeviceProfile
+from cutune.diagnostics import CutuneError
+from cutune.fitted import FittedModel, PublishedCounts
+from cutune.measure import Measurement
+from cutune.models import mwp_cwp
+from cutune.published import COUNTERS, Collected, collected
+from cutune.question import Question, ask
+from cutune.rational import constant_function
+from cutune.rational_program import evaluate
+from cutune.summary import shape, standard_output
+
+#: The sizes that the paper's table shows.
+SHOWN_SIZES = (256, 512)
+#: Fitted cycles that are so close to the collected ones count as right.
+CLOSE = 0.1
+
+
+@dataclass(frozen=True)
+class TrainingRow:
+    """One kernel at one size: the best block by collected and by fitted counters, in cycles."""
+
+    kernel: str
+    size: int
+    best: Block
+    best_cycles: float
+    chosen: Block
+    chosen_cycles: float
+    #: The model on collected counters at the chosen block: it should equal `chosen_cycles`.
+    collected_cycles: float
+
+    @property
+    def ratio(self) -> float:
+        """Fitted by collected cycles at the chosen block."""
+        return self.chosen_cycles / self.collected_cycles
+
+
+def training_rows(
+    model: FittedModel, measured: Sequence[Measurement], device: DeviceProfile
+) -> Iterator[TrainingRow]:
+    """The rows of one kernel; none where it was not counted at these sizes."""
+    launches = collected(model.facts, measured)
+    for size in SHOWN_SIZES:
+        at = {one.block: one for one in launches if one.size == size}
+        kept = model.restricted(at.keys())
+        if not kept.blocks:
+            continue
+        try:
+            question = ask(model, {}, size)
+        except CutuneError:
+            continue  # its thread space is a variable of its own
+        true = {block: _on_collected(kept, at[block], question, device) for block in kept.blocks}
+        fitted = dict(zip(kept.blocks, _cycles(kept, question, device), strict=True))
+        best, chosen = _least(true), _least(fitted)
+        yield TrainingRow(
+            *(model.facts.kernel, size, best, true[best]),
+            *(chosen, fitted[chosen], true[chosen]),
+        )
+
+
+def _on_collected(
+    model: FittedModel, launch: Collected, question: Question, device: DeviceProfile
+) -> float:
+    """The model of one block whose counters are what they were in that launch."""
+    names = (model.facts.variables[0],)
+    constants = (constant_function(names, Fraction(launch.values[name])) for name in COUNTERS)
+    one = replace(model.restricted([launch.block]), published=PublishedCounts(*constants))
+    return _cycles(one, question, device)[0]
+
+
+def _cycles(model: FittedModel, question: Question, device: DeviceProfile) -> list[float]:
+    extents = dict(zip(("extent_x", "extent_y", "extent_z"), question.extents, strict=True))
+    values = evaluate(mwp_cwp.compose(model, device), {**question.sizes, **extents})["cycles"]
+    count = len(model.blocks)
+    return [float(values)] * count if values.ndim == 0 else [float(value) for value in values]
+
+
+def _least(cycles: dict[Block, float]) -> Block:
+    """The fastest; of equals the smallest, then the narrowest, as in the paper."""
+    return min(cycles, key=lambda b: (cycles[b], b[0] * b[1] * b[2], b[0]))
+
+
+def print_training(rows: Iterable[TrainingRow]) -> None:
+    """The table, and how often fitted and collected cycles agree."""
+    table = Table(
+        *("kernel", "N", "best", "cycles", "chosen by fit", "cycles", "collected cycles", "ratio"),
+        box=None,
+    )
+    rows = list(rows)
+    for row in rows:
+        table.add_row(
+            *(row.kernel, str(row.size), shape(row.best), f"{row.best_cycles:.0f}"),
+            *(shape(row.chosen), f"{row.chosen_cycles:.0f}", f"{row.collected_cycles:.0f}"),
+            f"{row.ratio:.3g}",
+        )
+    console = standard_output()
+    console.print(table)
+    if rows:
+        close = sum(abs(row.ratio - 1) <= CLOSE for row in rows)
+        console.print(
+            f"fitted cycles within 10 % of collected ones in {close} of {len(rows)} rows, "
+            f"median ratio {median(row.ratio for row in rows):.3g}"
+        )
