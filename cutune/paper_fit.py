@@ -24,6 +24,8 @@ from cutune.rational import Exponents, Polynomial, RationalFunction, constant_fu
 Floats = NDArray[np.float64]
 
 LARGEST_DEGREE = 5
+#: Unknowns up to which systems are solved: ever larger ones take minutes and gain nothing.
+LARGEST_SYSTEM = 64
 #: Root mean square error by the mean up to which a fit is taken.
 ACCEPTED = 1.0
 #: A fit that is so good is not looked for with more unknowns.
@@ -41,7 +43,7 @@ def fit_paper(
     best: RationalFunction | None = None
     for step in range(LARGEST_DEGREE * len(variables) + 1):
         exponents = _staircase(step, len(variables))
-        if 2 * len(exponents) > len(points):
+        if 2 * len(exponents) > min(len(points), LARGEST_SYSTEM):
             break
         columns = np.stack([np.prod(sizes ** np.array(e), axis=1) for e in exponents], axis=1)
         for index in range(len(exponents)):
