@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import decision, emulator, front_end, regret
+from benchmarks import decision, emulator, front_end, regret, tridiagonal
 
 BENCHMARKS = {
+    "tridiagonal": tridiagonal.main,
     "front_end": front_end.main,
     "emulator": emulator.main,
     "decision": decision.main,

@@ -19,6 +19,7 @@ from cutune.analysis.macros import MacroTable
 from cutune.analysis.preprocess import expanded_parts
 from cutune.analysis.proof import Proof, Prover
 from cutune.analysis.roles import data_parameters
+from cutune.analysis.tunables import host_tunables
 from cutune.analysis.unit import Part, Unit
 from cutune.diagnostics import Code, Diagnostic
 from cutune.functions import Function
@@ -78,7 +79,23 @@ def analyze(
     )
     if not kernels and not launches and not diagnostics:
         diagnostics.append(Diagnostic.at(Code.HOST_ONLY, syntax.source))
-    return Program(syntax.source, kernels, tuple(launches), tuple(diagnostics), headers)
+    host = host_tunables(syntax)
+    return Program(
+        syntax.source,
+        kernels,
+        tuple(launches),
+        (*diagnostics, *host.diagnostics, *_in_headers(own[1:])),
+        headers,
+        host.tunables,
+        host.regions,
+    )
+
+
+def _in_headers(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
+    """Host tunables are those of the source."""
+    for header in headers:
+        for tunable in host_tunables(header).tunables:
+            yield Diagnostic.at(Code.TUNABLE_IN_HEADER, header.source, tunable.pragma)
 
 
 def _proven(unit: Unit) -> defaultdict[str, list[Kernel]]:

@@ -102,6 +102,9 @@ def _instrument(options: argparse.Namespace) -> int:
 def _collect(options: argparse.Namespace) -> int:
     session = _session(options)
     programs = [session.load(path, require_nvcc=True) for path in options.files]
+    if options.tunables is not None:
+        _collect_tunables(session, programs, options)
+        return 0
     if options.on == "gpu":
         _collect_on_gpu(session, programs, options)
         return 0
@@ -109,6 +112,30 @@ def _collect(options: argparse.Namespace) -> int:
         parser().error("collect: --counters are those of a GPU; add --on gpu")
     _run_collect(session, programs, options)
     return 0
+
+
+def _collect_tunables(
+    session: Session, programs: Sequence[Program], options: argparse.Namespace
+) -> None:
+    from cutune.neighbours.host import collect_host
+
+    if len(programs) > 1 or options.repetitions < 1:
+        parser().error("collect: --tunables takes one FILE, and at least one repetition")
+    names = [name for name in options.tunables.split(",") if name]
+    vary, workspace, device = _varied(options.vary), _workspace(options), _device(options)
+    found = collect_host(
+        session,
+        programs[0],
+        options.run,
+        vary,
+        workspace,
+        names,
+        options.on,
+        options.repetitions,
+        device,
+    )
+    timed = "timed" if options.on == "gpu" else "run on the emulated device, which has no time"
+    print(f"{len(found)} configurations {timed}")
 
 
 def _run_collect(
@@ -156,10 +183,27 @@ def _fit(options: argparse.Namespace) -> int:
         from cutune.neighbours.stage import fit_tables
 
         return fit_tables(options)
+    if options.model == "neighbours":
+        return _fit_tunables(options)
     from cutune.stages import fit
     from cutune.summary import print_models
 
     print_models(fit(_session(options), _workspace(options), options.fit, _device(options)))
+    return 0
+
+
+def _fit_tunables(options: argparse.Namespace) -> int:
+    from cutune.neighbours.host import fit_host
+    from cutune.neighbours.report import print_model
+    from cutune.neighbours.stage import checked_limit
+
+    if options.file is None:
+        parser().error("fit: --model neighbours needs the program's FILE, or --table")
+    session = _session(options)
+    program = session.load(options.file)
+    limit = checked_limit(options.limit)
+    for model in fit_host(session, program, _workspace(options), limit):
+        print_model(model)
     return 0
 
 

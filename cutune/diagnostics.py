@@ -200,6 +200,95 @@ class Code(Enum):
         "annotation ignored: its condition holds '{name}'; it may speak of x, y and z alone",
     )
 
+    # Host integers that are to be chosen.
+    TUNABLE_OUTSIDE = (
+        250,
+        WARNING,
+        "pragma ignored: it stands outside of host functions; put it before a local declaration",
+    )
+    NO_TUNABLE_VALUE = (
+        251,
+        WARNING,
+        "pragma ignored: '{name}' is not given a value next; write behind it, in the same block: "
+        "int {name} = VALUE;",
+    )
+    NOT_A_HOST_INTEGER = (
+        252,
+        WARNING,
+        "pragma ignored: '{name}' is '{type}', not an integer variable; write: int {name} = VALUE;",
+    )
+    UNKNOWN_DATA = (
+        253,
+        WARNING,
+        "pragma ignored: '{name}' does not occur before it; give data what is known there",
+    )
+    TUNABLE_WITHOUT_DATA = (
+        254,
+        WARNING,
+        "pragma ignored: it names no sizes; add those that decide the choice: data(N)",
+    )
+    TUNED_TWICE = (255, WARNING, "pragma ignored: '{name}' is tuned by an earlier pragma")
+    BAD_CHOICES = (
+        256,
+        WARNING,
+        "pragma ignored: '{name}' may be given 1 to {most} values, in rising order; list them",
+    )
+    UNPAIRED_REGION = (257, WARNING, "region ignored: no 'region {other}' belongs to it")
+    REGION_ACROSS_BLOCKS = (
+        258,
+        WARNING,
+        "region ignored: begin and end stand in different blocks, or regions are nested; put both "
+        "into one block",
+    )
+    REGION_IN_STATEMENT = (
+        259,
+        WARNING,
+        "region ignored: no statement may stand here; put the pragma between two statements of a "
+        "host function, in braces",
+    )
+
+    TUNABLE_IN_HEADER = (
+        260,
+        WARNING,
+        "pragma ignored: host integers are chosen in the source alone; move the function there",
+    )
+    TUNABLE_SIDE_EFFECT = (
+        261,
+        WARNING,
+        "pragma ignored: the value of '{name}' changes a variable; compute it before",
+    )
+    NO_HOST_TUNABLES = (
+        420,
+        ERROR,
+        "'{path}' has no host tunable with a timed region; write #pragma cutune tune(m: 4, 8) "
+        "data(N) before 'int m = VALUE;', and #pragma cutune region begin and end around what is "
+        "timed",
+    )
+    REGIONS_NEED_GPU = (
+        421,
+        ERROR,
+        "no GPU found, and the emulated device has no time of regions; measure on a GPU, or "
+        "try whether the configurations run: --on emulated",
+    )
+    NO_RUN_ENDED_WELL = (422, ERROR, "nothing was measured: {reason}")
+    NO_HOST_TIMES = (
+        423,
+        ERROR,
+        "no times of the host tunables of '{path}' as it is now; run: cutune collect --tunables",
+    )
+    AMBIGUOUS_REGION = (
+        424,
+        ERROR,
+        "'{name}' is given values for several sizes before one region ends; put the region where "
+        "its time belongs to one size",
+    )
+    BAD_SWEEP = (425, ERROR, "{reason}")
+    CONFIGURATION_FAILED = (
+        426,
+        WARNING,
+        "{count} runs failed and are left out, the first with {reason}",
+    )
+
     # Programs on the emulated device.
     STATIC_CUDART = (
         440,

@@ -191,6 +191,33 @@ MEANINGS: dict[Code, str] = {
     "and memory that can be saved and put back: arguments that point to arrays.",
     Code.NO_COUNTERS: "Counting on a GPU needs Nsight Compute and the right to read its counters. "
     "Without them leave `--counters` out: the emulated device counts the same.",
+    Code.TUNABLE_OUTSIDE: "A host integer is chosen where it gets its value, and sizes are known "
+    "in functions only.",
+    Code.NO_TUNABLE_VALUE: "The pragma speaks of the next declaration or assignment in the same "
+    "block. Other uses of the name may not come in between.",
+    Code.NOT_A_HOST_INTEGER: "Only local integers are chosen; a static or constant one has the "
+    "same value for all sizes.",
+    Code.UNKNOWN_DATA: "Sizes are evaluated where the integer gets its value.",
+    Code.TUNABLE_WITHOUT_DATA: "Without sizes there would be nothing to choose by.",
+    Code.TUNED_TWICE: "Measurements are kept by name. Rename one variable.",
+    Code.BAD_CHOICES: "All values are measured, so that a wide range takes too long.",
+    Code.UNPAIRED_REGION: "A region is what lies between `#pragma cutune region begin` and `end`.",
+    Code.REGION_ACROSS_BLOCKS: "Both ends must be reached, one after the other.",
+    Code.REGION_IN_STATEMENT: "A call takes the place of the pragma.",
+    Code.TUNABLE_IN_HEADER: "A function of a header is compiled with every source that includes "
+    "it, and each would need a choice of its own.",
+    Code.TUNABLE_SIDE_EFFECT: "The value is evaluated together with the sizes, and their order is "
+    "not defined.",
+    Code.NO_HOST_TUNABLES: "Host integers are chosen by measured times only; both annotations are "
+    "needed, and those that cannot be honoured have been reported.",
+    Code.REGIONS_NEED_GPU: "The time of a region includes copies and the work of the host. The "
+    "emulated device runs the program, but not at the speed of a GPU.",
+    Code.NO_RUN_ENDED_WELL: "The reason of the first failure is quoted.",
+    Code.NO_HOST_TIMES: "Times of an earlier version of the source are not used.",
+    Code.AMBIGUOUS_REGION: "One time cannot be divided among sizes.",
+    Code.BAD_SWEEP: "Every combination of the named tunables is run at every size.",
+    Code.CONFIGURATION_FAILED: "A configuration that the program refuses is not chosen at that "
+    "size.",
     Code.NEVER_LAUNCHED: "Without a recorded launch there is nothing to measure. Choose `--run` "
     "such that the launch happens.",
     Code.MANY_INSTANCES: "A model belongs to one instantiation. Launch each from a place of its "

@@ -18,6 +18,7 @@ from cutune.program import (
     DIMENSIONS,
     Configuration,
     GridForm,
+    HostTunable,
     Kernel,
     LaunchSite,
     Program,
@@ -34,6 +35,7 @@ def to_json(programs: Iterable[Program]) -> Json:
         "schema": "cutune.inspect/1",
         "launches": [_launch_json(p, site) for p in read for site in p.launches],
         "kernels": [_kernel_json(p, kernel) for p in read for kernel in p.kernels],
+        "tunables": [_tunable_json(p, tunable) for p in read for tunable in p.tunables],
     }
 
 
@@ -71,6 +73,18 @@ def _resolved_json(resolved: Configuration) -> Json:
 def _size(formula: Formula) -> str:
     value = constant(formula)
     return str(value) if value is not None else text_of(formula)
+
+
+def _tunable_json(program: Program, tunable: HostTunable) -> Json:
+    return {
+        "name": tunable.name,
+        "file": program.source.path,
+        "line": program.source.location(tunable.value.start).line,
+        "value": program.source[tunable.value],
+        "choices": list(tunable.choices),
+        "data": list(tunable.data),
+        "given": list(tunable.given),
+    }
 
 
 def _kernel_json(program: Program, kernel: Kernel) -> Json:
@@ -126,12 +140,21 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
                 highlight=False,
                 soft_wrap=True,
             )
-        if rows:
+        for host in program.tunables:
+            console.print(_tunable_line(program, host), markup=False, highlight=False)
+        if rows or program.tunables:
             console.print()
     launches = [site for program in read for site in program.launches]
     tunable = sum(site.verdict is Verdict.TUNABLE for site in launches)
     noun = "launch" if len(launches) == 1 else "launches"
     console.print(f"{len(launches)} {noun}, {tunable} tunable", highlight=False)
+
+
+def _tunable_line(program: Program, tunable: HostTunable) -> str:
+    line = program.source.location(tunable.value.start).line
+    known = ", ".join((*tunable.data, *tunable.given))
+    choices = ", ".join(map(str, tunable.choices))
+    return f"tunable {tunable.name} (line {line}): {choices}; by {known}"
 
 
 _COLUMNS = ("launch", "line", "kernel", "verdict", "grid", "threads", "sizes", "reason")

@@ -71,10 +71,11 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_collect_options(collect)
 
-    fit = verbs.add_parser(
-        "fit", parents=[source, place, fitting], help="fit models to measurements"
+    _add_table_options(
+        verbs.add_parser(
+            "fit", parents=[source, place, fitting], help="fit models to measurements"
+        )
     )
-    _add_table_options(fit)
 
     emit = verbs.add_parser(
         "emit",
@@ -244,6 +245,7 @@ def _add_collect_options(collect: argparse.ArgumentParser) -> None:
     collect.add_argument(
         "--counters", action="store_true", help="with --on gpu: read hardware counters by ncu too"
     )
+    _add_host_options(collect)
 
 
 def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
@@ -312,7 +314,10 @@ def _running_options() -> argparse.ArgumentParser:
 
 
 def _add_table_options(fit: argparse.ArgumentParser) -> None:
-    """What `fit` needs to read measured times instead of the workspace."""
+    """What `fit` needs for measured times: those of a program's host tunables, or any table."""
+    fit.add_argument(
+        "file", nargs="?", metavar="FILE", help="program whose host tunables were measured"
+    )
     group = fit.add_argument_group("measured times as CSV")
     group.add_argument(
         "--table",
@@ -341,3 +346,17 @@ def _add_table_options(fit: argparse.ArgumentParser) -> None:
         "--split", type=int, metavar="STATE", help="also the published procedure, on this split"
     )
     group.add_argument("-o", "--output", metavar="FILE", help="FILE.json, or C (FILE.h)")
+
+
+def _add_host_options(collect: argparse.ArgumentParser) -> None:
+    """What `collect` needs to time regions instead of counting what kernels do."""
+    host = collect.add_argument_group("host tunables")
+    host.add_argument(
+        "--tunables",
+        nargs="?",
+        const="",
+        metavar="m,…",
+        help="run FILE in every configuration of its host tunables, or of these; on a GPU its "
+        "regions are timed",
+    )
+    host.add_argument("--repetitions", type=int, default=3, metavar="COUNT", help="default: 3")

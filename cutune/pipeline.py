@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.edits import Edit, EditConflict, apply_edits
+from cutune.prelude import prelude_edit
 from cutune.program import Program
 from cutune.source import Source
 from cutune.static_counters import StaticCounters
@@ -47,6 +48,8 @@ class TranslationUnit:
     edits: tuple[OwnedEdit, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     facts: tuple[KernelFacts, ...] = ()
+    #: What stands before line 1 of the source; empty where no pass wants anything there.
+    prelude: str = ""
 
     @property
     def failed(self) -> bool:
@@ -64,6 +67,10 @@ class TranslationUnit:
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> TranslationUnit:
         """This unit with further messages."""
         return replace(self, diagnostics=self.diagnostics + tuple(diagnostics))
+
+    def with_prelude(self, text: str) -> TranslationUnit:
+        """This unit with further text before line 1 of the source, behind earlier passes'."""
+        return replace(self, prelude=self.prelude + text)
 
     def with_facts(self, facts: Iterable[KernelFacts]) -> TranslationUnit:
         """This unit with further facts about its kernels."""
@@ -87,8 +94,11 @@ class TranslationUnit:
 
     def _edited(self, source: Source) -> Source:
         own = [owned for owned in self.edits if owned.path == source.path]
+        edits = [owned.edit for owned in own]
+        if self.prelude and source is self.program.source:
+            edits.append(prelude_edit(source, self.prelude))
         try:
-            return apply_edits(source, (owned.edit for owned in own))
+            return apply_edits(source, edits)
         except EditConflict as error:
             raise CutuneError(_conflict(source, own, error)) from error
 
@@ -125,6 +135,6 @@ def _conflict(source: Source, edits: Iterable[OwnedEdit], error: EditConflict) -
         Code.EDIT_CONFLICT,
         source,
         error.second.span,
-        first=owners[error.first],
-        second=owners[error.second],
+        first=owners.get(error.first, "prelude"),
+        second=owners.get(error.second, "prelude"),
     )

@@ -194,6 +194,32 @@ class LaunchSite:
 
 
 @dataclass(frozen=True)
+class HostTunable:
+    """An integer variable of the host that may be given another value than the program's."""
+
+    name: str
+    #: Tunables of one pragma are chosen together; groups are numbered from 1 in their order.
+    group: int
+    choices: tuple[int, ...]
+    #: The expressions that decide the choice, as written.
+    data: tuple[str, ...]
+    #: Other tunables that are known by then, on which the choice depends.
+    given: tuple[str, ...]
+    #: The program's own value.
+    value: Span
+    pragma: Span
+
+
+@dataclass(frozen=True)
+class Region:
+    """What is timed for host tunables: from one pragma to the other."""
+
+    id: int
+    begin: Span
+    end: Span
+
+
+@dataclass(frozen=True)
 class Program:
     """Everything known about one source file and the user's headers that it includes.
 
@@ -206,6 +232,8 @@ class Program:
     diagnostics: tuple[Diagnostic, ...] = field(default=())
     #: The user's headers.
     headers: tuple[Source, ...] = ()
+    tunables: tuple[HostTunable, ...] = ()
+    regions: tuple[Region, ...] = ()
 
     def numbered_behind(self, last: int) -> Program:
         """The same with ids that are larger by `last`: those of other sources come first."""

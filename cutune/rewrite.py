@@ -7,7 +7,6 @@ before line 1 (`prelude`) holds the table of sites: by which rule each dimension
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
@@ -16,13 +15,13 @@ from cutune.analysis.integers import integer_type
 from cutune.diagnostics import Code, Diagnostic
 from cutune.edits import Edit
 from cutune.pipeline import TranslationUnit
+from cutune.prelude import c_path, c_string, prelude_edit
 from cutune.program import DIMENSIONS, Kernel, LaunchSite, Parameter, Program
-from cutune.source import Source, Span
+from cutune.source import Source
 
 #: Members that follow a dot in the rewritten launch: a macro of that name would break it.
 LAUNCH_MEMBERS = ("grid", "block", "smem", "stream", "next")
 
-_BYTE_ORDER_MARK = "\xef\xbb\xbf"
 _PIECE = re.compile(
     r"""(?P<literal>"(?:\\.|[^"\\\n])*" | (?<![\da-fA-F])'(?:\\.|[^'\\\n])*')
       | (?P<comment>/\*.*?\*/ | //(?:\\\r?\n|[^\n])*?(?=\r?\n|\Z))
@@ -211,27 +210,6 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str) -> str:
     )
 
 
-def c_string(text: str) -> str:
-    """A C string literal of a text."""
-    escaped = "".join(
-        f"\\{c}" if c in '\\"' else c if " " <= c <= "~" else f"\\{ord(c):03o}" for c in text
-    )
-    return f'"{escaped}"'
-
-
-def c_path(path: str) -> str:
-    """A C string literal of a path; the bytes are those by which the file is found."""
-    return c_string(os.fsencode(path).decode("latin-1"))
-
-
-def prelude_edit(source: Source, text: str) -> Edit:
-    """Put `text` before line 1 of the file, whose line numbers stay as they are for nvcc."""
-    start = len(_BYTE_ORDER_MARK) if source.text.startswith(_BYTE_ORDER_MARK) else 0
-    end = "\r\n" if "\r\n" in source.text else "\n"
-    lines = [*text.splitlines(), f"#line 1 {c_path(source.path)}"]
-    return Edit(Span(start, start), "".join(line + end for line in lines))
-
-
 def with_launch_edits(
     unit: TranslationUnit, owner: str, sites: Sequence[LaunchSite], prelude: str
 ) -> TranslationUnit:
@@ -246,7 +224,7 @@ def with_launch_edits(
                 Diagnostic.at(Code.HIDDEN_MEMBER, site.source, site.span, name=hidden)
                 for site in sites
             )
-    unit = unit.with_edits(owner, [prelude_edit(program.source, prelude)])
+    unit = unit.with_prelude(prelude)
     for header in program.launching_headers:
         if any(site.source is header for site in sites):
             # nvcc's messages go on naming the user's file.

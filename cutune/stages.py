@@ -31,7 +31,8 @@ from cutune.measure import (
 )
 from cutune.models.registry import DEFAULT
 from cutune.models_file import read_models, write_models
-from cutune.passes import AttachStaticCounters, ReplaceLaunches
+from cutune.neighbours.host import replacement
+from cutune.passes import AttachStaticCounters, ReplaceLaunches, ReplaceTunables
 from cutune.pipeline import KernelFacts, TranslationUnit, run_passes
 from cutune.program import Program
 from cutune.session import Session
@@ -258,8 +259,11 @@ def emit(
     performance: str = DEFAULT,
 ) -> Path:
     """Write the tuned program; the path of its source."""
-    models = models_of(program, workspace)
-    return target.write(replaced(session, program, models, device, performance))
+    tunables = replacement(program, workspace)
+    # Of a program whose host tunables were measured, launches need not have been.
+    measured = workspace.models.exists() or not tunables.routines
+    models = models_of(program, workspace) if measured else []
+    return target.write(replaced(session, program, models, device, performance, tunables))
 
 
 def replaced(
@@ -268,11 +272,13 @@ def replaced(
     models: Sequence[FittedModel],
     device: DeviceProfile,
     performance: str = DEFAULT,
+    tunables: ReplaceTunables | None = None,
 ) -> TranslationUnit:
-    """The program whose launches choose their blocks."""
+    """The program whose launches choose their blocks, and its host tunables their values."""
     selection = emit_selection(models, device, performance)
-    step = ReplaceLaunches(selection=selection.text, routines=selection.routines)
-    unit = run_passes((step,), TranslationUnit(program))
+    launches = ReplaceLaunches(selection=selection.text, routines=selection.routines)
+    steps = (launches, tunables or ReplaceTunables())
+    unit = run_passes(steps, TranslationUnit(program))
     session.report(unit.diagnostics)
     return unit
 

@@ -43,6 +43,16 @@ class Workspace:
         """Fitted models, one per kernel."""
         return self.folder / "models.json"
 
+    @property
+    def host_measurements(self) -> Path:
+        """Times of regions by host tunables."""
+        return self.folder / "host-measurements.jsonl"
+
+    @property
+    def choices(self) -> Path:
+        """Classifiers of host tunables."""
+        return self.folder / "choices.json"
+
     def create(self) -> Workspace:
         """Make the folder.
 

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from cutune.passes.attach_static_counters import AttachStaticCounters
 from cutune.passes.instrument_launches import InstrumentLaunches
+from cutune.passes.instrument_tunables import InstrumentTunables
 from cutune.passes.replace_launches import ReplaceLaunches
+from cutune.passes.replace_tunables import ReplaceTunables
 from cutune.pipeline import Pass
 
-PASSES: tuple[type[Pass], ...] = (AttachStaticCounters, InstrumentLaunches, ReplaceLaunches)
+PASSES: tuple[type[Pass], ...] = (
+    AttachStaticCounters,
+    InstrumentLaunches,
+    InstrumentTunables,
+    ReplaceLaunches,
+    ReplaceTunables,
+)
 
-__all__ = ["PASSES", "AttachStaticCounters", "InstrumentLaunches", "ReplaceLaunches"]
+__all__ = [
+    "PASSES",
+    "AttachStaticCounters",
+    "InstrumentLaunches",
+    "InstrumentTunables",
+    "ReplaceLaunches",
+    "ReplaceTunables",
+]

@@ -18,6 +18,7 @@ from cutune.analyze import analyze
 from cutune.diagnostics import Diagnostic
 from cutune.inspect import print_programs
 from cutune.passes.instrument_launches import InstrumentLaunches
+from cutune.passes.instrument_tunables import InstrumentTunables
 from cutune.passes.replace_launches import ReplaceLaunches
 from cutune.pipeline import TranslationUnit, run_passes
 from cutune.source import Source
@@ -61,12 +62,20 @@ def emit(source: Source) -> Outcome:
     return text[max(0, text.find("#line 1 ")) :], unit.diagnostics
 
 
+def tunables(source: Source) -> Outcome:
+    """The program whose host tunables can be set from outside; a launch stays as it is."""
+    program = analyze(parse(source))
+    unit = run_passes((InstrumentTunables(),), TranslationUnit(program))
+    return unit.rewritten().text, (*program.diagnostics, *unit.diagnostics)
+
+
 #: Stage → function and suffix of its output.
 STAGES: dict[str, tuple[Callable[[Source], Outcome], str]] = {
     "inspect": (inspect, ".expected.txt"),
     "suggest": (suggest, ".expected.txt"),
     "instrument": (instrument, ".expected.cu"),
     "emit": (emit, ".expected.cu"),
+    "tunables": (tunables, ".expected.cu"),
 }
 CASES = [
     pytest.param(stage, path, id=f"{stage}/{path.stem}")

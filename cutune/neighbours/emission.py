@@ -26,26 +26,31 @@ static inline double cutune_ratio(double a, double b)
 """
 
 
-def emit_choices(model: ChoiceModel, prefix: str = "cutune_choose_") -> str:
-    """One function `PREFIX<tunable>(sizes…, given…)` per tunable, which returns its value.
+def emit_choices(models: Sequence[ChoiceModel]) -> str:
+    """One function `cutune_choose_TUNABLE(sizes…, given…)` per tunable, which returns its value.
 
     What `ChoiceModel.choose` gives, value by value: a configuration is chosen as a whole, so that
     the values that the functions return for the same sizes belong together.
     """
     emit = Emitter()
-    if any(isinstance(choice.rule, Neighbours) for choice in model.choices):
+    if any(isinstance(c.rule, Neighbours) for model in models for c in model.choices):
         emit(_RATIO.rstrip())
+    for model in models:
+        _emit_model(emit, model)
+    return str(emit)
+
+
+def _emit_model(emit: Emitter, model: ChoiceModel) -> None:
     names = [f"cutune_{c_name(size)}" for size in (*model.sizes, *model.given)]
     parameters = ", ".join(f"long long {name}" for name in names)
     for index, tunable in enumerate(model.tunables):
-        emit(f"static inline long long {prefix}{c_name(tunable)}({parameters})")
+        emit(f"static inline long long cutune_choose_{c_name(tunable)}({parameters})")
         with emit.braces():
             for name in _unused(model, names, index):
                 emit(f"(void){name};")
             for choice in model.choices:
                 with _given(emit, model, choice):
                     _emit_rule(emit, choice, names, index)
-    return str(emit)
 
 
 def _unused(model: ChoiceModel, names: Sequence[str], index: int) -> Iterator[str]:

@@ -89,9 +89,11 @@ def _named(model: ChoiceModel, label: Configuration) -> str:
 def _loss(model: ChoiceModel, regret: Regret | None) -> str:
     if regret is None:
         return "not known: no time of what is chosen"
+    # The tables of single choices leave out what is given.
+    whole = (*model.given, *model.sizes)
+    names = whole if len(regret.worst_point) == len(whole) else model.sizes
     place = ", ".join(
-        f"{name} = {value}"
-        for name, value in zip((*model.given, *model.sizes), regret.worst_point, strict=False)
+        f"{name} = {value}" for name, value in zip(names, regret.worst_point, strict=True)
     )
     untimed = regret.total - regret.known
     rest = f"; {untimed} sizes without a time" if untimed else ""

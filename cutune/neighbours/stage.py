@@ -31,7 +31,9 @@ def fit_tables(options: argparse.Namespace) -> int:
     if len(paths) < len(options.table):
         raise _misuse("tables of several devices need names: --table a=a.csv --table b=b.csv")
     tables = {name: read_table(path, columns) for name, path in paths.items()}
-    limit = options.limit / 100
+    limit = checked_limit(options.limit)
+    if len(tables) > 1 and options.given:
+        raise _misuse("tables of several devices are compared without --given")
     table = next(iter(tables.values()))
     given = len(options.given.split(",")) if options.given else 0
     model = fit_choice(table, limit, given)
@@ -43,6 +45,17 @@ def fit_tables(options: argparse.Namespace) -> int:
     if options.output is not None:
         _write(model, Path(options.output))
     return 0
+
+
+def checked_limit(percent: float) -> float:
+    """The limit as a fraction.
+
+    Raises:
+        CutuneError: CT545 for one below 0, which no configuration keeps.
+    """
+    if not percent >= 0:
+        raise _misuse(f"--limit {percent:g} is below 0")
+    return percent / 100
 
 
 def _columns(options: argparse.Namespace) -> Columns:
@@ -83,7 +96,7 @@ def _write(model: ChoiceModel, path: Path) -> None:
     if path.suffix == ".json":
         write_document(path, SCHEMA, {"models": [to_json(model)]})
         return
-    write_text(path, emit_choices(model))
+    write_text(path, emit_choices([model]))
 
 
 def _misuse(reason: str) -> CutuneError:

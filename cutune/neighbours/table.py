@@ -1,12 +1,14 @@
-"""Measured times of configurations at sizes. Takes a CSV table, gives a `TimeTable`.
+"""Measured times of configurations at sizes. Takes a file, gives a `TimeTable`.
 
-One row per measurement: sizes, the values of the tunables, and the time in any unit. A table
-without times names one configuration per row, the best one, as published tables often do.
+One row per measurement, as CSV or as JSON lines (`.jsonl`): sizes, the values of the tunables, and
+the time in any unit. A table without times names one configuration per row, the best one, as
+published tables often do.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,8 +90,8 @@ def read_table(path: str | Path, columns: Columns) -> TimeTable:
         raise ValueError("a table of times needs a column of times")
     samples: dict[Point, dict[Configuration, list[float]]] = {}
     for row in _rows(path, columns):
-        if not row.text(columns.time):
-            continue
+        if row.text(columns.time) in ("", "null"):
+            continue  # not measured
         own = samples.setdefault(row.integers(columns.sizes), {})
         own.setdefault(row.integers(columns.tunables), []).append(row.time(columns.time))
     if not samples:
@@ -143,9 +145,9 @@ class _Row:
             value = float(self.text(column))
             whole = int(value)
         except (ValueError, OverflowError):
-            raise self.error(Code.BAD_CELL, column, "an integer") from None
-        if whole != value:
-            raise self.error(Code.BAD_CELL, column, "an integer")
+            raise self.error(Code.BAD_CELL, column, "an integer from 0 to 2^62") from None
+        if whole != value or not 0 <= whole < 2**62:
+            raise self.error(Code.BAD_CELL, column, "an integer from 0 to 2^62")
         return whole
 
     def error(self, code: Code, column: str, wanted: str = "") -> CutuneError:
@@ -159,6 +161,21 @@ class _Row:
 
 def _rows(path: str | Path, columns: Columns) -> Iterator[_Row]:
     source = Source.read(path)
+    time = () if columns.time is None else (columns.time,)
+    wanted = (*(name for name, _ in columns.where), *columns.sizes, *columns.tunables, *time)
+    read = _json_rows if str(path).endswith(".jsonl") else _csv_rows
+    for row in read(source):
+        # A log has lines of other kinds, which --where leaves out.
+        if any(row.values.get(name, text).strip() != text for name, text in columns.where):
+            continue
+        missing = next((name for name in wanted if name not in row.values), None)
+        if missing is not None:
+            known = ", ".join(row.values) or "none"
+            raise CutuneError(Diagnostic.at(Code.MISSING_COLUMN, source, name=missing, known=known))
+        yield row
+
+
+def _csv_rows(source: Source) -> Iterator[_Row]:
     lines = ((n, t) for n, t in enumerate(source.text.splitlines(), 1) if not t.startswith("#"))
     numbers: list[int] = []
 
@@ -168,14 +185,28 @@ def _rows(path: str | Path, columns: Columns) -> Iterator[_Row]:
             yield text
 
     reader = csv.DictReader(counted(), restval="")
-    header = tuple(name.strip() for name in reader.fieldnames or ())
-    reader.fieldnames = header
-    time = (columns.time,) if columns.time is not None else ()
-    for wanted in (*columns.sizes, *columns.tunables, *time, *(n for n, _ in columns.where)):
-        if wanted not in header:
-            known = ", ".join(header) or "none"
-            raise CutuneError(Diagnostic.at(Code.MISSING_COLUMN, source, name=wanted, known=known))
+    reader.fieldnames = tuple(name.strip() for name in reader.fieldnames or ())
     for values in reader:
-        row = _Row(source, numbers[-1], values)
-        if all(row.text(name) == text for name, text in columns.where):
-            yield row
+        yield _Row(source, numbers[-1], values)
+
+
+def _json_rows(source: Source) -> Iterator[_Row]:
+    """One object per line; `{"block": [8, 4]}` has the columns `block.0` and `block.1`."""
+    for number, text in enumerate(source.text.splitlines(), 1):
+        try:
+            yield _Row(source, number, dict(_flat("", json.loads(text))))
+        except ValueError:
+            yield _Row(source, number, {})
+
+
+def _flat(name: str, value: object) -> Iterator[tuple[str, str]]:
+    items: Iterable[tuple[object, object]]
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    else:
+        yield name, json.dumps(value).strip('"')
+        return
+    for key, inner in items:
+        yield from _flat(f"{name}.{key}" if name else str(key), inner)

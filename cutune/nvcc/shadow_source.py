@@ -16,7 +16,7 @@ from pathlib import Path
 from cutune.edits import apply_edits
 from cutune.nvcc.command import IN_ENVIRONMENT, IN_FILE, Command, split_list
 from cutune.pipeline import TranslationUnit
-from cutune.rewrite import c_string, prelude_edit
+from cutune.prelude import c_string, prelude_edit
 from cutune.shadow import ShadowTree
 from cutune.source import Source
 from cutune.toolchain import INCLUDE_DIRECTORY

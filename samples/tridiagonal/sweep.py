@@ -28,7 +28,9 @@ RECURSION_SIZES = tuple(
 )
 RECURSION_BETWEEN = tuple(round(1e5 * k) for k in (3, 6, 15, 35, 65, 200, 400))
 SUB_SYSTEMS = (4, 5, 8, 10, 16, 20, 25, 32, 40, 64, 100, 128, 256, 512, 1250)
-FEW_SUB_SYSTEMS = (16, 32, 64, 128)
+#: Without recursion, and with it: the more the host has to solve, the larger m should be.
+LARGE_SUB_SYSTEMS = (16, 32, 64, 128, 256, 512)
+SMALL_SUB_SYSTEMS = (8, 16, 32, 64)
 INNER_SUB_SYSTEMS = (4, 10, 32)
 STREAMS = (1, 2, 4, 8, 16, 32)
 INNER = 10
@@ -56,8 +58,9 @@ def sub_systems(precision: str, sizes: Sequence[int]) -> Iterator[str]:
 def recursion(precision: str, sizes: Sequence[int]) -> Iterator[str]:
     """Every number of steps; m and m1 such that the best of each can be found."""
     for n in sizes:
-        for m in FEW_SUB_SYSTEMS:
+        for m in LARGE_SUB_SYSTEMS:
             yield line(precision, n, m, 0, published_streams(n))
+        for m in SMALL_SUB_SYSTEMS:
             for steps in range(1, 5):
                 for inner in INNER_SUB_SYSTEMS:
                     yield line(precision, n, m, steps, published_streams(n), inner)

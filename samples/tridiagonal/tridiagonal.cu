@@ -449,7 +449,7 @@ void sweep(const std::vector<Row> &rows)
         last = 0;
         std::vector<double> times;
         double total = 0;
-        for (int repetition = 0; repetition < 3 || (repetition < 17 && total < 8); ++repetition) {
+        for (int repetition = 0; repetition < 3 || (repetition < 61 && total < 8); ++repetition) {
             const auto begin = std::chrono::steady_clock::now();
             solver.solve(row.N, row.configuration); // ends with a synchronization
             const std::chrono::duration<double, std::milli> time =

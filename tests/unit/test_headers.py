@@ -157,3 +157,13 @@ def test_what_lies_outside_of_the_root_has_no_copy(project: Path) -> None:
     assert tree.root == project
     assert tree.copy_of(str(project / "include")) == str(Path("out/include"))
     assert tree.copy_of("/elsewhere") is None
+
+
+def test_host_tunables_of_headers_are_left_alone() -> None:
+    header = Source(
+        "a.h",
+        "inline int f(int N) {\n#pragma cutune tune(m: 1, 2) data(N)\nint m = 4;\nreturn m;\n}\n",
+    )
+    program = analyze(parse(Source("a.cu", "__global__ void k() {}\n")), None, [header])
+    assert [d.code.number for d in program.diagnostics] == ["CT260"]
+    assert program.tunables == ()

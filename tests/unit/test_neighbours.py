@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import random
 import shutil
 import subprocess
@@ -198,12 +199,19 @@ def test_repeated_measurements_give_their_median(tmp_path: Path) -> None:
     ("text", "arguments", "message"),
     [
         ("N,m,ms\n1,4,2\n", ["--sizes", "n"], "has no column 'n'; it has: N, m, ms [CT540]"),
-        ("N,m,ms\n1,x,2\n", [], "t.csv:2:1: error: 'x' in column 'm' is not an integer [CT541]"),
+        (
+            "N,m,ms\n1,x,2\n",
+            [],
+            "t.csv:2:1: error: 'x' in column 'm' is not an integer from 0 to 2^62 [CT541]",
+        ),
+        ("N,m,ms\n1e30,4,2\n", [], "is not an integer from 0 to 2^62 [CT541]"),
+        ("N,m,ms\n1,4,2\n", ["--limit", "-1"], "--limit -1 is below 0 [CT545]"),
+        ("N,m,ms\n1,4,2\n", ["--split", "1"], "at least 4 sizes, not 1 [CT545]"),
         ("N,m,ms\n1,4,-2\n", [], "'-2' in column 'ms' is not a time above 0 [CT541]"),
         ("N,m,ms\n1,4,nan\n", [], "is not a time above 0 [CT541]"),
         ("N,m,ms\n1,4,\n", [], "[CT542]"),
         ("N,m,ms\n1,4\n", [], "[CT542]"),
-        ("", [], "has no column 'N'; it has: none [CT540]"),
+        ("", [], "[CT542]"),
         ("N,m,ms\n1,4,2\n", ["--where", "m"], "write --where precision=fp64 [CT545]"),
     ],
 )
@@ -218,6 +226,22 @@ def test_bad_tables_are_diagnosed(
     columns = ["--sizes", "N", "--choose", "m", "--time", "ms"]
     assert main(["fit", "--table", str(path), *columns, *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_timings_of_the_probe_are_a_table(tmp_path: Path) -> None:
+    """Thread blocks that were measured instead of modelled."""
+    path = tmp_path / "sweep.jsonl"
+    lines = [
+        {"schema": "cutune-record-1", "block": [32, 1, 1], "extent": [100, 1, 1]},
+        {"schema": "t", "kernel": "k", "block": [32, 1, 1], "extent": [100, 1, 1], "median": 2.5},
+        {"schema": "t", "kernel": "k", "block": [64, 2, 1], "extent": [100, 1, 1], "median": 1.5},
+        {"schema": "t", "kernel": "k", "block": [96, 1, 1], "extent": [100, 1, 1], "median": None},
+        {"schema": "t", "kernel": "l", "block": [96, 1, 1], "extent": [100, 1, 1], "median": 1},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    where = (("schema", "t"), ("kernel", "k"))
+    table = read_table(path, Columns(("extent.0",), ("block.0", "block.1"), "median", where))
+    assert table.times == {(100,): {(32, 1): 2.5, (64, 2): 1.5}}
 
 
 def test_labels_without_times_may_not_contradict_each_other(tmp_path: Path) -> None:
@@ -312,7 +336,7 @@ def compiled_choices(model: ChoiceModel, asked: list[tuple[int, ...]], folder: P
     calls = ", ".join(f"cutune_choose_{name}({arguments})" for name in model.tunables)
     rows = ", ".join("{" + ", ".join(f"{value}ll" for value in row) + "}" for row in asked)
     form = " ".join(["%lld"] * len(model.tunables))
-    text = f"""{emit_choices(model)}
+    text = f"""{emit_choices([model])}
 #include <stdio.h>
 static const long long q[][{count}] = {{{rows}}};
 int main(void) {{

@@ -6,18 +6,16 @@ import pytest
 
 from cutune.diagnostics import Code
 from cutune.edits import apply_edits
+from cutune.prelude import c_path, c_string, prelude_edit
 from cutune.program import DimensionFacts, Impurity, Kernel, Parameter
 from cutune.rewrite import (
     Rule,
     argument_copies,
-    c_path,
-    c_string,
     dimension_rule,
     guard_parameters,
     hiding_macro,
     line_structure,
     one_line,
-    prelude_edit,
 )
 from cutune.source import Source, Span
 

@@ -1,0 +1,251 @@
+"""Host tunables from program to program: sweeps of the instrumented one, models, emitted C++.
+
+Takes a session and a program, gives measurements in the workspace, models, and what the pass
+`replace-tunables` needs.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutune.collect import plan_runs
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emulator.run import device_environment
+from cutune.measure import Origin
+from cutune.neighbours.emission import c_name, emit_choices
+from cutune.neighbours.model import SCHEMA as CHOICES_SCHEMA
+from cutune.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
+from cutune.neighbours.regions import (
+    SCHEMA,
+    HostMeasurement,
+    configurations,
+    group_table,
+    measure,
+    merged,
+)
+from cutune.on_gpu import gpu_target
+from cutune.passes import InstrumentTunables, ReplaceTunables
+from cutune.program import HostTunable, Program
+from cutune.session import Session
+from cutune.shadow import Target
+from cutune.workspace import (
+    Workspace,
+    append_lines,
+    make_folder,
+    read_document,
+    read_lines,
+    write_document,
+)
+
+EMULATED, GPU = "emulated", "gpu"
+#: A sweep of more runs is most likely a mistake.
+MOST_RUNS = 100_000
+
+_SWITCH = """\
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+// 0: the program's own values (CUTUNE=off); 1: chosen ones; 2: these are shown (CUTUNE=verbose).
+static inline int cutune_tunables_mode() {
+    static const char *const text = getenv("CUTUNE");
+    if (text == nullptr) return 1;
+    return strcmp(text, "off") == 0 ? 0 : strcmp(text, "verbose") == 0 ? 2 : 1;
+}
+"""
+
+
+# ---- collect
+
+
+def collect_host(
+    session: Session,
+    program: Program,
+    template: str,
+    vary: Mapping[str, Sequence[str]],
+    workspace: Workspace,
+    names: Sequence[str],
+    on: str,
+    repetitions: int,
+    device: DeviceProfile,
+) -> list[HostMeasurement]:
+    """Run the program in every configuration of the named tunables (none named: of all).
+
+    On the emulated device this tries that every configuration runs; nothing is timed or kept.
+
+    Raises:
+        CutuneError: CT420 without tunables or regions, CT421 without a GPU, CT422 when no run ends
+            well, CT425 for an unknown name or too many runs.
+    """
+    swept = _swept(program, names)
+    _require_gpu(on)
+    make_folder(workspace.folder)
+    target = gpu_target(device.architecture) if on == GPU else None
+    binary = build(session, program, workspace.folder, target)
+    runs = plan_runs(template, vary, binary)
+    combinations = configurations(program.tunables, swept)
+    if len(runs) * len(combinations) > MOST_RUNS:
+        reason = f"{len(runs) * len(combinations)} runs are too many; name fewer tunables"
+        raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+    environment = device_environment(device, workspace.folder) if on == EMULATED else {}
+    origin = Origin.of(program.source)
+    kept: list[HostMeasurement] = []
+    failures: list[str] = []
+    done = 0
+    for run in runs:
+        for values in combinations:
+            session.progress("running", done, len(runs) * len(combinations))
+            done += 1
+            repeated = []
+            for _ in range(repetitions if on == GPU else 1):
+                found = measure(run, values, origin, environment)
+                if isinstance(found, str):
+                    failures.append(f"{values}: {found}")
+                    break
+                repeated.append(found)
+            else:
+                own = merged(repeated)
+                kept += own
+                if on == GPU:
+                    append_lines(workspace.host_measurements, (m.to_json() for m in own))
+    session.progress("running", 1, 1)
+    _report(session, failures, kept, on)
+    return kept
+
+
+def build(
+    session: Session, program: Program, folder: Path, target: Sequence[str] | None = None
+) -> Path:
+    """The instrumented program, for the emulated device or what the options `target` say."""
+    place = Target.within(program, folder, "tunables")
+    text = place.write(session.instrument(program, (InstrumentTunables(),)))
+    flags = session.compile_flags(program.source.path)
+    return session.build(text, flags, text.with_suffix(""), target)
+
+
+def _swept(program: Program, names: Sequence[str]) -> list[str]:
+    if not program.tunables or not program.regions:
+        raise CutuneError(
+            Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=program.source.path)
+        )
+    known = [tunable.name for tunable in program.tunables]
+    for name in names:
+        if name not in known:
+            reason = f"no tunable is named '{name}'; known: {', '.join(known)}"
+            raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+    return list(names) or known
+
+
+def _require_gpu(on: str) -> None:
+    if on == GPU and shutil.which("nvidia-smi") is None:
+        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
+
+
+def _report(
+    session: Session, failures: Sequence[str], kept: Sequence[HostMeasurement], on: str
+) -> None:
+    if failures and not kept:
+        raise CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=failures[0]))
+    if failures:
+        count, first = len(failures), failures[0]
+        session.warn(Diagnostic.at(Code.CONFIGURATION_FAILED, None, count=count, reason=first))
+    if not kept or (on == GPU and all(m.milliseconds is None for m in kept)):
+        raise CutuneError(
+            Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason="no region was reached and timed")
+        )
+
+
+# ---- fit
+
+
+def fit_host(
+    session: Session, program: Program, workspace: Workspace, limit: float
+) -> list[ChoiceModel]:
+    """A model per pragma from the workspace's times of this version of the program.
+
+    Raises:
+        CutuneError: CT009 without measurements, CT423 where none is of this version.
+    """
+    origin = Origin.of(program.source)
+    path = workspace.host_measurements
+    command = "cutune collect --tunables"
+    lines = read_lines(path, SCHEMA, HostMeasurement.from_json, command, session.warn)
+    measured = [one for one in lines if one.origin == origin]
+    models = []
+    for group in dict.fromkeys(tunable.group for tunable in program.tunables):
+        table = group_table(program.tunables, group, measured)
+        if table is not None and len(table.configurations) > 1:
+            models.append(fit_choice(table, limit, len(_first(program, group).given)))
+    if not models:
+        raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=program.source.path))
+    entries = [to_json(model) for model in models]
+    document = {"origin": {"path": origin.path, "content": origin.content}, "models": entries}
+    write_document(workspace.choices, CHOICES_SCHEMA, document)
+    return models
+
+
+def _first(program: Program, group: int) -> HostTunable:
+    return next(tunable for tunable in program.tunables if tunable.group == group)
+
+
+# ---- emit
+
+
+@dataclass(frozen=True)
+class HostSelection:
+    """Emitted C++, and which routine a tunable asks."""
+
+    text: str
+    routines: Mapping[str, str]
+
+
+def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
+    """The pass that lets the tunables of a program be chosen; one that does nothing without models.
+
+    Raises:
+        CutuneError: CT513 when the program has changed since it was measured.
+    """
+    if not program.tunables or not workspace.choices.exists():
+        return ReplaceTunables()
+    document = read_document(workspace.choices, CHOICES_SCHEMA, "cutune fit --model neighbours")
+    origin = Origin.of(program.source)
+    if document["origin"]["path"] != origin.path:
+        return ReplaceTunables()
+    if document["origin"]["content"] != origin.content:
+        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
+    selection = emit_host([from_json(entry) for entry in document["models"]])
+    return ReplaceTunables(selection=selection.text, routines=selection.routines)
+
+
+def emit_host(models: Sequence[ChoiceModel]) -> HostSelection:
+    """The classifiers, and a routine per tunable that keeps the program's value on request."""
+    texts = [_SWITCH, emit_choices(models)]
+    routines: dict[str, str] = {}
+    for model in models:
+        for tunable in model.tunables:
+            routine = f"cutune_tuned_{c_name(tunable)}"
+            routines[tunable] = routine
+            texts.append(_routine(model, tunable, routine))
+    return HostSelection("".join(texts), routines)
+
+
+def _routine(model: ChoiceModel, tunable: str, routine: str) -> str:
+    names = [f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given)]
+    parameters = "".join(f", long long {name}" for name in names)
+    shown = ", ".join(f"{name} = %lld" for name in (*model.sizes, *model.given))
+    values = ", ".join(["cutune_value", *names])
+    return f"""\
+template <class Integer>
+static inline Integer {routine}(Integer cutune_original{parameters})
+{{
+    const int cutune_mode = cutune_tunables_mode();
+    if (cutune_mode == 0) return cutune_original;
+    const long long cutune_value = cutune_choose_{c_name(tunable)}({", ".join(names)});
+    if (cutune_mode == 2)
+        fprintf(stderr, "cutune: {tunable} = %lld for {shown}\\n", {values});
+    return (Integer)cutune_value;
+}}
+"""

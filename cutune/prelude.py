@@ -1,0 +1,31 @@
+"""Text before line 1 of a rewritten file. Takes a source, gives the edit that leaves its lines."""
+
+from __future__ import annotations
+
+import os
+
+from cutune.edits import Edit
+from cutune.source import Source, Span
+
+_BYTE_ORDER_MARK = "\xef\xbb\xbf"
+
+
+def c_string(text: str) -> str:
+    """A C string literal of a text."""
+    escaped = "".join(
+        f"\\{c}" if c in '\\"' else c if " " <= c <= "~" else f"\\{ord(c):03o}" for c in text
+    )
+    return f'"{escaped}"'
+
+
+def c_path(path: str) -> str:
+    """A C string literal of a path; the bytes are those by which the file is found."""
+    return c_string(os.fsencode(path).decode("latin-1"))
+
+
+def prelude_edit(source: Source, text: str) -> Edit:
+    """Put `text` before line 1 of the file, whose line numbers stay as they are for nvcc."""
+    start = len(_BYTE_ORDER_MARK) if source.text.startswith(_BYTE_ORDER_MARK) else 0
+    end = "\r\n" if "\r\n" in source.text else "\n"
+    lines = [*text.splitlines(), f"#line 1 {c_path(source.path)}"]
+    return Edit(Span(start, start), "".join(line + end for line in lines))

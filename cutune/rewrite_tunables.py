@@ -1,0 +1,36 @@
+"""The edits at host tunables and regions, shared by the instrumented and the tuned program.
+
+`int m = 32;` becomes `int m = CALL(32, …);` on the same line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from cutune.edits import Edit
+from cutune.pipeline import TranslationUnit
+from cutune.program import HostTunable, Region
+from cutune.rewrite import line_structure
+
+Call = Callable[[HostTunable], tuple[str, str]]
+"""A tunable → what stands before and behind the program's own value."""
+
+
+def tunable_edits(tunable: HostTunable, call: Call) -> Iterator[Edit]:
+    """The value as the first argument of a call."""
+    before, behind = call(tunable)
+    yield Edit.insert(tunable.value.start, before)
+    yield Edit.insert(tunable.value.end, behind)
+
+
+def data_arguments(tunable: HostTunable) -> list[str]:
+    """The data and the tunables that are given, as C expressions."""
+    return [f"(long long)({name})" for name in (*tunable.data, *tunable.given)]
+
+
+def region_edits(unit: TranslationUnit, region: Region) -> Iterator[Edit]:
+    """Calls in place of the pragmas."""
+    source = unit.program.source
+    for span, word in ((region.begin, "begin"), (region.end, "end")):
+        text = f"cutune_region_{word}({region.id});"
+        yield Edit(span, text + line_structure(source[span]))

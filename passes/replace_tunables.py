@@ -1,0 +1,48 @@
+"""Let host tunables be chosen at run time by emitted classifiers.
+
+Before:
+
+    int m = 32;
+
+After:
+
+    … the emitted classifiers: the file needs no header of cutune …
+    #line 1 "solver.cu"
+    int m = cutune_tuned_m((32), (long long)(N), (long long)(R));
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from cutune.pipeline import Pass, TranslationUnit
+from cutune.program import HostTunable
+from cutune.rewrite_tunables import data_arguments, tunable_edits
+
+
+@dataclass(frozen=True)
+class ReplaceTunables(Pass):
+    """Tunables without a routine stay as they are, byte for byte."""
+
+    name: ClassVar[str] = "replace-tunables"
+
+    #: Emitted C++.
+    selection: str = ""
+    #: Tunable → the name of its routine.
+    routines: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, unit: TranslationUnit) -> TranslationUnit:
+        """Edit the tunables that have a routine."""
+        tunables = [t for t in unit.program.tunables if t.name in self.routines]
+        if not tunables:
+            return unit
+        unit = unit.with_prelude(self.selection)
+        for tunable in tunables:
+            unit = unit.with_edits(self.name, tunable_edits(tunable, self._call))
+        return unit
+
+    def _call(self, tunable: HostTunable) -> tuple[str, str]:
+        arguments = ", ".join(data_arguments(tunable))
+        return f"{self.routines[tunable.name]}((", f"), {arguments})"

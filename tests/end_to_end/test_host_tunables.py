@@ -1,0 +1,161 @@
+"""Host tunables from source to tuned program, on the emulated device, which has no time."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cutune.cli import main
+from cutune.collect import Run
+from cutune.diagnostics import CutuneError
+from cutune.emulator.link import own_build_flags
+from cutune.emulator.run import program_environment
+from cutune.measure import Origin
+from cutune.neighbours.regions import HostMeasurement, measure
+from cutune.source import Source
+from cutune.toolchain import find_nvcc
+from cutune.workspace import append_lines
+
+pytestmark = pytest.mark.nvcc
+
+PROGRAM = """\
+#include <cstdio>
+#include <cstdlib>
+
+__global__ void add(int n, int m, int *x) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] += m;
+}
+
+int main(int argc, char **argv) {
+    int N = atoi(argv[1]);
+#pragma cutune tune(R: 0, 1) data(N)
+    int R = 0;
+#pragma cutune tune(m: 4, 8, 16) data(N, R)
+    int m = 5;
+    if (m == 16) return 3;
+    int *x;
+    cudaMalloc(&x, N * sizeof(int));
+    for (int i = 0; i < 2; ++i) {
+#pragma cutune region begin
+        add<<<(N + 255) / 256, 256>>>(N, m, x);
+#pragma cutune region end
+    }
+    printf("R %d m %d\\n", R, m);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.cu"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_configurations_are_tried_and_never_timed_without_a_gpu(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["collect", str(program), "--tunables", "--run", "{program} {n}", "--vary", "n=64"]
+    assert main([*arguments, "--on", "emulated", "-q"]) == 0
+    said = capsys.readouterr()
+    assert "4 configurations run on the emulated device, which has no time" in said.out
+    assert "2 runs failed and are left out" in said.err and "[CT426]" in said.err
+    workspace = program.parent / ".cutune"
+    assert not (workspace / "host-measurements.jsonl").exists()
+
+    binary = workspace / "program.tunables"
+    run, environment = Run((str(binary), "100"), {}), program_environment(binary)
+    origin = Origin.of(Source.read(program))
+    found = measure(run, {"m": 8, "R": 1}, origin, environment)
+    assert isinstance(found, list)
+    (one,) = found
+    assert one.values == {"R": 1, "m": 8}
+    assert one.data == {"R": {"N": 100}, "m": {"N": 100, "R": 1}}
+    assert one.milliseconds is None
+    found = measure(run, {}, origin, environment)
+    assert isinstance(found, list) and found[0].values == {"R": 0, "m": 5}
+    assert measure(run, {"m": 16}, origin, environment) == "status 3"
+
+
+@pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="there is a GPU")
+def test_times_need_a_gpu(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["collect", str(program), "--tunables", "--on", "gpu", "-q"]) == 1
+    assert "[CT421]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "code"),
+    [(PROGRAM.replace("cutune tune", "cut"), "m", "CT420"), (PROGRAM, "k", "CT425")],
+)
+def test_what_cannot_be_swept_is_diagnosed(
+    program: Path, capsys: pytest.CaptureFixture[str], text: str, names: str, code: str
+) -> None:
+    program.write_text(text)
+    assert main(["collect", str(program), "--tunables", names, "--on", "emulated", "-q"]) == 1
+    assert code in capsys.readouterr().err
+
+
+def fill_workspace(program: Path) -> None:
+    """Times in which R = 1 wins above 1000, and m = 8 wins where R is 1."""
+    origin = Origin.of(Source.read(program))
+    lines = []
+    for n in (100, 1000, 10_000, 100_000):
+        for steps in (0, 1):
+            for m in (4, 8):
+                time = 1 + (steps != (n > 1000)) + 0.5 * ((m == 8) != (steps == 1))
+                values, data = {"R": steps, "m": m}, {"R": {"N": n}, "m": {"N": n, "R": steps}}
+                lines.append(HostMeasurement(origin, "a GPU", values, data, time).to_json())
+    (program.parent / ".cutune").mkdir()
+    append_lines(program.parent / ".cutune" / "host-measurements.jsonl", lines)
+
+
+def test_measured_times_become_a_program_that_chooses(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill_workspace(program)
+    assert main(["fit", str(program), "--model", "neighbours", "-q"]) == 0
+    said = capsys.readouterr().out
+    assert "N <= 5500: R = 0\n  above: R = 1" in said
+    assert "given R = 1:\n  above: m = 8" in said
+    assert main(["emit", str(program), "-q"]) == 0
+    tuned, binary = tmp_path / "program.tuned.cu", tmp_path / "tuned"
+    nvcc = find_nvcc()
+    nvcc.check([str(tuned), *own_build_flags(nvcc), "-o", str(binary)])
+
+    def run(n: int, **settings: str) -> subprocess.CompletedProcess[str]:
+        environment = {**program_environment(binary), **settings}
+        return subprocess.run(
+            [binary, str(n)], env=environment, capture_output=True, text=True, check=True
+        )
+
+    assert run(100).stdout == "R 0 m 4\n"
+    assert run(50_000).stdout == "R 1 m 8\n"
+    assert run(50_000, CUTUNE="off").stdout == "R 0 m 5\n"
+    assert "cutune: m = 8 for N = 50000, R = 1\n" in run(50_000, CUTUNE="verbose").stderr
+
+    program.write_text(PROGRAM + "// changed\n")
+    assert main(["emit", str(program), "-q"]) == 1
+    assert "[CT513]" in capsys.readouterr().err
+    assert main(["fit", str(program), "--model", "neighbours", "-q"]) == 1
+    assert "[CT423]" in capsys.readouterr().err
+
+
+def test_a_region_of_several_sizes_is_refused(tmp_path: Path) -> None:
+    line = {
+        "schema": "cutune-region-1",
+        "region": 1,
+        "device": "a GPU",
+        "milliseconds": 1.0,
+        "tunables": {"m": {"value": 4, "original": 4, "ambiguous": True, "data": {"N": 1}}},
+    }
+    script = tmp_path / "program"
+    script.write_text(f"#!/bin/sh\nprintf '%s\\n' '{json.dumps(line)}' >> $CUTUNE_OUTPUT\n")
+    script.chmod(0o755)
+    with pytest.raises(CutuneError, match="for several sizes before one region ends"):
+        measure(Run((str(script),), {}), {}, Origin("a.cu", ""), {})

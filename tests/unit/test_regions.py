@@ -1,0 +1,66 @@
+"""Times of regions become the tables by which tunables are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from cutune.measure import Origin
+from cutune.neighbours.regions import HostMeasurement, configurations, group_table, merged
+from cutune.program import HostTunable
+from cutune.source import Span
+
+ORIGIN = Origin("a.cu", "0")
+
+
+def tunable(name: str, group: int, *given: str) -> HostTunable:
+    return HostTunable(name, group, (1, 2), ("N",), given, Span(0, 1), Span(0, 1))
+
+
+def measured(time: float | None, n: int = 10, **values: int) -> HostMeasurement:
+    data: dict[str, Mapping[str, int]] = {name: {"N": n, **values} for name in values}
+    return HostMeasurement(ORIGIN, "a GPU", values, data, time)
+
+
+R, M, S = tunable("R", 1), tunable("m", 2, "R"), tunable("S", 3)
+
+
+def test_all_combinations_are_swept() -> None:
+    assert configurations((R, M, S), ["S", "R"]) == [
+        {"R": 1, "S": 1},
+        {"R": 1, "S": 2},
+        {"R": 2, "S": 1},
+        {"R": 2, "S": 2},
+    ]
+
+
+def test_what_is_chosen_later_counts_with_its_best() -> None:
+    lines = [measured(3, R=1, m=1), measured(1, R=1, m=2), measured(2, R=2, m=1)]
+    table = group_table((R, M), 1, lines)
+    assert table is not None and table.times == {(10,): {(1,): 1, (2,): 2}}
+
+
+def test_given_tunables_are_coordinates() -> None:
+    lines = [measured(3, R=1, m=1), measured(1, R=1, m=2), measured(2, R=2, m=1)]
+    table = group_table((R, M), 2, lines)
+    assert table is not None and table.sizes == ("R", "N")
+    assert table.times == {(1, 10): {(1,): 3, (2,): 1}, (2, 10): {(1,): 2}}
+
+
+def test_others_are_held_where_most_was_measured() -> None:
+    """Streams were swept for m = 1 only: the faster time with m = 2 says nothing about them."""
+    lines = [measured(5, m=1, S=1), measured(4, m=1, S=2), measured(1, m=2, S=1)]
+    table = group_table((tunable("m", 1), tunable("S", 2)), 2, lines)
+    assert table is not None and table.times == {(10,): {(1,): 5, (2,): 4}}
+
+
+def test_without_times_there_is_no_table() -> None:
+    assert group_table((R,), 1, [measured(None, R=1), measured(None, R=2)]) is None
+
+
+def test_repetitions_give_their_median() -> None:
+    runs = [[measured(time, R=1)] for time in (3.0, 1.0, 2.0)]
+    (one,) = merged(runs)
+    assert one.milliseconds == pytest.approx(2.0)
+    assert HostMeasurement.from_json(one.to_json()) == one
