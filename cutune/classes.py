@@ -21,7 +21,7 @@ Feature = tuple[float, ...]
 
 def modulus(facts: MeasuredKernel) -> int:
     """Elements of the narrowest access per 128-byte line: the period of every alignment effect."""
-    narrowest = min((memory.bytes for memory in facts.memory), default=4)
+    narrowest = min((memory.bytes for memory in facts.memory if not memory.shared), default=4)
     return max(8, min(LINE_BYTES, LINE_BYTES // narrowest))
 
 

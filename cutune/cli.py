@@ -325,6 +325,44 @@ def _show_training(
     print_training(row for m in models for row in training_rows(m, measured[m.facts.entry], device))
 
 
+def _show_device(options: argparse.Namespace) -> int:
+    from cutune.device import DeviceProfile, shipped_profiles
+    from cutune.device_summary import print_profile, print_profiles
+
+    if options.calibrate:
+        return _calibrate(options)
+    if options.name is None:
+        if options.json:
+            print(json.dumps([profile.to_json() for profile in shipped_profiles()], indent=1))
+        else:
+            print_profiles(shipped_profiles())
+        return 0
+    profile = DeviceProfile.named(options.name)
+    if options.json:
+        print(json.dumps(profile.to_json(), indent=1))
+    else:
+        print_profile(profile)
+    return 0
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    from cutune.calibration.calibrate import calibrate
+    from cutune.device_summary import print_calibration
+    from cutune.gpu import open_gpu
+    from cutune.progress import progress_for
+    from cutune.toolchain import find_nvcc
+    from cutune.workspace import write_text
+
+    nvcc = find_nvcc(options.nvcc)
+    with open_gpu(options.gpu) as gpu:
+        profile, found = calibrate(gpu, nvcc, progress_for(options.quiet))
+    path = Path(options.output or f"{profile.file_name}.json")
+    write_text(path, json.dumps(profile.to_json(), indent=2) + "\n")
+    print_calibration(profile, found)
+    print(f"profile: {path}; use it with --device {path}")
+    return 0
+
+
 def _run(options: argparse.Namespace) -> int:
     from cutune.emulator.run import main_run
 
@@ -476,6 +514,7 @@ VERBS = {
     "tune": _tune,
     "select": _select,
     "evaluate": _evaluate,
+    "device": _show_device,
     "run": _run,
     "verify": _verify,
     "doctor": _doctor,

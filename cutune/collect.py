@@ -56,8 +56,6 @@ RUN_SECONDS = 600
 TRIAL_RUNS = 12
 #: In so many of them one candidate is left out, then also all that are larger.
 SINGLY_LEFT_OUT = 3
-#: Instructions that take no issue slot of their own after ptxas, or another unit's.
-NOT_ISSUED = {"move", "convert"}
 FEW_REGISTERS = 32
 
 Progress = Callable[[str, int, int], None]
@@ -360,15 +358,20 @@ def _describe(
         code_blocks=tuple(
             CodeBlock(
                 block.loop,
-                sum(n for kind, n in block.instructions.items() if kind not in NOT_ISSUED),
+                block.demand.slots,
                 block.load_phases,
+                block.demand.double,
+                block.demand.special,
+                block.demand.barriers,
             )
             for block in code.blocks
         ),
         memory=tuple(
-            MemoryInstruction(index, site.kind, site.bytes, place[site.block])
+            MemoryInstruction(
+                index, site.kind, site.bytes, place[site.block], site.space == "shared"
+            )
             for index, site in enumerate(code.sites)
-            if site.space in ("global", "generic")
+            if site.space in ("global", "generic", "shared")
         ),
     )
 

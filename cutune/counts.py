@@ -28,13 +28,17 @@ Fitter = Callable[[Sequence[int]], RationalFunction]
 class CountFunctions:
     """Totals of a launch as functions of its variables.
 
-    `groups`: distinct execution totals of memory instructions; `group_of`: per memory instruction
-    the index of its group, or -1 where it is never executed.
+    `double`, `special`, `barriers`: passes through these units. `groups`: distinct execution totals
+    of memory instructions; `group_of`: per memory instruction the index of its group, or -1 where
+    it is never executed.
     """
 
     working: RationalFunction
     steps: RationalFunction
     instructions: RationalFunction
+    double: RationalFunction
+    special: RationalFunction
+    barriers: RationalFunction
     groups: tuple[RationalFunction, ...]
     group_of: tuple[int, ...]
     arrays: tuple[Array, ...]
@@ -42,7 +46,8 @@ class CountFunctions:
     @property
     def worst_error(self) -> float:
         """How far the worst of these functions is off at sizes that it has not seen."""
-        functions = [self.working, self.steps, self.instructions, *self.groups]
+        units = [self.instructions, self.double, self.special, self.barriers]
+        functions = [self.working, self.steps, *units, *self.groups]
         return max(function.held_out_error for function in functions)
 
     def per_thread(self, function: RationalFunction, sizes: Mapping[str, int]) -> float:
@@ -105,13 +110,18 @@ def count_functions(facts: MeasuredKernel, measured: Sequence[Measurement]) -> C
         working=fitted([m.working_threads for m in measured]),
         steps=weighted([block.load_phases for block in facts.code_blocks]),
         instructions=weighted([block.instructions for block in facts.code_blocks]),
+        double=weighted([block.double for block in facts.code_blocks]),
+        special=weighted([block.special for block in facts.code_blocks]),
+        barriers=weighted([block.barriers for block in facts.code_blocks]),
         groups=tuple(fitted(lanes) for lanes in groups),
         group_of=tuple(group_of),
-        arrays=_arrays(measured, fitted),
+        arrays=_arrays(facts, measured, fitted),
     )
 
 
-def _arrays(measured: Sequence[Measurement], fitted: Fitter) -> tuple[Array, ...]:
+def _arrays(
+    facts: MeasuredKernel, measured: Sequence[Measurement], fitted: Fitter
+) -> tuple[Array, ...]:
     """Extent of each array: from the lowest to the highest address that any instruction touched."""
     touched = sorted({s.array for m in measured for s in m.sites if s.array >= 0})
     arrays = []
@@ -120,5 +130,16 @@ def _arrays(measured: Sequence[Measurement], fitted: Fitter) -> tuple[Array, ...
         for measurement in measured:
             sites = [s for s in measurement.sites if s.array == array and s.executions]
             extents.append(max(s.high for s in sites) - min(s.low for s in sites) if sites else 0)
-        arrays.append(Array(array, fitted(extents)))
+        arrays.append(Array(array, fitted(extents), *passes(facts, measured, array)))
     return tuple(arrays)
+
+
+def passes(facts: MeasuredKernel, measured: Sequence[Measurement], array: int) -> tuple[bool, bool]:
+    """Is the array loaded from, and is it stored to?"""
+    kinds = {
+        memory.kind
+        for measurement in measured
+        for memory, site in zip(facts.memory, measurement.sites, strict=True)
+        if site.array == array and site.executions
+    }
+    return bool(kinds - {"store"}), bool(kinds - {"load"})

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 
-SCHEMA = "cutune-device-1"
+SCHEMA = "cutune-device-2"
+#: How the provenance of a constant begins that was fitted to times of the GPU itself.
+FITTED = "fitted to micro-kernels"
 
 
 @dataclass(frozen=True)
@@ -32,25 +35,48 @@ class Limits:
 
 @dataclass(frozen=True)
 class ModelConstants:
-    """Constants of the mechanistic model; exact rationals, as a rational program needs them."""
+    """Constants of the mechanistic model; exact rationals, as a rational program needs them.
+
+    Cycles are those of one SM, and where not said otherwise throughput: per warp.
+    """
 
     load_cycles_per_wavefront: Fraction
+    shared_cycles_per_wavefront: Fraction
     cycles_per_request: Fraction
     store_cycles_per_sector: Fraction
     cycles_per_missed_sector: Fraction
+    #: Warp instructions per cycle and SM.
+    issue_per_cycle: Fraction
+    #: Per warp instruction of the FP64 and the special-function units; per barrier.
+    double_cycles: Fraction
+    special_cycles: Fraction
+    barrier_cycles: Fraction
     #: One block leaves the dispatcher in this time, whole GPU, microseconds.
     dispatch_us_per_block: Fraction
-    #: Loss 1 + h/A of kernels without a loop, A resident blocks per SM.
+    #: Loss 1 + h/A of kernels without a loop, A resident blocks per SM; more where DRAM answers.
     block_granularity: Fraction
+    block_granularity_dram: Fraction
     launch_us: Fraction
     #: Shorter kernels hide behind the host's launch rate, microseconds.
     floor_us: Fraction
-    latency_cycles_per_step: Fraction
+    #: What a warp alone would wait: to start and end, per load step that hits L1, more where it
+    #: misses, still more where DRAM answers, per issue slot, per barrier.
     latency_cycles_start: Fraction
-    #: Warp instructions per cycle and SM.
-    issue_per_cycle: Fraction
+    latency_cycles_per_step: Fraction
+    latency_cycles_per_miss: Fraction
+    latency_cycles_dram: Fraction
+    latency_cycles_per_slot: Fraction
+    latency_cycles_per_barrier: Fraction
     #: Arrays up to this size stay in L1 across blocks.
     resident_vector_bytes: Fraction
+    #: A footprint up to this share of the L2 cache stays there; the further share that is needed
+    #: until all of it comes from DRAM.
+    l2_share_kept: Fraction
+    l2_share_lost: Fraction
+    #: Reachable share of the bandwidth of DRAM.
+    dram_efficiency: Fraction
+    #: Atomics on one address follow each other in this time, microseconds.
+    atomic_us_same_address: Fraction
 
 
 @dataclass(frozen=True)
@@ -72,6 +98,32 @@ class DeviceProfile:
         """As nvcc names it, for instance `sm_90`."""
         major, minor = self.compute_capability
         return f"sm_{major}{minor}"
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Were its constants fitted to times of this GPU?"""
+        return any(text.startswith(FITTED) for text in self.provenance.values())
+
+    @property
+    def file_name(self) -> str:
+        """The name in small letters, fit for a file: `nvidia-h200`."""
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+    def to_json(self) -> dict[str, Any]:
+        """As a profile file holds it."""
+        major, minor = self.compute_capability
+        return {
+            "schema": SCHEMA,
+            "name": self.name,
+            "compute_capability": f"{major}.{minor}",
+            "sm_count": self.sm_count,
+            "clock_ghz": float(self.clock_ghz),
+            "dram_gbs": float(self.dram_gbs),
+            "l2_bytes": self.l2_bytes,
+            "limits": asdict(self.limits),
+            "model": {f.name: _text(getattr(self.model, f.name)) for f in fields(ModelConstants)},
+            "provenance": dict(self.provenance),
+        }
 
     @staticmethod
     def named(name: str) -> DeviceProfile:
@@ -100,6 +152,17 @@ def profile_names() -> list[str]:
     """Names of the shipped profiles."""
     folder = resources.files("cutune") / "profiles"
     return sorted(p.name.removesuffix(".json") for p in folder.iterdir() if p.name[-5:] == ".json")
+
+
+def shipped_profiles() -> list[DeviceProfile]:
+    """All of them, in the order of their names."""
+    return [DeviceProfile.named(name) for name in profile_names()]
+
+
+def _text(value: Fraction) -> str:
+    """A constant as a decimal number, or as a fraction where it is none."""
+    text = f"{float(value):.10g}"
+    return text if Fraction(text) == value else f"{value.numerator}/{value.denominator}"
 
 
 def _parse(path: str, text: str) -> DeviceProfile:

@@ -54,6 +54,14 @@ class Code(Enum):
         ERROR,
         "'{path}' is damaged or was written by another version ({reason}); run again: {command}",
     )
+    NO_PYCUDA = (
+        14,
+        ERROR,
+        "a real GPU is used through pycuda, which cannot be imported ({reason}); "
+        "run: pip install 'cutune[gpu]'",
+    )
+    NO_GPU = (15, ERROR, "no GPU can be used here: {reason}")
+    GPU_FAILED = (16, ERROR, "the GPU or its compiler refused a kernel: {reason}")
     BAD_SIZE = (8, ERROR, "'{text}' is not {wanted}; write it as {example}")
     MISSING_STAGE = (9, ERROR, "'{path}' is missing; run first: {command}")
 

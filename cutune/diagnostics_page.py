@@ -58,6 +58,12 @@ MEANINGS: dict[Code, str] = {
     Code.TORN_LINE: "A run was interrupted while it wrote. The line is left out; run `cutune "
     "collect` again to measure it anew.",
     Code.MISSING_COMPILER: "The emulated device is built on this machine, once.",
+    Code.NO_PYCUDA: "Only `cutune device --calibrate` needs pycuda. Everything else works "
+    "without it.",
+    Code.NO_GPU: "The driver finds no GPU, or not the one that `--gpu` names. A profile that is "
+    "shipped, or was made on another machine, needs none.",
+    Code.GPU_FAILED: "A micro-kernel was not compiled or not launched. Does the compiler know this "
+    "GPU, and is its memory free (3 GiB are needed)?",
     Code.BAD_SIZE: "A value on the command line has the wrong form.",
     Code.MISSING_STAGE: "A verb needs what an earlier one writes. Run that one first, or `cutune "
     "tune`, which runs all.",

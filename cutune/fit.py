@@ -8,12 +8,12 @@ from itertools import product
 
 import numpy as np
 
-from cutune.candidates import Block
+from cutune.candidates import WARP, Block
 from cutune.classes import alignment_classes
 from cutune.counts import CountFunctions, count_functions
 from cutune.diagnostics import Code, Diagnostic
 from cutune.fitted import SCATTERED, SECTORS, UNCOALESCED, FeatureColumn, FittedModel
-from cutune.measure import COUNTS, FEATURES, MeasuredKernel, Measurement, SiteCounters
+from cutune.measure import COUNTS, FEATURES, MeasuredKernel, Measurement
 from cutune.plan import is_looped
 from cutune.published import fit_published
 
@@ -24,6 +24,9 @@ HELD_OUT_LIMIT = 0.05
 
 #: Of the memory accesses, those that data decide about.
 UNCERTAIN_LIMIT = 0.05
+
+#: Ratios that close to 1 are 1.
+NEAR_ONE = 0.02
 
 Cell = tuple[tuple[int, ...], Block]
 
@@ -68,13 +71,16 @@ def fit_model(
         working=counts.working,
         steps=counts.steps,
         instructions=counts.instructions,
+        double=counts.double,
+        special=counts.special,
+        barriers=counts.barriers,
         looped=is_looped(facts),
         groups=counts.groups,
-        requests=tuple(counts.group_of.count(g) for g in range(len(counts.groups))),
+        requests=requests(facts, counts),
         arrays=counts.arrays,
         classes=classes,
         blocks=blocks,
-        columns=tuple(_columns(facts, counts, ordered)),
+        columns=tuple(columns(facts, counts, ordered)),
         held_out_error=counts.worst_error,
         transactions=tuple(_transactions(facts, counts, ordered)),
         published=published,
@@ -82,7 +88,8 @@ def fit_model(
 
 
 def _uncertain_share(facts: MeasuredKernel, largest: Measurement) -> float:
-    accesses = sum(site.lanes for site in largest.sites)
+    pairs = zip(facts.memory, largest.sites, strict=True)
+    accesses = sum(site.lanes for memory, site in pairs if not memory.shared)
     return facts.uncertain * largest.working_threads / max(1, accesses)
 
 
@@ -101,26 +108,51 @@ def _cells(
     return cells
 
 
-def _columns(
+def requests(facts: MeasuredKernel, counts: CountFunctions) -> tuple[int, ...]:
+    """Instructions in each count group that ask the caches for something."""
+    asking = [g for g, m in zip(counts.group_of, facts.memory, strict=True) if not m.shared]
+    return tuple(asking.count(group) for group in range(len(counts.groups)))
+
+
+def columns(
     facts: MeasuredKernel, counts: CountFunctions, ordered: Sequence[Measurement]
 ) -> Iterable[FeatureColumn]:
-    """Features per execution, summed over the memory instructions of each group."""
+    """Features per trip, summed over the memory instructions of each group."""
+    scales = [_Scale(facts, counts, measurement) for measurement in ordered]
+
+    def column(kind: str, group: int, sites: Sequence[int], attribute: str) -> FeatureColumn:
+        values = [scale.cost(sites, attribute) for scale in scales]
+        return FeatureColumn(kind, group, None, _exact(values))
+
     arrays = [array.parameter for array in counts.arrays]
     for group in range(len(counts.groups)):
         members = [i for i, g in enumerate(counts.group_of) if g == group]
-        loads = [i for i in members if facts.memory[i].kind == "load"]
-        stores = [i for i in members if facts.memory[i].kind != "load"]
+        shared = [i for i in members if facts.memory[i].shared]
+        loads = [i for i in members if facts.memory[i].kind == "load" and i not in shared]
+        stores = [i for i in members if i not in (*loads, *shared)]
+        atomics = [i for i in stores if facts.memory[i].kind == "atomic"]
         if loads:
-            values = [_mean(m, loads, "load_cost_x20") / 20 for m in ordered]
-            yield FeatureColumn("load", group, None, _exact(values))
+            yield column("load", group, loads, "load_cost_x20")
+            yield FeatureColumn("missing", group, None, _exact([s.missing(loads) for s in scales]))
         if stores:
-            values = [_mean(m, stores, "store_cost_x20") / 20 for m in ordered]
-            yield FeatureColumn("store", group, None, _exact(values))
+            yield column("store", group, stores, "store_cost_x20")
+        if shared:
+            values = [
+                scale.cost(shared, "load_cost_x20") + scale.cost(shared, "store_cost_x20")
+                for scale in scales
+            ]
+            yield FeatureColumn("shared", group, None, _exact(values))
         for index, array in enumerate(arrays):
             touching = [i for i in members if any(m.sites[i].array == array for m in ordered)]
             if touching:
-                values = [_mean(m, touching, "new_sectors") for m in ordered]
+                values = [scale.cost(touching, "new_sectors") for scale in scales]
                 yield FeatureColumn("missed", group, index, _exact(values))
+            adding = [i for i in touching if i in atomics]
+            if adding:
+                values = [scale.operations(adding) for scale in scales]
+                yield FeatureColumn("atomic", group, index, _exact(values))
+    yield FeatureColumn("issue", 0, None, _exact([s.relative("instructions") for s in scales]))
+    yield FeatureColumn("barrier", 0, None, _exact([s.relative("barriers") for s in scales]))
 
 
 def _transactions(
@@ -128,7 +160,8 @@ def _transactions(
 ) -> Iterable[FeatureColumn]:
     """Sectors per execution, and how much of that is not coalesced, of each group."""
     for group in range(len(counts.groups)):
-        members = [i for i, g in enumerate(counts.group_of) if g == group]
+        grouped = [i for i, g in enumerate(counts.group_of) if g == group]
+        members = [i for i in grouped if not facts.memory[i].shared]
         rows = [[_sectors(m, facts, i) for i in members] for m in ordered]
         scattered = [[(s, s > least) for s, least in row] for row in rows]
         for kind, values in (
@@ -145,11 +178,81 @@ def _sectors(measurement: Measurement, facts: MeasuredKernel, index: int) -> tup
     return (site.sectors / site.traced if site.traced else 0.0, float(facts.memory[index].bytes))
 
 
-def _mean(measurement: Measurement, sites: Sequence[int], attribute: str) -> float:
-    """Sum over memory instructions of a counter per traced execution."""
-    chosen: list[SiteCounters] = [measurement.sites[i] for i in sites]
-    ratios = [int(getattr(site, attribute)) / site.traced for site in chosen if site.traced]
-    return sum(ratios, 0.0)
+class _Scale:
+    """From the counters of a few blocks to work per warp and trip of the count group.
+
+    The counts of a proven kernel are the same for every block; how often a *warp* executes
+    something follows from its lanes. Where blocks are only asserted to be equal (shared memory,
+    barriers), the work differs between them, and is taken relative to the fitted counts.
+    """
+
+    def __init__(
+        self, facts: MeasuredKernel, counts: CountFunctions, measurement: Measurement
+    ) -> None:
+        self._facts, self._counts, self._measured = facts, counts, measurement
+        self._sizes = dict(measurement.sizes)
+
+    def cost(self, sites: Sequence[int], attribute: str) -> float:
+        """A counter of some memory instructions, per warp and trip."""
+        total = 0.0
+        for index in sites:
+            site = self._measured.sites[index]
+            if site.traced:
+                unit = 20 if attribute.endswith("_x20") else 1
+                value = int(getattr(site, attribute)) / unit / site.traced
+                total += value * self._executions(index)
+        return total
+
+    def missing(self, sites: Sequence[int]) -> float:
+        """The share of steps in which some warp of the block misses, of the worst instruction."""
+        x, y, z = self._measured.block
+        warps = -(-x * y * z // WARP)
+        found = [self._measured.sites[index] for index in sites]
+        shares = [min(1.0, s.missing * warps / s.traced) for s in found if s.traced]
+        return max(shares, default=0.0) * max(self._executions(index) for index in sites)
+
+    def operations(self, sites: Sequence[int]) -> float:
+        """Executions by lanes per thread and trip."""
+        if not self._facts.asserted:
+            return float(len(sites))
+        lanes = sum(self._measured.sites[index].lanes for index in sites)
+        return lanes / max(1, self._measured.working_threads) / self._trips(sites[0])
+
+    def relative(self, what: str) -> float:
+        """Work of a warp by basic blocks, relative to the fitted work of a thread."""
+        measured = self._measured
+        weights = [int(getattr(block, what)) for block in self._facts.code_blocks]
+        by_warps = _dot(measured.executions, weights)
+        if self._facts.asserted:
+            function = getattr(self._counts, what)
+            per_thread = self._counts.per_thread(function, self._sizes)
+        else:
+            per_thread = _dot(measured.lanes, weights) / max(1, measured.working_threads)
+        per_warp = by_warps / measured.working_warps
+        return _near_one(per_warp / per_thread) if per_thread > 0 else 1.0
+
+    def _executions(self, index: int) -> float:
+        """Executions by a warp per trip of the instruction's count group."""
+        site = self._measured.sites[index]
+        per_warp = site.executions / self._measured.working_warps
+        if self._facts.asserted:
+            return per_warp / self._trips(index)
+        if not site.lanes:
+            return 0.0
+        return _near_one(per_warp * self._measured.working_threads / site.lanes)
+
+    def _trips(self, index: int) -> float:
+        group = self._counts.groups[self._counts.group_of[index]]
+        return max(1e-9, self._counts.per_thread(group, self._sizes))
+
+
+def _dot(counts: Sequence[int], weights: Sequence[int]) -> int:
+    return sum(count * weight for count, weight in zip(counts, weights, strict=True))
+
+
+def _near_one(ratio: float) -> float:
+    """Warps at the edge of the sampled blocks are not worth a table of their own."""
+    return 1.0 if abs(ratio - 1) < NEAR_ONE else ratio
 
 
 def _exact(values: Sequence[float]) -> tuple[Fraction, ...]:

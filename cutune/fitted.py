@@ -21,16 +21,26 @@ class Array:
 
     parameter: int
     extent_bytes: RationalFunction
+    is_loaded: bool
+    is_stored: bool
 
 
 @dataclass(frozen=True)
 class FeatureColumn:
     """One address feature, per execution by a warp, for every (alignment class, block).
 
-    `kind`: `load` (wavefronts, or 0.35 per line if that is more), `store` (full sectors plus twice
-    the partial ones, or 1.65 per line if that is more), `missed` (sectors that the block touches
-    first in a window of eight executions; counts only where the array is not small). `group`: the
-    count group whose trips multiply it. `values[class * blocks + block]`.
+    Costs per thread and trip of the count group `group`, except `issue` and `barrier`, which are
+    ratios to the counts of the whole kernel:
+
+    - `load`: wavefronts, or 0.35 per line if that is more; `store`: full sectors plus twice the
+      partial ones, or 1.65 per line if that is more; `shared`: wavefronts.
+    - `missed`: sectors that the block touches first in a window of eight executions; they count
+      only where `array` is not small.
+    - `missing`: the share of steps in which the block misses L1.
+    - `atomic`: atomic operations.
+    - `issue`, `barrier`: instructions and barriers of a warp, relative to those of a thread.
+
+    `values[class * blocks + block]`.
     """
 
     kind: str
@@ -59,7 +69,8 @@ class FittedModel:
     Attributes:
         facts: the kernel as it was measured.
         working: threads that touch memory.
-        steps: dependent load steps. instructions: those that take an issue slot.
+        steps: dependent load steps. instructions: issue slots.
+        double, special, barriers: passes through the FP64 and the special-function units; barriers.
         looped: does a loop hold memory accesses?
         groups: executions of the instructions of each count group.
         requests: memory instructions in each count group.
@@ -75,6 +86,9 @@ class FittedModel:
     working: RationalFunction
     steps: RationalFunction
     instructions: RationalFunction
+    double: RationalFunction
+    special: RationalFunction
+    barriers: RationalFunction
     looped: bool
     groups: tuple[RationalFunction, ...]
     requests: tuple[int, ...]

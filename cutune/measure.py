@@ -1,7 +1,7 @@
 """Measurements: what was counted where. The types of measurements.jsonl and their reading.
 
-Two kinds of lines: `cutune-kernel-1` describes a kernel once (what its basic blocks and memory
-instructions are), `cutune-measurement-1` holds the counters of one launch of it.
+Two kinds of lines: `cutune-kernel-2` describes a kernel once (what its basic blocks and memory
+instructions are), `cutune-measurement-2` holds the counters of one launch of it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 
 from cutune.block_range import BlockRange
 from cutune.c_expression import parse_expression
-from cutune.candidates import LARGEST_SHARED, Block, candidate_blocks
+from cutune.candidates import LARGEST_SHARED, WARP, Block, candidate_blocks
 from cutune.rational_program import value_of
 from cutune.source import Source
 from cutune.static_counters import StaticCounters
 
-KERNEL_SCHEMA = "cutune-kernel-1"
-MEASUREMENT_SCHEMA = "cutune-measurement-1"
+KERNEL_SCHEMA = "cutune-kernel-2"
+MEASUREMENT_SCHEMA = "cutune-measurement-2"
 
 Blocks = tuple[Block, ...]
 
@@ -30,21 +30,25 @@ COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
 
 @dataclass(frozen=True)
 class CodeBlock:
-    """A basic block: innermost loop (-1: none), instructions with an issue slot, load steps."""
+    """A basic block: innermost loop (-1: none), issue slots, load steps, passes through units."""
 
     loop: int
     instructions: int
     load_phases: int
+    double: int
+    special: int
+    barriers: int
 
 
 @dataclass(frozen=True)
 class MemoryInstruction:
-    """A static memory instruction in global memory."""
+    """A static memory instruction in global or shared memory."""
 
     site: int
     kind: str
     bytes: int
     block: int
+    shared: bool
 
 
 @dataclass(frozen=True)
@@ -162,8 +166,9 @@ class MeasuredKernel:
 class SiteCounters:
     """Counters of one memory instruction in one launch; see `struct Site` of the machine.
 
-    `array`: index of the pointer parameter that it went through, or -1; `low`, `high`: byte
-    offsets from there of the lowest and one past the highest address.
+    `missing`: steps in which a warp of the block found a new sector. `array`: index of the pointer
+    parameter that it went through, or -1; `low`, `high`: byte offsets from there of the lowest and
+    one past the highest address.
     """
 
     executions: int
@@ -172,6 +177,7 @@ class SiteCounters:
     load_cost_x20: int
     store_cost_x20: int
     new_sectors: int
+    missing: int
     array: int
     low: int
     high: int
@@ -180,7 +186,10 @@ class SiteCounters:
 
 @dataclass(frozen=True)
 class Measurement:
-    """Counters of one launch. `sizes` gives every variable of the kernel a value."""
+    """Counters of one launch. `sizes` gives every variable of the kernel a value.
+
+    `lanes`, `executions`: per basic block the active lanes and the warps that executed it.
+    """
 
     entry: str
     code: str
@@ -192,7 +201,15 @@ class Measurement:
     executed_blocks: int
     working_threads: int
     lanes: tuple[int, ...]
+    executions: tuple[int, ...]
     sites: tuple[SiteCounters, ...]
+
+    @property
+    def working_warps(self) -> float:
+        """Warps that touch memory, supposing that their threads all do or all do not."""
+        x, y, z = self.block
+        threads_per_warp = x * y * z / -(-x * y * z // WARP)
+        return max(1.0, self.working_threads / threads_per_warp)
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -17,7 +17,7 @@ from cutune.measure import MeasuredKernel
 from cutune.rational import Polynomial, RationalFunction
 from cutune.workspace import Json, read_document, write_document
 
-SCHEMA = "cutune-models-1"
+SCHEMA = "cutune-models-2"
 COMMAND = "cutune fit"
 
 
@@ -52,11 +52,19 @@ def _to_json(model: FittedModel) -> Json:
         "working": _function(model.working),
         "steps": _function(model.steps),
         "instructions": _function(model.instructions),
+        "double": _function(model.double),
+        "special": _function(model.special),
+        "barriers": _function(model.barriers),
         "looped": model.looped,
         "groups": [_function(group) for group in model.groups],
         "requests": model.requests,
         "arrays": [
-            {"parameter": a.parameter, "extent_bytes": _function(a.extent_bytes)}
+            {
+                "parameter": a.parameter,
+                "extent_bytes": _function(a.extent_bytes),
+                "is_loaded": a.is_loaded,
+                "is_stored": a.is_stored,
+            }
             for a in model.arrays
         ],
         "classes": model.classes,
@@ -81,10 +89,16 @@ def _from_json(entry: Json) -> FittedModel:
         working=function(entry["working"]),
         steps=function(entry["steps"]),
         instructions=function(entry["instructions"]),
+        double=function(entry["double"]),
+        special=function(entry["special"]),
+        barriers=function(entry["barriers"]),
         looped=entry["looped"],
         groups=tuple(function(group) for group in entry["groups"]),
         requests=tuple(entry["requests"]),
-        arrays=tuple(Array(a["parameter"], function(a["extent_bytes"])) for a in entry["arrays"]),
+        arrays=tuple(
+            Array(a["parameter"], function(a["extent_bytes"]), a["is_loaded"], a["is_stored"])
+            for a in entry["arrays"]
+        ),
         classes=tuple(tuple(c) for c in entry["classes"]),
         blocks=tuple(as_block(b) for b in entry["blocks"]),
         columns=_columns(entry["columns"]),

@@ -72,9 +72,7 @@ def parser() -> argparse.ArgumentParser:
     _add_collect_options(collect)
 
     _add_table_options(
-        verbs.add_parser(
-            "fit", parents=[source, place, fitting], help="fit models to measurements"
-        )
+        verbs.add_parser("fit", parents=[source, place, fitting], help="fit models to measurements")
     )
 
     emit = verbs.add_parser(
@@ -126,6 +124,11 @@ def parser() -> argparse.ArgumentParser:
         )
     )
 
+    _add_device_options(
+        verbs.add_parser(
+            "device", help="list the GPUs that can be modelled, show one, or calibrate one"
+        )
+    )
     _add_run_options(
         verbs.add_parser(
             "run",
@@ -162,6 +165,20 @@ def _add_verify(
         "--file", action="append", default=[], metavar="PATH", help="compare this file, too"
     )
     verify.add_argument("--ignore", metavar="REGEX", help="leave out lines that match")
+
+
+def _add_device_options(device: argparse.ArgumentParser) -> None:
+    device.add_argument("name", nargs="?", metavar="NAME", help="a profile, or the path of one")
+    device.add_argument("--json", action="store_true", help="for programs instead of people")
+    device.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="time micro-kernels on a real GPU and write its profile (needs cutune[gpu])",
+    )
+    device.add_argument("--gpu", type=int, default=0, metavar="INDEX", help="which GPU")
+    device.add_argument("-o", "--output", metavar="FILE", help="profile to write")
+    device.add_argument("--nvcc", metavar="PATH", help="the compiler to use")
+    device.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
 
 def _add_run_options(run: argparse.ArgumentParser) -> None:

@@ -53,7 +53,9 @@ def count_block(facts: MeasuredKernel) -> Block:
 
 def is_looped(facts: MeasuredKernel) -> bool:
     """Does a loop hold accesses to global memory?"""
-    return any(facts.code_blocks[memory.block].loop >= 0 for memory in facts.memory)
+    return any(
+        facts.code_blocks[memory.block].loop >= 0 for memory in facts.memory if not memory.shared
+    )
 
 
 def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from typing import Union
+from typing import Any, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,6 +184,10 @@ class RationalProgram:
         return frozenset(names)
 
 
+#: Definitions that say how long one part of the work takes alone, in microseconds; nothing else
+#: depends on them.
+TERM = "term_"
+
 #: The index of the candidate, for `Lookup` in tables that hold one entry per candidate.
 CANDIDATE = "candidate"
 
@@ -199,7 +203,7 @@ def parameters(value: Expression) -> Iterator[str]:
         yield from parameters(value.index)
 
 
-def evaluate(program: RationalProgram, sizes: Mapping[str, int]) -> dict[str, Values]:
+def evaluate(program: RationalProgram, sizes: Mapping[str, Any]) -> dict[str, Values]:
     """All definitions at given sizes: one number per candidate, or a single one (shape ()).
 
     Raises:

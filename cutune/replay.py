@@ -123,6 +123,7 @@ class Replayer:
             executed_blocks=counters.executed_blocks,
             working_threads=counters.working_threads,
             lanes=tuple(int(n) for n in counters.block_lanes),
+            executions=tuple(int(n) for n in counters.block_executions),
             sites=self._sites(counters),
         )
 
@@ -157,6 +158,7 @@ class Replayer:
                     load_cost_x20=int(site["load_cost_x20"]),
                     store_cost_x20=int(site["store_cost_x20"]),
                     new_sectors=int(site["new_sectors"]),
+                    missing=int(site["missing"]),
                     array=array,
                     low=low - start if array >= 0 else 0,
                     high=high - start if array >= 0 else 0,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cutune.candidates import Block
 from cutune.models.mechanistic import CYCLES_PER_WARP, EXTENTS, TIME, TIME_WITH_FLOOR
-from cutune.rational_program import RationalProgram, evaluate
+from cutune.rational_program import TERM, RationalProgram, evaluate
 
 #: Below this multiple of the launch floor the choice hardly matters.
 LAUNCH_BOUND = Fraction(13, 10)
@@ -34,6 +34,9 @@ LARGEST_SIZE = 1 << 31
 GRID_LIMITS = (2147483647, 65535, 65535)
 #: What is reported as "candidates within 2 %".
 REPORTED_BAND = 1.02
+#: Regret on the sweeps of docs/evaluation.md: geometric mean and 90th percentile.
+EXPECTED_REGRET = (0.02, 0.05)
+EXPECTED_REGRET_BOUND = (0.02, 0.07)
 
 
 @dataclass(frozen=True)
@@ -51,12 +54,16 @@ class SelectionRule:
 
 @dataclass(frozen=True)
 class Prediction:
-    """One candidate at the asked sizes."""
+    """One candidate at the asked sizes.
+
+    `terms_us`: what each resource would take alone; the prediction joins them.
+    """
 
     block: Block
     grid: Block
     predicted_ms: float
     cycles_per_warp: float
+    terms_us: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,36 @@ class Choice:
     ranked: tuple[Prediction, ...]
     launch_bound: bool
     kept_original: bool
+    original: Block
+
+    @property
+    def indistinguishable(self) -> tuple[Block, ...]:
+        """The blocks among which the model does not decide: static ranks do."""
+        width = float(BOUND_BAND if self.launch_bound else BAND)
+        limit = self.ranked[0].predicted_ms * width if self.ranked else 0.0
+        return tuple(p.block for p in self.ranked if p.predicted_ms <= limit)
+
+    @property
+    def expected_regret(self) -> tuple[float, float]:
+        """By how much the choice is slower than the best block: typically, and in 9 of 10 cases."""
+        return EXPECTED_REGRET_BOUND if self.launch_bound else EXPECTED_REGRET
+
+    @property
+    def reason(self) -> str:
+        """Why the program's own block stays or goes."""
+        own = self.predicted_ms(self.original)
+        if not self.ranked:
+            return "no candidate covers exactly these threads: the program's own block stays"
+        if self.kept_original and self.launch_bound:
+            return "launching takes longer than the kernel: the program's own block stays"
+        if self.kept_original:
+            return "the program's own block is the choice"
+        if own is None:
+            return "the program's own block is no candidate here"
+        if self.original in self.indistinguishable:
+            return "the program's own block is as good as the model can tell; a static rank decides"
+        gain = own / (self.predicted_ms(self.block) or own)
+        return f"predicted {gain:.2f} times as fast as the program's own block"
 
     @property
     def within_band(self) -> int:
@@ -128,10 +165,21 @@ def select(
     cycles = np.broadcast_to(values[CYCLES_PER_WARP], count)
     valid = np.array([_is_valid(b, extents, guarded, original, free) for b in rule.blocks])
     valid &= np.isfinite(floored)
+    terms = {
+        name.removeprefix(TERM): np.broadcast_to(value, count)
+        for name, value in values.items()
+        if name.startswith(TERM)
+    }
     chosen = choose(rule, time, floored, valid, original)
     own_grid = grid_of(original, extents)
     predictions = (
-        Prediction(block, grid_of(block, extents), float(floored[c]) / 1e3, float(cycles[c]))
+        Prediction(
+            block,
+            grid_of(block, extents),
+            float(floored[c]) / 1e3,
+            float(cycles[c]),
+            {name: float(term[c]) for name, term in terms.items()},
+        )
         for c, block in enumerate(rule.blocks)
         if valid[c]
     )
@@ -139,9 +187,10 @@ def select(
     best = ranked[0].predicted_ms * 1e3 if ranked else math.inf
     bound = best < LAUNCH_BOUND * rule.floor_us
     if chosen is None:
-        return Choice(original, own_grid, tuple(ranked), bound, True)
+        return Choice(original, own_grid, tuple(ranked), bound, True, original)
     block = rule.blocks[chosen]
-    return Choice(block, grid_of(block, extents), tuple(ranked), bound, block == original)
+    kept = block == original
+    return Choice(block, grid_of(block, extents), tuple(ranked), bound, kept, original)
 
 
 def choose(

@@ -16,7 +16,7 @@ from cutune.fitted import FittedModel
 from cutune.instances import instance_names
 from cutune.models.registry import DEFAULT
 from cutune.question import choose_block
-from cutune.selection import LAUNCH_BOUND, Choice
+from cutune.selection import LAUNCH_BOUND, Choice, Prediction
 from cutune.sweep import SweptLaunch
 
 #: Sizes that are shown unless others are asked for: matrices, and long vectors.
@@ -46,19 +46,24 @@ def _names(models: Sequence[FittedModel]) -> list[str]:
 
 def choice_to_json(model: FittedModel, choice: Choice) -> dict[str, Any]:
     """The answer of `cutune select --json`."""
+    typical, most = choice.expected_regret
     return {
         "kernel": model.facts.kernel,
         "instance": _names([model])[0],
         "choice": {"grid": list(choice.grid), "block": list(choice.block)},
         "launch_bound": choice.launch_bound,
         "kept_original": choice.kept_original,
+        "reason": choice.reason,
         "within_2_percent": choice.within_band,
+        "indistinguishable": [list(block) for block in choice.indistinguishable],
+        "expected_regret": {"typical": typical, "nine_in_ten": most},
         "ranked": [
             {
                 "block": list(prediction.block),
                 "grid": list(prediction.grid),
                 "predicted_ms": prediction.predicted_ms,
                 "cycles_per_warp": prediction.cycles_per_warp,
+                "terms_us": dict(prediction.terms_us),
             }
             for prediction in choice.ranked
         ],
@@ -77,13 +82,34 @@ def print_choice(model: FittedModel, choice: Choice) -> None:
         return
     bound = " (bound by launching: the choice hardly matters)" if choice.launch_bound else ""
     console.print(f"{escape(name)}: block {shape(choice.block)}, grid {shape(choice.grid)}{bound}")
-    table = Table("block", "grid", "predicted ms", box=None)
-    for prediction in choice.ranked[:SHOWN]:
+    names = list(choice.ranked[0].terms_us)
+    titles = (name.replace("_", " ") for name in names)
+    table = Table("block", "grid", "predicted ms", *titles, box=None)
+    shown = [*choice.ranked[:SHOWN], *(p for p in choice.ranked[SHOWN:] if _is_named(p, choice))]
+    for prediction in shown:
+        mark = " *" if prediction.block == choice.block else ""
+        mark += " (own)" if prediction.block == choice.original else ""
         table.add_row(
-            shape(prediction.block), shape(prediction.grid), f"{prediction.predicted_ms:.4g}"
+            shape(prediction.block) + mark,
+            shape(prediction.grid),
+            f"{prediction.predicted_ms:.4g}",
+            *(f"{prediction.terms_us[name]:.4g}" for name in names),
         )
     console.print(table)
+    if names:
+        console.print("columns behind the prediction: what each would take alone, microseconds")
     console.print(f"{choice.within_band} of {len(choice.ranked)} blocks within 2 % of the best")
+    same = choice.indistinguishable
+    console.print(f"the model cannot tell apart: {', '.join(shape(block) for block in same)}")
+    console.print(choice.reason)
+    typical, most = choice.expected_regret
+    console.print(
+        f"expected regret about {100 * typical:.0f} %, at most {100 * most:.0f} % in 9 of 10 cases"
+    )
+
+
+def _is_named(prediction: Prediction, choice: Choice) -> bool:
+    return prediction.block in (choice.block, choice.original)
 
 
 def print_sweep(launches: Iterable[SweptLaunch], device: DeviceProfile) -> None:

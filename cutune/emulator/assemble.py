@@ -39,6 +39,7 @@ from cutune.emulator.module import (
 )
 from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable, parse
 from cutune.emulator.taint import data_oblivious
+from cutune.emulator.units import demand_of
 
 _NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
 
@@ -177,7 +178,8 @@ class _Assembler:
                 loop = block.loop + loops if block.loop >= 0 else -1
                 region_of[first + k] = loop
                 counts = class_counts(block)
-                blocks.append(Block(offset + k, counts, loop, block.depth, load_phases(block)))
+                phases, demand = load_phases(block), demand_of(block)
+                blocks.append(Block(offset + k, counts, loop, block.depth, phases, demand))
                 block_indices.append(first + k)
             for index in self.site_range[each]:
                 access, block_index, _, _ = self.sites[index]

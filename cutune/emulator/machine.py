@@ -36,6 +36,7 @@ SITE = np.dtype(
             "load_cost_x20",
             "store_cost_x20",
             "new_sectors",
+            "missing",
             "lowest",
             "highest",
         )

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from cutune.emulator.control_flow import BasicBlock
 from cutune.emulator.ptx import Instruction
 from cutune.emulator.taint import Obliviousness, results, sources, spaces
+from cutune.emulator.units import Demand
 
 _FIXED = {
     **dict.fromkeys(("bra", "brx", "ret", "exit", "call", "trap"), "branch"),
@@ -43,6 +44,7 @@ class Block:
     loop: int
     depth: int
     load_phases: int
+    demand: Demand
 
 
 @dataclass(frozen=True)

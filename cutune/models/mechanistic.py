@@ -10,17 +10,20 @@ resources is joined by a smooth maximum, a p-norm, in a rational form (error bel
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
 
 from cutune.candidates import WARP, Block
-from cutune.device import DeviceProfile
-from cutune.fitted import FittedModel
+from cutune.device import DeviceProfile, ModelConstants
+from cutune.fitted import FeatureColumn, FittedModel
 from cutune.models.occupancy import BlockResources, can_launch, resident_blocks
+from cutune.rational import RationalFunction
 from cutune.rational_program import (
     CANDIDATE,
+    TERM,
     Definition,
     Expression,
     Lookup,
@@ -39,11 +42,26 @@ from cutune.rational_program import (
 #: Coefficients (c, d) of a * (1 + c r^p / (1 + d r^p)), r = b/a: rational forms of the p-norm.
 NORMS = {
     3: (Fraction(1, 3), Fraction(847, 3000)),
-    4: (Fraction(1, 4), Fraction(3215, 10000)),
     8: (Fraction(1, 8), Fraction(381, 1000)),
 }
 #: Rational substitute for fill^0.79: warps of partly idle blocks are not free.
 FILL_OFFSET, FILL_SLOPE = Fraction(73, 100), Fraction(27, 100)
+
+#: What one unit of a feature costs.
+COST_OF = {
+    "load": "load_cycles_per_wavefront",
+    "shared": "shared_cycles_per_wavefront",
+    "store": "store_cycles_per_sector",
+    "missed": "cycles_per_missed_sector",
+}
+CONSTANTS = tuple(field.name for field in fields(ModelConstants))
+ATOMIC_BYTES = 4
+#: Parts of the throughput of an SM, by the definition that holds their cycles per warp.
+PER_WARP_TERMS = {
+    "load_store_unit": "load_cycles",
+    "below_l1": "store_cycles",
+    "issue": "warp_issue_cycles",
+}
 
 EXTENTS = ("extent_x", "extent_y", "extent_z")
 TIME, TIME_WITH_FLOOR, CYCLES_PER_WARP = "time_us", "time_with_floor_us", "cycles_per_warp"
@@ -55,7 +73,12 @@ def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
     Defines, per candidate: `time_us`, `time_with_floor_us` (what the host sees) and
     `cycles_per_warp` (throughput cost of one warp on its SM, cycles).
     """
-    return _Composer(model, device).program()
+    return _Composer(model, device, False).program()
+
+
+def compose_symbolic(model: FittedModel, device: DeviceProfile) -> RationalProgram:
+    """The same with the constants of the model as further sizes, by name: for fitting them."""
+    return _Composer(model, device, True).program()
 
 
 def launchable(model: FittedModel, device: DeviceProfile) -> FittedModel:
@@ -75,21 +98,32 @@ def _resources(model: FittedModel, block: Block) -> BlockResources:
 class _Composer:
     """Collects definitions and tables line by line."""
 
-    def __init__(self, model: FittedModel, device: DeviceProfile) -> None:
+    def __init__(self, model: FittedModel, device: DeviceProfile, symbolic: bool) -> None:
         self.model, self.device = model, device
+        self.symbolic = symbolic
         self.definitions: list[Definition] = []
         self.tables: dict[str, tuple[Fraction, ...]] = {}
         self.properties: dict[str, tuple[int, ...]] = {}
 
+    def constant(self, name: str) -> Expression:
+        """A constant of the model: its value, or its name where constants are being fitted."""
+        if self.symbolic:
+            return Parameter(name)
+        return expression(getattr(self.device.model, name))
+
     def program(self) -> RationalProgram:
         self._describe_candidates()
         self._define_sizes()
+        self._define_footprint()
         load, store = self._define_demand()
-        cycles = self._norm(3, self._norm(3, load, store), Parameter("issue_cycles"))
+        issue = self._define("warp_issue_cycles", self._issue())
+        cycles = self._norm(3, self._norm(3, load, store), issue)
         cycles = self._define(CYCLES_PER_WARP, cycles)
         self._define_times(cycles)
+        self._define_terms()
+        constants = CONSTANTS if self.symbolic else ()
         return RationalProgram(
-            (*self.model.facts.parameters, *EXTENTS),
+            (*self.model.facts.parameters, *EXTENTS, *constants),
             self.properties,
             self.tables,
             tuple(self.definitions),
@@ -114,26 +148,37 @@ class _Composer:
         self.properties["warps"] = tuple(warps)
         # Blocks that fill the GPU once; the other two save a division per candidate.
         self.properties["wave"] = tuple(self.device.sm_count * r for r in resident)
-        granularity = self.device.model.block_granularity
-        self.tables["granularity"] = single(1 + granularity / r for r in resident)
+        self.tables["turnover"] = single(Fraction(1, r) for r in resident)
         self.tables["share"] = single(Fraction(1, n) for n in at_once)
 
     # ---- once per launch
 
     def _define_sizes(self) -> None:
-        model, constants = self.model, self.device.model
+        model = self.model
         working = self._define("working", maximum(1, model.working.expression()))
         for index, group in enumerate(model.groups):
             self._define(f"trips_{index}", maximum(0, group.expression()) / working)
-        steps = maximum(0, model.steps.expression()) / working
-        latency = constants.latency_cycles_start + constants.latency_cycles_per_step * steps
-        self._define("latency_cycles", latency)
-        issue = maximum(0, model.instructions.expression()) / working
-        self._define("issue_cycles", maximum(Fraction(1, 1000), issue / constants.issue_per_cycle))
+        self._define("steps", maximum(0, model.steps.expression()) / working)
         for index, array in enumerate(model.arrays):
-            extent = array.extent_bytes.expression()
-            self._define(f"far_{index}", less(constants.resident_vector_bytes, extent))
+            extent = self._define(
+                f"array_bytes_{index}", maximum(0, array.extent_bytes.expression())
+            )
+            self._define(f"far_{index}", less(self.constant("resident_vector_bytes"), extent))
         self._define("row", self._class_index() * len(model.blocks))
+
+    def _define_footprint(self) -> None:
+        """How much of the traffic goes to DRAM, and how long DRAM takes for all of it."""
+        footprint = traffic = expression(0)
+        for index, array in enumerate(self.model.arrays):
+            passes = array.is_loaded + array.is_stored
+            footprint = footprint + Parameter(f"array_bytes_{index}")
+            traffic = traffic + passes * Parameter(f"array_bytes_{index}")
+        footprint = self._define("footprint_bytes", footprint)
+        filled = footprint / self.device.l2_bytes - self.constant("l2_share_kept")
+        share = minimum(1, maximum(0, filled / self.constant("l2_share_lost")))
+        share = self._define("dram_share", share)
+        rate = self.device.dram_gbs * 1000 * self.constant("dram_efficiency")
+        self._define("dram_us", share * traffic / rate)
 
     def _class_index(self) -> Expression:
         """Which alignment class: residues of the data parameters, mixed radix."""
@@ -148,35 +193,68 @@ class _Composer:
 
     def _define_demand(self) -> tuple[Expression, Expression]:
         """Cycles of the load/store unit and of the traffic below L1, per warp."""
-        constants = self.device.model
         load, store = expression(0), expression(0)
         for index, requests in enumerate(self.model.requests):
-            load = load + constants.cycles_per_request * requests * Parameter(f"trips_{index}")
-        load = self._define("request_cycles", load)
-        weights = {
-            "load": constants.load_cycles_per_wavefront,
-            "store": constants.store_cycles_per_sector,
-            "missed": constants.cycles_per_missed_sector,
-        }
-        for index, column in enumerate(self.model.columns):
-            weight = weights[column.kind] * Parameter(f"trips_{column.group}")
-            if column.array is not None:
-                weight = weight * Parameter(f"far_{column.array}")
-            weight = self._define(f"weight_{index}", weight)
-            self.tables[f"feature_{index}"] = column.values
-            cell = Lookup(f"feature_{index}", Parameter("row") + Parameter(CANDIDATE))
-            if column.kind == "load":
-                load = load + weight * cell
-            else:
-                store = store + weight * cell
+            cycles = self.constant("cycles_per_request") * requests
+            load = load + cycles * Parameter(f"trips_{index}")
+        load = self._sum("load", load, ("load", "shared"))
+        store = self._sum("store", store, ("store", "missed"))
         tiny = Fraction(1, 1000)
         load_cycles = self._define("load_cycles", maximum(tiny, load))
         return load_cycles, self._define("store_cycles", maximum(tiny, store))
 
+    def _sum(self, name: str, fixed: Expression, kinds: Collection[str]) -> Expression:
+        """All columns of some kinds, times trips and cost: `fixed` plus what differs by block."""
+        varying = expression(0)
+        for index, column in enumerate(self.model.columns):
+            if column.kind not in kinds or not any(column.values):
+                continue
+            weight = self.constant(COST_OF[column.kind]) * Parameter(f"trips_{column.group}")
+            if column.kind == "missed":
+                weight = weight * Parameter(f"far_{column.array}")
+            cell = self._cell(index, column)
+            if isinstance(cell, Lookup):
+                varying = varying + self._define(f"weight_{index}", weight) * cell
+            else:
+                fixed = fixed + weight * cell
+        return self._define(f"{name}_fixed", fixed) + varying
+
+    def _cell(self, index: int, column: FeatureColumn) -> Expression:
+        """A column at the class and candidate: a table, unless it holds one value only."""
+        if len(set(column.values)) == 1:
+            return expression(column.values[0])
+        self.tables[f"feature_{index}"] = column.values
+        return Lookup(f"feature_{index}", Parameter("row") + Parameter(CANDIDATE))
+
+    def _only(self, kind: str) -> Expression:
+        """The one column of a kind."""
+        found = [(i, c) for i, c in enumerate(self.model.columns) if c.kind == kind]
+        return self._cell(*found[0]) if found else expression(1)
+
+    def _issue(self) -> Expression:
+        """Cycles in which a warp keeps the schedulers and the arithmetic units busy."""
+        model, working = self.model, Parameter("working")
+
+        def cycles(count: RationalFunction, constant: str) -> Expression:
+            return self.constant(constant) * maximum(0, count.expression()) / working
+
+        slots = maximum(0, model.instructions.expression()) / working
+        slots = self._define("slots", slots)
+        units = cycles(model.double, "double_cycles") + cycles(model.special, "special_cycles")
+        tiny = Fraction(1, 1000)
+        plain = maximum(tiny, slots / self.constant("issue_per_cycle"))
+        issue = self._norm(3, plain, maximum(tiny, units))
+        issue = self._define("issue_cycles", issue) * self._only("issue")
+        barriers = self._define("barriers", maximum(0, model.barriers.expression()) / working)
+        if any(c.numerator for _, c in model.barriers.numerator.terms):
+            cost = self._define("barrier_cost", barriers * self.constant("barrier_cycles"))
+            issue = issue + cost * self._only("barrier")
+        return issue
+
     # ---- once per candidate
 
     def _define_times(self, cycles: Expression) -> None:
-        device, constants = self.device, self.device.model
+        device = self.device
         warps = Parameter("warps")
         blocks, active_warps = self._define_grid()
         fill = self._define("fill", minimum(1, active_warps / (blocks * warps)))
@@ -188,18 +266,75 @@ class _Composer:
         else:
             on_sm = per_sm * warps * fill / (FILL_OFFSET + FILL_SLOPE * fill)
         busy_warps = self._define("warps_on_sm", on_sm)
+        rounds = maximum(1, busy_warps * Lookup("share", Parameter(CANDIDATE)))
+        if self.model.looped:
+            # Blocks that all take as long end together: the last wave counts whole.
+            rounds = maximum(rounds, ceiling(blocks / Parameter("wave")))
+        waiting = (self._latency() + cycles) * rounds
         throughput = cycles * busy_warps
         if not self.model.looped:
-            throughput = throughput * Lookup("granularity", Parameter(CANDIDATE))
+            loss = self.constant("block_granularity") + Parameter("dram_share") * self.constant(
+                "block_granularity_dram"
+            )
+            loss = self._define("turnover_loss", loss)
+            loss = self._define(
+                "turnover_factor", 1 + loss * Lookup("turnover", Parameter(CANDIDATE))
+            )
+            waiting = waiting * loss
         throughput = self._define("throughput_cycles", throughput)
-        rounds = maximum(1, busy_warps * Lookup("share", Parameter(CANDIDATE)))
-        waiting = Parameter("latency_cycles") * rounds
         waiting = self._define("waiting_cycles", waiting)
-        busy = self._norm(4, throughput, waiting) / (device.clock_ghz * 1000)
+        busy = self._norm(3, throughput, waiting) / (device.clock_ghz * 1000)
         busy = self._define("busy_us", busy)
-        dispatch = self._define("dispatch_us", constants.dispatch_us_per_block * blocks)
-        time = self._define(TIME, constants.launch_us + self._norm(4, busy, dispatch))
-        self._define(TIME_WITH_FLOOR, self._norm(8, time, constants.floor_us))
+        dispatch = self._define("dispatch_us", self.constant("dispatch_us_per_block") * blocks)
+        shared = maximum(dispatch, self._atomics())
+        time = self.constant("launch_us") + self._norm(3, busy, shared)
+        time = self._define(TIME, time)
+        self._define(TIME_WITH_FLOOR, self._norm(8, time, self.constant("floor_us")))
+
+    def _define_terms(self) -> None:
+        """What each resource would take alone: for people, no part of the time."""
+        per_us = self.device.clock_ghz * 1000
+        for term, cycles in PER_WARP_TERMS.items():
+            time = Parameter(cycles) * Parameter("warps_on_sm") / per_us
+            self._define(f"{TERM}{term}", time)
+        self._define(f"{TERM}waiting", Parameter("waiting_cycles") / per_us)
+        self._define(f"{TERM}dispatch", Parameter("dispatch_us"))
+        self._define(f"{TERM}dram", Parameter("dram_us"))
+        self._define(f"{TERM}launch", self.constant("launch_us"))
+
+    def _latency(self) -> Expression:
+        """Cycles that a warp alone would take: instructions, load steps, misses, barriers."""
+        steps = Parameter("steps")
+        uneven = self._only("issue")
+        fixed = self.constant("latency_cycles_per_step") * steps
+        fixed = fixed + self.constant("latency_cycles_per_slot") * Parameter("slots")
+        fixed = fixed + self.constant("latency_cycles_per_barrier") * Parameter("barriers")
+        if uneven != expression(1):
+            steps = self._define("warp_steps", steps * uneven)
+            fixed = fixed * uneven
+        fixed = self.constant("latency_cycles_start") + fixed
+        miss = self.constant("latency_cycles_per_miss")
+        miss = miss + self.constant("latency_cycles_dram") * Parameter("dram_share")
+        miss = self._define("miss_latency", miss)
+        missing = expression(0)
+        for index, column in enumerate(self.model.columns):
+            if column.kind == "missing" and any(column.values):
+                missing = missing + Parameter(f"trips_{column.group}") * self._cell(index, column)
+        fixed = self._define("latency_fixed", fixed)
+        return self._define("latency_cycles", fixed + miss * minimum(steps, missing))
+
+    def _atomics(self) -> Expression:
+        """Time of DRAM, or of the busiest address where atomics meet: one after the other."""
+        busiest: Expression = Parameter("dram_us")
+        for index, column in enumerate(self.model.columns):
+            if column.kind != "atomic":
+                continue
+            operations = maximum(0, self.model.groups[column.group].expression())
+            apart = maximum(1, Parameter(f"array_bytes_{column.array}") / ATOMIC_BYTES)
+            each = self.constant("atomic_us_same_address") * operations / apart
+            each = self._define(f"atomic_us_{index}", each)
+            busiest = maximum(busiest, each * self._cell(index, column))
+        return busiest
 
     def _define_grid(self) -> tuple[Expression, Expression]:
         """Blocks that have work, and warps that have work."""
@@ -241,8 +376,6 @@ class _Composer:
         square = self._define(f"square_{index}", ratio * ratio)
         if power == 3:
             raised = square * ratio
-        elif power == 4:
-            raised = square * square
         else:
             fourth = self._define(f"fourth_{index}", square * square)
             raised = fourth * fourth

@@ -69,6 +69,7 @@ struct Site {  // counters of one static memory instruction; costs are defined i
     uint64_t load_cost_x20;      // sum of max(20 wavefronts, 7 lines)
     uint64_t store_cost_x20;     // sum of max(20 full + 40 partial sectors, 33 lines)
     uint64_t new_sectors;        // first touched by the block in a window of 8 executions
+    uint64_t missing;            // steps of the block (warps side by side) with such a sector
     uint64_t lowest;             // lowest and one past the highest address touched
     uint64_t highest;
 };

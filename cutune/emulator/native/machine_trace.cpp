@@ -200,7 +200,8 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
     Execution& x = *w.execution;
     const SiteFacts& facts = x.module.sites[i->x];
     const u32 every = x.launch.trace_every;
-    const u32 window = x.counts[w.index * x.module.sites.size() + i->x]++ >> WINDOW;
+    const u32 execution = x.counts[w.index * x.module.sites.size() + i->x]++;
+    const u32 window = execution >> WINDOW;
     Site* site = &x.report.sites[i->x];
     bool drawn = true;
     if (every > 1) {
@@ -250,6 +251,9 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
     if (!drawn) return;
     add(*site, facts, *f, first);
     site->new_sectors += unseen;
+    // Warps of a block that reach the same step wait together: it counts once.
+    if (unseen)
+        site->missing += x.sectors.touch(2 * x.module.region_count + i->x, execution, window);
 }
 
 }  // namespace
@@ -264,6 +268,7 @@ void merge(Site& into, const Site& from) {
     into.load_cost_x20 += from.load_cost_x20;
     into.store_cost_x20 += from.store_cost_x20;
     into.new_sectors += from.new_sectors;
+    into.missing += from.missing;
     into.lowest = lowest;
     into.highest = std::max(into.highest, from.highest);
 }
@@ -284,7 +289,7 @@ void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, u32 e
 void Execution::begin_trace() {
     counts.assign(warps.size() * module.sites.size(), 0);
     remembered.resize(module.sites.size());
-    sectors.clear(2 * module.region_count);
+    sectors.clear(2 * module.region_count + module.sites.size());
     if (launch.trace_every > 1) tentative.assign(module.sites.size(), Tentative{Site(), 0});
 }
 

@@ -1,0 +1,1 @@
+"""Calibration: micro-kernels timed on a real GPU, and the constants that explain their times."""

@@ -1,0 +1,163 @@
+"""`cutune device --calibrate`: a GPU in, its profile out. Queries, times, emulates, fits.
+
+Takes an open GPU and a compiler. Everything that is timed is in `suite`; the emulated device says
+what the timed kernels do, so that their times tell what a unit of each kind of work costs.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from cutune.calibration.features import case_model
+from cutune.calibration.fitting import FIXED, Calibration, TimedCase, fit_constants
+from cutune.calibration.prior import Belief, beliefs, prior_constants
+from cutune.calibration.suite import ARRAY_WORDS, Case, cases, source
+from cutune.candidates import Block
+from cutune.device import FITTED, DeviceProfile, Limits, ModelConstants
+from cutune.emulator.assemble import assemble
+from cutune.emulator.machine import LoadedModule, load
+from cutune.fitted import FittedModel
+from cutune.gpu import Gpu, LoadedKernels, TimedLaunch
+from cutune.selection import grid_of
+from cutune.toolchain import Nvcc
+
+Progress = Callable[[str, int, int], None]
+
+REGISTERS_PER_THREAD = 255
+WARP_THREADS = 32
+#: Shared memory is given out in such units from compute capability 8.0 on, and before.
+SHARED_UNIT, OLD_SHARED_UNIT = 128, 256
+KHZ_PER_GHZ = 1_000_000
+#: Digits of a fitted constant: more would claim more than the fit can tell.
+DIGITS = 4
+
+
+def query_profile(gpu: Gpu) -> DeviceProfile:
+    """What the driver says of a GPU, with prior constants."""
+    major, minor = gpu.compute_capability
+    clock = Fraction(gpu.attribute("CLOCK_RATE"), KHZ_PER_GHZ)
+    # Two transfers per clock; the bus width is in bits.
+    rate = Fraction(gpu.attribute("MEMORY_CLOCK_RATE"), KHZ_PER_GHZ)
+    dram = rate * 2 * gpu.attribute("GLOBAL_MEMORY_BUS_WIDTH") / 8
+    limits = Limits(
+        warps_per_sm=gpu.attribute("MAX_THREADS_PER_MULTIPROCESSOR") // WARP_THREADS,
+        blocks_per_sm=gpu.attribute("MAX_BLOCKS_PER_MULTIPROCESSOR"),
+        registers_per_sm=gpu.attribute("MAX_REGISTERS_PER_MULTIPROCESSOR"),
+        registers_per_thread=REGISTERS_PER_THREAD,
+        shared_bytes_per_sm=gpu.attribute("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR"),
+        shared_bytes_opt_in=gpu.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+        shared_bytes_reserved=gpu.attribute("RESERVED_SHARED_MEMORY_PER_BLOCK"),
+        shared_bytes_granularity=SHARED_UNIT if major >= 8 else OLD_SHARED_UNIT,
+        threads_per_block=gpu.attribute("MAX_THREADS_PER_BLOCK"),
+    )
+    queried = ("compute_capability", "sm_count", "clock_ghz", "dram_gbs", "l2_bytes", "limits")
+    return DeviceProfile(
+        name=gpu.name,
+        compute_capability=(major, minor),
+        sm_count=gpu.attribute("MULTIPROCESSOR_COUNT"),
+        clock_ghz=clock,
+        dram_gbs=Fraction(round(dram)),
+        l2_bytes=gpu.attribute("L2_CACHE_SIZE"),
+        limits=limits,
+        model=prior_constants((major, minor), clock),
+        provenance=dict.fromkeys(queried, "asked of the driver"),
+    )
+
+
+def calibrate(gpu: Gpu, nvcc: Nvcc, progress: Progress) -> tuple[DeviceProfile, Calibration]:
+    """Time the suite and fit all constants.
+
+    Raises:
+        CutuneError: CT016 when a kernel fails, CT4xx when the emulated device does.
+    """
+    profile = query_profile(gpu)
+    progress("compiling", 0, 1)
+    kernels = gpu.load(source(), profile.architecture)
+    module = emulated_module(nvcc)
+    suite = cases()
+    progress("emulating", 0, 1)
+    models = [case_model(module, case, kernels.registers(case.kernel)) for case in suite]
+    times = _times(gpu, kernels, list(zip(suite, models, strict=True)), progress)
+    prior = beliefs(profile.compute_capability, profile.clock_ghz)
+    progress("fitting constants", 0, 1)
+    found = fit_constants(timed_cases(suite, models, times), profile, prior)
+    progress("fitting constants", 1, 1)
+    return calibrated(profile, found, prior), found
+
+
+def emulated_module(nvcc: Nvcc) -> LoadedModule:
+    """The micro-kernels in the emulated device."""
+    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        path = Path(folder) / "kernels.cu"
+        path.write_text(source(), encoding="utf-8")
+        return load(assemble(nvcc.ptx(path)))
+
+
+def timed_cases(
+    suite: Sequence[Case],
+    models: Sequence[FittedModel],
+    times: Sequence[Mapping[Block, float]],
+) -> list[TimedCase]:
+    """Cases with the time of each block."""
+    return [
+        TimedCase(case.name, model, case.extents, tuple(measured[b] for b in model.blocks))
+        for case, model, measured in zip(suite, models, times, strict=True)
+    ]
+
+
+def calibrated(
+    profile: DeviceProfile, found: Calibration, prior: Mapping[str, Belief]
+) -> DeviceProfile:
+    """The profile with fitted constants; its provenance says what became of each prior."""
+    model, provenance = {}, dict(profile.provenance)
+    for name, belief in prior.items():
+        was = f"prior {float(belief.value):.3g}: {belief.source}"
+        if name in FIXED:
+            model[name], provenance[name] = belief.value, was
+        else:
+            model[name] = Fraction(f"{found.constants[name]:.{DIGITS}g}")
+            narrowed = f"{100 * found.seen[name]:.0f} %"
+            provenance[name] = f"{FITTED}, uncertainty -{narrowed}; {was}"
+    return DeviceProfile(
+        name=profile.name,
+        compute_capability=profile.compute_capability,
+        sm_count=profile.sm_count,
+        clock_ghz=profile.clock_ghz,
+        dram_gbs=profile.dram_gbs,
+        l2_bytes=profile.l2_bytes,
+        limits=profile.limits,
+        model=ModelConstants(**model),
+        provenance=provenance,
+    )
+
+
+def _times(
+    gpu: Gpu,
+    kernels: LoadedKernels,
+    pairs: Sequence[tuple[Case, FittedModel]],
+    progress: Progress,
+) -> list[dict[Block, float]]:
+    arrays, saved = (gpu.allocate(4 * ARRAY_WORDS, 3) for _ in range(2))
+    measured = []
+    for index, (case, model) in enumerate(pairs):
+        progress("timing", index, len(pairs))
+        touched = [0, 0, 0]
+        for array in model.arrays:
+            touched[array.parameter] = int(array.extent_bytes({})) // 4 * 4
+        integers = (case.n, case.p, case.q)
+        measured.append(
+            {
+                block: kernels.microseconds(
+                    TimedLaunch(case.kernel, grid_of(block, case.extents), block, integers),
+                    arrays,
+                    saved,
+                    touched,
+                )
+                for block in case.blocks
+            }
+        )
+    progress("timing", len(pairs), len(pairs))
+    return measured

@@ -1,0 +1,189 @@
+"""What the micro-kernels do: a case of the suite in, a `FittedModel` of exactly that case out.
+
+The emulated device runs a few blocks of every launch. Micro-kernels do the same in all blocks, so
+the totals follow from the number of threads that work: constants instead of functions of a size.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod
+
+from cutune.calibration.suite import ARRAY_WORDS, Case
+from cutune.candidates import WARP
+from cutune.counts import CountFunctions, passes
+from cutune.emulator.launch_log import LaunchRecord, Pointer
+from cutune.emulator.machine import LoadedModule
+from cutune.emulator.module import Kernel
+from cutune.fit import columns, requests
+from cutune.fitted import Array, FittedModel
+from cutune.measure import (
+    FEATURES,
+    CodeBlock,
+    MeasuredKernel,
+    Measurement,
+    MemoryInstruction,
+    Origin,
+)
+from cutune.plan import is_looped
+from cutune.rational import RationalFunction, constant_function
+from cutune.replay import Replayer, interior_blocks
+from cutune.selection import grid_of
+from cutune.static_counters import StaticCounters
+
+#: One window of eight executions out of so many is traced in long loops.
+LONG_LOOP, WINDOWS = 64, 4
+
+
+def case_model(module: LoadedModule, case: Case, registers: int) -> FittedModel:
+    """Emulate a few blocks of a case with each of its thread blocks.
+
+    Args:
+        registers: per thread, as the compiler of the real GPU says.
+    """
+    code = module.kernel(case.kernel)
+    facts = _facts(code, case, registers)
+    replayer = Replayer(module, code, _record(code, case), facts)
+    every = max(1, case.q // 8 // WINDOWS) if case.q >= LONG_LOOP else 1
+    grids = [grid_of(block, case.extents) for block in case.blocks]
+    measured = [
+        replayer.run(
+            FEATURES,
+            {},
+            block,
+            blocks=interior_blocks(grid, -(-prod(block) // WARP)),
+            trace_every=every,
+        )
+        for block, grid in zip(case.blocks, grids, strict=True)
+    ]
+    ends = replayer.run(
+        FEATURES, {}, case.blocks[0], blocks=sorted({0, prod(grids[0]) - 1}), trace_every=1
+    )
+    counts = _counts(facts, case, measured[0], ends)
+    return FittedModel(
+        facts=facts,
+        working=counts.working,
+        steps=counts.steps,
+        instructions=counts.instructions,
+        double=counts.double,
+        special=counts.special,
+        barriers=counts.barriers,
+        looped=is_looped(facts),
+        groups=counts.groups,
+        requests=requests(facts, counts),
+        arrays=counts.arrays,
+        classes=(),
+        blocks=case.blocks,
+        columns=tuple(columns(facts, counts, measured)),
+        held_out_error=0.0,
+        transactions=(),
+    )
+
+
+def _counts(
+    facts: MeasuredKernel, case: Case, inside: Measurement, ends: Measurement
+) -> CountFunctions:
+    working = prod(case.extents)
+    traced = max(1, inside.working_threads)
+
+    def total(lanes: int) -> RationalFunction:
+        return constant_function((), Fraction(lanes * working, traced))
+
+    def weighted(weights: Sequence[int]) -> RationalFunction:
+        return total(sum(n * weight for n, weight in zip(inside.lanes, weights, strict=True)))
+
+    executed = [site.lanes for site in inside.sites]
+    groups = sorted({lanes for lanes in executed if lanes})
+    touched = sorted({site.array for site in ends.sites if site.array >= 0})
+    arrays = []
+    for array in touched:
+        sites = [site for site in ends.sites if site.array == array]
+        extent = max(site.high for site in sites) - min(site.low for site in sites)
+        found = passes(facts, [ends], array)
+        arrays.append(Array(array, constant_function((), extent), *found))
+    blocks = facts.code_blocks
+    return CountFunctions(
+        working=constant_function((), working),
+        steps=weighted([block.load_phases for block in blocks]),
+        instructions=weighted([block.instructions for block in blocks]),
+        double=weighted([block.double for block in blocks]),
+        special=weighted([block.special for block in blocks]),
+        barriers=weighted([block.barriers for block in blocks]),
+        groups=tuple(total(lanes) for lanes in groups),
+        group_of=tuple(groups.index(lanes) if lanes else -1 for lanes in executed),
+        arrays=tuple(arrays),
+    )
+
+
+def _facts(code: Kernel, case: Case, registers: int) -> MeasuredKernel:
+    used = tuple(extent > 1 for extent in case.extents)
+    place = {block.index: position for position, block in enumerate(code.blocks)}
+    return MeasuredKernel(
+        kernel=case.kernel,
+        entry=code.name,
+        code="",
+        origin=Origin("", ""),
+        sites=(),
+        parameters=(),
+        positions=(),
+        kept=(),
+        free=(used[0], used[1], used[2]),
+        guards=(None, None, None),
+        variable_extents=(False, False, False),
+        original=case.blocks[0],
+        max_threads=code.max_threads,
+        candidate_set="paper",
+        allowed=None,
+        asserted=code.static_shared_bytes > 0,
+        dynamic_shared_bytes=0,
+        rejected=(),
+        uncertain=0,
+        static=StaticCounters(registers, code.static_shared_bytes),
+        recorded=(((), case.extents),),
+        code_blocks=tuple(
+            CodeBlock(
+                block.loop,
+                block.demand.slots,
+                block.load_phases,
+                block.demand.double,
+                block.demand.special,
+                block.demand.barriers,
+            )
+            for block in code.blocks
+        ),
+        memory=tuple(
+            MemoryInstruction(
+                index, site.kind, site.bytes, place[site.block], site.space == "shared"
+            )
+            for index, site in enumerate(code.sites)
+            if site.space in ("global", "generic", "shared")
+        ),
+    )
+
+
+def _record(code: Kernel, case: Case) -> LaunchRecord:
+    """The launch as the launch log would have it: three arrays, then the integers."""
+    buffer = bytearray(code.parameter_bytes)
+    pointers = []
+    for index, parameter in enumerate(code.parameters):
+        if index < 3:
+            pointers.append(Pointer(parameter.offset, 0, 4 * ARRAY_WORDS, 0))
+        else:
+            struct.pack_into("<i", buffer, parameter.offset, (case.n, case.p, case.q)[index - 3])
+    return LaunchRecord(
+        sequence=0,
+        site=None,
+        kernel=code.name,
+        module="",
+        grid=grid_of(case.blocks[0], case.extents),
+        block=case.blocks[0],
+        shared=0,
+        parameters=bytes(buffer),
+        pointers=tuple(pointers),
+        warp_instructions=0,
+        thread_instructions=0,
+        executed_blocks=None,
+        sites=(),
+    )

@@ -1,0 +1,134 @@
+"""Profiles of GPUs that were not calibrated: published figures in, profile files out.
+
+`python -m cutune.calibration.published` writes the shipped profiles of all cards in the table.
+Rates and limits are the maker's; constants of the model are published where they are, and
+otherwise those of the calibrated H200, which in cycles are about the same on GPUs since Volta.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from cutune.calibration.prior import beliefs
+from cutune.device import DeviceProfile, Limits, ModelConstants
+
+KIB = 1 << 10
+PROFILES = Path(__file__).parents[1] / "profiles"
+#: Constants that the guide gives for each compute capability.
+BY_CAPABILITY = ("issue_per_cycle", "double_cycles", "special_cycles")
+#: Constants in microseconds that the clock decides.
+PER_CLOCK = ("dispatch_us_per_block", "atomic_us_same_address")
+DATA_SHEET = "data sheet"
+OCCUPANCY = "CUDA C++ Programming Guide, compute capability"
+CARRIED = "not measured: as calibrated on an H200"
+
+
+@dataclass(frozen=True)
+class Card:
+    """What data sheets say."""
+
+    file: str
+    name: str
+    compute_capability: tuple[int, int]
+    sm_count: int
+    boost_mhz: int
+    dram_gbs: int
+    l2_kib: int
+
+
+CARDS = (
+    Card("gtx1080ti", "NVIDIA GeForce GTX 1080 Ti", (6, 1), 28, 1582, 484, 2816),
+    Card("titanrtx", "NVIDIA TITAN RTX", (7, 5), 72, 1770, 672, 6144),
+    Card("rtx2070super", "NVIDIA GeForce RTX 2070 SUPER", (7, 5), 40, 1770, 448, 4096),
+    Card("rtx2080ti", "NVIDIA GeForce RTX 2080 Ti", (7, 5), 68, 1545, 616, 5632),
+    Card("rtx3090", "NVIDIA GeForce RTX 3090", (8, 6), 82, 1695, 936, 6144),
+    Card("rtx4080", "NVIDIA GeForce RTX 4080", (8, 9), 76, 2505, 717, 65536),
+    Card("rtx4090", "NVIDIA GeForce RTX 4090", (8, 9), 128, 2520, 1008, 73728),
+    Card("rtxa5000", "NVIDIA RTX A5000", (8, 6), 64, 1695, 768, 6144),
+    Card("t4", "Tesla T4", (7, 5), 40, 1590, 320, 4096),
+    Card("l4", "NVIDIA L4", (8, 9), 58, 2040, 300, 49152),
+    Card("v100", "Tesla V100-SXM2-16GB", (7, 0), 80, 1530, 900, 6144),
+    Card("a100", "NVIDIA A100-SXM4-80GB", (8, 0), 108, 1410, 2039, 40960),
+    Card("h100", "NVIDIA H100 80GB HBM3", (9, 0), 132, 1980, 3350, 51200),
+    Card("gh200", "NVIDIA GH200 480GB", (9, 0), 132, 1980, 4000, 51200),
+)
+
+#: Warps, blocks, KiB of shared memory per SM, KiB per block, reserved bytes, unit of allocation.
+LIMITS = {
+    (6, 1): (64, 32, 96, 48, 0, 256),
+    (7, 0): (64, 32, 96, 96, 0, 256),
+    (7, 5): (32, 16, 64, 64, 0, 256),
+    (8, 0): (64, 32, 164, 163, 1024, 128),
+    (8, 6): (48, 16, 100, 99, 1024, 128),
+    (8, 9): (48, 24, 100, 99, 1024, 128),
+    (9, 0): (64, 32, 228, 227, 1024, 128),
+}
+
+
+def published_profiles(calibrated: DeviceProfile) -> Iterator[tuple[str, DeviceProfile]]:
+    """File name and profile of every card in the table.
+
+    Args:
+        calibrated: the GPU whose constants are carried over.
+    """
+    for card in CARDS:
+        yield card.file, _profile(card, calibrated)
+
+
+def _profile(card: Card, calibrated: DeviceProfile) -> DeviceProfile:
+    clock = Fraction(card.boost_mhz, 1000)
+    prior = beliefs(card.compute_capability, clock)
+    model: dict[str, Fraction] = asdict(calibrated.model)
+    provenance = dict.fromkeys(model, CARRIED)
+    for name in BY_CAPABILITY:
+        model[name], provenance[name] = prior[name].value, prior[name].source
+    for name in PER_CLOCK:
+        cycles = model[name] * calibrated.clock_ghz
+        model[name] = Fraction(f"{float(cycles / clock):.4g}")
+        provenance[name] = f"{CARRIED}, in cycles"
+    major, minor = card.compute_capability
+    facts = ("name", "sm_count", "clock_ghz", "dram_gbs", "l2_bytes")
+    provenance.update(dict.fromkeys(facts, DATA_SHEET))
+    provenance["limits"] = f"{OCCUPANCY} {major}.{minor}"
+    return replace(
+        calibrated,
+        name=card.name,
+        compute_capability=card.compute_capability,
+        sm_count=card.sm_count,
+        clock_ghz=clock,
+        dram_gbs=Fraction(card.dram_gbs),
+        l2_bytes=card.l2_kib * KIB,
+        limits=_limits(card.compute_capability),
+        model=ModelConstants(**model),
+        provenance=provenance,
+    )
+
+
+def _limits(compute_capability: tuple[int, int]) -> Limits:
+    warps, blocks, shared, opt_in, reserved, unit = LIMITS[compute_capability]
+    return Limits(
+        warps_per_sm=warps,
+        blocks_per_sm=blocks,
+        registers_per_sm=65536,
+        registers_per_thread=255,
+        shared_bytes_per_sm=shared * KIB,
+        shared_bytes_opt_in=opt_in * KIB,
+        shared_bytes_reserved=reserved,
+        shared_bytes_granularity=unit,
+        threads_per_block=1024,
+    )
+
+
+def main() -> None:
+    """Write the files."""
+    for file, profile in published_profiles(DeviceProfile.named("h200")):
+        text = json.dumps(profile.to_json(), indent=2) + "\n"
+        (PROFILES / f"{file}.json").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

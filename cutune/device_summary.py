@@ -1,0 +1,70 @@
+"""Profiles as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from cutune.device import DeviceProfile, ModelConstants, profile_names
+
+if TYPE_CHECKING:
+    from cutune.calibration.fitting import Calibration
+
+PIPE_WIDTH = 500
+#: Worst cases of a calibration that are shown.
+SHOWN = 5
+FACTS = ("compute_capability", "sm_count", "clock_ghz", "dram_gbs", "l2_bytes")
+
+
+def _console() -> Console:
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+
+
+def print_profiles(profiles: Sequence[DeviceProfile]) -> None:
+    """One row per shipped profile."""
+    table = Table("name", "GPU", "capability", "SMs", "GHz", "GB/s", "constants", box=None)
+    for name, profile in zip(profile_names(), profiles, strict=True):
+        major, minor = profile.compute_capability
+        table.add_row(
+            name,
+            profile.name,
+            f"{major}.{minor}",
+            str(profile.sm_count),
+            f"{float(profile.clock_ghz):.4g}",
+            f"{float(profile.dram_gbs):.4g}",
+            "calibrated" if profile.is_calibrated else "published figures",
+        )
+    _console().print(table)
+
+
+def print_profile(profile: DeviceProfile) -> None:
+    """Everything that a profile holds, each with its source."""
+    major, minor = profile.compute_capability
+    table = Table(profile.name, "", "where from", box=None)
+    shown = {"compute_capability": f"{major}.{minor}"}
+    for name in FACTS:
+        value = shown.get(name) or f"{float(getattr(profile, name)):.10g}"
+        table.add_row(name, value, profile.provenance.get(name, ""))
+    for name, limit in asdict(profile.limits).items():
+        table.add_row(name, str(limit), profile.provenance.get("limits", ""))
+    for field in fields(ModelConstants):
+        value = f"{float(getattr(profile.model, field.name)):.5g}"
+        table.add_row(field.name, value, profile.provenance.get(field.name, ""))
+    _console().print(table)
+
+
+def print_calibration(profile: DeviceProfile, found: Calibration) -> None:
+    """What was fitted, and where the model explains the times least."""
+    print_profile(profile)
+    console = _console()
+    console.print(
+        f"{len(found.errors)} cases; typical error of a predicted time "
+        f"{100 * found.typical_error:.0f} %"
+    )
+    worst = sorted(found.errors, key=lambda name: -found.errors[name])[:SHOWN]
+    console.print("worst: " + ", ".join(f"{n} ({100 * found.errors[n]:.0f} %)" for n in worst))
