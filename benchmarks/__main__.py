@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import decision, emulator, front_end, regret, tridiagonal
+from benchmarks import decision, emulator, front_end, regret, sampling, tridiagonal
 
 BENCHMARKS = {
     "tridiagonal": tridiagonal.main,
     "front_end": front_end.main,
     "emulator": emulator.main,
+    "sampling": sampling.main,
     "decision": decision.main,
     "regret": regret.main,
 }

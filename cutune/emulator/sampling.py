@@ -1,0 +1,168 @@
+"""Sampled launches: takes a launch, runs a few of its blocks, gives the counters of all of them.
+
+Blocks at the corners and edges of a grid do other work than those inside, so each of these strata
+is sampled on its own: first, last and inner blocks in every dimension. Within a stratum the blocks
+are jittered (one in each slice of every dimension, like a Latin hypercube), because samples at a
+fixed stride may all see the same alignment. What the sampled blocks counted is scaled to the
+stratum. That is an estimate where blocks differ, and exact where all blocks of a stratum do the
+same, as those of most kernels do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import prod, sqrt
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutune.emulator.launch_log import Triple
+from cutune.emulator.machine import SITE, Counters, LoadedModule
+
+#: Warp instructions that a sampled launch should take: some ten milliseconds of one core.
+BUDGET = 500_000
+#: Warp instructions of one block at which sampling by blocks is refused.
+LONGEST_BLOCK = 4_000_000
+#: Blocks at most; more see nothing new.
+MOST_BLOCKS = 48
+_COUNTED = ("executions", "lanes")
+_TRACED = tuple(
+    name for name in SITE.names or () if name not in (*_COUNTED, "traced", "lowest", "highest")
+)
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Blocks that were chosen from `size` similar ones; indices are linear."""
+
+    blocks: tuple[int, ...]
+    size: int
+
+    @property
+    def weight(self) -> float:
+        """Blocks of the grid that each chosen one stands for."""
+        return self.size / len(self.blocks)
+
+
+@dataclass(frozen=True)
+class SampledCounters:
+    """As `Counters`, estimated for the whole grid. `sites` has the totals by their names."""
+
+    warp_instructions: float
+    thread_instructions: float
+    working_threads: float
+    executed_blocks: int
+    block_executions: NDArray[np.float64]
+    block_lanes: NDArray[np.float64]
+    sites: dict[str, NDArray[np.float64]]
+
+
+def strata(grid: Triple, wanted: int, seed: int = 0) -> tuple[Stratum, ...]:
+    """Choose about `wanted` blocks of a grid, at least one of each stratum."""
+    random = Random(f"{seed} {grid}")
+    boxes = list(product(*map(_intervals, grid)))
+    sizes = [prod(len(interval) for interval in box) for box in boxes]
+    # Large strata get more blocks, but not in proportion: their blocks are much alike.
+    total = sum(map(sqrt, sizes))
+    return tuple(
+        Stratum(_chosen(box, max(1, round(wanted * sqrt(size) / total)), grid, random), size)
+        for box, size in zip(boxes, sizes, strict=True)
+    )
+
+
+def run_sampled(
+    module: LoadedModule,
+    kernel: str,
+    grid: Triple,
+    block: Triple,
+    parameters: bytes,
+    *,
+    ghosts: tuple[int, int],
+    shared_bytes: int = 0,
+    budget: int = BUDGET,
+    trace_every: int = 1,
+) -> SampledCounters:
+    """Run some blocks of a launch without data or memory; see `LoadedModule.run`.
+
+    The kernel's branches and addresses must not depend on data. One block in the middle says how
+    many fit into `budget` warp instructions.
+
+    Raises:
+        CutuneError: as `LoadedModule.run`; CT465 when a single block takes too long.
+    """
+
+    def run(blocks: tuple[int, ...], *, trace: bool = True, limit: int = 0) -> Counters:
+        return module.run(
+            kernel,
+            grid,
+            block,
+            parameters,
+            shared_bytes=shared_bytes,
+            blocks=blocks,
+            trace=trace,
+            trace_every=trace_every,
+            ghosts=ghosts,
+            instruction_limit=limit,
+            threads=1,
+        )
+
+    middle = max(strata(grid, 1), key=lambda stratum: stratum.size)
+    probe = run(middle.blocks[:1], trace=False, limit=LONGEST_BLOCK)
+    affordable = budget // max(1, probe.warp_instructions)
+    chosen = strata(grid, max(1, min(MOST_BLOCKS, affordable)))
+    return _combined([(run(s.blocks), s.weight) for s in chosen])
+
+
+def _intervals(extent: int) -> list[range]:
+    """First, inner and last, as far as there are any."""
+    parts = [range(1), range(1, extent - 1), range(extent - 1, extent)]
+    return [part for part in (parts if extent > 1 else parts[:1]) if part]
+
+
+def _chosen(box: tuple[range, ...], wanted: int, grid: Triple, random: Random) -> tuple[int, ...]:
+    size = prod(map(len, box))
+    if size <= wanted:
+        places = set(product(*box))
+    else:
+        columns = [_jittered(interval, wanted, random) for interval in box]
+        places = set(zip(*columns, strict=True))
+    return tuple(sorted(x + grid[0] * (y + grid[1] * z) for x, y, z in places))
+
+
+def _jittered(interval: range, count: int, random: Random) -> list[int]:
+    """One place in each of `count` slices of the interval, in any order."""
+    slices = list(range(count))
+    random.shuffle(slices)
+    return [interval[int((k + random.random()) * len(interval) / count)] for k in slices]
+
+
+def _combined(parts: list[tuple[Counters, float]]) -> SampledCounters:
+    def total(name: str) -> float:
+        return float(sum(weight * getattr(counters, name) for counters, weight in parts))
+
+    def array(name: str) -> NDArray[np.float64]:
+        first = np.zeros(len(getattr(parts[0][0], name)))
+        return sum((weight * getattr(c, name) for c, weight in parts), first)
+
+    def site_totals(name: str, *, traced: bool) -> NDArray[np.float64]:
+        found = np.zeros(len(parts[0][0].sites))
+        for counters, weight in parts:
+            sites = counters.sites
+            # Traced executions stand for all.
+            scale = sites["executions"] / np.maximum(1, sites["traced"]) if traced else 1
+            found += weight * scale * sites[name]
+        return found
+
+    sites = {name: site_totals(name, traced=False) for name in _COUNTED}
+    sites |= {name: site_totals(name, traced=True) for name in _TRACED}
+    return SampledCounters(
+        total("warp_instructions"),
+        total("thread_instructions"),
+        total("working_threads"),
+        sum(counters.executed_blocks for counters, _ in parts),
+        array("block_executions"),
+        array("block_lanes"),
+        sites,
+    )

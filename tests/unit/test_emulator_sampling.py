@@ -1,0 +1,81 @@
+"""Sampled launches against full ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cutune.diagnostics import Code, CutuneError
+from cutune.emulator.assemble import assemble
+from cutune.emulator.launch_log import Triple
+from cutune.emulator.machine import load, pack_parameters
+from cutune.emulator.sampling import run_sampled, strata
+from cutune.toolchain import find_nvcc
+
+GHOST_BASE = 1 << 56
+GHOSTS = (GHOST_BASE, 1 << 44)
+
+# A border without work, and rows of which the length is no multiple of a warp.
+STENCIL = """
+extern "C" __global__ void stencil(int n, const float *a, float *b) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x > 0 && y > 0 && x < n - 1 && y < n - 1)
+        b[y * n + x] = a[y * n + x - 1] + a[y * n + x + 1] + a[(y - 1) * n + x];
+}
+extern "C" __global__ void triangle(int n, float *a) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = x; k < n; k++) a[x * n + k] = k;
+}
+"""
+
+
+@pytest.mark.parametrize("grid", [(1, 1, 1), (2, 1, 1), (64, 256, 1), (5, 3, 7), (1000, 1, 1)])
+@pytest.mark.parametrize("wanted", [1, 16, 40])
+def test_strata_stand_for_all_blocks(grid: Triple, wanted: int) -> None:
+    chosen = strata(grid, wanted)
+    count = grid[0] * grid[1] * grid[2]
+    assert sum(stratum.weight * len(stratum.blocks) for stratum in chosen) == pytest.approx(count)
+    blocks = [block for stratum in chosen for block in stratum.blocks]
+    assert len(set(blocks)) == len(blocks)
+    assert {0, count - 1} <= set(blocks) <= set(range(count))
+
+
+def test_samples_of_one_stratum_are_not_at_a_fixed_stride() -> None:
+    inner = max(strata((1000, 1, 1), 32), key=lambda stratum: stratum.size)
+    assert len(set(np.diff(inner.blocks))) > 5
+
+
+@pytest.mark.nvcc
+def test_sampled_counters_are_those_of_the_full_launch(tmp_path: Path) -> None:
+    source = tmp_path / "kernels.cu"
+    source.write_text(STENCIL)
+    module = load(assemble(find_nvcc().ptx(source)))
+    for kernel, n, grid, block in (
+        ("stencil", 500, (16, 63, 1), (32, 8, 1)),
+        ("triangle", 4000, (32, 1, 1), (128, 1, 1)),
+    ):
+        code = module.kernel(kernel)
+        addresses = [GHOST_BASE + (k << 40) for k in range(len(code.parameters) - 1)]
+        parameters = pack_parameters(code, n, *addresses)
+        full = module.run(kernel, grid, block, parameters, trace=True, ghosts=GHOSTS)
+        sampled = run_sampled(module, kernel, grid, block, parameters, ghosts=GHOSTS)
+        assert sampled.executed_blocks < full.executed_blocks
+        tolerance = 0.01 if kernel == "stencil" else 0.05  # blocks of a triangle differ
+        assert sampled.warp_instructions == pytest.approx(full.warp_instructions, rel=tolerance)
+        for name in ("executions", "lanes", "sectors", "lines", "wavefronts", "new_sectors"):
+            total = full.sites[name].sum()
+            assert sampled.sites[name].sum() == pytest.approx(total, rel=tolerance), name
+
+
+@pytest.mark.nvcc
+def test_a_block_that_takes_too_long_is_refused(tmp_path: Path) -> None:
+    source = tmp_path / "kernels.cu"
+    source.write_text(STENCIL)
+    module = load(assemble(find_nvcc().ptx(source)))
+    code = module.kernel("triangle")
+    parameters = pack_parameters(code, 1_000_000, GHOST_BASE)
+    with pytest.raises(CutuneError) as caught:
+        run_sampled(module, "triangle", (8, 1, 1), (128, 1, 1), parameters, ghosts=GHOSTS)
+    assert caught.value.diagnostic.code is Code.INSTRUCTION_LIMIT
