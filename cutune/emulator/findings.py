@@ -42,7 +42,9 @@ _SEVERITIES = {ERROR: 0, "warning": 1, NOTE: 2}
 _FILE = re.compile(r'\s*\.file\s+(\d+)\s+"([^"]*)"')
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
 # Of the toolkit: there the place of the call says more.
-_HEADERS = re.compile(r"/include/(?:crt|cooperative_groups|cuda|cub|thrust|sm_)|_intrinsics\.hpp?$")
+_HEADERS = re.compile(
+    r"/targets/[^/]+/include/|/include/(?:crt|cooperative_groups|cuda|cub|thrust|sm_)"
+)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,8 @@ def test_a_finding_names_block_thread_and_count(program: Path) -> None:
     assert finding.first.thread == (61, 0, 0)
     assert finding.count == 1
     text = finding.diagnostic().render()
-    assert "hazards.cu:9:" in text
+    ((_, line),) = planted()["out_of_bounds"]
+    assert f"hazards.cu:{line}:" in text
     assert "store of 4 bytes" in text
     assert "kernel 'out_of_bounds', block (3, 0, 0), thread (61, 0, 0), once" in text
     assert counted([finding], 20) == "check: 1 error"

@@ -55,24 +55,20 @@ std::string escaped(const std::string& text) {
 
 }  // namespace
 
-Cells::Page* Cells::page(u64 address, u32 bytes) {
-    const u64 number = address / PAGE;
-    if (number != last_number_) {
-        const auto found = pages_.find(number);
-        if (found == pages_.end()) {
-            if (bytes_ > cell_limit()) {
-                incomplete_ = true;
-                return nullptr;
-            }
-            Page& fresh = pages_[number];
-            fresh.cells.resize(PAGE / fresh.unit);
-            bytes_ += PAGE / fresh.unit * sizeof(Cell);
-            last_ = &fresh;
-        } else {
-            last_ = &found->second;
+Cells::Page* Cells::find(u64 number, u32 bytes) {
+    const auto found = pages_.find(number);
+    if (found != pages_.end()) {
+        last_ = &found->second;
+    } else {
+        if (bytes_ > cell_limit()) {
+            incomplete_ = true;
+            return nullptr;
         }
-        last_number_ = number;
+        last_ = &pages_[number];
+        last_->cells.resize(PAGE / last_->unit);
+        bytes_ += PAGE / last_->unit * sizeof(Cell);
     }
+    last_number_ = number;
     if (bytes < last_->unit) {
         std::vector<Cell> narrow(PAGE);
         for (u64 k = 0; k < PAGE; k++) narrow[k] = last_->cells[k / last_->unit];
@@ -269,6 +265,11 @@ void Checker::wrote(const Execution& x, u64 address, u32 bytes) {
 
 bool BlockOrder::is_written(u64 offset, u32 bytes) const {
     u8 all = 1;
+    if (bytes == 4) {  // most accesses
+        u32 four;
+        memcpy(&four, &written[offset], 4);
+        return four == 0x01010101;
+    }
     for (u32 k = 0; k < bytes; k++) all &= written[offset + k];
     return all;
 }
@@ -291,64 +292,66 @@ void Checker::duplicate(const Instruction* i, const Warp& w, const u64* address,
     }
 }
 
+// Was everything written that is read? What is written, is from now on. Gives whether it was before.
+bool Checker::fill(const Accessor& a, Kind kind, u64 address, u32 bytes) {
+    BlockOrder& order = *a.w.execution->order;
+    const u64 shared_base = reinterpret_cast<u64>(a.w.execution->shared);
+    const bool before = a.shared ? order.is_written(address - shared_base, bytes)
+                                 : written.holds(address, bytes);
+    if (UNLIKELY(!before && kind != STORE)) {
+        const Hazard hazard = a.shared ? Hazard::unwritten_shared : Hazard::unwritten_global;
+        Finding& finding = note(hazard, a.i, nullptr, a.w, a.lane);
+        const u64 base = a.shared ? shared_base : a.w.execution->memory.find(address)->base;
+        if (finding.count == 1) finding.text = std::to_string(address - base);
+    }
+    if (kind == LOAD || before) return before;
+    if (a.shared) std::fill_n(order.written.begin() + (address - shared_base), bytes, 1);
+    else written.write(address, bytes);
+    return before;
+}
+
 void Checker::access(const Instruction* i, const Warp& w, const u64* address, u32 bytes,
                      u32 elements) {
     const Execution& x = *w.execution;
-    BlockOrder& order = *x.order;
     const SiteFacts& site = x.module.sites[i->x];
-    u32 lanes = w.mask & ~refused_;
+    const u32 lanes = w.mask & ~refused_;
     refused_ = 0;
     if (!lanes || site.space == CONST_SPACE || site.space == LOCAL_SPACE) return;
     const u64 shared_base = reinterpret_cast<u64>(x.shared);
     const u64 locals = reinterpret_cast<u64>(w.local_memory);
     const u64 parameters = reinterpret_cast<u64>(x.parameters);
-    const bool atomic = site.kind == ATOMIC;
-    const bool in_shared = address[__builtin_ctz(lanes)] - shared_base < x.shared_bytes;
     // Volatile accesses of shared memory are no synchronisation between warps.
-    const bool is_strong = atomic || (!in_shared && (i->flags & SPINNING));
+    const bool in_shared = address[__builtin_ctz(lanes)] - shared_base < x.shared_bytes;
+    const bool is_strong = site.kind == ATOMIC || (!in_shared && (i->flags & SPINNING));
     if (is_strong && !in_shared) strong(w);
-    const u32* registers =
-        elements == 1 ? &i->b : &x.module.operands[further_operands(*i)];
+    const u32* registers = elements == 1 ? &i->b : &x.module.operands[further_operands(*i)];
     const Values values{registers, elements, bytes / elements, w};
-    u32 rest = lanes, seen = 0;
-    if (site.kind == LOAD) {  // all lanes at one address are one access
-        const u64 a = address[__builtin_ctz(lanes)];
-        bool uniform = true;
-        FOR_ACTIVE(w, l) uniform &= address[l] == a;
-        if (uniform) rest = lanes & -lanes;
-    }
-    u64 highest = 0;
-    for (; rest; rest &= rest - 1) {
+    const u32 first_thread = low_bits(x.linear_block) << THREAD_BITS | w.index * LANES;
+    const u32 what = u32(i - x.module.code.data()) | (is_strong ? STRONG : 0);
+    Accessor accessor{i, w, 0, 0, what, site.kind != LOAD, false, false};
+    u64 previous = ~0ull, highest = 0;
+    u32 seen = 0;
+    for (u32 rest = lanes; rest; rest &= rest - 1) {
         const u32 l = __builtin_ctz(rest);
         const u64 a = address[l];
-        const bool shared = a - shared_base < x.shared_bytes;
-        if (!shared && (a - locals < x.local_stride * LANES ||
-                        a - parameters < x.kernel.facts.parameter_bytes))
+        // Neighbours that load from one address are one access.
+        if (a == previous && site.kind == LOAD) continue;
+        previous = a;
+        accessor.shared = a - shared_base < x.shared_bytes;
+        if (!accessor.shared && (a - locals < x.local_stride * LANES ||
+                                 a - parameters < x.kernel.facts.parameter_bytes))
             continue;
-        const u64 offset = a - (shared ? shared_base : 0);
-        const bool written = shared ? order.is_written(offset, bytes) : this->written.holds(a, bytes);
-        if (UNLIKELY(!written && site.kind != STORE)) {
-            Finding& finding =
-                note(shared ? Hazard::unwritten_shared : Hazard::unwritten_global, i, nullptr, w, l);
-            if (finding.count == 1)
-                finding.text = std::to_string(shared ? offset : a - x.memory.find(a)->base);
-        }
-        const bool silent = site.kind == STORE && written && values.same(l, a);
+        accessor.lane = l;
+        accessor.thread = first_thread + l;
+        const bool before = fill(accessor, site.kind, a, bytes);
         if (site.kind == STORE) {
-            if (a <= highest) duplicate(i, w, address, l, seen, values, shared);
+            accessor.silent = before && values.same(l, a);
+            if (a <= highest) duplicate(i, w, address, l, seen, values, accessor.shared);
             highest = std::max(highest, a);
             seen |= 1u << l;
         }
-        if (site.kind != LOAD) {
-            if (shared) std::fill_n(order.written.begin() + offset, bytes, 1);
-            else this->written.write(a, bytes);
-        }
-        const Accessor accessor{i, w, l,
-                                low_bits(x.linear_block) << THREAD_BITS | (w.index * LANES + l),
-                                u32(i - x.module.code.data()) | (is_strong ? STRONG : 0),
-                                site.kind != LOAD, silent, shared};
         for (u64 at = a; at < a + bytes;) {
-            Cells::Page* const page = (shared ? shared_ : global_).page(at, bytes);
+            Cells::Page* const page = (accessor.shared ? shared_ : global_).page(at, bytes);
             if (!page) return;
             touch(accessor, page->cells[at % Cells::PAGE / page->unit]);
             at += page->unit;

@@ -58,11 +58,16 @@ class Cells {
     };
     static constexpr u64 PAGE = 4096;
     // The page of an address; nullptr when the memory for pages is used up.
-    Page* page(u64 address, u32 bytes);
+    Page* page(u64 address, u32 bytes) {
+        const u64 number = address / PAGE;
+        if (number == last_number_ && bytes >= last_->unit) return last_;
+        return find(number, bytes);
+    }
     void clear();
     bool incomplete() const { return incomplete_; }
 
   private:
+    Page* find(u64 number, u32 bytes);
     std::unordered_map<u64, Page> pages_;
     u64 last_number_ = ~0ull;
     Page* last_ = nullptr;
@@ -121,6 +126,7 @@ class Checker {
   private:
     using Key = std::tuple<Hazard, u32, u32>;  // PTX lines
     struct Accessor;
+    bool fill(const Accessor& a, Kind kind, u64 address, u32 bytes);
     template <class V>
     void duplicate(const Instruction* i, const Warp& w, const u64* address, u32 lane, u32 seen,
                    const V& values, bool shared);

@@ -287,6 +287,7 @@ void Execution::prepare() {
 // other. Through %envreg1 and %envreg2 they find the memory of the grid's barrier.
 static void run_together(const Execution& like, u64 count) {
     const u64 workspace = like.memory.allocate(64);
+    if (like.launch.checker) like.launch.checker->written.write(workspace, 64);
     std::vector<BlockMemory> memories(count);
     std::vector<std::unique_ptr<Execution>> blocks;
     for (u64 k = 0; k < count; k++) {

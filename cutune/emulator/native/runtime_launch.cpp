@@ -114,8 +114,7 @@ Launch describe(const Configuration& configuration, const std::vector<uint8_t>& 
     launch.trace_every = static_cast<uint32_t>(trace_every);
     launch.instruction_limit = instruction_limit;
     launch.threads = static_cast<uint32_t>(threads);
-    // Blocks of a cooperative launch take turns: their accesses have no order to be checked.
-    launch.checker = configuration.cooperative ? nullptr : checker();
+    launch.checker = checker();
     launch.cooperative = configuration.cooperative;
     return launch;
 }

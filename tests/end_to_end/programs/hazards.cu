@@ -1,5 +1,7 @@
 // One planted error per kernel, named on the command line; `cutune run --check` must find each at
 // the line marked with the name of its code, and nothing else. Names with "fine" have none.
+#include <cooperative_groups.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -132,6 +134,18 @@ __global__ void fine_lock(int *a) {
     __threadfence();
     atomicExch(&lock, 0);
 }
+__global__ void fine_grid_sync(int *a, int *b) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+    a[i] = i;
+    cooperative_groups::this_grid().sync();
+    b[i] = a[(i + blockDim.x) % n];
+}
+__global__ void grid_race(int *a, int *b) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+    a[i] = i;                        // CT477
+    b[i] = a[(i + blockDim.x) % n];  // CT477
+    cooperative_groups::this_grid().sync();
+}
 
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "";
@@ -164,6 +178,11 @@ int main(int argc, char **argv) {
     CASE(fine_named_barrier, 1, 96, 0, a)
     CASE(fine_atomics, 4, 64, 0, a, a + 100)
     CASE(fine_lock, 4, 64, 0, a)
+    void *arguments[] = {&a, &b};
+    if (!strcmp(name, "fine_grid_sync"))
+        cudaLaunchCooperativeKernel((void *)fine_grid_sync, 4, 64, arguments);
+    if (!strcmp(name, "grid_race"))
+        cudaLaunchCooperativeKernel((void *)grid_race, 4, 64, arguments);
     printf("%s: %s\n", name, cudaGetErrorName(cudaDeviceSynchronize()));
     return 0;
 }
