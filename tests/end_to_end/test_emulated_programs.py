@@ -16,6 +16,7 @@ from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.link import alias_folder, append_flags, own_build_flags
 from cutune.emulator.run import RunResult, main_run, program_environment, run_program
 from cutune.toolchain import Nvcc, find_nvcc
+from tests.hardware_counters import memory_ratios, ratio
 
 pytestmark = pytest.mark.nvcc
 
@@ -224,7 +225,16 @@ def test_what_cannot_be_run_is_said(tmp_path: Path, reason: str) -> None:
 
 
 @pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.cu")), ids=lambda path: path.stem)
-def test_polybench_sample_passes(build: Build, sample: Path) -> None:
-    done = execute(build(sample, flags=["-O2"]), "64")
+def test_polybench_sample_passes_and_counts_as_a_gpu(
+    build: Build, sample: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "launches.jsonl"
+    program = build(sample, flags=["-O2"])
+    settings = {"CUTUNE_COUNT": "trace", "CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_LAUNCH_LIMIT": "12"}
+    done = execute(program, "64", **settings)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASS" in done.stdout
+    compared = list(memory_ratios(log, sample.stem, 64))
+    assert compared
+    for launch, name, emulated, on_gpu in compared:
+        assert abs(ratio(emulated, on_gpu) - 1) <= 0.02, (launch.kernel, name, emulated, on_gpu)
