@@ -117,8 +117,19 @@ int attribute(const Device& d, cudaDeviceAttr name) {
         case cudaDevAttrComputePreemptionSupported:
         case cudaDevAttrCanUseHostPointerForRegisteredMem:
         case cudaDevAttrCooperativeLaunch:
+        case cudaDevAttrMemoryPoolsSupported:
         case cudaDevAttrHostRegisterSupported: return 1;
-        default: return 0;  // absent features: textures, memory pools, clusters, peers
+        case cudaDevAttrMaxTexture1DWidth:
+        case cudaDevAttrMaxTexture2DWidth: return 131072;
+        case cudaDevAttrMaxTexture1DLinearWidth: return 268435456;
+        case cudaDevAttrMaxTexture2DHeight: return 65536;
+        case cudaDevAttrMaxTexture2DLinearWidth: return 131072;
+        case cudaDevAttrMaxTexture2DLinearHeight: return 65000;
+        case cudaDevAttrMaxTexture2DLinearPitch: return 2097120;
+        case cudaDevAttrMaxTexture3DWidth:
+        case cudaDevAttrMaxTexture3DHeight:
+        case cudaDevAttrMaxTexture3DDepth: return 16384;
+        default: return 0;  // absent features: clusters, peers
     }
 }
 
@@ -152,6 +163,12 @@ void fill(const Device& d, cudaDeviceProp* p) {
     p->streamPrioritiesSupported = p->globalL1CacheSupported = p->localL1CacheSupported = 1;
     p->managedMemory = p->concurrentManagedAccess = p->computePreemptionSupported = 1;
     p->canUseHostPointerForRegisteredMem = p->cooperativeLaunch = 1;
+    p->memoryPoolsSupported = 1;
+    p->maxTexture1D = p->maxTexture2D[0] = p->maxTexture2DLinear[0] = 131072;
+    p->maxTexture2D[1] = 65536;
+    p->maxTexture2DLinear[1] = 65000;
+    p->maxTexture2DLinear[2] = 2097120;
+    p->maxTexture3D[0] = p->maxTexture3D[1] = p->maxTexture3D[2] = 16384;
 #if CUDART_VERSION >= 12000
     p->hostRegisterSupported = 1;
 #endif

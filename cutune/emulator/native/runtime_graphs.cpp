@@ -156,6 +156,23 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned) {
     });
 }
 
+// The clone's nodes are new ones that depend on each other as the originals do.
+cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
+    return call([&] {
+        if (!clone || !graph) return cudaErrorInvalidValue;
+        Graph* const fresh = new Graph;
+        std::map<const Node*, Node*> copies;
+        for (const auto& node : as_graph(graph)->nodes) {
+            fresh->nodes.emplace_back(new Node(*node));
+            copies[node.get()] = fresh->nodes.back().get();
+        }
+        for (const auto& node : fresh->nodes)
+            for (Node*& earlier : node->after) earlier = copies[earlier];
+        *clone = reinterpret_cast<cudaGraph_t>(fresh);
+        return cudaSuccess;
+    });
+}
+
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
     return call([&] {
         if (!graph) return cudaErrorInvalidValue;

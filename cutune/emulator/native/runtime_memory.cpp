@@ -3,6 +3,7 @@
 
 #include "runtime.h"
 #include "runtime_arrays.h"
+#include "runtime_graphs.h"
 #include "runtime_modules.h"
 #include "runtime_streams.h"
 
@@ -97,6 +98,8 @@ cudaError_t cudaFreeHost(void* pointer) { return release(pointer, "cudaFreeHost"
 
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
     if (!known_stream(stream)) return remember(cudaErrorInvalidResourceHandle);
+    // A graph that is being captured will use the memory in every launch.
+    if (captured_graph(stream)) return cudaSuccess;
     return release(pointer, "cudaFreeAsync");
 }
 

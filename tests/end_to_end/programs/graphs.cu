@@ -1,4 +1,6 @@
-// Graphs: captured from streams, and made node by node.
+// Graphs: captured from streams, and made node by node; memory pools.
+#include <cstdint>
+
 #include "check.h"
 
 __global__ void add(int n, int *x, int value) {
@@ -80,9 +82,32 @@ static void made(int *x) {
     REQUIRE(host[0] == 25);
 }
 
+// Memory of a pool, allocated and freed in the order of a stream.
+static void pooled() {
+    cudaMemPool_t pool;
+    cudaStream_t stream;
+    int *x, device_has_pools, host_value[N];
+    uint64_t threshold = 1 << 20, got = 0;
+    SUCCEED(cudaDeviceGetAttribute(&device_has_pools, cudaDevAttrMemoryPoolsSupported, 0));
+    REQUIRE(device_has_pools);
+    SUCCEED(cudaDeviceGetDefaultMemPool(&pool, 0));
+    SUCCEED(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+    SUCCEED(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &got));
+    REQUIRE(got == threshold);
+    SUCCEED(cudaStreamCreate(&stream));
+    SUCCEED(cudaMallocFromPoolAsync((void **)&x, sizeof host_value, pool, stream));
+    SUCCEED(cudaMemsetAsync(x, 0, sizeof host_value, stream));
+    add<<<1, 128, 0, stream>>>(N, x, 9);
+    SUCCEED(cudaMemcpyAsync(host_value, x, sizeof host_value, cudaMemcpyDeviceToHost, stream));
+    SUCCEED(cudaFreeAsync(x, stream));
+    SUCCEED(cudaStreamSynchronize(stream));
+    REQUIRE(host_value[N - 1] == 9);
+}
+
 int main() {
     int *x;
     SUCCEED(cudaMalloc(&x, N * sizeof *x));
+    pooled();
     captured(x);
     made(x);
     return pass();
