@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cutune.emulator import lower_matrix, lower_memory, lower_texture, lower_warp
+from cutune.emulator import lower_async, lower_matrix, lower_memory, lower_texture, lower_warp
 from cutune.emulator.emitter import GUARDED, NEGATED, Emitter, width_of
 from cutune.emulator.lower_compare import flushed, set_predicate, set_value
 from cutune.emulator.lower_convert import convert
@@ -44,7 +44,7 @@ def lower(emitter: Emitter, instruction: Instruction) -> None:
     first = len(emitter.records)
     _lower(emitter, instruction)
     for record in emitter.records[first:]:
-        if record.handler.startswith(("ld_", "st_", "atom_", "matrix_load")):
+        if record.handler.startswith(("ld_", "st_", "atom_", "matrix_load", "mbarrier_")):
             record.flags |= GUARDED
     emitter.emit("unguard")
     guard.x = len(emitter.records) - first
@@ -274,4 +274,5 @@ _LOWERINGS: dict[str, Callable[[Emitter, Instruction], None]] = {
     **lower_warp.LOWERINGS,
     **lower_texture.LOWERINGS,
     **lower_matrix.LOWERINGS,
+    **lower_async.LOWERINGS,
 }

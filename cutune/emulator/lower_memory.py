@@ -286,35 +286,6 @@ def _behind_results(
     return copies
 
 
-def _copy_async(emitter: Emitter, instruction: Instruction) -> None:
-    """`cp.async [shared], [global], bytes` copies at once; commits and waits have nothing to do."""
-    modifiers = instruction.modifiers
-    if {"commit_group", "wait_group", "wait_all"} & set(modifiers):
-        return
-    operands = instruction.operands
-    if "bulk" in modifiers or len(operands) != 3 or operands[2] not in ("4", "8", "16"):
-        raise emitter.unsupported()
-    size = int(operands[2])
-    words = [emitter.temporary("u32") for _ in range(size // 4)]
-    vector = f"v{size // 4}_" if size > 4 else ""
-    for kind, space, text in (("load", "global", operands[1]), ("store", "shared", operands[0])):
-        slot, offset = _address(emitter, text, space)
-        access = Access(
-            kind, space, size, bool(instruction.guard), instruction.line, instruction.source_line
-        )
-        flags = SHARED if space == "shared" else 0
-        flags |= emitter.table(words) if vector else 0
-        emitter.emit(
-            f"{'ld' if kind == 'load' else 'st'}_{space}_{vector}b32",
-            d=words[0],
-            a=slot,
-            b=words[0],
-            x=emitter.symbols.site(access),
-            flags=flags,
-            imm=offset,
-        )
-
-
 LOWERINGS: dict[str, Callable[[Emitter, Instruction], None]] = {
     "ld": _load,
     "ldu": _load,
@@ -324,5 +295,4 @@ LOWERINGS: dict[str, Callable[[Emitter, Instruction], None]] = {
     "cvta": _to_generic,
     "isspacep": _is_space,
     "call": _call,
-    "cp": _copy_async,
 }

@@ -15,7 +15,7 @@ _FIXED = {
     **dict.fromkeys(("bar", "barrier"), "barrier"),
     **dict.fromkeys(("mov", "cvta", "selp"), "move"),
     **dict.fromkeys(("atom", "red"), "atomic"),
-    **dict.fromkeys(("membar", "fence", "prefetch", "prefetchu", "nanosleep"), "other"),
+    **dict.fromkeys(("membar", "fence", "prefetch", "prefetchu", "nanosleep", "mbarrier"), "other"),
     **dict.fromkeys(("shfl", "vote", "match", "redux", "activemask"), "other"),
     **dict.fromkeys(("tex", "tld4", "suld", "sust", "mma", "wmma"), "other"),
     "ldmatrix": "shared_load",

@@ -168,7 +168,7 @@ class _Analysis:
 
     def _gives_tainted(self, instruction: Instruction) -> bool:
         opcode, where = instruction.opcode, spaces(instruction)
-        if opcode in ("atom", "tex", "tld4", "suld", "ldmatrix", "wmma"):
+        if opcode in ("atom", "mbarrier", "tex", "tld4", "suld", "ldmatrix", "wmma"):
             return True
         if opcode in ("ld", "ldu"):
             if "param" in where:

@@ -38,6 +38,7 @@ SINGLE = (
     "graphs",
     "grid_barrier",
     "matrices",
+    "async_copies",
 )
 
 Build = Callable[..., Path]

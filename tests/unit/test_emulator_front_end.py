@@ -335,3 +335,16 @@ def test_a_kernel_with_textures_is_not_modelled() -> None:
     line = "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}];"
     found = assemble(kernel(line)).kernels["k"].obliviousness
     assert not found.holds and "'tex' is not among the counters" in found.reason
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0, 1; cp.async.bulk [%r1], [%rd1], 4;",
+        "mbarrier.arrive.expect_tx.shared.b64 %rd2, [%r1], %r2;",
+        "cp.async.ca.shared.global [%r1], [%rd1], 4, %p1;",
+    ],
+)
+def test_forms_of_asynchronous_copies_that_are_refused(line: str) -> None:
+    with pytest.raises(PtxError, match="is not supported"):
+        assemble(kernel(line))
