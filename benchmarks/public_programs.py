@@ -52,7 +52,7 @@ _WRONG = re.compile(
 _NO_HARM = re.compile(r"\b(0|no|not|without|never|if)\s+\w*\s*(fail|mismatch|error|wrong)", re.I)
 _NO_INPUT = re.compile(
     r"no such (file|folder|directory)|(could not|cannot|can't|can not|unable to|failed to|not able "
-    r"to) (open|find|load|import|read)|file open fail|error opening|input file",
+    r"to) (open|find|load|import|read)|cannot be opened|file open fail|error opening|input file",
     re.IGNORECASE,
 )
 _PATH = re.compile(r"/|\.[A-Za-z]")
@@ -261,7 +261,7 @@ def judge(text: str, status: int, absent: str = "") -> tuple[str, str]:
     if fault := _FAULT.search(text):
         return ("memory" if "out of device memory" in fault.group() else "fault"), fault.group()
     if status and (missing := _NO_INPUT.search(text)):
-        return "no input", text[max(missing.start() - 80, 0) : missing.end() + 60].strip()
+        return "no input", " ".join(text[: missing.end() + 60].split())[-160:]
     if status and absent:
         return "no input", absent
     if status < 0:
