@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -113,17 +114,18 @@ def save(output: Path) -> None:
 
 
 def _measured(session: Session, path: Path, output: Path) -> Iterator[SweptLaunch]:
-    """The launches of every run whose sweep is complete."""
+    """Every launch whose sweep is complete."""
     program, stem = session.load(str(path)), path.stem
     counters = by_kernel(session.nvcc.static_counters(path, architecture=ARCHITECTURE))
-    wanted = len(candidates_text(program, "paper").splitlines())
+    wanted = Counter(int(line.split()[0]) for line in candidates_text(program, "paper").splitlines())
     for lines in sorted(output.glob(f"{stem}-*.jsonl")):
         timings = read_entries(lines, "cutune-timing-1")
-        if len(timings) < wanted:
-            print(f"{lines.name}: {len(timings)} of {wanted} blocks, left out")
-            continue
+        found = Counter(timing["site"] for timing in timings)
+        whole = [timing for timing in timings if found[timing["site"]] >= wanted[timing["site"]]]
+        if len(whole) < sum(wanted.values()):
+            print(f"{lines.name}: {sum(wanted.values()) - len(whole)} blocks are missing")
         size = int(lines.stem.rpartition("-")[2])
-        yield from swept_launches(program, timings, size, TOLERANCE, counters)
+        yield from swept_launches(program, whole, size, TOLERANCE, counters)
 
 
 def _joined(
