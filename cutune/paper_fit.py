@@ -5,13 +5,14 @@ bounds that grow along a staircase up to 5, the same for numerator and denominat
 give rows [monomials, -y monomials] without scaling; the trivial solution is removed by replacing
 the first sample by "this coefficient of the denominator is 1", for each coefficient in turn;
 least squares by singular values, whatever the rank; of all that is found the least training error
-relative to the mean, accepted up to 100 %. No sample is held out, no pole looked for: what this
-costs is what the comparison shows.
+relative to the mean, accepted up to 100 % (beyond, the mean stands for all). No sample is held
+out, no pole looked for: what this costs is what the comparison shows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -34,8 +35,8 @@ PERFECT = 1e-12
 
 def fit_paper(
     variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[float]
-) -> RationalFunction | None:
-    """The quotient with the least training error, or None where none is accepted."""
+) -> RationalFunction:
+    """The quotient with the least training error; the mean where none is accepted."""
     targets = np.array(values, dtype=np.float64)
     if np.all(targets == targets[0]):
         return constant_function(variables, Fraction(float(targets[0])))
@@ -52,7 +53,11 @@ def fit_paper(
                 best = found
         if best is not None and best.residual < PERFECT:
             break
-    return best if best is not None and best.residual <= ACCEPTED else None
+    if best is not None and best.residual <= ACCEPTED:
+        return best
+    mean = constant_function(variables, Fraction(float(targets.mean())))
+    error = float(np.sqrt(np.mean((targets - targets.mean()) ** 2)) / abs(targets.mean()))
+    return replace(mean, exact=False, held_out_error=error, residual=error)
 
 
 def _staircase(step: int, width: int) -> list[Exponents]:

@@ -14,7 +14,6 @@ from cutune.diagnostics import Code, Diagnostic
 from cutune.fitted import PublishedCounts
 from cutune.measure import TRAINING, MeasuredKernel, Measurement
 from cutune.paper_fit import fit_paper
-from cutune.rational import RationalFunction
 
 COUNTERS = ("issued", "memory", "uncoalesced", "scattered", "sectors")
 AXES = ("block_x", "block_y", "block_z")
@@ -65,12 +64,6 @@ def fit_published(
     axes = [axis for axis, free in enumerate(facts.free) if free]
     variables = (facts.variables[0], *(AXES[axis] for axis in axes))
     points = [(one.size, *(one.block[axis] for axis in axes)) for one in launches]
-    functions: list[RationalFunction] = []
-    for name in COUNTERS:
-        found = fit_paper(variables, points, [one.values[name] for one in launches])
-        if found is None:
-            return Diagnostic.at(
-                Code.POOR_FIT, None, kernel=facts.kernel, error="over 100", limit="100"
-            )
-        functions.append(found)
-    return PublishedCounts(*functions)
+    return PublishedCounts(
+        *(fit_paper(variables, points, [one.values[name] for one in launches]) for name in COUNTERS)
+    )

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cutune.models import mwp_cwp
 from cutune.models_file import read_models
+from cutune.ncu import parse
+from cutune.rational_program import evaluate
 from cutune.sweep import read_sweep, swept_line
 from cutune.workspace import Workspace, append_lines
 from tests.end_to_end.tuning import H200, SAMPLES, cutune, tune
@@ -22,7 +25,7 @@ RECORDED = Path(__file__).parents[1] / "recorded"
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two tuned samples: of one dimension, and a stencil of two."""
     folder = tmp_path_factory.mktemp("evaluate")
-    for name in ("atax", "2dconv"):
+    for name in ("mvt", "2dconv"):
         tune(SAMPLES / f"{name}.cu", folder, "64,96")
     return folder
 
@@ -31,7 +34,7 @@ def test_choices_are_better_than_habits(workspace: Path) -> None:
     """The comparison of docs/evaluation.md, for 15 of its launches."""
     table, sheet = workspace / "found.json", workspace / "found.csv"
     done = cutune(
-        *("evaluate", SAMPLES / "atax.cu", SAMPLES / "2dconv.cu", "--workspace", workspace),
+        *("evaluate", SAMPLES / "mvt.cu", SAMPLES / "2dconv.cu", "--workspace", workspace),
         *("--from", RECORDED / "polybench_h200.json", "--train", 512),
         *("--json", table, "--csv", sheet),
     )
@@ -46,17 +49,34 @@ def test_choices_are_better_than_habits(workspace: Path) -> None:
     assert chosen["mean"] <= 0.03
     assert chosen["mean"] < min(scores[name]["mean"] for name in ("occupancy API", "mwp-cwp"))
     assert len(sheet.read_text().splitlines()) == 16
-    assert "atax: atax_kernel1" in done.stdout and "best at the nearest size" in done.stdout
+    assert "mvt: mvt_kernel1" in done.stdout and "best at the nearest size" in done.stdout
+
+
+def test_emulated_sectors_are_those_of_the_hardware(workspace: Path) -> None:
+    """What ncu counted on an H200 for every block of mvt at N = 512."""
+    counted = parse((RECORDED / "ncu_mvt_h200.csv").read_text())
+    sizes = {"n": 512, "extent_x": 512, "extent_y": 1, "extent_z": 1}
+    models = {m.facts.kernel: m for m in read_models(workspace / "models.json")}
+    for kernel in ("mvt_kernel1", "mvt_kernel2"):
+        model = models[kernel]
+        sizes |= dict.fromkeys(model.facts.parameters, 512)
+        values = evaluate(mwp_cwp.compose(model, H200), sizes)
+        per_warp = dict(zip(model.blocks, values["sectors"], strict=True))
+        for found in (one for one in counted if one.kernel == kernel):
+            sectors = found.values["load_sectors"] + found.values["store_sectors"]
+            assert per_warp[found.block] * 512 / 32 == pytest.approx(sectors, rel=0.02)
+            accesses = found.values["load_instructions"] + found.values["store_instructions"]
+            assert float(values["memory"]) * 512 / 32 == pytest.approx(accesses, rel=1e-3)
 
 
 def test_another_model_can_be_judged(workspace: Path) -> None:
     done = cutune(
-        *("evaluate", SAMPLES / "atax.cu", "--workspace", workspace, "--model", "latency"),
+        *("evaluate", SAMPLES / "mvt.cu", "--workspace", workspace, "--model", "latency"),
         *("--from", RECORDED / "polybench_h200.json", "--scores"),
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].split()[0] == "latency"
-    assert "atax_kernel1" not in done.stdout
+    assert "mvt_kernel1" not in done.stdout
 
 
 def test_models_differ_and_can_be_emitted(workspace: Path) -> None:
@@ -79,7 +99,7 @@ def test_timings_break_ties_and_test_the_model(workspace: Path, tmp_path: Path) 
     copy = Workspace(tmp_path)
     copy.measurements.write_bytes((workspace / "measurements.jsonl").read_bytes())
     swept = read_sweep(RECORDED / "polybench_h200.json").launches
-    known = [one for one in swept if one.program in ("atax", "2dconv") and one.size in (1000, 2048)]
+    known = [one for one in swept if one.program in ("mvt", "2dconv") and one.size in (1000, 2048)]
     turned = [
         replace(one, microseconds={b: 1e4 / t for b, t in one.microseconds.items()})
         if one.program == "2dconv"
@@ -92,16 +112,16 @@ def test_timings_break_ties_and_test_the_model(workspace: Path, tmp_path: Path) 
     # Upside down, the times of the stencil speak against its model.
     assert "[CT517]" in done.stderr and "Convolution2D_kernel" in done.stderr
     models = {model.facts.kernel: model for model in read_models(copy.models)}
-    ranks = models["atax_kernel1"].timing_ranks
-    best = models["atax_kernel1"].blocks[ranks.index(0)]
-    (first,) = (one for one in known if (one.kernel, one.size) == ("atax_kernel1", 1000))
+    ranks = models["mvt_kernel1"].timing_ranks
+    best = models["mvt_kernel1"].blocks[ranks.index(0)]
+    (first,) = (one for one in known if (one.kernel, one.size) == ("mvt_kernel1", 1000))
     assert first.regret(best) < 0.01
     assert not any(model.timing_ranks for model in read_models(workspace / "models.json"))
 
 
 def test_nothing_to_judge(workspace: Path) -> None:
     words = ("--workspace", workspace, "--from", RECORDED / "judge_h200.json")
-    done = cutune("evaluate", SAMPLES / "atax.cu", *words)
+    done = cutune("evaluate", SAMPLES / "mvt.cu", *words)
     assert done.returncode == 1
     assert "[CT516]" in done.stderr and "triad" in done.stderr
 
@@ -109,13 +129,13 @@ def test_nothing_to_judge(workspace: Path) -> None:
 def test_without_a_gpu(tmp_path: Path) -> None:
     """The program is built for a GPU; where there is none, it ends with its own message."""
     words = ("--run", "./{program} {n}", "--vary", "n=64", "--workspace", tmp_path)
-    done = cutune("collect", SAMPLES / "atax.cu", "--on", "gpu", *words)
+    done = cutune("collect", SAMPLES / "mvt.cu", "--on", "gpu", *words)
     assert done.returncode in (0, 1)
     if done.returncode == 1:
         assert "[CT411]" in done.stderr and "on the GPU" in done.stderr
 
 
 def test_counters_ask_for_a_gpu(tmp_path: Path) -> None:
-    done = cutune("collect", SAMPLES / "atax.cu", "--counters", "--workspace", tmp_path)
+    done = cutune("collect", SAMPLES / "mvt.cu", "--counters", "--workspace", tmp_path)
     assert done.returncode == 2
     assert "--on gpu" in done.stderr

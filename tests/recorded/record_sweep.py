@@ -117,7 +117,9 @@ def _measured(session: Session, path: Path, output: Path) -> Iterator[SweptLaunc
     """Every launch whose sweep is complete."""
     program, stem = session.load(str(path)), path.stem
     counters = by_kernel(session.nvcc.static_counters(path, architecture=ARCHITECTURE))
-    wanted = Counter(int(line.split()[0]) for line in candidates_text(program, "paper").splitlines())
+    wanted = Counter(
+        int(line.split()[0]) for line in candidates_text(program, "paper").splitlines()
+    )
     for lines in sorted(output.glob(f"{stem}-*.jsonl")):
         timings = read_entries(lines, "cutune-timing-1")
         found = Counter(timing["site"] for timing in timings)
