@@ -106,7 +106,10 @@ def _collect(options: argparse.Namespace) -> int:
         _collect_tunables(session, programs, options)
         return 0
     if options.on == "gpu":
-        _collect_on_gpu(session, programs, options)
+        from cutune.gpu_verbs import collect_verb
+
+        varied, device = _varied(options.vary), _device(options)
+        collect_verb(session, programs, varied, device, _workspace(options), options)
         return 0
     if options.counters:
         parser().error("collect: --counters are those of a GPU; add --on gpu")
@@ -155,27 +158,6 @@ def _run_collect(
         programs[1:],
         options.fit == PAPER,
     )
-
-
-def _collect_on_gpu(
-    session: Session, programs: Sequence[Program], options: argparse.Namespace
-) -> None:
-    from cutune.gpu_stages import collect_on_gpu
-    from cutune.summary import print_sweep
-
-    for program in programs:
-        device = _device(options)
-        swept = collect_on_gpu(
-            session,
-            program,
-            options.run,
-            _varied(options.vary),
-            device,
-            _workspace(options),
-            options.candidates,
-            options.counters,
-        )
-        print_sweep(swept, device)
 
 
 def _fit(options: argparse.Namespace) -> int:
@@ -287,42 +269,13 @@ def _select(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from cutune.evaluation_tables import print_evaluation, save
-    from cutune.gpu_stages import evaluate, sweep
-    from cutune.models_file import read_models
-    from cutune.sweep import read_sweep, write_sweep
+    from cutune.gpu_verbs import evaluate_verb
 
-    device, workspace = _device(options), _workspace(options)
-    models = read_models(workspace.models)
-    if options.training:
-        _show_training(_session(options), models, device, workspace)
-        return 0
-    if options.recorded is not None:
-        swept = read_sweep(Path(options.recorded))
-    else:
-        if not options.files:
-            parser().error("evaluate: name the sources to be swept, or a sweep with --from")
-        session = _session(options)
-        programs = [session.load(path, require_nvcc=True) for path in options.files]
-        varied = _varied(options.vary)
-        swept = sweep(session, programs, options.run, varied, device, workspace, options.candidates)
-        if options.save is not None:
-            write_sweep(Path(options.save), swept)
-    found = evaluate(swept, models, device, options.files, options.train, options.model)
-    print_evaluation(found, not options.scores)
-    save(found, options.json, options.csv)
+    if not options.files and options.recorded is None and not options.training:
+        parser().error("evaluate: name the sources to be swept, or a sweep with --from")
+    varied, device = _varied(options.vary), _device(options)
+    evaluate_verb(_session(options), varied, device, _workspace(options), options)
     return 0
-
-
-def _show_training(
-    session: Session, models: Sequence[FittedModel], device: DeviceProfile, workspace: Workspace
-) -> None:
-    from cutune.measure import by_entry
-    from cutune.stages import measurements
-    from cutune.training_table import print_training, training_rows
-
-    measured = {k.entry: own for k, own in by_entry(*measurements(session, workspace))}
-    print_training(row for m in models for row in training_rows(m, measured[m.facts.entry], device))
 
 
 def _show_device(options: argparse.Namespace) -> int:

@@ -58,6 +58,7 @@ class PublishedCounts:
     uncoalesced: RationalFunction
     scattered: RationalFunction
     sectors: RationalFunction
+    barriers: RationalFunction
 
 
 @dataclass(frozen=True)

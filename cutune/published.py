@@ -15,7 +15,7 @@ from cutune.fitted import PublishedCounts
 from cutune.measure import TRAINING, MeasuredKernel, Measurement
 from cutune.paper_fit import fit_paper
 
-COUNTERS = ("issued", "memory", "uncoalesced", "scattered", "sectors")
+COUNTERS = ("issued", "memory", "uncoalesced", "scattered", "sectors", "barriers")
 AXES = ("block_x", "block_y", "block_z")
 
 
@@ -41,9 +41,12 @@ def _per_warp(facts: MeasuredKernel, measurement: Measurement) -> dict[str, floa
     """What a full warp of working threads does: totals over lanes, divided by the threads."""
     working = max(1, measurement.working_threads)
     values = dict.fromkeys(COUNTERS, 0.0)
-    pairs = zip(measurement.lanes, facts.code_blocks, strict=True)
-    values["issued"] = sum(lanes * block.instructions for lanes, block in pairs) / working
+    for lanes, block in zip(measurement.lanes, facts.code_blocks, strict=True):
+        values["issued"] += lanes * block.instructions / working
+        values["barriers"] += lanes * block.barriers / working
     for memory, site in zip(facts.memory, measurement.sites, strict=True):
+        if memory.shared:
+            continue
         trips = site.lanes / working
         sectors = site.sectors / site.traced if site.traced else 0.0
         values["memory"] += trips

@@ -96,7 +96,8 @@ def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
     sectors = lines.define("sectors", _weighted(lines, model, SECTORS))
     coalesced = lines.define("coalesced", maximum(0, memory - uncoalesced))
     transactions = lines.define("transactions", scattered / maximum(TINY, uncoalesced))
-    return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, expression(0))
+    barriers = lines.define("barriers", maximum(0, model.barriers.expression()) / working)
+    return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, barriers)
 
 
 def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
@@ -111,7 +112,8 @@ def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
     scattered, sectors = define("scattered", counts.scattered), define("sectors", counts.sectors)
     coalesced = lines.define("coalesced", maximum(0, memory - uncoalesced))
     transactions = lines.define("transactions", scattered / maximum(TINY, uncoalesced))
-    return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, expression(0))
+    barriers = define("barriers", counts.barriers)
+    return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, barriers)
 
 
 def _class_index(lines: Lines, model: FittedModel) -> Expression:

@@ -1,0 +1,88 @@
+"""`cutune evaluate` and `cutune collect --on gpu`: options in, tables and files out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cutune.device import DeviceProfile
+from cutune.evaluation_tables import print_evaluation, save
+from cutune.fitted import FittedModel
+from cutune.gpu_stages import collect_on_gpu, evaluate, sweep
+from cutune.measure import by_entry
+from cutune.models_file import read_models
+from cutune.program import Program
+from cutune.session import Session
+from cutune.stages import measurements
+from cutune.summary import print_sweep
+from cutune.sweep import Sweep, read_sweep, write_sweep
+from cutune.training_table import print_training, training_rows
+from cutune.workspace import Workspace
+
+Varied = Mapping[str, Sequence[str]]
+
+
+def collect_verb(
+    session: Session,
+    programs: Sequence[Program],
+    varied: Varied,
+    device: DeviceProfile,
+    workspace: Workspace,
+    options: argparse.Namespace,
+) -> None:
+    """Sweep each program on the GPU of this machine, and show what was timed."""
+    for program in programs:
+        swept = collect_on_gpu(
+            session,
+            program,
+            options.run,
+            varied,
+            device,
+            workspace,
+            options.candidates,
+            options.counters,
+        )
+        print_sweep(swept, device)
+
+
+def evaluate_verb(
+    session: Session,
+    varied: Varied,
+    device: DeviceProfile,
+    workspace: Workspace,
+    options: argparse.Namespace,
+) -> None:
+    """Compare the models of a workspace with a sweep, or with counters (`--training`)."""
+    models = read_models(workspace.models)
+    if options.training:
+        _show_training(session, models, device, workspace)
+        return
+    if options.recorded is not None:
+        swept = read_sweep(Path(options.recorded))
+    else:
+        swept = _swept_now(session, varied, device, workspace, options)
+    found = evaluate(swept, models, device, options.files, options.train, options.model)
+    print_evaluation(found, not options.scores)
+    save(found, options.json, options.csv)
+
+
+def _swept_now(
+    session: Session,
+    varied: Varied,
+    device: DeviceProfile,
+    workspace: Workspace,
+    options: argparse.Namespace,
+) -> Sweep:
+    programs = [session.load(path, require_nvcc=True) for path in options.files]
+    swept = sweep(session, programs, options.run, varied, device, workspace, options.candidates)
+    if options.save is not None:
+        write_sweep(Path(options.save), swept)
+    return swept
+
+
+def _show_training(
+    session: Session, models: Sequence[FittedModel], device: DeviceProfile, workspace: Workspace
+) -> None:
+    measured = {k.entry: own for k, own in by_entry(*measurements(session, workspace))}
+    print_training(row for m in models for row in training_rows(m, measured[m.facts.entry], device))
