@@ -32,7 +32,7 @@ int main() {
             const long long arguments[16] = {n, n, n};
             request.arguments = arguments;
             request.extent[0] = request.extent[1] = n;
-            sum += cutune_select_gemm_kernel(&request).block.x;
+            sum += cutune_select_gemm_kernel(&request, nullptr).block.x;
         }
         const std::chrono::duration<double, std::nano> taken =
             std::chrono::steady_clock::now() - start;
@@ -57,7 +57,7 @@ def main() -> None:
         )
         fit(session, workspace)
         target = Target(folder / "gemm.tuned.cu")
-        tuned = Source.read(emit(session, program, workspace, device, target))
+        tuned = Source.read(emit(session, program, workspace, [device], target))
         prelude = tuned.text.partition("#line 1 ")[0]
         source, binary = folder / "decision.cu", folder / "decision"
         source.write_text(prelude + DRIVER)

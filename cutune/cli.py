@@ -196,7 +196,7 @@ def _emit(options: argparse.Namespace) -> int:
     session = _session(options)
     program = session.load(options.file)
     target = Target.of(program, options.output, "tuned")
-    emit(session, program, _workspace(options), _device(options), target, options.model)
+    emit(session, program, _workspace(options), _devices(options), target, options.model)
     return 0
 
 
@@ -225,7 +225,7 @@ def _tune(options: argparse.Namespace) -> int:
     if len(programs) > 1:
         make_folder(targets[0].path.parent)
     written = [
-        emit(session, program, workspace, device, target, options.model)
+        emit(session, program, workspace, _devices(options), target, options.model)
         for program, target in zip(programs, targets, strict=True)
     ]
     own = {str(Path(path).resolve()) for path in options.files}
@@ -397,7 +397,14 @@ def _session(options: argparse.Namespace) -> Session:
 def _device(options: argparse.Namespace) -> DeviceProfile:
     from cutune.device import DeviceProfile
 
-    return DeviceProfile.named(options.device)
+    return DeviceProfile.named(options.device.split(",")[0])
+
+
+def _devices(options: argparse.Namespace) -> list[DeviceProfile]:
+    """All devices that the tuned program is made for; the first one is modelled."""
+    from cutune.device import DeviceProfile
+
+    return [DeviceProfile.named(name) for name in options.device.split(",")]
 
 
 def _workspace(options: argparse.Namespace) -> Workspace:

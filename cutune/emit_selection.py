@@ -17,7 +17,8 @@ from cutune.emit import Emitter, emit_choice
 from cutune.emit_model import emit_model, padded
 from cutune.fitted import FittedModel
 from cutune.models.mechanistic import launchable
-from cutune.models.registry import DEFAULT, MODELS
+from cutune.models.registry import DEFAULT, MODELS, PerformanceModel
+from cutune.rewrite import c_string
 from cutune.selection import GRID_LIMITS, LARGEST_SIZE
 
 #: Decisions that a thread remembers per kernel.
@@ -41,7 +42,7 @@ struct cutune_memo {
 static inline void cutune_print_decision(const char *kernel, const cutune_request &asked,
                                          dim3 chosen)
 {
-    if (cutune_read_mode() != cutune_mode_verbose) return;
+    if (!cutune_is_verbose()) return;
     fprintf(stderr, "cutune: %s, %lld x %lld x %lld threads: block %ux%ux%u -> %ux%ux%u\\n", kernel,
             asked.extent[0], asked.extent[1], asked.extent[2], asked.block.x, asked.block.y,
             asked.block.z, chosen.x, chosen.y, chosen.z);
@@ -59,9 +60,11 @@ class SelectionText:
 
 
 def emit_selection(
-    models: Sequence[FittedModel], device: DeviceProfile, performance: str = DEFAULT
+    models: Sequence[FittedModel],
+    devices: Sequence[DeviceProfile],
+    performance: str = DEFAULT,
 ) -> SelectionText:
-    """Emit the routines of all models of one source file for one device.
+    """Emit the routines of all models of one source file, each for several devices.
 
     Args:
         performance: the performance model, by its name in `MODELS`.
@@ -70,17 +73,60 @@ def emit_selection(
     parts: list[str] = []
     routines: list[tuple[int, str]] = []
     taken: set[str] = set()
-    for model in (launchable(model, device) for model in models):
-        if not model.blocks:
-            continue
+    for model in models:
         name = _unique(re.sub(r"\W", "_", model.facts.kernel), taken)
-        program, rule = judge.compose(model, device), judge.rule(model, device)
-        parts += [emit_model(program, name), emit_choice(rule, name)]
-        parts += [_routine(model, device, name), "\n"]
-        routines += [(site, f"cutune_select_{name}") for site in model.facts.sites]
-    text = "".join(parts)
-    head = [f"// Emitted by cutune for {device.name}.\n", SUPPORT, "\n"]
-    return SelectionText("".join([*head, text]), tuple(routines))
+        variants = []
+        for number, device in enumerate(devices):
+            fitting = launchable(model, device)
+            if fitting.blocks:
+                variant = name if len(devices) == 1 else f"{name}_on_{number}"
+                parts.append(_variant(judge, fitting, device, variant))
+                variants.append((device, variant))
+        if variants:
+            parts += [_dispatcher(variants, name), "\n"]
+            routines += [(site, f"cutune_select_{name}") for site in model.facts.sites]
+    names = " and ".join(device.name for device in devices)
+    head = [f"// Emitted by cutune for {names}.\n", SUPPORT, "\n"]
+    return SelectionText("".join([*head, _with_shared_tables("".join(parts))]), tuple(routines))
+
+
+def _variant(judge: PerformanceModel, model: FittedModel, device: DeviceProfile, name: str) -> str:
+    """Model, rule and routine of one kernel on one device."""
+    program, rule = judge.compose(model, device), judge.rule(model, device)
+    parts = [emit_model(program, name), emit_choice(rule, name), _routine(model, name)]
+    return "".join(parts)
+
+
+def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str:
+    """`cutune_select_NAME`: the routine of the device that the program runs on."""
+    emit = Emitter()
+    emit("static inline cutune_configuration cutune_select_" + name + "(")
+    emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
+    with emit.braces():
+        emit("const cutune_device cutune_gpu = cutune_current_device();")
+        for device, variant in variants:
+            major, minor = device.compute_capability
+            emit(f"if (cutune_gpu.multiprocessors == {device.sm_count} &&")
+            emit(f"    cutune_gpu.major == {major} && cutune_gpu.minor == {minor})")
+            emit(f"    return cutune_decide_{variant}(cutune_asked, cutune_list);")
+        emit("const cutune_configuration cutune_own = {cutune_asked->grid, cutune_asked->block};")
+        emit("return cutune_own;")
+    return str(emit)
+
+
+_TABLE = re.compile(r"static const ([\w ]+) (cutune_\w+)\[(\d+)\] = \{\n(.*?)\};\n", re.DOTALL)
+
+
+def _with_shared_tables(text: str) -> str:
+    """A table that another one equals goes by its name: devices differ in few of them."""
+    first: dict[tuple[str, ...], str] = {}
+    equal: dict[str, str] = {}
+    for found in _TABLE.finditer(text):
+        kept = first.setdefault((found[1], found[3], found[4]), found[2])
+        if kept != found[2]:
+            equal[found[2]] = kept
+    text = _TABLE.sub(lambda found: "" if found[2] in equal else found[0], text)
+    return re.sub(r"\bcutune_\w+", lambda word: equal.get(word[0], word[0]), text)
 
 
 def _unique(name: str, taken: set[str]) -> str:
@@ -91,23 +137,18 @@ def _unique(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _routine(model: FittedModel, device: DeviceProfile, name: str) -> str:
-    """`cutune_select_NAME`: a request in, a configuration out."""
+def _routine(model: FittedModel, name: str) -> str:
+    """`cutune_decide_NAME`: a request in, a configuration out."""
     facts = model.facts
     count = len(model.blocks)
-    major, minor = device.compute_capability
     words = KEY_HEAD + len(facts.positions)
     mask = sum(1 << position for position in facts.positions)
     emit = Emitter()
     _emit_widths(emit, model, name)
-    emit("static inline cutune_configuration")
-    emit(f"cutune_select_{name}(const cutune_request *cutune_asked)")
+    emit(f"static inline cutune_configuration cutune_decide_{name}(")
+    emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
     with emit.braces():
         emit("cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};")
-        emit("const cutune_device cutune_gpu = cutune_current_device();")
-        emit(f"if (cutune_gpu.multiprocessors != {device.sm_count} ||")
-        emit(f"    cutune_gpu.major != {major} || cutune_gpu.minor != {minor})")
-        emit("    return cutune_answer;")
         if mask:
             wanted = f"(cutune_asked->integers & {mask}ull) != {mask}ull"
             emit(f"if ({wanted}) return cutune_answer;")
@@ -125,12 +166,15 @@ def _routine(model: FittedModel, device: DeviceProfile, name: str) -> str:
         emit(f"cutune_model_{name}({arguments});")
         emit(f"const int cutune_chosen = cutune_choose_{name}(")
         emit("    cutune_time, cutune_time_with_floor, cutune_valid, cutune_own);")
-        emit("if (cutune_chosen >= 0) {")
-        triple = ", ".join(f"cutune_{name}_blocks[3 * cutune_chosen + {a}]" for a in range(3))
-        emit(f"    cutune_answer.block = dim3({triple});")
-        emit("}")
+        with emit.braces("if (cutune_chosen >= 0)"):
+            emit(f"cutune_answer.block = cutune_block_at(cutune_{name}_blocks, cutune_chosen);")
+        with emit.braces("if (cutune_lists)"):
+            emit("cutune_list_blocks(cutune_list, cutune_time_with_floor, cutune_valid,")
+            emit(f"                   cutune_{name}_blocks, {count}, cutune_chosen, cutune_own);")
+            emit("return cutune_answer;")
         _emit_remember(emit, words)
-        emit(f'cutune_print_decision("{facts.kernel}", *cutune_asked, cutune_answer.block);')
+        kernel = c_string(facts.kernel)
+        emit(f"cutune_print_decision({kernel}, *cutune_asked, cutune_answer.block);")
         emit("return cutune_answer;")
     return str(emit)
 
@@ -158,7 +202,11 @@ def _emit_memo(emit: Emitter, model: FittedModel, words: int) -> None:
     for position in model.facts.positions:
         emit(f"    cutune_asked->arguments[{position}],")
     emit("};")
-    with emit.braces(f"for (int m = 0; m < {MEMO_ENTRIES}; ++m)"):
+    with emit.braces("if (cutune_list != nullptr)"):
+        kernel = c_string(model.facts.kernel)
+        emit(f"cutune_list->key = cutune_hash({kernel}, cutune_key, {words});")
+    emit("const bool cutune_lists = cutune_list != nullptr && cutune_list->wants_blocks;")
+    with emit.braces(f"for (int m = 0; m < {MEMO_ENTRIES} && !cutune_lists; ++m)"):
         emit("if (!cutune_memory[m].filled ||")
         emit("    memcmp(cutune_memory[m].key, cutune_key, sizeof cutune_key) != 0)")
         emit("    continue;")

@@ -246,7 +246,10 @@ def _place_options() -> argparse.ArgumentParser:
         help=f"folder for results (default: {WORKSPACE} beside FILE, or here if none is named)",
     )
     options.add_argument(
-        "--device", default="h200", metavar="NAME", help="GPU that is modelled (default: h200)"
+        "--device",
+        default="h200",
+        metavar="NAME",
+        help="GPU that is modelled (default: h200); A,B emits for several",
     )
     return options
 

@@ -56,7 +56,7 @@ def tune_project(
     Raises:
         CutuneError: CT706 when a build fails, CT707 when it compiled nothing through cutune.
     """
-    device = DeviceProfile.named(device_name)
+    device = DeviceProfile.named(device_name.split(",", maxsplit=1)[0])
     workspace = Workspace(workspace.folder.absolute()).create()
     forget(workspace)
     outputs = workspace.folder / "outputs"

@@ -254,7 +254,7 @@ def emit(
     session: Session,
     program: Program,
     workspace: Workspace,
-    device: DeviceProfile,
+    devices: Sequence[DeviceProfile],
     target: Target,
     performance: str = DEFAULT,
 ) -> Path:
@@ -263,19 +263,19 @@ def emit(
     # Of a program whose host tunables were measured, launches need not have been.
     measured = workspace.models.exists() or not tunables.routines
     models = models_of(program, workspace) if measured else []
-    return target.write(replaced(session, program, models, device, performance, tunables))
+    return target.write(replaced(session, program, models, devices, performance, tunables))
 
 
 def replaced(
     session: Session,
     program: Program,
     models: Sequence[FittedModel],
-    device: DeviceProfile,
+    devices: Sequence[DeviceProfile],
     performance: str = DEFAULT,
     tunables: ReplaceTunables | None = None,
 ) -> TranslationUnit:
-    """The program whose launches choose their blocks, and its host tunables their values."""
-    selection = emit_selection(models, device, performance)
+    """The program whose launches choose their blocks, each on several devices, and its host tunables their values."""
+    selection = emit_selection(models, devices, performance)
     launches = ReplaceLaunches(selection=selection.text, routines=selection.routines)
     steps = (launches, tunables or ReplaceTunables())
     unit = run_passes(steps, TranslationUnit(program))

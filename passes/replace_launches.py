@@ -47,6 +47,7 @@ class ReplaceLaunches(Pass):
                 _header("cutune_launch.h"),
                 _header("cutune_operators.h"),
                 _header("cutune_choice.h"),
+                _header("cutune_refine.h"),
                 self.selection,
                 site_table(program, sites, routines),
                 _header("cutune_tuned.h"),

@@ -42,7 +42,7 @@ def main() -> int:
         collect(session, program, "./{program} {n}", VARIED, device, workspace, "paper")
         models = fit(session, workspace)
         target = Target(Path(folder) / "gemm.tuned.cu")
-        tuned = emit(session, program, workspace, device, target)
+        tuned = emit(session, program, workspace, [device], target)
         print()
         print_choices(models, device, SHOWN_SIZES)
         print()

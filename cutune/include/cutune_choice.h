@@ -9,21 +9,24 @@
 
 #include <atomic>
 
-enum cutune_mode { cutune_mode_on, cutune_mode_off, cutune_mode_verbose };
+// Of CUTUNE=off|verbose|refine, or several with commas; whatever else it says means on.
+enum cutune_mode { cutune_mode_off = 1, cutune_mode_verbose = 2, cutune_mode_refine = 4 };
 
-// Of CUTUNE=off|verbose; whatever else it says means on.
-inline cutune_mode cutune_read_mode() {
+inline int cutune_read_mode() {
     static std::atomic<int> known(-1);
     int mode = known.load(std::memory_order_relaxed);
     if (mode < 0) {
-        const char *text = getenv("CUTUNE");
-        mode = cutune_mode_on;
-        if (text != nullptr && strcmp(text, "off") == 0) mode = cutune_mode_off;
-        if (text != nullptr && strcmp(text, "verbose") == 0) mode = cutune_mode_verbose;
+        const char *const text = getenv("CUTUNE");
+        mode = 0;
+        if (text != nullptr && strstr(text, "off") != nullptr) mode |= cutune_mode_off;
+        if (text != nullptr && strstr(text, "verbose") != nullptr) mode |= cutune_mode_verbose;
+        if (text != nullptr && strstr(text, "refine") != nullptr) mode |= cutune_mode_refine;
         known.store(mode, std::memory_order_relaxed);
     }
-    return static_cast<cutune_mode>(mode);
+    return mode;
 }
+
+inline bool cutune_is_verbose() { return (cutune_read_mode() & cutune_mode_verbose) != 0; }
 
 struct cutune_device {
     int multiprocessors, major, minor;  // all 0 when the device cannot be asked

@@ -27,6 +27,16 @@ struct cutune_request {
     unsigned guarded;
 };
 
+enum { cutune_most_listed = 4 };
+
+// What a selection routine tells besides its choice.
+struct cutune_shortlist {
+    bool wants_blocks;       // asked for: fill `blocks`, which a remembered decision does not do
+    unsigned long long key;  // of kernel and sizes; 0 where the model may not be asked
+    int count;
+    dim3 blocks[cutune_most_listed];  // the choice, the program's own, then the fastest others
+};
+
 enum cutune_rule {
     cutune_fixed,    // block and grid of this dimension stay
     cutune_divide,   // the block divides T: exactly the same threads run
@@ -41,7 +51,8 @@ struct cutune_site {
     long long (*guard[3])(const long long *arguments);
     unsigned long long guard_arguments;  // bit i: the guards read argument i
     unsigned max_threads;
-    cutune_configuration (*select)(const cutune_request *request);  // tuned programs only
+    // Tuned programs only; `list` may be nullptr.
+    cutune_configuration (*select)(const cutune_request *request, cutune_shortlist *list);
     // Bytes of dynamic shared memory of a block, or nullptr: they do not follow it.
     long long (*shared)(long long x, long long y, long long z);
 };

@@ -31,6 +31,7 @@ class cutune_launch {
     // asked for more registers than this build of the kernel leaves, for the launch as it was.
     bool next() {
         const bool again = !pending_ && changed_ >= 0 && was_refused();
+        if (!pending_) timed_.stop(stream, !again);
         if (again) keep();
         if (!pending_) changed_ = -1;
         const bool launch = pending_ || again;
@@ -43,6 +44,7 @@ class cutune_launch {
     size_t asked_smem_;
     bool pending_;
     int changed_;  // row of the site whose launch was changed, or -1
+    cutune_timed_launch timed_;
 
     // A launch that is refused has not run. Then the site keeps its own block from now on.
     bool was_refused() {
@@ -62,7 +64,8 @@ class cutune_launch {
     }
 
     void decide(int id, const long long *arguments, unsigned long long integers) {
-        if (cutune_read_mode() == cutune_mode_off) return;
+        const int mode = cutune_read_mode();
+        if ((mode & cutune_mode_off) != 0) return;
         // A launch that CUDA will refuse has to be refused for the reason that the program knows.
         if (cutune_threads(grid) == 0 || cutune_threads(block) > 1024) return;
         for (int row = 0; row < cutune_site_count; ++row) {
@@ -71,10 +74,15 @@ class cutune_launch {
             if (cutune_given_up[row].load(std::memory_order_relaxed)) return;
             const cutune_request request =
                 cutune_make_request(site, grid, block, smem, arguments, integers);
-            const cutune_configuration chosen = site.select(&request);
+            const dim3 chosen = (mode & cutune_mode_refine) != 0
+                                    ? timed_.start(site, request, stream)
+                                    : site.select(&request, nullptr).block;
             // The grid is computed here, by the rule that was proven, whatever the routine says.
-            if (!cutune_fit_launch(site, request, chosen.block, &grid, &smem)) return;
-            block = chosen.block;
+            if (!cutune_fit_launch(site, request, chosen, &grid, &smem)) {
+                timed_.stop(stream, false);
+                return;
+            }
+            block = chosen;
             // With an error pending nobody could tell whose the next one is.
             if (cudaPeekAtLastError() == cudaSuccess)
                 changed_ = row;

@@ -146,7 +146,7 @@ class _Rewriter:
         if not models:
             return None
         unit = replaced(
-            self.session, program, models, DeviceProfile.named(self.settings.devices[0])
+            self.session, program, models, [*map(DeviceProfile.named, self.settings.devices)]
         )
         return unit if unit.edits else None
 

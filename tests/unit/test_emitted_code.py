@@ -1,0 +1,242 @@
+"""The code of a tuned program: compiled in every dialect, run by many threads, refined.
+
+It runs without CUDA: `FAKE_CUDART` stands for the runtime. A launch there covers what it must, and
+its time is a function of its block.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutune.device import DeviceProfile
+from cutune.emit_selection import emit_selection
+from cutune.models_file import read_models
+from cutune.toolchain import INCLUDE_DIRECTORY, find_nvcc, host_compiler
+
+pytestmark = pytest.mark.nvcc  # for its headers alone
+
+H200 = DeviceProfile.named("h200")
+SMALLER = replace(H200, name="Smaller", sm_count=100, compute_capability=(8, 0))
+MODELS = read_models(Path(__file__).parents[1] / "recorded" / "add_models.json")
+
+SITES = """
+static long long guard_x(const long long *cutune_argument) { return cutune_argument[0]; }
+static long long guard_y(const long long *cutune_argument) { return cutune_argument[1]; }
+static const cutune_site cutune_sites[] = {
+    {1, "add", "add.cu", {cutune_guarded, cutune_guarded, cutune_fixed},
+     {guard_x, guard_y, nullptr}, 3ull, 1024u, cutune_select_add, nullptr},
+};
+"""
+
+FAKE_CUDART = """
+static int fake_multiprocessors = 132, fake_major = 9;
+static bool fake_capturing = false;
+static thread_local float fake_time = 0;
+static std::atomic<int> fake_events(0);
+extern "C" {
+cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int *count) { *count = 1; return cudaSuccess; }
+cudaError_t cudaGetDevice(int *device) { *device = 0; return cudaSuccess; }
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr what, int) {
+    *value = what == cudaDevAttrMultiProcessorCount          ? fake_multiprocessors
+             : what == cudaDevAttrComputeCapabilityMajor ? fake_major
+                                                         : 0;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t, enum cudaStreamCaptureStatus *status) {
+    *status = fake_capturing ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t *event) {
+    *event = reinterpret_cast<cudaEvent_t>(new float(0));
+    ++fake_events;
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+    *reinterpret_cast<float *>(event) = fake_time;
+    return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end) {
+    *ms = *reinterpret_cast<float *>(end) - *reinterpret_cast<float *>(begin);
+    return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete reinterpret_cast<float *>(event);
+    --fake_events;
+    return cudaSuccess;
+}
+}
+// The launch of `add` at some size: what block it got, or 0 threads where not all is covered.
+static dim3 launch(int n, int m, float *data) {
+    const dim3 block(16, 16);
+    const dim3 grid((static_cast<unsigned>(n) + 15) / 16, (static_cast<unsigned>(m) + 15) / 16);
+    dim3 got(0, 0, 0);
+    int launches = 0;
+    for (cutune_launch cutune_1(1, grid, block, 0, nullptr, n, m, data, data); cutune_1.next();) {
+        ++launches;
+        got = cutune_1.block;
+        const bool is_covered =
+            static_cast<long long>(cutune_1.grid.x) * got.x >= n &&
+            static_cast<long long>(cutune_1.grid.y) * got.y >= m;
+        if (!is_covered || cutune_1.grid.z != 1 || got.z != 1) got = dim3(0, 0, 0);
+        fake_time += got.x == 16 ? 1.0f : 2.0f;  // the program's own block is the fastest
+    }
+    return launches == 1 ? got : dim3(0, 0, 0);
+}
+"""
+
+THREADS = """
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int wrong(unsigned start) {
+    int count = 0;
+    float data = 0;
+    for (unsigned i = 0; i < 500; ++i) {
+        const int n = 1 + static_cast<int>((start * 977 + i * 7919) % 5000);
+        const dim3 first = launch(n, 100, &data), again = launch(n, 100, &data);
+        if (first.x == 0 || again.x == 0) ++count;
+    }
+    return count;
+}
+static void *run(void *argument) {
+    unsigned *number = static_cast<unsigned *>(argument);
+    *number = static_cast<unsigned>(wrong(*number));
+    return nullptr;
+}
+int main() {
+    wrong(99);
+    const pid_t child = fork();
+    if (child == 0) _exit(wrong(3) == 0 ? 0 : 1);
+    int status = 1;
+    waitpid(child, &status, 0);
+    pthread_t threads[16];
+    unsigned numbers[16];
+    for (unsigned i = 0; i < 16; ++i) {
+        numbers[i] = i % 5;
+        pthread_create(&threads[i], nullptr, run, &numbers[i]);
+    }
+    for (unsigned i = 0; i < 16; ++i) {
+        pthread_join(threads[i], nullptr);
+        if (numbers[i] != 0) return 2;
+    }
+    return status != 0;
+}
+"""
+
+REFINED = """
+int main(int argc, char **argv) {
+    float data = 0;
+    if (argc > 1) fake_multiprocessors = atoi(argv[1]);
+    if (argc > 2) fake_major = atoi(argv[2]);
+    fake_capturing = argc > 3;
+    for (int i = 0; i < 20; ++i) {
+        const dim3 block = launch(2048, 2048, &data);
+        printf("%ux%u ", block.x, block.y);
+    }
+    printf("%d", fake_events.load());
+    return 0;
+}
+"""
+
+
+def emitted(devices: tuple[DeviceProfile, ...] = (H200,)) -> str:
+    """The prelude of a tuned program."""
+
+    def header(name: str) -> str:
+        return (INCLUDE_DIRECTORY / f"cutune_{name}.h").read_text()
+
+    before = map(header, ("launch", "operators", "choice", "refine"))
+    return "".join([*before, emit_selection(MODELS, devices).text, SITES, header("tuned")])
+
+
+def build(text: str, folder: Path, *flags: str) -> Path:
+    """Compile a program with the host compiler."""
+    source, binary = folder / "program.cpp", folder / "program"
+    source.write_text(text)
+    headers = [f"-isystem{path}" for path in find_nvcc().include_directories]
+    warnings = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
+    command = [host_compiler(), *headers, *warnings, *flags, str(source), "-o", str(binary)]
+    subprocess.run(command, check=True)
+    return binary
+
+
+@pytest.mark.parametrize("dialect", ["c++11", "c++14", "c++17", "c++20"])
+def test_no_compiler_warns(dialect: str, tmp_path: Path) -> None:
+    text = emitted((H200, SMALLER)) + FAKE_CUDART + REFINED
+    build(text, tmp_path, f"-std={dialect}", "-fsyntax-only")
+
+
+@pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
+def test_sixteen_threads_and_a_fork_are_clean(sanitizer: str, tmp_path: Path) -> None:
+    text = emitted() + FAKE_CUDART + THREADS
+    binary = build(text, tmp_path, "-std=c++11", "-O1", "-g", f"-fsanitize={sanitizer}", "-pthread")
+    for mode in ("", "refine"):
+        environment = {**os.environ, "CUTUNE": mode, "ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run([str(binary)], env=environment, capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.fixture(scope="module")
+def refined(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program for two devices that launches 20 times at one size."""
+    text = emitted((H200, SMALLER)) + FAKE_CUDART + REFINED
+    return build(text, tmp_path_factory.mktemp("refined"), "-std=c++11", "-O1", "-lpthread")
+
+
+def blocks(binary: Path, *arguments: str, **variables: str) -> list[str]:
+    """The blocks of its launches; at the end, how many events were left."""
+    environment = {**os.environ, "CUTUNE_REFINE_FILE": "/", **variables}
+    done = subprocess.run(
+        [str(binary), *arguments], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def test_the_routine_of_the_present_device_decides(refined: Path) -> None:
+    first = blocks(refined, "132", "9")
+    assert len(set(first[:20])) == 1
+    assert first[0] != "16x16"
+    assert blocks(refined, "100", "8")[0] != "16x16"
+    assert set(blocks(refined, "100", "9")[:20]) == {"16x16"}  # no profile fits
+    assert set(blocks(refined, "132", "9", CUTUNE="off")[:20]) == {"16x16"}
+
+
+def test_tables_are_shared_by_devices() -> None:
+    one, two = emitted((H200,)), emitted((H200, SMALLER))
+    assert one.count("_feature_0[") == two.count("_feature_0[") == 1
+
+
+def test_refinement_finds_the_fastest_in_the_launches_there_are(refined: Path) -> None:
+    chosen = blocks(refined, CUTUNE="")[0]
+    found = blocks(refined, CUTUNE="refine")
+    assert found.pop() == "0"  # events are given back
+    assert found[:2] == [chosen, "16x16"]
+    assert len(set(found[:4])) == 4  # each candidate in a launch of its own
+    assert found[:4] * 3 == found[:12]
+    assert set(found[12:]) == {"16x16"}
+
+
+def test_what_was_found_is_kept_in_a_file(refined: Path, tmp_path: Path) -> None:
+    file = str(tmp_path / "refined")
+    blocks(refined, CUTUNE="refine", CUTUNE_REFINE_FILE=file)
+    lines = Path(file).read_text().splitlines()
+    assert [line.split()[0::2] for line in lines] == [["cutune-refine-1", "16", "1"]]
+    with Path(file).open("a") as torn:
+        torn.write("cutune-refine-1 12")
+    again = blocks(refined, CUTUNE="refine", CUTUNE_REFINE_FILE=file)
+    assert set(again[:20]) == {"16x16"}
+    assert Path(file).read_text().count("\n") == 1
+
+
+def test_nothing_is_timed_while_a_stream_is_capturing(refined: Path) -> None:
+    found = blocks(refined, "132", "9", "capturing", CUTUNE="refine")
+    assert len(set(found[:20])) == 1
+    assert found[0] == blocks(refined, CUTUNE="")[0]
