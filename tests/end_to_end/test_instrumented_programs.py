@@ -237,7 +237,8 @@ def test_the_limit_counts_launches_of_a_site(build: Build, tmp_path: Path) -> No
 # ---- tuned programs
 
 ROUTINE = """\
-static inline cutune_configuration cutune_select_any(const cutune_request *request, cutune_shortlist *) {
+static inline cutune_configuration
+cutune_select_any(const cutune_request *request, cutune_shortlist *) {
     cutune_configuration answer = {request->grid, request->block};
     const cutune_device device = cutune_current_device();
     if (device.major == 9 && device.multiprocessors > 100) answer.block = dim3(64, 4);
