@@ -274,7 +274,7 @@ def replaced(
     performance: str = DEFAULT,
     tunables: ReplaceTunables | None = None,
 ) -> TranslationUnit:
-    """The program whose launches choose their blocks, each on several devices, and its host tunables their values."""
+    """The program whose launches choose blocks, on each of the devices, and tunables values."""
     selection = emit_selection(models, devices, performance)
     launches = ReplaceLaunches(selection=selection.text, routines=selection.routines)
     steps = (launches, tunables or ReplaceTunables())
