@@ -18,7 +18,7 @@ from cutune.emit_model import emit_model, padded
 from cutune.fitted import FittedModel
 from cutune.models.mechanistic import launchable
 from cutune.models.registry import DEFAULT, MODELS, PerformanceModel
-from cutune.rewrite import c_string
+from cutune.prelude import c_string
 from cutune.selection import GRID_LIMITS, LARGEST_SIZE
 
 #: Decisions that a thread remembers per kernel.
