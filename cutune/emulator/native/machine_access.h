@@ -50,13 +50,18 @@ template <u32 BYTES> ALWAYS_INLINE Pattern pattern_of(const Warp& w, const u64* 
     if (step != 0 && step != BYTES) return SCATTERED;
     constexpr u64 B = BYTES;
     const Eight sequential = {0, B, 2 * B, 3 * B, 4 * B, 5 * B, 6 * B, 7 * B};
-    const Eight expected = step ? sequential : Eight{};
     const Eight* const rows = reinterpret_cast<const Eight*>(address);
+    const Eight first = Eight{} + address[0];
+    if (step == 0) {
+        if (!any((rows[0] ^ first) | (rows[1] ^ first) | (rows[2] ^ first) | (rows[3] ^ first)))
+            return UNIFORM;
+    } else if (!any((rows[0] ^ (first + sequential)) | (rows[1] ^ (first + (sequential + 8 * B))) |
+                    (rows[2] ^ (first + (sequential + 16 * B))) |
+                    (rows[3] ^ (first + (sequential + 24 * B))))) {
+        return SEQUENTIAL;
+    }
+    const Eight expected = step ? sequential : Eight{};
     Eight different = {};
-    for (u32 row = 0; row < LANES / ROW; row++)
-        different |= rows[row] ^ (expected + (address[0] + row * ROW * step));
-    if (!any(different)) return step ? SEQUENTIAL : UNIFORM;
-    different = Eight{};
     for (u32 row = 0; row < LANES / ROW; row++)
         different |= rows[row] ^ (expected + address[row * ROW]);
     return any(different) ? SCATTERED : ROWS;

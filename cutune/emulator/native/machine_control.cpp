@@ -56,6 +56,7 @@ HANDLER(branch_table) {
 
 HANDLER(exit) {
     w.live &= ~w.mask;
+    w.execution->arrived = true;  // barriers no longer wait for these lanes
     w.set_mask(0);
     if (!w.live) w.groups.clear();
     return nullptr;

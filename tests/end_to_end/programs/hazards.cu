@@ -116,6 +116,13 @@ __global__ void fine_named_barrier(int *a) {
         s[threadIdx.x] = 1;
     }
 }
+__global__ void fine_early_return(int *a) {
+    __shared__ int s[64];
+    if (threadIdx.x % 32 >= 20) return;
+    s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    a[threadIdx.x] = s[(threadIdx.x + 32) % 64];
+}
 __global__ void fine_atomics(int *a, int *sum) {
     __shared__ int s;
     if (threadIdx.x == 0) s = 0;
@@ -176,6 +183,7 @@ int main(int argc, char **argv) {
     CASE(fine_reduction, 1, 64, 0, a)
     CASE(fine_warp, 1, 64, 0, a)
     CASE(fine_named_barrier, 1, 96, 0, a)
+    CASE(fine_early_return, 1, 64, 0, a)
     CASE(fine_atomics, 4, 64, 0, a, a + 100)
     CASE(fine_lock, 4, 64, 0, a)
     void *arguments[] = {&a, &b};
