@@ -1,7 +1,7 @@
 """How many programs of a public collection run on the emulated device: draws, builds, runs, sorts.
 
     python -m benchmarks.public_programs build COLLECTION WORK
-    python -m benchmarks.public_programs run WORK --limit 60 [NAME …]
+    python -m benchmarks.public_programs run --limit 60 WORK [NAME …]
     python -m benchmarks.public_programs table WORK
 
 A program is a folder with a Makefile whose target `run` starts it. The sorted names of all folders
@@ -11,7 +11,8 @@ NVCC_APPEND_FLAGS that `cutune run` prints, in a copy of the folder.
 
 `run` takes the first command of `make -n run`. To be small enough for an emulator, its last whole
 number (in this field nearly always the number of repetitions) becomes 1 and others above 4096
-become 4096; where a program ends with an error that way, it is run again with its own numbers.
+become 4096; where a program ends with an error that way, it is run again with its own numbers, and
+where it does not end, with numbers of at most 256. Time is processor time.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from cutune.toolchain import find_nvcc
 
 STATE = 20261121
 COUNT = 200
-LARGEST = 4096
+LARGEST, SMALL = 4096, 256
 BUILD_LIMIT_S = 900
 MEMORY_BYTES = 6 << 30
 FILE_BYTES = 1 << 30
@@ -177,10 +178,10 @@ def with_one_repetition(argv: Sequence[str]) -> list[str]:
     return [("1" if numbers and k == numbers[-1] else word) for k, word in enumerate(argv)]
 
 
-def reduced(argv: Sequence[str]) -> list[str]:
-    """One repetition, and no whole number above LARGEST."""
+def reduced(argv: Sequence[str], largest: int = LARGEST) -> list[str]:
+    """One repetition, and no whole number above the largest."""
     words = with_one_repetition(argv)
-    return [str(min(int(word), LARGEST)) if word.isdigit() else word for word in words]
+    return [str(min(int(word), largest)) if word.isdigit() else word for word in words]
 
 
 def execute(folder: Path, argv: Sequence[str], limit_s: float) -> Outcome:
@@ -289,10 +290,21 @@ def run_one(folder: Path, limit_s: float) -> Outcome:
         if outcome.kind in ("passed", "ended", "unsupported", "no input"):
             return outcome
         if outcome.kind == "time-out":
-            return outcome if worst is None or worst.kind != "wrong" else worst
+            if worst is not None and worst.kind == "wrong":
+                return worst
+            return _small(folder, argv, limit_s) or outcome
         if worst is None or list(KINDS).index(outcome.kind) > list(KINDS).index(worst.kind):
             worst = outcome
     return worst or Outcome(folder.name, "not started")
+
+
+def _small(folder: Path, argv: Sequence[str], limit_s: float) -> Outcome | None:
+    """The outcome with numbers of at most SMALL, if there are others and the program takes them."""
+    small = reduced(argv, SMALL)
+    if small == list(argv):
+        return None
+    outcome = execute(folder, small, limit_s)
+    return outcome if outcome.kind in ("passed", "ended", "wrong", "fault") else None
 
 
 def run(work: Path, names: Sequence[str], limit_s: float) -> None:

@@ -340,8 +340,7 @@ def test_a_kernel_with_textures_is_not_modelled() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0, 1; "
-        "cp.async.bulk [%r1], [%rd1], 4;",
+        "cp.async.bulk.shared::cluster.global [%r1], [%rd1], 4, [%r2];",
         "mbarrier.arrive.expect_tx.shared.b64 %rd2, [%r1], %r2;",
         "cp.async.ca.shared.global [%r1], [%rd1], 4, %p1;",
     ],
