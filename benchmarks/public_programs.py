@@ -2,6 +2,7 @@
 
     python -m benchmarks.public_programs build COLLECTION WORK
     python -m benchmarks.public_programs run --limit 60 WORK [NAME …]
+    python -m benchmarks.public_programs load WORK
     python -m benchmarks.public_programs table WORK
 
 A program is a folder with a Makefile whose target `run` starts it. The sorted names of all folders
@@ -9,10 +10,13 @@ that end in the suffix are put into a random order by the written-down state; th
 this machine's nvcc compiles are the sample. Nothing is edited: the Makefile is called with the
 NVCC_APPEND_FLAGS that `cutune run` prints, in a copy of the folder.
 
+`load` assembles all PTX of each program, whether it is reached or not, and looks for calls that the
+replacement libcudart lacks.
+
 `run` takes the first command of `make -n run`. To be small enough for an emulator, its last whole
 number (in this field nearly always the number of repetitions) becomes 1 and others above 4096
-become 4096; where a program ends with an error that way, it is run again with its own numbers, and
-where it does not end, with numbers of at most 256. Time is processor time.
+become 4096; where a program ends with an error that way, it is run again with its own numbers,
+and where it does not end, with numbers of at most 256. Time is processor time.
 """
 
 from __future__ import annotations
@@ -30,11 +34,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from cutune.emulator.link import append_flags
+from benchmarks.outcomes import KINDS, Outcome, judge, refused
+from cutune.emulator.assemble import assemble
+from cutune.emulator.link import append_flags, runtime_library
+from cutune.emulator.ptx import PtxError
 from cutune.emulator.run import program_environment
 from cutune.toolchain import find_nvcc
 
@@ -46,52 +53,8 @@ MEMORY_BYTES = 6 << 30
 FILE_BYTES = 1 << 30
 PATIENCE = 20  # seconds of waiting per second of the limit, on a busy machine
 
-_PASSED = re.compile(r"\b(pass(ed)?|success(ful|fully)?|correct|verified|ok)\b", re.IGNORECASE)
-_WRONG = re.compile(
-    r"\b(fail(ed|ure)?|incorrect|mismatch(es|ed)?|wrong|not correct|error at)\b", re.IGNORECASE
-)
-_NO_HARM = re.compile(r"\b(0|no|not|without|never|if)\s+\w*\s*(fail|mismatch|error|wrong)", re.I)
-_NO_INPUT = re.compile(
-    r"no such (file|folder|directory)|(could not|cannot|can't|can not|unable to|failed to|not able "
-    r"to) (open|find|load|import|read)|cannot be opened|file open fail|error opening|input file",
-    re.IGNORECASE,
-)
+_PTX = re.compile(rb"\.version \d+\.\d+\s*\n[^\0]*\0")
 _PATH = re.compile(r"/|\.[A-Za-z]")
-_REFUSED = re.compile(r"^(cutune: .*not supported.*|PTX line .*)$", re.MULTILINE)
-_FAULT = re.compile(
-    r"^cutune: (?!.*not supported)(illegal|misaligned|trap|deadlock|assert|copy|cuda|out of|"
-    r"kernel|launch|time|it |.*: ).*$",
-    re.MULTILINE,
-)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a program. `kind` is one of KINDS; `said` the lines that tell why."""
-
-    name: str
-    kind: str
-    command: str = ""
-    seconds: float = 0.0
-    status: int = 0
-    said: str = ""
-
-
-#: From good to bad, with what each means.
-KINDS = {
-    "passed": "ended, and its own check passed",
-    "ended": "ended with status 0; it prints no check",
-    "time-out": "was still running at the limit, without a complaint",
-    "no input": "ended with an error status because a file is not in the collection",
-    "not started": "its Makefile has no `run` command",
-    "memory": "wanted more memory than it was given",
-    "unsupported": "uses an instruction or call that the emulated device refuses",
-    "no build": "compiles with plain nvcc, but not for the emulated device",
-    "fault": "ended by an error that the emulated device reported",
-    "error": "ended with an error status of its own",
-    "crash": "ended by a signal",
-    "wrong": "its own check failed",
-}
 
 
 def draw(collection: Path, suffix: str) -> list[str]:
@@ -204,8 +167,8 @@ def execute(folder: Path, argv: Sequence[str], limit_s: float) -> Outcome:
     text = log.read_bytes().decode("utf-8", "replace")
     absent = next((w for w in argv[1:] if _PATH.search(w) and not (folder / w).exists()), "")
     kind, said = judge(text, process.returncode, absent) if not ended else (ended, "")
-    if ended and (refused := _REFUSED.search(text)):
-        kind, said = "unsupported", refused.group()
+    if ended and (why := refused(text)):
+        kind, said = "unsupported", why
     return Outcome(
         folder.name,
         kind,
@@ -252,32 +215,6 @@ def _resident_bytes(process: int) -> int:
         return 0
 
 
-def judge(text: str, status: int, absent: str = "") -> tuple[str, str]:
-    """The kind of outcome of a program that ended, and the lines that decided it.
-
-    `absent` is a file that the command line names and the collection lacks.
-    """
-    if refused := _REFUSED.search(text):
-        return "unsupported", refused.group()
-    if fault := _FAULT.search(text):
-        return ("memory" if "out of device memory" in fault.group() else "fault"), fault.group()
-    if status and (missing := _NO_INPUT.search(text)):
-        return "no input", " ".join(text[: missing.end() + 60].split())[-160:]
-    if status and absent:
-        return "no input", absent
-    if status < 0:
-        return "crash", f"{signal.Signals(-status).name}: {' '.join(text.split())[-200:]}"
-    wrong = [
-        line for line in text.splitlines() if _WRONG.search(line) and not _NO_HARM.search(line)
-    ]
-    if wrong:
-        return "wrong", wrong[0].strip()
-    if status:
-        return "error", f"status {status}: {' '.join(text.split())[-200:]}"
-    passed = next((line for line in text.splitlines() if _PASSED.search(line)), "")
-    return ("passed", passed.strip()) if passed else ("ended", "")
-
-
 def run_one(folder: Path, limit_s: float) -> Outcome:
     """The outcome with the first command line that the program accepts.
 
@@ -319,6 +256,51 @@ def run(work: Path, names: Sequence[str], limit_s: float) -> None:
         print(f"{name}: {outcome.kind} {outcome.seconds} s {outcome.said}", flush=True)
 
 
+def load(work: Path) -> None:
+    """What each built program holds that the emulated device refuses; kept in loads.json."""
+    built: dict[str, str] = json.loads((work / "builds.json").read_text())
+    record = work / "loads.json"
+    known = json.loads(record.read_text()) if record.exists() else {}
+    missing = _missing_calls()
+    for name in [n for n, how in built.items() if how == "built" and n not in known]:
+        files = [path for path in (work / "tree" / name).rglob("*") if _is_program(path)]
+        known[name] = sorted({why for path in files for why in _refused_parts(path, missing)})
+        record.write_text(json.dumps(known, indent=1))
+        print(f"{name}: {known[name] or 'loads'}", flush=True)
+
+
+def _is_program(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file() or not os.access(path, os.X_OK):
+        return False
+    return path.read_bytes()[:4] == b"\x7fELF"
+
+
+def _missing_calls() -> set[str]:
+    """Entry points that the replacement library only refuses: weak, in place of any other."""
+    library = runtime_library(find_nvcc())
+    done = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True)
+    return {
+        words[-1].partition("@")[0]
+        for words in map(str.split, done.stdout.splitlines())
+        if words[-2] == "W"
+    }
+
+
+def _refused_parts(program: Path, missing: set[str]) -> Iterator[str]:
+    done = subprocess.run(["nm", "-D", "-u", program], capture_output=True, text=True, check=True)
+    for line in done.stdout.splitlines():
+        name = line.split()[-1].partition("@")[0]
+        if name in missing and name.startswith("cuda"):
+            yield name
+    units = [m.group().rstrip(b"\0").decode("latin-1") for m in _PTX.finditer(program.read_bytes())]
+    separate = b"__cudaRegisterLinkedBinary" in program.read_bytes()
+    for text in ["\n".join(units)] if separate and units else units:
+        try:
+            assemble(text)
+        except PtxError as error:
+            yield error.reason
+
+
 def table(work: Path) -> None:
     """Outcomes with their programs, as Markdown."""
     built: dict[str, str] = json.loads((work / "builds.json").read_text())
@@ -328,7 +310,9 @@ def table(work: Path) -> None:
         if how == "no build":
             results[name] = Outcome(name, "no build")
     counts = Counter(outcome.kind for outcome in results.values())
-    print(f"{len(built)} tried, {len(results)} compile\n")
+    loads = json.loads((work / "loads.json").read_text())
+    clean = sum(not loads[name] for name in results if name in loads)
+    print(f"{len(built)} tried, {len(results)} compile, {clean} load\n")
     print("| outcome | programs | |\n|---|---|---|")
     for kind, meaning in KINDS.items():
         if counts[kind]:
@@ -353,12 +337,15 @@ def main() -> int:
     running.add_argument("work", type=Path)
     running.add_argument("names", nargs="*")
     running.add_argument("--limit", type=float, default=60.0)
+    verbs.add_parser("load").add_argument("work", type=Path)
     verbs.add_parser("table").add_argument("work", type=Path)
     options = parser.parse_args()
     if options.verb == "build":
         build(options.collection, options.work.resolve(), options.suffix, options.count)
     elif options.verb == "run":
         run(options.work.resolve(), options.names, options.limit)
+    elif options.verb == "load":
+        load(options.work.resolve())
     else:
         table(options.work)
     return 0
