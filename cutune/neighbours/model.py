@@ -10,8 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cutune.neighbours.between import densified
 from cutune.neighbours.classifier import (
     Classifier,
+    Intervals,
+    Neighbours,
     Regret,
     accuracy,
     best_fixed,
@@ -24,6 +27,7 @@ from cutune.neighbours.correction import corrected, observed
 from cutune.neighbours.table import Configuration, Point, TimeTable
 
 SCHEMA = "cutune-choices/1"
+FEWEST_TO_LEAVE_OUT = 3
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,8 @@ class Evidence:
     null_accuracy: float
     #: Of the classifier, at the sizes it was made from.
     at_measured: Regret | None
-    #: Of classifiers that were each made without the size they are judged at.
+    #: Of classifiers that were each made without the size they are judged at (not the outermost:
+    #: nothing is known beyond them).
     left_out: Regret | None
     fixed: Configuration | None
     at_fixed: Regret | None
@@ -50,7 +55,8 @@ class Choice:
 
     given: tuple[int, ...]
     rule: Classifier
-    labels: Mapping[Point, Configuration]
+    #: How many measured sizes it was made from.
+    measured: int
     #: None when the model was read from a file.
     evidence: Evidence | None = None
 
@@ -81,24 +87,41 @@ def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:
     choices = []
     for values, times in groups.items():
         own = TimeTable(sizes, table.tunables, times)
-        labels = corrected(own, limit)
-        choices.append(Choice(values, classifier(labels), labels, _evidence(own, labels)))
+        rule = fit_rule(own, limit)
+        choices.append(Choice(values, rule, len(times), _evidence(own, rule, limit)))
     return ChoiceModel(table.tunables, sizes, table.sizes[:given], limit, tuple(choices))
 
 
-def _evidence(table: TimeTable, labels: Mapping[Point, Configuration]) -> Evidence:
+def fit_rule(table: TimeTable, limit: float) -> Classifier:
+    """The classifier whose regret, at the sizes of a table and between them, is within the limit."""
+    return classifier(corrected(densified(table), limit))
+
+
+def _evidence(table: TimeTable, rule: Classifier, limit: float) -> Evidence:
     seen = observed(table)
-    left_out = leave_one_out(labels)
+    labels = {point: rule.choose(point) for point in table.points}
     fixed = best_fixed(table)
     return Evidence(
         accuracy(leave_one_out(seen), seen),
-        accuracy(left_out, labels),
+        accuracy(leave_one_out(labels), labels),
         null_accuracy(labels),
-        regret(table, labels.__getitem__),
-        regret(table, left_out.__getitem__),
+        regret(table, rule.choose),
+        _left_out(table, limit),
         fixed,
         regret(table, lambda _: fixed) if fixed is not None else None,
     )
+
+
+def _left_out(table: TimeTable, limit: float) -> Regret | None:
+    """Each size in turn is unknown to the rule that is judged at it."""
+    inner = table.points[1:-1] if len(table.sizes) == 1 else table.points
+    if len(table.points) < FEWEST_TO_LEAVE_OUT:
+        return None
+    chosen = {}
+    for point in inner:
+        rest = table.restricted(p for p in table.points if p != point)
+        chosen[point] = fit_rule(rest, limit).choose(point)
+    return regret(table.restricted(inner), chosen.__getitem__)
 
 
 def to_json(model: ChoiceModel) -> dict[str, Any]:
@@ -111,8 +134,8 @@ def to_json(model: ChoiceModel) -> dict[str, Any]:
         "choices": [
             {
                 "given": list(choice.given),
-                "points": [list(point) for point in choice.labels],
-                "configurations": [list(label) for label in choice.labels.values()],
+                "measured": choice.measured,
+                **_rule_json(choice.rule),
             }
             for choice in model.choices
         ],
@@ -121,10 +144,23 @@ def to_json(model: ChoiceModel) -> dict[str, Any]:
 
 def from_json(document: Mapping[str, Any]) -> ChoiceModel:
     """A model as `to_json` has written it."""
-    choices = []
-    for entry in document["choices"]:
-        points = map(tuple, entry["points"])
-        labels = dict(zip(points, map(tuple, entry["configurations"]), strict=True))
-        choices.append(Choice(tuple(entry["given"]), classifier(labels), labels))
+    choices = (
+        Choice(tuple(entry["given"]), _rule_from_json(entry), int(entry["measured"]))
+        for entry in document["choices"]
+    )
     tunables, sizes, given = (tuple(document[key]) for key in ("tunables", "sizes", "given"))
     return ChoiceModel(tunables, sizes, given, float(document["limit"]), tuple(choices))
+
+
+def _rule_json(rule: Classifier) -> dict[str, Any]:
+    configurations = [list(configuration) for configuration in rule.configurations]
+    if isinstance(rule, Intervals):
+        return {"limits": list(rule.limits), "configurations": configurations}
+    return {"points": [list(point) for point in rule.points], "configurations": configurations}
+
+
+def _rule_from_json(entry: Mapping[str, Any]) -> Classifier:
+    configurations = tuple(map(tuple, entry["configurations"]))
+    if "limits" in entry:
+        return Intervals(tuple(entry["limits"]), configurations)
+    return Neighbours(tuple(map(tuple, entry["points"])), configurations)

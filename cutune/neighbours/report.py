@@ -40,7 +40,7 @@ def _print_evidence(model: ChoiceModel, choice: Choice) -> None:
     if evidence is None:
         return
     print(
-        f"  {len(choice.labels)} sizes; leave-one-out accuracy {evidence.observed_accuracy:.3f} "
+        f"  {choice.measured} sizes; leave-one-out accuracy {evidence.observed_accuracy:.3f} "
         f"observed, {evidence.corrected_accuracy:.3f} corrected; most frequent class "
         f"{evidence.null_accuracy:.3f}"
     )
@@ -88,7 +88,7 @@ def _named(model: ChoiceModel, label: Configuration) -> str:
 
 def _loss(model: ChoiceModel, regret: Regret | None) -> str:
     if regret is None:
-        return "not known: no time of what is chosen"
+        return "not known"
     # The tables of single choices leave out what is given.
     whole = (*model.given, *model.sizes)
     names = whole if len(regret.worst_point) == len(whole) else model.sizes

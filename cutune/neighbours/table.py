@@ -56,8 +56,11 @@ class TimeTable:
 
     def best(self, point: Point) -> Configuration:
         """The fastest configuration; the smallest of equally fast ones."""
-        own = self.times[point]
-        return min(own, key=lambda configuration: (own[configuration], configuration))
+        return self._best[point]
+
+    @cached_property
+    def _best(self) -> Mapping[Point, Configuration]:
+        return {p: min(own, key=lambda c: (own[c], c)) for p, own in self.times.items()}
 
     def regret(self, point: Point, configuration: Configuration) -> float | None:
         """t(configuration) / t(best) - 1, or None where it was not measured."""

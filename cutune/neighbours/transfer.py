@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cutune.neighbours.classifier import Regret, classifier, regret
-from cutune.neighbours.correction import DEFAULT_LIMIT, corrected
+from cutune.neighbours.classifier import Regret, regret
+from cutune.neighbours.correction import DEFAULT_LIMIT
+from cutune.neighbours.model import fit_rule
 from cutune.neighbours.table import TimeTable
 
 
@@ -24,7 +25,7 @@ class Transfer:
 
 def transfer(tables: Mapping[str, TimeTable], limit: float = DEFAULT_LIMIT) -> list[Transfer]:
     """Every device's heuristic on every device, its own included."""
-    rules = {name: classifier(corrected(table, limit)) for name, table in tables.items()}
+    rules = {name: fit_rule(table, limit) for name, table in tables.items()}
     return [
         Transfer(made_on, used_on, regret(table, rule.choose))
         for made_on, rule in rules.items()

@@ -6,10 +6,11 @@ for q in FOLDER/*.txt; do ./tridiagonal --sweep $q > ${q%.txt}.csv; done
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import sqrt
+from math import exp, log, sqrt
 from pathlib import Path
 
 #: The 37 sizes of the publication.
@@ -21,6 +22,8 @@ SIZES = tuple(
 )
 #: Sizes between them, on which nothing is based: they judge the choice.
 BETWEEN = tuple(round(sqrt(a * b)) for a, b in pairwise(SIZES))
+#: Sizes that nothing at all was based on: the method was fixed before they were measured.
+FRESH = tuple(sorted(round(exp(random.Random(i).uniform(log(100), log(1e8)))) for i in range(60)))
 #: The 18 sizes of the publication's Table II, and some between them.
 RECURSION_SIZES = tuple(
     round(1e5 * k)
@@ -48,10 +51,12 @@ def line(precision: str, n: int, m: int, steps: int, streams: int, inner: int = 
     return f"{precision} {n} {m} {steps} {streams} {BLOCK} {inner} {INNER} {INNER} {INNER}"
 
 
-def sub_systems(precision: str, sizes: Sequence[int]) -> Iterator[str]:
-    """Every m, without recursion."""
+def sub_systems(precision: str, sizes: Sequence[int], smallest: int = 4) -> Iterator[str]:
+    """Every m that divides the system, without recursion; large ones in large systems only."""
     for n in sizes:
         for m in SUB_SYSTEMS:
+            if 2 * m > n or (n > 1_000_000 and m < smallest):
+                continue
             yield line(precision, n, m, 0, published_streams(n))
 
 
@@ -84,6 +89,8 @@ def main(folder: Path) -> None:
         "5-streams-fp64": streams("fp64", SIZES),
         "6-m-between-fp32": sub_systems("fp32", BETWEEN),
         "7-recursion-fp32": recursion("fp32", RECURSION_SIZES),
+        "8-m-fresh-fp64": sub_systems("fp64", FRESH, 16),
+        "8-m-fresh-fp32": sub_systems("fp32", FRESH, 16),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, lines in questions.items():

@@ -429,6 +429,42 @@ struct Row {
     Configuration configuration;
 };
 
+// Times the configurations of one N in turn, so that a drift of the machine meets all alike.
+template <typename Real>
+void time_in_turn(Solver<Real> &solver, const Row *begin, const Row *end)
+{
+    const int N = begin->N;
+    // The first N rows are a system too once the last one has no right neighbour.
+    Real &last = solver.host.rows.c[N - 1];
+    const Real kept = last;
+    last = 0;
+    std::vector<std::vector<double>> times(end - begin);
+    double total = 0; // of one configuration, about
+    for (int round = 0; round < 3 || (round < 61 && total < 6); ++round) {
+        const auto first = std::chrono::steady_clock::now();
+        for (const Row *row = begin; row < end; ++row) {
+            const auto start = std::chrono::steady_clock::now();
+            solver.solve(N, row->configuration); // ends with a synchronization
+            const std::chrono::duration<double, std::milli> time =
+                std::chrono::steady_clock::now() - start;
+            if (round > 0) times[row - begin].push_back(time.count());
+        }
+        const std::chrono::duration<double, std::milli> whole =
+            std::chrono::steady_clock::now() - first;
+        total += whole.count() / (end - begin);
+    }
+    last = kept;
+    for (const Row *row = begin; row < end; ++row) {
+        std::vector<double> &own = times[row - begin];
+        std::sort(own.begin(), own.end());
+        const Configuration &c = row->configuration;
+        std::printf("%s,%d,%d,%d,%d,%d,%d,%d,%d,%d,%.6f\n", row->precision.c_str(), N, c.m[0],
+                    c.steps, c.streams, c.block, c.m[1], c.m[2], c.m[3], c.m[4],
+                    own[(own.size() - 1) / 2]);
+    }
+    std::fflush(stdout);
+}
+
 template <typename Real>
 void sweep(const std::vector<Row> &rows)
 {
@@ -442,28 +478,9 @@ void sweep(const std::vector<Row> &rows)
     }
     Solver<Real> solver(most, smallest, largest);
     fill(solver.host.rows, most);
-    for (const Row &row : rows) {
-        // The first N rows are a system too once the last one has no right neighbour.
-        Real &last = solver.host.rows.c[row.N - 1];
-        const Real kept = last;
-        last = 0;
-        std::vector<double> times;
-        double total = 0;
-        for (int repetition = 0; repetition < 3 || (repetition < 61 && total < 8); ++repetition) {
-            const auto begin = std::chrono::steady_clock::now();
-            solver.solve(row.N, row.configuration); // ends with a synchronization
-            const std::chrono::duration<double, std::milli> time =
-                std::chrono::steady_clock::now() - begin;
-            if (repetition > 0) times.push_back(time.count());
-            total += time.count();
-        }
-        std::sort(times.begin(), times.end());
-        const Configuration &c = row.configuration;
-        std::printf("%s,%d,%d,%d,%d,%d,%d,%d,%d,%d,%.6f\n", row.precision.c_str(), row.N, c.m[0],
-                    c.steps, c.streams, c.block, c.m[1], c.m[2], c.m[3], c.m[4],
-                    times[(times.size() - 1) / 2]);
-        std::fflush(stdout);
-        last = kept;
+    for (size_t begin = 0, end; begin < rows.size(); begin = end) {
+        for (end = begin; end < rows.size() && rows[end].N == rows[begin].N;) ++end;
+        time_in_turn(solver, &rows[begin], &rows[end - 1] + 1);
     }
 }
 

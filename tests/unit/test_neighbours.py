@@ -14,6 +14,7 @@ import pytest
 
 from cutune.cli import main
 from cutune.diagnostics import CutuneError
+from cutune.neighbours.between import densified
 from cutune.neighbours.classifier import (
     Intervals,
     accuracy,
@@ -25,7 +26,7 @@ from cutune.neighbours.classifier import (
 )
 from cutune.neighbours.correction import breakpoints, corrected, observed
 from cutune.neighbours.emission import emit_choices
-from cutune.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
+from cutune.neighbours.model import ChoiceModel, fit_choice, fit_rule, from_json, to_json
 from cutune.neighbours.procedure import distribution, search
 from cutune.neighbours.table import (
     Columns,
@@ -256,8 +257,8 @@ def test_fit_shows_and_writes_the_choice(
     output = tmp_path / "choice.h"
     columns = ["--sizes", "N", "--choose", "m", "--time", "ms"]
     assert main(["fit", "--table", str(path), *columns, "-o", str(output)]) == 0
-    assert "N <= 20: m = 4\n  above: m = 8" in capsys.readouterr().out
-    assert "if (cutune_N <= 20) return 4;" in output.read_text()
+    assert "N <= 16: m = 4\n  above: m = 8" in capsys.readouterr().out
+    assert "if (cutune_N <= 16) return 4;" in output.read_text()
 
 
 # ---- correction and classifiers
@@ -299,6 +300,30 @@ def test_correction_of_several_sizes_keeps_the_limit() -> None:
     worst = regret(table, found.__getitem__)
     assert worst is not None and worst.worst <= 0.05
     assert len(set(found.values())) <= len(set(observed(table).values()))
+
+
+def test_between_two_sizes_the_rule_changes_where_both_are_equally_fast() -> None:
+    """m = 4 is 1 % faster at 100, and 8 times slower at 10,000: m = 8 is better all but there."""
+    times = {(100,): {(4,): 1.0, (8,): 1.01}, (10_000,): {(4,): 80.0, (8,): 10.0}}
+    table = TimeTable(("N",), ("m",), times)
+    rule = fit_rule(table, 0.0)
+    assert [rule.choose((n,)) for n in (100, 200, 5_000)] == [(4,), (8,), (8,)]
+    assert classifier(corrected(table, 0.0)).choose((5_000,)) == (4,)
+
+
+def test_between_two_sizes_a_third_configuration_may_be_best() -> None:
+    times = {
+        (100,): {(4,): 1.0, (8,): 1.3, (6,): 1.05},
+        (10_000,): {(4,): 13.0, (8,): 10.0, (6,): 10.5},
+    }
+    rule = fit_rule(TimeTable(("N",), ("m",), times), 0.04)
+    assert [rule.choose((n,)) for n in (100, 1_000, 10_000)] == [(4,), (6,), (8,)]
+
+
+def test_only_what_was_measured_on_both_sides_has_a_time_between() -> None:
+    times = {(100,): {(4,): 1.0, (8,): 2.0}, (10_000,): {(8,): 1.0, (16,): 2.0}}
+    table = TimeTable(("N",), ("m",), times)
+    assert densified(table).times == table.times
 
 
 def test_null_accuracy_and_best_fixed() -> None:

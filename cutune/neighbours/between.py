@@ -1,0 +1,46 @@
+"""Times between measured sizes. Takes a table of one size, gives a denser one.
+
+A rule that is good at measured sizes can still be bad between them, where one configuration stops
+to be the best and another has not begun to be. Between two sizes log t is close to linear in log N
+for each configuration, so that both the place where two of them are equally fast and a third one
+that is best in between can be told from what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from math import exp, log
+
+from cutune.neighbours.table import Configuration, Point, TimeTable
+
+#: Sizes to be put between two measured ones.
+STEPS = 7
+
+
+def densified(table: TimeTable, steps: int = STEPS) -> TimeTable:
+    """The table with interpolated times at sizes between; of several sizes it stays as it is.
+
+    Only configurations that were measured at both neighbours have a time between them, and only
+    where the best of either neighbour is among them.
+    """
+    if len(table.sizes) != 1:
+        return table
+    times: dict[Point, Mapping[Configuration, float]] = dict(table.times)
+    for left, right in pairwise(table.points):
+        common = table.times[left].keys() & table.times[right].keys()
+        if not {table.best(left), table.best(right)} <= common or left[0] < 1:
+            continue
+        for step in range(1, steps + 1):
+            share = step / (steps + 1)
+            size = round(exp(_mixed(log(left[0]), log(right[0]), share)))
+            if left[0] < size < right[0]:
+                times[(size,)] = {
+                    c: exp(_mixed(log(table.times[left][c]), log(table.times[right][c]), share))
+                    for c in common
+                }
+    return TimeTable(table.sizes, table.tunables, times)
+
+
+def _mixed(first: float, second: float, share: float) -> float:
+    return first + share * (second - first)
