@@ -93,7 +93,7 @@ def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:
 
 
 def fit_rule(table: TimeTable, limit: float) -> Classifier:
-    """The classifier whose regret, at the sizes of a table and between them, is within the limit."""
+    """The classifier of a table: its regret at the sizes and between them is within the limit."""
     return classifier(corrected(densified(table), limit))
 
 

@@ -121,7 +121,7 @@ def test_measured_times_become_a_program_that_chooses(
     fill_workspace(program)
     assert main(["fit", str(program), "--model", "neighbours", "-q"]) == 0
     said = capsys.readouterr().out
-    assert "N <= 5500: R = 0\n  above: R = 1" in said
+    assert "N <= 2766: R = 0\n  above: R = 1" in said
     assert "given R = 1:\n  above: m = 8" in said
     assert main(["emit", str(program), "-q"]) == 0
     tuned, binary = tmp_path / "program.tuned.cu", tmp_path / "tuned"
