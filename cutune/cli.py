@@ -189,21 +189,6 @@ def _fit_tunables(options: argparse.Namespace) -> int:
     return 0
 
 
-def _fit_tunables(options: argparse.Namespace) -> int:
-    from cutune.neighbours.host import fit_host
-    from cutune.neighbours.report import print_model
-    from cutune.neighbours.stage import checked_limit
-
-    if options.file is None:
-        parser().error("fit: --model neighbours needs the program's FILE, or --table")
-    session = _session(options)
-    program = session.load(options.file)
-    limit = checked_limit(options.limit)
-    for model in fit_host(session, program, _workspace(options), limit):
-        print_model(model)
-    return 0
-
-
 def _emit(options: argparse.Namespace) -> int:
     from cutune.shadow import Target
     from cutune.stages import emit

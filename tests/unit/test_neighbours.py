@@ -39,6 +39,8 @@ from cutune.neighbours.table import (
 from cutune.neighbours.transfer import transfer
 
 PUBLISHED = Path(__file__).parents[2] / "samples" / "tridiagonal" / "published"
+Times = dict[Point, dict[Configuration, float]]
+
 FP64, FP32 = PUBLISHED / "table_1.csv", PUBLISHED / "table_4.csv"
 
 
@@ -304,7 +306,7 @@ def test_correction_of_several_sizes_keeps_the_limit() -> None:
 
 def test_between_two_sizes_the_rule_changes_where_both_are_equally_fast() -> None:
     """m = 4 is 1 % faster at 100, and 8 times slower at 10,000: m = 8 is better all but there."""
-    times = {(100,): {(4,): 1.0, (8,): 1.01}, (10_000,): {(4,): 80.0, (8,): 10.0}}
+    times: Times = {(100,): {(4,): 1.0, (8,): 1.01}, (10_000,): {(4,): 80.0, (8,): 10.0}}
     table = TimeTable(("N",), ("m",), times)
     rule = fit_rule(table, 0.0)
     assert [rule.choose((n,)) for n in (100, 200, 5_000)] == [(4,), (8,), (8,)]
@@ -312,7 +314,7 @@ def test_between_two_sizes_the_rule_changes_where_both_are_equally_fast() -> Non
 
 
 def test_between_two_sizes_a_third_configuration_may_be_best() -> None:
-    times = {
+    times: Times = {
         (100,): {(4,): 1.0, (8,): 1.3, (6,): 1.05},
         (10_000,): {(4,): 13.0, (8,): 10.0, (6,): 10.5},
     }
@@ -321,7 +323,7 @@ def test_between_two_sizes_a_third_configuration_may_be_best() -> None:
 
 
 def test_only_what_was_measured_on_both_sides_has_a_time_between() -> None:
-    times = {(100,): {(4,): 1.0, (8,): 2.0}, (10_000,): {(8,): 1.0, (16,): 2.0}}
+    times: Times = {(100,): {(4,): 1.0, (8,): 2.0}, (10_000,): {(8,): 1.0, (16,): 2.0}}
     table = TimeTable(("N",), ("m",), times)
     assert densified(table).times == table.times
 
