@@ -54,10 +54,11 @@ class KernelAnnotation:
 
 @dataclass(frozen=True)
 class TuneAnnotation:
-    """Host integers that may be chosen, and the sizes that decide the choice."""
+    """Host integers that may be chosen, the sizes that decide the choice, and what must hold."""
 
     choices: Mapping[str, Values]
     data: tuple[str, ...]
+    where: str | None = None
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,9 @@ def _annotation(tree: Expression, text: str) -> Annotation:
         case "tune":
             choices = {str(c.children[0]): _values(c) for c in tree.find_data("choice")}
             names = [str(name) for data in tree.find_data("data") for name in data.children]
-            return TuneAnnotation(choices, tuple(names))
+            where = next(tree.find_data("where"), None)
+            said = _inner_text(text, where) if where is not None else None
+            return TuneAnnotation(choices, tuple(names), said)
         case "region":
             return RegionAnnotation(tree.children[0] == "begin")
         case "size_index":

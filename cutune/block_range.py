@@ -54,7 +54,7 @@ class BlockRange:
             return True
         sizes = dict(zip("xyz", map(Fraction, shape), strict=True))
         try:
-            return bool(_value(self._condition, sizes))
+            return bool(value_of(self._condition, sizes))
         except ZeroDivisionError:
             return False
 
@@ -78,7 +78,7 @@ def _values(entry: Mapping[str, Any] | None) -> Values | None:
     return Values(tuple(entry["listed"]), (first_last[0], first_last[1]) if first_last else None)
 
 
-def _value(tree: Expression, sizes: Mapping[str, Fraction]) -> Fraction:
+def value_of(tree: Expression, sizes: Mapping[str, Fraction]) -> Fraction:
     """Exact, as the annotation language means it: `/` is a fraction until `ceil` or `floor`."""
     children = tree.children
     match tree.data:
@@ -87,17 +87,17 @@ def _value(tree: Expression, sizes: Mapping[str, Fraction]) -> Fraction:
         case "name":
             return sizes[str(children[0])]
         case "call":
-            return _call(str(children[0]), [_value(_tree(c), sizes) for c in children[1:]])
+            return _call(str(children[0]), [value_of(_tree(c), sizes) for c in children[1:]])
         case "condition":
-            return Fraction(any(_value(_tree(child), sizes) for child in children))
+            return Fraction(any(value_of(_tree(child), sizes) for child in children))
         case "conjunction":
-            return Fraction(all(_value(_tree(child), sizes) for child in children))
+            return Fraction(all(value_of(_tree(child), sizes) for child in children))
         case "comparison":
-            left, right = (_value(_tree(child), sizes) for child in children[::2])
+            left, right = (value_of(_tree(child), sizes) for child in children[::2])
             return Fraction(_COMPARISONS[str(children[1])](left, right))
-    result = _value(_tree(children[0]), sizes)
+    result = value_of(_tree(children[0]), sizes)
     for sign, child in zip(children[1::2], children[2::2], strict=True):
-        result = _OPERATIONS[str(sign)](result, _value(_tree(child), sizes))
+        result = _OPERATIONS[str(sign)](result, value_of(_tree(child), sizes))
     return result
 
 

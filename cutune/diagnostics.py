@@ -265,6 +265,11 @@ class Code(Enum):
         WARNING,
         "pragma ignored: the value of '{name}' changes a variable; compute it before",
     )
+    UNKNOWN_IN_CONDITION = (
+        262,
+        WARNING,
+        "pragma ignored: its condition holds '{name}'; it may speak of {known} alone",
+    )
     NO_HOST_TUNABLES = (
         420,
         ERROR,

@@ -214,6 +214,8 @@ MEANINGS: dict[Code, str] = {
     "it, and each would need a choice of its own.",
     Code.TUNABLE_SIDE_EFFECT: "The value is evaluated together with the sizes, and their order is "
     "not defined.",
+    Code.UNKNOWN_IN_CONDITION: "The condition is looked at when the choice is made; what is not "
+    "named in `tune` or `data` is not known then.",
     Code.NO_HOST_TUNABLES: "Host integers are chosen by measured times only; both annotations are "
     "needed, and those that cannot be honoured have been reported.",
     Code.REGIONS_NEED_GPU: "The time of a region includes copies and the work of the host. The "

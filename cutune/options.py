@@ -356,6 +356,11 @@ def _add_table_options(fit: argparse.ArgumentParser) -> None:
         "--where", action="append", default=[], metavar="COLUMN=TEXT", help="read only these rows"
     )
     group.add_argument(
+        "--allow",
+        metavar="CONDITION",
+        help="leave out configurations that do not satisfy it, for instance 'N >= 2 * m'",
+    )
+    group.add_argument(
         "--limit",
         type=float,
         default=4.0,

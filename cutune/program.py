@@ -208,6 +208,8 @@ class HostTunable:
     #: The program's own value.
     value: Span
     pragma: Span
+    #: A condition on tunables of the pragma and data: text of the annotation language, or None.
+    where: str | None = None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,9 @@ from cutune.annotation import (
     RegionAnnotation,
     TuneAnnotation,
     Values,
+    names_in,
     read_annotation,
+    read_condition,
 )
 from cutune.brackets import CLOSER
 from cutune.diagnostics import Code, CutuneError, Diagnostic
@@ -96,6 +98,7 @@ class _Reader:
             self._check_data(pragma, name, function)
         if not said.data:
             raise self._error(Code.TUNABLE_WITHOUT_DATA, pragma)
+        self._check_condition(pragma, said)
         data = [_as_written(pragma, name) for name in said.data]
         return [
             HostTunable(
@@ -106,6 +109,7 @@ class _Reader:
                 tuple(d for d in data if d in names),
                 self._value(pragma, name),
                 pragma.token.span,
+                said.where,
             )
             for name, values in said.choices.items()
         ]
@@ -158,6 +162,15 @@ class _Reader:
         known = any(token.text == first for token in self.syntax.tokens[: pragma.index])
         if function is None or not known:
             raise self._error(Code.UNKNOWN_DATA, pragma, name=name)
+
+    def _check_condition(self, pragma: Pragma, said: TuneAnnotation) -> None:
+        if said.where is None:
+            return
+        known = {*said.choices, *said.data}
+        for name in sorted(names_in(read_condition(said.where))):
+            if name not in known:
+                listed = ", ".join(sorted(known))
+                raise self._error(Code.UNKNOWN_IN_CONDITION, pragma, name=name, known=listed)
 
     def _value(self, pragma: Pragma, name: str) -> Span:
         """The bytes of the value that the program gives to `name` behind the pragma."""

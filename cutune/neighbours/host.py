@@ -16,9 +16,10 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.run import device_environment
 from cutune.measure import Origin
+from cutune.neighbours.condition import condition_c
 from cutune.neighbours.emission import c_name, emit_choices
 from cutune.neighbours.model import SCHEMA as CHOICES_SCHEMA
-from cutune.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
+from cutune.neighbours.model import Choice, ChoiceModel, fit_choice, from_json, to_json
 from cutune.neighbours.regions import (
     SCHEMA,
     HostMeasurement,
@@ -46,6 +47,7 @@ EMULATED, GPU = "emulated", "gpu"
 MOST_RUNS = 100_000
 
 _SWITCH = """\
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -216,23 +218,56 @@ def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
         return ReplaceTunables()
     if document["origin"]["content"] != origin.content:
         raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
-    selection = emit_host([from_json(entry) for entry in document["models"]])
+    models = [from_json(entry) for entry in document["models"]]
+    selection = emit_host(models, {t.name: t.where for t in program.tunables})
     return ReplaceTunables(selection=selection.text, routines=selection.routines)
 
 
-def emit_host(models: Sequence[ChoiceModel]) -> HostSelection:
-    """The classifiers, and a routine per tunable that keeps the program's value on request."""
+def emit_host(models: Sequence[ChoiceModel], conditions: Mapping[str, str | None]) -> HostSelection:
+    """The classifiers, and a routine per tunable that keeps the program's value on request.
+
+    It is kept, too, outside of the measured sizes, and where the choice does not satisfy the
+    condition of its pragma.
+    """
     texts = [_SWITCH, emit_choices(models)]
     routines: dict[str, str] = {}
     for model in models:
         for tunable in model.tunables:
             routine = f"cutune_tuned_{c_name(tunable)}"
             routines[tunable] = routine
-            texts.append(_routine(model, tunable, routine))
+            where = conditions.get(tunable)
+            texts.append(_routine(model, tunable, routine, _test(model, where)))
     return HostSelection("".join(texts), routines)
 
 
-def _routine(model: ChoiceModel, tunable: str, routine: str) -> str:
+def _test(model: ChoiceModel, where: str | None) -> str:
+    """Lines of C that keep the program's value outside of what was measured or is allowed."""
+    known = " || ".join(_in_range(model, choice) for choice in model.choices)
+    text = f"    if (!({known})) return cutune_original;\n"
+    if where is None:
+        return text
+    sizes = ", ".join(f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given))
+
+    def name_of(name: str) -> str:
+        is_chosen = name in model.tunables
+        return f"cutune_choose_{c_name(name)}({sizes})" if is_chosen else f"cutune_{c_name(name)}"
+
+    return f"{text}    if (!{condition_c(where, name_of)}) return cutune_original;\n"
+
+
+def _in_range(model: ChoiceModel, choice: Choice) -> str:
+    """C: are the given values these, and do the sizes lie between measured ones?"""
+    tests = [
+        f"cutune_{c_name(name)} == {value}ll"
+        for name, value in zip(model.given, choice.given, strict=True)
+    ]
+    for name, low, high in zip(model.sizes, choice.lowest, choice.highest, strict=True):
+        size = f"cutune_{c_name(name)}"
+        tests.append(f"{size} >= {low}ll && {size} <= {high}ll")
+    return f"({' && '.join(tests)})"
+
+
+def _routine(model: ChoiceModel, tunable: str, routine: str, test: str) -> str:
     names = [f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given)]
     parameters = "".join(f", long long {name}" for name in names)
     shown = ", ".join(f"{name} = %lld" for name in (*model.sizes, *model.given))
@@ -243,7 +278,7 @@ static inline Integer {routine}(Integer cutune_original{parameters})
 {{
     const int cutune_mode = cutune_tunables_mode();
     if (cutune_mode == 0) return cutune_original;
-    const long long cutune_value = cutune_choose_{c_name(tunable)}({", ".join(names)});
+{test}    const long long cutune_value = cutune_choose_{c_name(tunable)}({", ".join(names)});
     if (cutune_mode == 2)
         fprintf(stderr, "cutune: {tunable} = %lld for {shown}\\n", {values});
     return (Integer)cutune_value;

@@ -55,8 +55,10 @@ class Choice:
 
     given: tuple[int, ...]
     rule: Classifier
-    #: How many measured sizes it was made from.
+    #: How many measured sizes it was made from, and their range, size by size.
     measured: int
+    lowest: Point
+    highest: Point
     #: None when the model was read from a file.
     evidence: Evidence | None = None
 
@@ -88,7 +90,9 @@ def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:
     for values, times in groups.items():
         own = TimeTable(sizes, table.tunables, times)
         rule = fit_rule(own, limit)
-        choices.append(Choice(values, rule, len(times), _evidence(own, rule, limit)))
+        lowest, highest = (tuple(map(end, zip(*times, strict=True))) for end in (min, max))
+        evidence = _evidence(own, rule, limit)
+        choices.append(Choice(values, rule, len(times), lowest, highest, evidence))
     return ChoiceModel(table.tunables, sizes, table.sizes[:given], limit, tuple(choices))
 
 
@@ -135,6 +139,8 @@ def to_json(model: ChoiceModel) -> dict[str, Any]:
             {
                 "given": list(choice.given),
                 "measured": choice.measured,
+                "lowest": list(choice.lowest),
+                "highest": list(choice.highest),
                 **_rule_json(choice.rule),
             }
             for choice in model.choices
@@ -145,7 +151,13 @@ def to_json(model: ChoiceModel) -> dict[str, Any]:
 def from_json(document: Mapping[str, Any]) -> ChoiceModel:
     """A model as `to_json` has written it."""
     choices = (
-        Choice(tuple(entry["given"]), _rule_from_json(entry), int(entry["measured"]))
+        Choice(
+            tuple(entry["given"]),
+            _rule_from_json(entry),
+            int(entry["measured"]),
+            tuple(entry["lowest"]),
+            tuple(entry["highest"]),
+        )
         for entry in document["choices"]
     )
     tunables, sizes, given = (tuple(document[key]) for key in ("tunables", "sizes", "given"))

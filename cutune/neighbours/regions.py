@@ -20,6 +20,7 @@ from typing import Any
 from cutune.collect import Run
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.measure import Origin
+from cutune.neighbours.condition import holds
 from cutune.neighbours.table import Configuration, Point, TimeTable
 from cutune.program import HostTunable
 
@@ -169,12 +170,18 @@ def group_table(
             continue
         point = tuple(seen[name] for name in (*given, *data))
         configuration = tuple(one.values[t.name] for t in own)
+        if not holds(own[0].where, {**seen, **{t.name: one.values[t.name] for t in own}}):
+            continue
         held = tuple(one.values.get(name) for name in fixed)
         times = slices.setdefault(point, {}).setdefault(held, {})
         times[configuration] = min(times.get(configuration, one.milliseconds), one.milliseconds)
     if not slices:
         return None
     chosen = {point: min(held.values(), key=_fullest) for point, held in slices.items()}
+    # Where one configuration was measured, nothing is known about the choice.
+    chosen = {point: times for point, times in chosen.items() if len(times) > 1}
+    if not chosen:
+        return None
     return TimeTable((*given, *data), tuple(t.name for t in own), chosen)
 
 

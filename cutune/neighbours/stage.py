@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from lark import UnexpectedInput
+
+from cutune.annotation import names_in, read_condition
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.neighbours.classifier import accuracy, leave_one_out, null_accuracy
 from cutune.neighbours.correction import corrected, observed
@@ -66,8 +69,20 @@ def _columns(options: argparse.Namespace) -> Columns:
             raise _misuse(f"'{word}' is no condition; write --where precision=fp64")
         conditions.append((name, text))
     given = options.given.split(",") if options.given else []
-    sizes = (*given, *options.sizes.split(","))
-    return Columns(sizes, tuple(options.choose.split(",")), options.time, tuple(conditions))
+    sizes, tunables = (*given, *options.sizes.split(",")), tuple(options.choose.split(","))
+    if options.allow is not None:
+        _check_condition(options.allow, {*sizes, *tunables})
+    return Columns(sizes, tunables, options.time, tuple(conditions), options.allow)
+
+
+def _check_condition(text: str, known: set[str]) -> None:
+    try:
+        names = names_in(read_condition(text))
+    except UnexpectedInput:
+        raise _misuse(f"--allow '{text}' is not understood; write it as 'N >= 2 * m'") from None
+    if names - known:
+        listed = ", ".join(sorted(known))
+        raise _misuse(f"--allow speaks of '{min(names - known)}'; it may speak of {listed} alone")
 
 
 def _named(word: str) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.neighbours.condition import holds
 from cutune.source import Source, Span
 
 Point = tuple[int, ...]
@@ -34,6 +35,8 @@ class Columns:
     time: str | None = None
     #: Only rows with these texts in these columns are read.
     where: tuple[tuple[str, str], ...] = ()
+    #: Rows for which this does not hold are not read.
+    condition: str | None = None
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,11 @@ def read_table(path: str | Path, columns: Columns) -> TimeTable:
     for row in _rows(path, columns):
         if row.text(columns.time) in ("", "null"):
             continue  # not measured
-        own = samples.setdefault(row.integers(columns.sizes), {})
-        own.setdefault(row.integers(columns.tunables), []).append(row.time(columns.time))
+        point, configuration = row.integers(columns.sizes), row.integers(columns.tunables)
+        names = (*columns.sizes, *columns.tunables)
+        if holds(columns.condition, dict(zip(names, (*point, *configuration), strict=True))):
+            own = samples.setdefault(point, {})
+            own.setdefault(configuration, []).append(row.time(columns.time))
     if not samples:
         raise CutuneError(Diagnostic.at(Code.EMPTY_TABLE, None, path=path))
     times = {p: {c: median(t) for c, t in own.items()} for p, own in samples.items()}

@@ -392,7 +392,7 @@ Configuration configuration_for(int N)
 {
 #pragma cutune tune(R: 0, 1, 2, 3, 4) data(N)
     int R = 0;
-#pragma cutune tune(m: 4, 5, 8, 10, 16, 20, 32, 40, 64, 128, 256) data(N, R)
+#pragma cutune tune(m: 4, 5, 8, 10, 16, 20, 25, 32, 40, 64, 100, 128, 256, 512, 1250) data(N, R) where(N >= 2 * m)
     int m = 32;
 #pragma cutune tune(m1: 4, 5, 8, 10, 16, 32) data(N, R)
     int m1 = 10;

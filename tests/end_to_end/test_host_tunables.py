@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
     int N = atoi(argv[1]);
 #pragma cutune tune(R: 0, 1) data(N)
     int R = 0;
-#pragma cutune tune(m: 4, 8, 16) data(N, R)
+#pragma cutune tune(m: 4, 8, 16) data(N, R) where(N % 11 != m)
     int m = 5;
     if (m == 16) return 3;
     int *x;
@@ -105,7 +105,7 @@ def fill_workspace(program: Path) -> None:
     """Times in which R = 1 wins above 1000, and m = 8 wins where R is 1."""
     origin = Origin.of(Source.read(program))
     lines = []
-    for n in (100, 1000, 10_000, 100_000):
+    for n in (10, 100, 1000, 10_000, 100_000):
         for steps in (0, 1):
             for m in (4, 8):
                 time = 1 + (steps != (n > 1000)) + 0.5 * ((m == 8) != (steps == 1))
@@ -136,6 +136,10 @@ def test_measured_times_become_a_program_that_chooses(
 
     assert run(100).stdout == "R 0 m 4\n"
     assert run(50_000).stdout == "R 1 m 8\n"
+    assert run(150_000).stdout == "R 0 m 5\n", "larger than anything measured"
+    assert run(9).stdout == "R 0 m 5\n", "smaller than anything measured"
+    assert run(14).stdout == "R 0 m 4\n"
+    assert run(15).stdout == "R 0 m 5\n", "4 does not satisfy the condition"
     assert run(50_000, CUTUNE="off").stdout == "R 0 m 5\n"
     assert "cutune: m = 8 for N = 50000, R = 1\n" in run(50_000, CUTUNE="verbose").stderr
 

@@ -44,6 +44,10 @@ def read(text: str) -> Annotation:
             "cutune tune(m: 4, 8, s.b: 16..32) data(N)",
             TuneAnnotation({"m": Values((4, 8)), "s.b": Values((), (16, 32))}, ("N",)),
         ),
+        (
+            "cutune tune(m: 4) data(N) where(N >= 2 * m)",
+            TuneAnnotation({"m": Values((4,))}, ("N",), "N >= 2 * m"),
+        ),
         ("kernel_info_size_param_idx_gemm = 2;", SizeIndexAnnotation("gemm", 2)),
         ("kernel_info_dim_gemm=2", DimensionAnnotation("gemm", 2)),
     ],

@@ -24,6 +24,7 @@ from cutune.neighbours.classifier import (
     null_accuracy,
     regret,
 )
+from cutune.neighbours.condition import condition_c, holds
 from cutune.neighbours.correction import breakpoints, corrected, observed
 from cutune.neighbours.emission import emit_choices
 from cutune.neighbours.model import ChoiceModel, fit_choice, fit_rule, from_json, to_json
@@ -209,6 +210,9 @@ def test_repeated_measurements_give_their_median(tmp_path: Path) -> None:
         ),
         ("N,m,ms\n1e30,4,2\n", [], "is not an integer from 0 to 2^62 [CT541]"),
         ("N,m,ms\n1,4,2\n", ["--limit", "-1"], "--limit -1 is below 0 [CT545]"),
+        ("N,m,ms\n1,4,2\n", ["--allow", "N >"], "--allow 'N >' is not understood; write"),
+        ("N,m,ms\n1,4,2\n", ["--allow", "k > 1"], "speaks of 'k'; it may speak of N, m alone"),
+        ("N,m,ms\n1,4,2\n", ["--allow", "N >= 2 * m"], "[CT542]"),
         ("N,m,ms\n1,4,2\n", ["--split", "1"], "at least 4 sizes, not 1 [CT545]"),
         ("N,m,ms\n1,4,-2\n", [], "'-2' in column 'ms' is not a time above 0 [CT541]"),
         ("N,m,ms\n1,4,nan\n", [], "is not a time above 0 [CT541]"),
@@ -245,6 +249,32 @@ def test_timings_of_the_probe_are_a_table(tmp_path: Path) -> None:
     where = (("schema", "t"), ("kernel", "k"))
     table = read_table(path, Columns(("extent.0",), ("block.0", "block.1"), "median", where))
     assert table.times == {(100,): {(32, 1): 2.5, (64, 2): 1.5}}
+
+
+def test_configurations_that_are_not_allowed_are_not_read(tmp_path: Path) -> None:
+    path = write(tmp_path, "N,m,ms\n10,4,3\n10,8,1\n20,8,1\n")
+    table = read_table(path, Columns(("N",), ("m",), "ms", (), "N >= 2 * m"))
+    assert table.times == {(10,): {(4,): 3.0}, (20,): {(8,): 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("N >= 2 * m", "((double)N >= (2.0 * (double)m))"),
+        ("N % 2 == 0 && m > 1", "((fmod((double)N, 2.0) == 0.0) && ((double)m > 1.0))"),
+        (
+            "ceil(N / m) < min(N, 7, m)",
+            "(ceil(((double)N / (double)m)) < fmin(fmin((double)N, 7.0), (double)m))",
+        ),
+    ],
+)
+def test_conditions_in_c(where: str, expected: str) -> None:
+    assert condition_c(where, str) == expected
+
+
+def test_a_condition_that_divides_by_zero_does_not_hold() -> None:
+    assert not holds("N / m > 1", {"N": 4, "m": 0})
+    assert holds("p.n >= 2 * m", {"p->n": 4, "m": 2})
 
 
 def test_labels_without_times_may_not_contradict_each_other(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ int chosen(int N, Problem *p) {
 #pragma cutune tune(R: 0..4) data(N)
     const int R = N > 1000 ? 1 : 0, twice = 2 * R;
     // Given another, and by a member.
-#pragma cutune tune(m: 4, 8, 16, 32) data(N, p->n, R) // trailing words
+#pragma cutune tune(m: 4, 8, 16, 32) data(N, p->n, R) where(p->n >= 2 * m || R == 0) // trailing words
     unsigned long m = sum(N, twice), unrelated = 1;
     // An assignment, over several lines.
 #pragma cutune tune(p->m: 1, 2) data(p->next->n)

@@ -36,7 +36,9 @@ int chosen(int N) {
     int *q = &h;
 #pragma cutune tune(r: 1, 2) data(N) // expect CT261: pragma ignored: the value of 'r' changes a variable; compute it before
     int r = N++;
-    return r + a + b + c + d + e + f + g + h + *q;
+#pragma cutune tune(s: 1, 2) data(N) where(N > s * M) // expect CT262: pragma ignored: its condition holds 'M'; it may speak of N, s alone
+    int s = 1;
+    return s + r + a + b + c + d + e + f + g + h + *q;
 }
 
 void solve(int N, float *x) {
