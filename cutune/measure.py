@@ -236,11 +236,12 @@ def by_entry(
 ) -> list[tuple[MeasuredKernel, list[Measurement]]]:
     """Join kernels and their measurements; those of another version of the code are left out.
 
-    A kernel that was described more than once counts as described last.
+    A kernel that was described more than once counts as described last. A launch that was counted
+    twice, by two runs at the same time, counts once.
     """
     latest = {(f.origin.path, f.kernel, f.entry): f for f in facts}
     groups: dict[tuple[str, str], list[Measurement]] = {}
-    for measurement in measurements:
+    for measurement in {m.key: m for m in measurements}.values():
         groups.setdefault((measurement.entry, measurement.code), []).append(measurement)
     return [(f, groups.get((f.entry, f.code), [])) for f in latest.values()]
 
