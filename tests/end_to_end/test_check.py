@@ -89,6 +89,25 @@ def test_findings_as_json(program: Path, capfd: pytest.CaptureFixture[str]) -> N
     assert {Path(party["file"]).name for party in finding["parties"]} == {"hazards.cu"}
 
 
+def test_a_failed_assertion_names_its_place(
+    program: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main_run([str(program), "failing_assert"]) == 0
+    output = capfd.readouterr()
+    assert "failing_assert: cudaErrorAssert" in output.out
+    line = PROGRAM.read_text().split("assert(a[")[0].count("\n") + 1
+    assert f"hazards.cu:{line}: void failing_assert(int *): Assertion `a[" in output.err
+    assert "block (0, 0, 0), thread (33, 0, 0)" in output.err
+
+
+def test_device_memory_can_be_limited(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CUTUNE_MEMORY_LIMIT", "1500")
+    main_run([str(program), "fine_reduction"])
+    assert "1024 bytes asked for, 1024 of 1500 in use" in capfd.readouterr().err
+
+
 def test_a_launch_that_never_ends_is_ended(
     program: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

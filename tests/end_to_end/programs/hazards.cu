@@ -2,6 +2,7 @@
 // the line marked with the name of its code, and nothing else. Names with "fine" have none.
 #include <cooperative_groups.h>
 
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -116,6 +117,9 @@ __global__ void fine_named_barrier(int *a) {
         s[threadIdx.x] = 1;
     }
 }
+__global__ void failing_assert(int *a) {
+    assert(a[threadIdx.x] == 0 || threadIdx.x != 33);  // none of --check's findings
+}
 __global__ void fine_early_return(int *a) {
     __shared__ int s[64];
     if (threadIdx.x % 32 >= 20) return;
@@ -183,6 +187,8 @@ int main(int argc, char **argv) {
     CASE(fine_reduction, 1, 64, 0, a)
     CASE(fine_warp, 1, 64, 0, a)
     CASE(fine_named_barrier, 1, 96, 0, a)
+    if (!strcmp(name, "failing_assert")) cudaMemset(a, 1, 256);
+    CASE(failing_assert, 2, 64, 0, a)
     CASE(fine_early_return, 1, 64, 0, a)
     CASE(fine_atomics, 4, 64, 0, a, a + 100)
     CASE(fine_lock, 4, 64, 0, a)
