@@ -1,10 +1,7 @@
 // The hooks of `run --check`; the rules are in machine_check.h.
 #include "machine_check.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <set>
 
 namespace cutune {
 
@@ -14,77 +11,12 @@ constexpr u32 THREAD_BITS = 10;
 constexpr u32 BLOCK_BITS = 22;
 constexpr u32 LAST_CLOCK = 0xf0000000;
 
-const char* const HAZARD_NAMES[] = {
-    "out_of_bounds", "misaligned",  "use_after_free", "unwritten_shared",
-    "unwritten_global", "shared_race", "global_race",    "diverged_race",
-    "block_race",    "same_value",  "barrier_divergence", "exited_at_barrier",
-};
-const char* const KINDS[] = {"load", "store", "atomic"};
-
-bool is_race(Hazard hazard) {
-    return hazard == Hazard::shared_race || hazard == Hazard::global_race ||
-           hazard == Hazard::block_race || hazard == Hazard::diverged_race;
-}
-
 u32 low_bits(u64 block) { return block & ((1u << BLOCK_BITS) - 1); }
 u32 block_of(u32 thread) { return thread >> THREAD_BITS; }
 u32 warp_of(u32 thread) { return (thread & ((1u << THREAD_BITS) - 1)) / LANES; }
 u32 lane_of(u32 thread) { return thread % LANES; }
 
-// A quarter of the host's memory for the cells of global memory.
-u64 cell_limit() {
-    static const u64 limit = u64(std::max(1L, sysconf(_SC_PHYS_PAGES))) *
-                             u64(std::max(1L, sysconf(_SC_PAGESIZE))) / 4;
-    return limit;
-}
-
-std::string triple(u64 index, const u32 (&extent)[3]) {
-    return "[" + std::to_string(index % extent[0]) + "," +
-           std::to_string(index / extent[0] % extent[1]) + "," +
-           std::to_string(index / extent[0] / extent[1]) + "]";
-}
-
-std::string escaped(const std::string& text) {
-    std::string result;
-    for (const char c : text) {
-        if (c == '"' || c == '\\') result += '\\';
-        result += c;
-    }
-    return result;
-}
-
 }  // namespace
-
-Cells::Page* Cells::find(u64 number, u32 bytes) {
-    const auto found = pages_.find(number);
-    if (found != pages_.end()) {
-        last_ = &found->second;
-    } else {
-        if (bytes_ > cell_limit()) {
-            incomplete_ = true;
-            return nullptr;
-        }
-        last_ = &pages_[number];
-        last_->cells.resize(PAGE / last_->unit);
-        bytes_ += PAGE / last_->unit * sizeof(Cell);
-    }
-    last_number_ = number;
-    if (bytes < last_->unit) {
-        std::vector<Cell> narrow(PAGE);
-        for (u64 k = 0; k < PAGE; k++) narrow[k] = last_->cells[k / last_->unit];
-        last_->cells.swap(narrow);
-        last_->unit = 1;
-        bytes_ += PAGE * sizeof(Cell);
-    }
-    return last_;
-}
-
-void Cells::clear() {
-    pages_.clear();
-    last_number_ = ~0ull;
-    last_ = nullptr;
-    bytes_ = 0;
-}
 
 // One lane's access, as the cells see it.
 struct Checker::Accessor {
@@ -417,38 +349,6 @@ void Checker::refuse(Hazard hazard, const Instruction* i, const Warp& w, u32 lan
     Finding& finding = note(hazard, i, nullptr, w, lane);
     if (finding.count == 1) finding.text = text;
     refused_ |= 1u << lane;
-}
-
-std::string Checker::findings() const {
-    const auto kind = [&](const Instruction* i) {
-        return std::string(KINDS[x_->module.sites[i->x].kind]);
-    };
-    // A read that races with the write may come before it: that is one mistake, not two.
-    std::set<u32> racing;
-    for (const auto& [key, finding] : findings_)
-        if (is_race(std::get<0>(key))) racing.insert({std::get<1>(key), std::get<2>(key)});
-    std::string result;
-    for (const auto& [key, finding] : findings_) {
-        const Hazard hazard = std::get<0>(key);
-        const bool unwritten =
-            hazard == Hazard::unwritten_shared || hazard == Hazard::unwritten_global;
-        if (unwritten && racing.count(std::get<1>(key))) continue;
-        const bool barrier = hazard >= Hazard::barrier_divergence;
-        result += result.empty() ? "{" : ",{";
-        result += "\"hazard\":\"" + std::string(HAZARD_NAMES[u8(hazard)]) +
-                  "\",\"count\":" + std::to_string(finding.count) +
-                  ",\"line\":" + std::to_string(line(finding.at)) + ",\"access\":\"" +
-                  (barrier ? "" : kind(finding.at)) +
-                  "\",\"block\":" + triple(finding.block, x_->launch.grid) +
-                  ",\"thread\":" + triple(finding.thread, x_->launch.block);
-        if (finding.other)
-            result += ",\"other_line\":" + std::to_string(line(finding.other)) +
-                      ",\"other_access\":\"" + (barrier ? "" : kind(finding.other)) +
-                      "\",\"other_block\":" + triple(finding.other_block, x_->launch.grid) +
-                      ",\"other_thread\":" + triple(finding.other_thread, x_->launch.block);
-        result += ",\"text\":\"" + escaped(finding.text) + "\"}";
-    }
-    return "[" + result + "]";
 }
 
 Checker* make_checker() { return new Checker(); }
