@@ -16,9 +16,10 @@ _NO_INPUT = re.compile(
     r"to) (open|find|load|import|read)|cannot be opened|file open fail|error opening|input file",
     re.IGNORECASE,
 )
-_REFUSED = re.compile(r"^(cutune: .*not supported.*|PTX line .*)$", re.MULTILINE)
+# Not at the beginning of a line: the program may have left one unfinished on standard output.
+_REFUSED = re.compile(r"(\bcutune: .*not supported.*|^PTX line .*)$", re.MULTILINE)
 _FAULT = re.compile(
-    r"^cutune: (?!.*not supported)(illegal|misaligned|trap|deadlock|assert|copy|cuda|out of|"
+    r"\bcutune: (?!.*not supported)(illegal|misaligned|trap|deadlock|assert|copy|cuda|out of|"
     r"kernel|launch|time|it |.*: ).*$",
     re.MULTILINE,
 )
