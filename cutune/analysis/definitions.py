@@ -8,8 +8,10 @@ parameter: not known.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.analysis import known
@@ -58,6 +60,7 @@ class Reaching:
     syntax: Syntax
     unit: Unit
     function: Function
+    _known_changes: dict[tuple[str, int, str | None], _Changes] = field(default_factory=dict)
 
     @cached_property
     def nesting(self) -> Nesting:
@@ -81,34 +84,48 @@ class Reaching:
             return None
         if self._is_captured(variable, at):
             return None
+        changes = self._changes(variable, component)
+        number = bisect_left(changes.places, at)
+        if changes.first_escape < number:
+            return None
+        last = variable.declared
         found = self._first_definition(variable)
-        last, doubtful = variable.declared, False
-        for index in self.declarations.uses(variable):
-            touched = self._touches(index)
-            if touched is None:
-                continue
-            if touched.component is not None and component not in (None, touched.component):
-                continue
-            is_before = index < at
-            # What escapes does so for good, not only until the next definition.
-            since = variable.declared if touched.escapes else last
-            if not is_before and not self._loops_back(since, at, index):
-                continue
-            if touched.escapes:
+        if number > 0:
+            # Whatever stands before it does not matter, if it certainly runs.
+            last = changes.places[number - 1]
+            value, is_component = changes.values[number - 1]
+            if value is None or not self._dominates(last, at):
                 return None
-            is_whole = touched.component in (None, component)
-            is_certain = touched.value is not None and is_whole
-            if is_before and is_certain and self._dominates(index, at):
-                found = Definition(
-                    _identity(variable),
-                    index,
-                    touched.value,
-                    is_component=touched.component is not None,
-                )
-                last, doubtful = index, False
-            else:
-                doubtful = True
-        return None if doubtful else found
+            found = Definition(_identity(variable), last, value, is_component=is_component)
+        if self._runs_again(last, at) >= changes.place(number):
+            return None
+        # What escapes does so for good, not only until the next definition.
+        if self._runs_again(variable.declared, at) >= changes.place(changes.first_escape):
+            return None
+        return found
+
+    def _changes(self, variable: Variable, component: str | None) -> _Changes:
+        """What may change a variable, or one component of it."""
+        key = (variable.name, variable.declared, component)
+        if key not in self._known_changes:
+            places: list[int] = []
+            values: list[tuple[Range | None, bool]] = []
+            escapes: list[int] = []
+            for index in self.declarations.uses(variable):
+                touched = self._touches(index)
+                if touched is None:
+                    continue
+                is_other = touched.component is not None and component is not None
+                if is_other and touched.component != component:
+                    continue
+                if touched.escapes:
+                    escapes.append(len(places))
+                is_whole = touched.component in (None, component)
+                places.append(index)
+                values.append((touched.value if is_whole else None, touched.component is not None))
+            first_escape = min(escapes, default=len(places))
+            self._known_changes[key] = _Changes(places, values, first_escape)
+        return self._known_changes[key]
 
     def _first_definition(self, variable: Variable) -> Definition | None:
         """What the variable has from its declaration on."""
@@ -251,26 +268,20 @@ class Reaching:
             return False
         if not block < at < self.syntax.brackets.partner[block]:
             return False
-        return not self._has_label(index, at, block)
+        return not self.nesting.has_label(index, at, block)
 
-    def _has_label(self, first: int, last: int, block: int) -> bool:
-        """Is there a label between two tokens, in the block of the first?"""
-        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
-        index = first
-        while index < last:
-            text = tokens[index].text
-            if text in ("case", "default") and tokens[index - 1].text != "=":
-                return True
-            if text in ("(", "[", "{") and index < partner[index] < last:
-                index = partner[index]
-            index += 1
-        return False
+    def _runs_again(self, definition: int, at: int) -> int:
+        """The last token that may run between a definition and a place, the text's order aside.
 
-    def _loops_back(self, definition: int, at: int, write: int) -> bool:
-        """Is there a loop around `at` and a later write that does not begin with the definition?"""
-        return any(
-            first <= at <= last and first <= write <= last and not first < definition <= last
-            for first, last in self.nesting.loops
+        That of the loops around the place that do not begin with the definition.
+        """
+        return max(
+            (
+                last
+                for first, last in self.nesting.loops
+                if first <= at <= last and not first < definition <= last
+            ),
+            default=-1,
         )
 
     def _is_captured(self, variable: Variable, at: int) -> bool:
@@ -280,8 +291,8 @@ class Reaching:
                 continue
             if first <= at <= last:
                 return True
-            inside = (index for index in self.declarations.uses(variable) if first <= index <= last)
-            if any(self._touches(index) is not None for index in inside):
+            changes = self._changes(variable, None)
+            if changes.place(bisect_left(changes.places, first)) <= last:
                 return True
         return False
 
@@ -325,6 +336,24 @@ class _Touch:
 
 
 _ESCAPE = _Touch(escapes=True)
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """The places where a variable may change, in order.
+
+    `values` are the tokens that it then has as a whole (None: not known), and whether they are
+    those of one component. `first_escape` is the number of the first place from which on it may
+    change unseen.
+    """
+
+    places: Sequence[int]
+    values: Sequence[tuple[Range | None, bool]]
+    first_escape: int
+
+    def place(self, number: int) -> float:
+        """One of the places, or infinity."""
+        return self.places[number] if number < len(self.places) else math.inf
 
 
 def _identity(variable: Variable) -> str:

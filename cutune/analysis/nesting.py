@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.analysis.words import word_set
@@ -35,83 +35,126 @@ class Nesting:
 
     syntax: Syntax
     function: Function
+    #: Ends of statements, by the tokens from which they were looked for.
+    _ends: dict[int, int] = field(default_factory=dict)
 
     def enclosing(self, index: int) -> int:
-        """The innermost bracket that is open at a token, or -1."""
-        partner, body = self.syntax.brackets.partner, self.function.body
-        assert body is not None
-        place = index - 1
-        while place >= body[0]:
-            text = self.syntax.tokens[place].text
-            if text in (")", "]", "}") and 0 <= partner[place] < place:
-                place = partner[place]
-            elif text in ("(", "[", "{"):
-                return place
-            place -= 1
-        return -1
+        """The innermost bracket that is open at a token of the body, or -1."""
+        return self._enclosing[index - self._first]
 
     def statement_start(self, index: int) -> int:
         """The first token of the statement, declaration or head part that holds a token."""
-        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
-        place = index
-        while place > 0:
-            before = tokens[place - 1].text
-            if before in (";", "{", "(", "[", "else", "do"):
-                return place
-            if before == ":" and tokens[place - 2].text != ":":
-                return place
-            if before == "}":
-                opener = partner[place - 1]
-                if tokens[place].text != "," or opener < 0:
-                    return place
-                place = opener
-                continue
-            if before in (")", "]"):
-                opener = partner[place - 1]
-                if opener < 0:
-                    return place
-                if before == ")" and tokens[opener - 1].text in CONTROL:
-                    return place
-                place = opener
-                continue
-            place -= 1
-        return place
+        return self._starts[index - self._first]
+
+    def around(self, index: int) -> Iterator[int]:
+        """All brackets of the body that are open at a token, from the innermost outwards."""
+        place = self.enclosing(index)
+        while place >= 0:
+            yield place
+            place = self.enclosing(place)
+
+    @property
+    def _first(self) -> int:
+        body = self.function.body
+        assert body is not None
+        return body[0]
+
+    @cached_property
+    def _enclosing(self) -> Sequence[int]:
+        """For each token of the body: what is open behind the token before it."""
+        partner = self.syntax.brackets.partner
+        found = [-1]
+        for index, token in self.body:
+            last, opener = found[-1], partner[index]
+            if token.text in ("(", "[", "{"):
+                last = index
+            elif token.text in (")", "]", "}") and 0 <= opener < index:
+                last = found[opener - self._first] if opener >= self._first else -1
+            found.append(last)
+        return found
+
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        """For each token of the body: where the token before it belongs to, or the token itself."""
+        tokens = self.syntax.tokens
+        found = [self._first]
+        for index, token in self.body:
+            place, origin, before = index + 1, index, token.text
+            opener = self.syntax.brackets.partner[index]
+            is_start = before in (";", "{", "(", "[", "else", "do") or (
+                before == ":" and tokens[index - 1].text != ":"
+            )
+            if before in ("}", ")", "]"):
+                is_list = before != "}" or (place < len(tokens) and tokens[place].text == ",")
+                is_head = before == ")" and tokens[opener - 1].text in CONTROL
+                is_start = opener < self._first or not is_list or is_head
+                origin = opener
+            found.append(place if is_start else found[origin - self._first])
+        return found
 
     def statement_end(self, index: int) -> int:
         """The last token of the statement that a control keyword begins."""
+        return self._behind_do(index, self._end(index))
+
+    def _end(self, index: int) -> int:
+        """The last token of the statement, a `while` behind `do … ` left out.
+
+        Statements that end together are walked through once.
+        """
         tokens, partner, body = self.syntax.tokens, self.syntax.brackets.partner, self.function.body
         assert body is not None
-        place = index
+        place, passed, end = index, [], body[1]
         while place < body[1]:
+            if place in self._ends:
+                end = self._ends[place]
+                break
+            passed.append(place)
             text = tokens[place].text
             if text in ("if", "for", "while", "switch"):
                 place += 1 + (tokens[place + 1].text == "constexpr")
                 if tokens[place].text != "(" or partner[place] < 0:
-                    return body[1]
+                    break
                 place = partner[place] + 1
-            elif text in ("else", "do"):
-                place += 1
-            elif text == "{":
-                place = partner[place] if partner[place] > 0 else body[1]
+            elif text in ("{", ";"):
+                if text == "{":
+                    place = partner[place] if partner[place] > 0 else body[1]
                 if tokens[min(place + 1, body[1])].text != "else":
-                    return self._behind_do(index, place)
+                    end = place
+                    break
                 place += 1
             elif text in ("(", "["):
                 place = (partner[place] if partner[place] > 0 else body[1]) + 1
-            elif text == ";":
-                if tokens[place + 1].text != "else":
-                    return self._behind_do(index, place)
-                place += 1
             else:
                 place += 1
-        return body[1]
+        self._ends.update(dict.fromkeys(passed, end))
+        return end
 
     def _behind_do(self, keyword: int, end: int) -> int:
         """`do … while (…);` goes on behind its statement."""
-        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
-        if tokens[keyword].text != "do" or tokens[end + 1].text != "while":
+        tokens, partner, body = self.syntax.tokens, self.syntax.brackets.partner, self.function.body
+        assert body is not None
+        if tokens[keyword].text != "do" or end >= body[1] - 2 or tokens[end + 1].text != "while":
             return end
         return partner[end + 2] if partner[end + 2] > 0 else end
+
+    def has_label(self, first: int, last: int, block: int) -> bool:
+        """Is there a `case` between two tokens of a block, through which `last` can be reached?"""
+        around = [place for place in self.around(last) if place >= block]
+        for place in around:
+            labels = self._labels.get(place, ())
+            number = bisect_left(labels, max(first, place))
+            if number < len(labels) and labels[number] < last:
+                return True
+        return False
+
+    @cached_property
+    def _labels(self) -> Mapping[int, Sequence[int]]:
+        """The `case` and `default` in each bracket."""
+        table: defaultdict[int, list[int]] = defaultdict(list)
+        for index, token in self.body:
+            if token.text in ("case", "default") and self.syntax.tokens[index - 1].text != "=":
+                table[self.enclosing(index)].append(index)
+        return table
 
     def is_operand(self, index: int) -> bool:
         token = self.syntax.tokens[index]

@@ -140,6 +140,12 @@ def test_blocks(body: str, sizes: list[int | None]) -> None:
         ("k<<<(n + 127) >> 7, B>>>();", GridForm.CEILING),
         ("dim3 b(B, 2); k<<<(n + b.x - 1) / b.x, b>>>();", GridForm.CEILING),
         ("int t = 64; int g = (n + t - 1) / t; k<<<g, t>>>();", GridForm.CEILING),
+        ("int q = 1000; k<<<(q + 31) / 32, dim3(32, 8)>>>();", GridForm.CEILING),
+        ("int q = 32; k<<<(q + 31) / 32 + 0 * n, 32>>>();", GridForm.OTHER),
+        ("int q = 1000, t = 32; k<<<(q + t - 1) / t, t>>>();", GridForm.CEILING),
+        ("const int q = 1024, r = q + 31; k<<<r / 32, 32>>>();", GridForm.CEILING),
+        ("int q = 1024; k<<<q / 32, 32>>>();", GridForm.TRUNCATING),
+        ("int q = 1000; k<<<(q + 30) / 32, 32>>>();", GridForm.TRUNCATING),
         ("k<<<(int)ceil((float)n / B), B>>>();", GridForm.FLOAT_CEILING),
         ("k<<<std::ceil(n / 128.0), B>>>();", GridForm.FLOAT_CEILING),
         ("k<<<(int)(ceil((float)n) / (float)B), B>>>();", GridForm.TRUNCATING),
@@ -160,6 +166,18 @@ def test_grid_forms(body: str, form: GridForm) -> None:
 @pytest.mark.parametrize("size", ["1" + "+1" * 50_000, "(" * 50_000 + "1" + ")" * 50_000])
 def test_large_expressions_are_not_known(size: str) -> None:
     assert constant(resolved(f"int t = {size}; k<<<n, t>>>();").block[0]) is None
+
+
+def test_long_chains_of_assignments_are_followed() -> None:
+    # Quadratic work, or cubic, would take minutes.
+    body = "int b = 1;" + "b = b + 1; k<<<b, b>>>();" * 1000
+    syntax = parse(Source("a.cu", f"void f() {{ {body} }}"))
+    unit = Unit((Part(syntax, syntax.source),), MacroTable.of(()), is_expanded=False)
+    configurations = Configurations(unit)
+    found = [configurations.resolve(syntax, launch) for launch in syntax.launches]
+    sizes = [constant(shape.block[0]) for shape in found if shape is not None]
+    # A dozen steps at most: what began further up is not known.
+    assert sizes == [2, 3, 4, 5, 6, *[None] * 995]
 
 
 def test_text() -> None:
