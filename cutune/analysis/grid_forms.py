@@ -160,8 +160,11 @@ def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
     seen = formula
     while isinstance(seen, Cast) and not is_real(seen):
         seen = seen.operand
-    if isinstance(seen, Name) and isinstance(plain(seen), Operation) and constant(seen) is None:
-        seen = plain(seen)
+    definition = plain(seen) if isinstance(seen, Name) else None
+    if isinstance(definition, Operation) and (
+        definition.operator in ("+", "-") or constant(seen) is None
+    ):
+        seen = definition
     match seen:
         case Operation("+", (left, right)):
             yield from _terms(left, sign)
@@ -176,20 +179,31 @@ def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
 def _rounds_up(
     terms: Sequence[tuple[Formula, int]], block: Fraction | None, is_block: IsBlock
 ) -> bool:
-    """numerator = n + block - 1, the constant perhaps folded."""
+    """numerator = n + block - 1, the constant perhaps folded.
+
+    Where all terms are known numbers, any of them may be n.
+    """
+    known = [(t, sign) for t, sign in terms if constant(t) is not None or is_block(t)]
+    if len(known) < len(terms):
+        return _is_rounding(known, block, is_block)
+    return any(
+        sign > 0 and _is_rounding([*terms[:number], *terms[number + 1 :]], block, is_block)
+        for number, (_, sign) in enumerate(terms)
+    )
+
+
+def _is_rounding(
+    terms: Sequence[tuple[Formula, int]], block: Fraction | None, is_block: IsBlock
+) -> bool:
+    """block - 1."""
     constants = Fraction(0)
     blocks = 0
-    others = 0
     for term, sign in terms:
         value = constant(term)
         if value is not None and not (isinstance(term, Name) and is_block(term)):
             constants += sign * value
-        elif is_block(term):
-            blocks += sign
         else:
-            others += 1
-    if others == 0:
-        return False
+            blocks += sign
     if blocks == 1 and constants == -1:
         return True
     return blocks == 0 and block is not None and constants == block - 1 and block > 1
