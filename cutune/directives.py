@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cutune.tokens import Token, lex_significant
+from cutune.tokens import Token, lex, lex_significant
 
 _COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*\*/"
 _NAME = re.compile(rf"(?:\s|{_COMMENT})*#(?:[ \t]|\\\r?\n|{_COMMENT})*(\w+)")
@@ -80,6 +80,11 @@ class Pragma:
     def words(self) -> tuple[str, ...]:
         """Its words, as far as white space separates them."""
         return tuple(self.text.split())
+
+
+def directives_of(text: str) -> Iterator[Directive]:
+    """The preprocessor lines of a text, without the places among its tokens."""
+    return (Directive(0, token) for token in lex(text) if token.kind == "DIRECTIVE")
 
 
 def macros(directives: Sequence[Directive]) -> tuple[Macro, ...]:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.directives import directives_of
 from cutune.source import Source
-from cutune.syntax import Syntax, parse
 
 _MAXIMAL_HEADERS = 500
 _ANGLES = re.compile(r"\s*<([^>\n]+)>")
@@ -112,7 +112,7 @@ def find_headers(
     """All headers of the user that can be found, each once; those that are known are left out."""
     seen = {Path(file.path).resolve() for file in (source, *known)}
     found: list[Source] = []
-    waiting = [parse(source)]
+    waiting = [source]
     while waiting and len(found) < _MAXIMAL_HEADERS:
         for path in _included(waiting.pop(), directories):
             if path.resolve() in seen:
@@ -123,15 +123,15 @@ def find_headers(
             except CutuneError:
                 continue
             found.append(header)
-            waiting.append(parse(header))
+            waiting.append(header)
     return tuple(found)
 
 
-def _included(syntax: Syntax, directories: Sequence[str | Path]) -> list[Path]:
+def _included(source: Source, directories: Sequence[str | Path]) -> list[Path]:
     """The files that its directives name, where they exist."""
-    beside = Path(syntax.source.path).parent
+    beside = Path(source.path).parent
     choices = []
-    for directive in syntax.directives:
+    for directive in directives_of(source.text):
         if name := directive.included:
             choices.append([Path(folder) / name for folder in (beside, *directories)])
         elif directive.name == "include" and (match := _ANGLES.match(directive.rest)):

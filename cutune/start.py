@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 
 def main() -> int:
@@ -11,6 +14,8 @@ def main() -> int:
         from cutune.nvcc.driver import main_nvcc
 
         return main_nvcc(sys.argv[2:])
+    # Trees and tokens live until the end: looking for cycles among them finds none.
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     from cutune.cli import main as main_verbs
 
     return main_verbs()

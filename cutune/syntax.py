@@ -109,9 +109,7 @@ def parse(source: Source) -> Syntax:
 def _significant(text: str) -> tuple[list[Token], list[Directive]]:
     tokens: list[Token] = []
     directives: list[Directive] = []
-    for token in lex(text):
-        if token.kind in TRIVIA:
-            continue
+    for token in lex(text, TRIVIA):
         if token.kind == "DIRECTIVE":
             directives.append(Directive(len(tokens), token))
         else:
