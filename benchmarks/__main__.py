@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import decision, emulator, front_end, regret, sampling, tridiagonal
+from benchmarks import decision, emulator, front_end, regret, sampling, tridiagonal, wrapper
 
 BENCHMARKS = {
     "tridiagonal": tridiagonal.main,
@@ -13,6 +13,7 @@ BENCHMARKS = {
     "sampling": sampling.main,
     "decision": decision.main,
     "regret": regret.main,
+    "wrapper": wrapper.main,
 }
 
 

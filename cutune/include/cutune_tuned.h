@@ -77,6 +77,7 @@ class cutune_launch {
             const dim3 chosen = (mode & cutune_mode_refine) != 0
                                     ? timed_.start(site, request, stream)
                                     : site.select(&request, nullptr).block;
+            if (chosen.x == block.x && chosen.y == block.y && chosen.z == block.z) return;
             // The grid is computed here, by the rule that was proven, whatever the routine says.
             if (!cutune_fit_launch(site, request, chosen, &grid, &smem)) {
                 timed_.stop(stream, false);
