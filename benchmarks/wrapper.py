@@ -64,7 +64,7 @@ def _show_added_time(nvcc: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         _fill(Path(folder))
         for words in (["--version"], ["--dryrun", "-c", "a.cu"]):
-            seconds = {}
+            seconds: dict[str, list[float]] = {}
             for _ in range(REPETITIONS):
                 for name, command in (("nvcc", [nvcc]), ("cutune", CUTUNE)):
                     start = time.perf_counter()
