@@ -83,7 +83,6 @@ def emit_choice(rule: SelectionRule, name: str) -> str:
     emit.table(f"cutune_{name}_blocks", "unsigned short", blocks)
     emit.table(f"cutune_{name}_bound_ranks", "unsigned short", map(str, rule.bound_ranks))
     emit.table(f"cutune_{name}_ranks", "unsigned short", map(str, rule.ranks))
-    bound_below = double_text(Fraction(LAUNCH_BOUND * rule.floor_us))
     emit(f"static inline int cutune_choose_{name}(const double *cutune_time,")
     emit("    const double *cutune_time_with_floor, const unsigned char *cutune_valid,")
     emit("    int cutune_own)")
@@ -92,7 +91,7 @@ def emit_choice(rule: SelectionRule, name: str) -> str:
         with emit.braces(f"for (int c = 0; c < {count}; ++c)"):
             emit("const double cutune_here = cutune_valid[c] ? cutune_time_with_floor[c] : 1e300;")
             emit("cutune_best = cutune_here < cutune_best ? cutune_here : cutune_best;")
-        emit(f"const bool cutune_bound = cutune_best < {bound_below};")
+        emit(f"const bool cutune_bound = cutune_best < {bound_text(rule)};")
         bands = f"cutune_bound ? {double_text(BOUND_BAND)} : {double_text(rule.band)}"
         emit(f"const double cutune_limit = cutune_best * ({bands});")
         own_in_band = "cutune_valid[cutune_own] && cutune_time_with_floor[cutune_own] <="
@@ -111,6 +110,11 @@ def emit_choice(rule: SelectionRule, name: str) -> str:
                 emit("cutune_chosen = c;")
         emit("return cutune_chosen;")
     return str(emit)
+
+
+def bound_text(rule: SelectionRule) -> str:
+    """Predicted times below this literal (microseconds) are dominated by the launch."""
+    return double_text(Fraction(LAUNCH_BOUND * rule.floor_us))
 
 
 def c_text(node: Expression, name: str) -> str:

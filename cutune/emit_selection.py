@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cutune.device import DeviceProfile
-from cutune.emit import Emitter, emit_choice
+from cutune.emit import Emitter, bound_text, emit_choice
 from cutune.emit_model import emit_model, padded
 from cutune.fitted import FittedModel
 from cutune.models.mechanistic import launchable
 from cutune.models.registry import DEFAULT, MODELS, PerformanceModel
 from cutune.prelude import c_string
-from cutune.selection import GRID_LIMITS, LARGEST_SIZE
+from cutune.selection import GRID_LIMITS, LARGEST_SIZE, SelectionRule
 
 #: Decisions that a thread remembers per kernel.
 MEMO_ENTRIES = 4
@@ -93,7 +93,7 @@ def emit_selection(
 def _variant(judge: PerformanceModel, model: FittedModel, device: DeviceProfile, name: str) -> str:
     """Model, rule and routine of one kernel on one device."""
     program, rule = judge.compose(model, device), judge.rule(model, device)
-    parts = [emit_model(program, name), emit_choice(rule, name), _routine(model, name)]
+    parts = [emit_model(program, name), emit_choice(rule, name), _routine(model, rule, name)]
     return "".join(parts)
 
 
@@ -137,7 +137,7 @@ def _unique(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _routine(model: FittedModel, name: str) -> str:
+def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
     """`cutune_decide_NAME`: a request in, a configuration out."""
     facts = model.facts
     count = len(model.blocks)
@@ -170,7 +170,8 @@ def _routine(model: FittedModel, name: str) -> str:
             emit(f"cutune_answer.block = cutune_block_at(cutune_{name}_blocks, cutune_chosen);")
         with emit.braces("if (cutune_lists)"):
             emit("cutune_list_blocks(cutune_list, cutune_time_with_floor, cutune_valid,")
-            emit(f"                   cutune_{name}_blocks, {count}, cutune_chosen, cutune_own);")
+            emit(f"                   cutune_{name}_blocks, {count}, cutune_chosen, cutune_own,")
+            emit(f"                   {bound_text(rule)});")
             emit("return cutune_answer;")
         _emit_remember(emit, words)
         kernel = c_string(facts.kernel)

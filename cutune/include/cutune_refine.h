@@ -29,9 +29,11 @@ inline dim3 cutune_block_at(const unsigned short *blocks, int index) {
 
 inline void cutune_list_blocks(cutune_shortlist *list, const double *time,
                                const unsigned char *valid, const unsigned short *blocks, int count,
-                               int chosen, int own) {
+                               int chosen, int own, double bound_below) {
     int listed[cutune_most_listed];
     list->count = 0;
+    // Where the launch takes longer than the kernel there is nothing to win.
+    if (chosen >= 0 && time[chosen] < bound_below) return;
     for (int next = chosen; next >= 0 && list->count < cutune_most_listed;) {
         listed[list->count] = next;
         list->blocks[list->count++] = cutune_block_at(blocks, next);
@@ -50,20 +52,26 @@ inline void cutune_list_blocks(cutune_shortlist *list, const double *time,
     }
 }
 
-// What is known of one kernel at one size. It is read and written under the lock, but by the thread
-// that has claimed it for the launch that it is making.
+enum { cutune_rounds = 3, cutune_most_timed = cutune_rounds * cutune_most_listed };
+enum { cutune_most_refined = 256 };
+
+// A launch that is timed. It belongs to the thread that makes the launch until `is_over`.
+struct cutune_timing {
+    cudaEvent_t begin, end;
+    bool is_recorded;
+    std::atomic<bool> is_over;
+};
+
+// What is known of one kernel at one size. It is read and written under the lock.
 struct cutune_refinement {
     unsigned long long key;
     int device;
-    int count, launches, winner;  // winner: -1 until it is known
-    std::atomic<int> in_flight;   // candidate whose end has not been seen, or one of:
+    int count, timed, waits;
+    int winner;  // -1 until it is known
     dim3 blocks[cutune_most_listed];
     float best_ms[cutune_most_listed];
-    cudaEvent_t begin, end;
+    cutune_timing timings[cutune_most_timed];  // the candidates in turn
 };
-
-enum { cutune_idle = -1, cutune_claimed = -2 };
-enum { cutune_most_refined = 256, cutune_rounds = 3 };
 
 struct cutune_refinements {
     std::atomic<bool> is_busy;
@@ -98,7 +106,6 @@ inline cutune_refinement *cutune_add_refinement(unsigned long long key) {
     cutune_refinement *const entry = &all.entries[all.count++];
     entry->key = key;
     entry->winner = -1;
-    entry->in_flight.store(cutune_idle);
     for (int i = 0; i < cutune_most_listed; ++i) entry->best_ms[i] = 1e30f;
     return entry;
 }
@@ -142,22 +149,37 @@ inline void cutune_write_refinement(const cutune_refinement &entry) {
     fclose(file);
 }
 
-// The time of the launch whose end has been reached meanwhile; who has won when it was the last.
-inline void cutune_collect_time(cutune_refinement *entry, const char *kernel) {
-    const int candidate = entry->in_flight.load(std::memory_order_acquire);
-    if (candidate < 0 || !cutune_answered(cudaEventQuery(entry->end))) return;
-    float ms = 0;
-    entry->in_flight.store(cutune_idle, std::memory_order_relaxed);
-    if (!cutune_answered(cudaEventElapsedTime(&ms, entry->begin, entry->end))) return;
-    if (ms < entry->best_ms[candidate]) entry->best_ms[candidate] = ms;
-    if (entry->launches < cutune_rounds * entry->count) return;
+// Have all timed launches come to their end? It is asked for ever more rarely, because it costs
+// more than a launch that is only queued.
+inline bool cutune_is_timed(cutune_refinement *entry) {
+    const int all = cutune_rounds * entry->count;
+    if (entry->timed < all) return false;
+    ++entry->waits;
+    if ((entry->waits & (entry->waits - 1)) != 0) return false;
+    for (int i = all - 1; i >= 0; --i) {
+        const cutune_timing &timing = entry->timings[i];
+        if (!timing.is_over.load(std::memory_order_acquire)) return false;
+        if (timing.is_recorded && !cutune_answered(cudaEventQuery(timing.end))) return false;
+    }
+    return true;
+}
+
+// Who has won, once all times are known.
+inline void cutune_find_winner(cutune_refinement *entry, const char *kernel) {
+    for (int i = 0; i < cutune_rounds * entry->count; ++i) {
+        float ms = 0, *const best = &entry->best_ms[i % entry->count];
+        const cutune_timing &timing = entry->timings[i];
+        if (timing.is_recorded &&
+            cutune_answered(cudaEventElapsedTime(&ms, timing.begin, timing.end)) && ms < *best)
+            *best = ms;
+        cutune_answered(cudaEventDestroy(timing.begin));
+        cutune_answered(cudaEventDestroy(timing.end));
+    }
     int best = 0;
     for (int c = 1; c < entry->count; ++c)
         if (entry->best_ms[c] < entry->best_ms[best]) best = c;
     // Below 2 % nobody can tell: then the model's choice stays.
     entry->winner = entry->best_ms[0] <= 1.02f * entry->best_ms[best] ? 0 : best;
-    cutune_answered(cudaEventDestroy(entry->begin));
-    cutune_answered(cudaEventDestroy(entry->end));
     cutune_write_refinement(*entry);
     if (!cutune_is_verbose()) return;
     const dim3 first = entry->blocks[0], last = entry->blocks[entry->winner];
@@ -169,63 +191,67 @@ inline void cutune_collect_time(cutune_refinement *entry, const char *kernel) {
 // One launch that may be timed.
 class cutune_timed_launch {
   public:
-    cutune_timed_launch() : entry_(nullptr), candidate_(0) {}
+    cutune_timed_launch() : timing_(nullptr) {}
 
     // The block to launch with. The clock is running where the launch is timed.
     dim3 start(const cutune_site &site, const cutune_request &request, cudaStream_t stream) {
         cutune_shortlist list = {};
         const dim3 chosen = site.select(&request, &list).block;
-        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
         if (list.key == 0 || cudaPeekAtLastError() != cudaSuccess) return chosen;
-        if (!cutune_answered(cudaStreamIsCapturing(stream, &status))) return chosen;
-        const bool is_capturing = status != cudaStreamCaptureStatusNone;
         const cutune_refinement_lock lock;
         if (!lock.is_held) return chosen;
         cutune_read_refinements();
         cutune_refinement *entry = cutune_find_refinement(list.key);
-        if (entry == nullptr && !is_capturing) {
+        if (entry != nullptr && entry->winner >= 0) return entry->blocks[entry->winner];
+        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+        if (!cutune_answered(cudaStreamIsCapturing(stream, &status)) ||
+            status != cudaStreamCaptureStatusNone)
+            return chosen;
+        const int device = cutune_current_ordinal();
+        if (entry == nullptr) {
             list.wants_blocks = true;
             site.select(&request, &list);
-            entry = list.count < 2 ? nullptr : added(list);
+            entry = cutune_add_refinement(list.key);
+            if (entry == nullptr) return chosen;
+            entry->device = device;
+            entry->count = list.count;
+            for (int i = 0; i < list.count; ++i) entry->blocks[i] = list.blocks[i];
+            if (list.count < 2) {
+                entry->blocks[0] = chosen;
+                entry->winner = 0;
+            }
         }
-        if (entry == nullptr) return chosen;
-        const bool may_time = !is_capturing && entry->device == cutune_current_ordinal();
-        if (entry->winner < 0 && may_time) cutune_collect_time(entry, site.kernel);
+        if (entry->winner < 0 && entry->device == device && cutune_is_timed(entry))
+            cutune_find_winner(entry, site.kernel);
         if (entry->winner >= 0) return entry->blocks[entry->winner];
-        if (!may_time || entry->in_flight.load(std::memory_order_acquire) != cutune_idle ||
-            !cutune_answered(cudaEventRecord(entry->begin, stream)))
-            return chosen;
-        entry->in_flight.store(cutune_claimed, std::memory_order_relaxed);
-        entry_ = entry;
-        candidate_ = entry->launches++ % entry->count;
-        return entry->blocks[candidate_];
+        if (entry->device != device || entry->timed == cutune_rounds * entry->count) return chosen;
+        return begin(entry, stream) ? entry->blocks[(entry->timed - 1) % entry->count] : chosen;
     }
 
     // Behind the launch, or in place of it.
     void stop(cudaStream_t stream, bool has_run) {
-        if (entry_ == nullptr) return;
-        const bool is_recorded = has_run && cudaPeekAtLastError() == cudaSuccess &&
-                                 cutune_answered(cudaEventRecord(entry_->end, stream));
-        entry_->in_flight.store(is_recorded ? candidate_ : cutune_idle, std::memory_order_release);
-        entry_ = nullptr;
+        if (timing_ == nullptr) return;
+        timing_->is_recorded = has_run && cudaPeekAtLastError() == cudaSuccess &&
+                               cutune_answered(cudaEventRecord(timing_->end, stream));
+        timing_->is_over.store(true, std::memory_order_release);
+        timing_ = nullptr;
     }
 
   private:
-    cutune_refinement *entry_;
-    int candidate_;
+    cutune_timing *timing_;
 
-    static cutune_refinement *added(const cutune_shortlist &list) {
-        cudaEvent_t begin, end;
-        if (!cutune_answered(cudaEventCreate(&begin))) return nullptr;
-        if (!cutune_answered(cudaEventCreate(&end))) return nullptr;
-        cutune_refinement *const entry = cutune_add_refinement(list.key);
-        if (entry == nullptr) return nullptr;
-        entry->begin = begin;
-        entry->end = end;
-        entry->device = cutune_current_ordinal();
-        entry->count = list.count;
-        for (int i = 0; i < list.count; ++i) entry->blocks[i] = list.blocks[i];
-        return entry;
+    bool begin(cutune_refinement *entry, cudaStream_t stream) {
+        cutune_timing *const timing = &entry->timings[entry->timed];
+        if (!cutune_answered(cudaEventCreate(&timing->begin))) return false;
+        if (!cutune_answered(cudaEventCreate(&timing->end))) {
+            cutune_answered(cudaEventDestroy(timing->begin));
+            return false;
+        }
+        ++entry->timed;
+        timing_ = timing;
+        if (cutune_answered(cudaEventRecord(timing->begin, stream))) return true;
+        stop(stream, false);
+        return true;
     }
 };
 
