@@ -133,7 +133,8 @@ def columns(
         atomics = [i for i in stores if facts.memory[i].kind == "atomic"]
         if loads:
             yield column("load", group, loads, "load_cost_x20")
-            yield FeatureColumn("missing", group, None, _exact([s.missing(loads) for s in scales]))
+            shares = _settled([scale.missing(loads) for scale in scales])
+            yield FeatureColumn("missing", group, None, _exact(shares))
         if stores:
             yield column("store", group, stores, "store_cost_x20")
         if shared:
@@ -151,7 +152,8 @@ def columns(
             if adding:
                 values = [scale.operations(adding) for scale in scales]
                 yield FeatureColumn("atomic", group, index, _exact(values))
-    yield FeatureColumn("issue", 0, None, _exact([s.relative("instructions") for s in scales]))
+    issued = _settled([scale.relative("instructions") for scale in scales])
+    yield FeatureColumn("issue", 0, None, _exact(issued))
     yield FeatureColumn("barrier", 0, None, _exact([s.relative("barriers") for s in scales]))
 
 
@@ -248,6 +250,12 @@ class _Scale:
 
 def _dot(counts: Sequence[int], weights: Sequence[int]) -> int:
     return sum(count * weight for count, weight in zip(counts, weights, strict=True))
+
+
+def _settled(values: Sequence[float]) -> Sequence[float]:
+    """One value where all are nearly the same: it needs no table."""
+    least, most = min(values, default=0.0), max(values, default=0.0)
+    return [most] * len(values) if most - least <= NEAR_ONE * most else values
 
 
 def _near_one(ratio: float) -> float:

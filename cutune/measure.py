@@ -226,8 +226,12 @@ class Measurement:
     @staticmethod
     def from_json(entry: dict[str, Any]) -> Measurement:
         """Read back what `to_json` gave."""
-        values = {field.name: _frozen(entry[field.name]) for field in fields(Measurement)}
-        values["sites"] = tuple(SiteCounters(*site) for site in entry["sites"])
+        # By hand: there are thousands of these.
+        values = {field.name: entry[field.name] for field in fields(Measurement)}
+        for name in ("grid", "block", "lanes", "executions"):
+            values[name] = tuple(values[name])
+        values["sizes"] = tuple((name, size) for name, size in values["sizes"])
+        values["sites"] = tuple(SiteCounters(*site) for site in values["sites"])
         return Measurement(**values)
 
 

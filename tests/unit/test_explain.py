@@ -1,0 +1,83 @@
+"""What a choice says about itself: terms, ties, why the program's own block stays or goes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from cutune.candidates import Block
+from cutune.device import DeviceProfile
+from cutune.fitted import FittedModel
+from cutune.models.mechanistic import compose
+from cutune.selection import Choice, select, selection_rule
+from cutune.summary import choice_to_json, print_choice
+from tests.recorded.calibrate_h200 import models_of_suite
+
+H200 = DeviceProfile.named("h200")
+Chooser = Callable[[str, Block, Block], tuple[FittedModel, Choice]]
+
+
+@pytest.fixture(scope="module")
+def chooser() -> Chooser:
+    """Chooses a block for the first case of a micro-kernel, at any thread space."""
+    models = {
+        case.kernel: model
+        for case, model in reversed(models_of_suite(("empty", "copy", "plane_window")))
+    }
+
+    def choose(kernel: str, extents: Block, own: Block) -> tuple[FittedModel, Choice]:
+        found = models[kernel]
+        model = replace(found, facts=replace(found.facts, original=own))
+        rule = selection_rule(model.blocks, model.one_dimensional, H200.model.floor_us)
+        free = model.facts.free
+        return model, select(compose(model, H200), rule, {}, extents, free, own, free)
+
+    return choose
+
+
+def test_terms_stand_beside_every_candidate(chooser: Chooser) -> None:
+    model, choice = chooser("plane_window", (4096, 4096, 1), (32, 8, 1))
+    answer = json.loads(json.dumps(choice_to_json(model, choice)))
+    for candidate in answer["ranked"]:
+        terms = candidate["terms_us"]
+        assert {"load_store_unit", "below_l1", "issue", "waiting", "dispatch", "dram"} <= set(terms)
+        longest = max(value for name, value in terms.items() if name != "launch")
+        assert 1e3 * candidate["predicted_ms"] >= longest
+    assert [*choice.block] in answer["indistinguishable"]
+    assert 0 < answer["expected_regret"]["typical"] < answer["expected_regret"]["nine_in_ten"]
+
+
+def test_small_blocks_are_bound_by_the_dispatcher(chooser: Chooser) -> None:
+    _, choice = chooser("plane_window", (4096, 4096, 1), (32, 8, 1))
+    smallest = next(p for p in choice.ranked if p.block == (32, 1, 1))
+    assert max(smallest.terms_us, key=lambda name: smallest.terms_us[name]) == "dispatch"
+
+
+def test_arrays_that_fit_the_cache_do_not_come_from_dram(chooser: Chooser) -> None:
+    _, choice = chooser("copy", (1 << 20, 1, 1), (1024, 1, 1))
+    assert choice.ranked[0].terms_us["dram"] == 0
+    times = {p.block[0]: p.predicted_ms for p in choice.ranked}
+    assert times[512] < times[128]
+
+
+def test_the_program_s_own_block_stays_where_launching_dominates(
+    chooser: Chooser, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, choice = chooser("empty", (4096, 1, 1), (128, 1, 1))
+    assert choice.launch_bound
+    assert choice.kept_original
+    print_choice(model, choice)
+    shown = capsys.readouterr().out
+    assert "own block stays" in shown
+    assert "128 * (own)" in shown
+    assert "expected regret" in shown
+
+
+def test_a_better_block_is_justified_by_its_gain(chooser: Chooser) -> None:
+    _, choice = chooser("plane_window", (4096, 4096, 1), (32, 1, 1))
+    assert not choice.kept_original
+    assert "times as fast" in choice.reason
+    assert choice.original not in choice.indistinguishable
