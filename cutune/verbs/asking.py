@@ -1,0 +1,79 @@
+"""`select`, `evaluate`, `device`: models, sweeps and profiles in, answers out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from cutune.options import parser
+from cutune.verbs.common import device_of, named_model, session_of, varied_values, workspace_of
+
+
+def select(options: argparse.Namespace) -> int:
+    """The block of a kernel at given sizes."""
+    from cutune.models_file import read_models
+    from cutune.question import choose_block, parse_size, parse_sizes
+    from cutune.summary import choice_to_json, print_choice
+
+    every = None
+    if options.all_sizes is not None:
+        every = parse_size(options.all_sizes, "--all-sizes 1024")
+    sizes = parse_sizes(options.sizes)
+    model = named_model(read_models(workspace_of(options).models), options.kernel, options.file)
+    choice = choose_block(model, device_of(options), sizes, every, options.model)
+    if options.json:
+        print(json.dumps(choice_to_json(model, choice)))
+    else:
+        print_choice(model, choice)
+    return 0
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    """Chosen blocks against an exhaustive sweep."""
+    from cutune.gpu_verbs import evaluate_verb
+
+    if not options.files and options.recorded is None and not options.training:
+        parser().error("evaluate: name the sources to be swept, or a sweep with --from")
+    varied, device = varied_values(options.vary), device_of(options)
+    evaluate_verb(session_of(options), varied, device, workspace_of(options), options)
+    return 0
+
+
+def show_device(options: argparse.Namespace) -> int:
+    """Show profiles, or calibrate one."""
+    from cutune.device import DeviceProfile, shipped_profiles
+    from cutune.device_summary import print_profile, print_profiles
+
+    if options.calibrate:
+        return _calibrate(options)
+    if options.name is None:
+        if options.json:
+            print(json.dumps([profile.to_json() for profile in shipped_profiles()], indent=1))
+        else:
+            print_profiles(shipped_profiles())
+        return 0
+    profile = DeviceProfile.named(options.name)
+    if options.json:
+        print(json.dumps(profile.to_json(), indent=1))
+    else:
+        print_profile(profile)
+    return 0
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    from cutune.calibration.calibrate import calibrate
+    from cutune.device_summary import print_calibration
+    from cutune.gpu import open_gpu
+    from cutune.progress import progress_for
+    from cutune.toolchain import find_nvcc
+    from cutune.workspace import write_text
+
+    nvcc = find_nvcc(options.nvcc)
+    with open_gpu(options.gpu) as gpu:
+        profile, found = calibrate(gpu, nvcc, progress_for(options.quiet))
+    path = Path(options.output or f"{profile.file_name}.json")
+    write_text(path, json.dumps(profile.to_json(), indent=2) + "\n")
+    print_calibration(profile, found)
+    print(f"profile: {path}; use it with --device {path}")
+    return 0

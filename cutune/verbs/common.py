@@ -1,0 +1,120 @@
+"""What verbs share: parsed options in, the types of the stages out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.options import WORKSPACE
+
+if TYPE_CHECKING:
+    from cutune.device import DeviceProfile
+    from cutune.fitted import FittedModel
+    from cutune.session import Session
+    from cutune.workspace import Workspace
+
+
+def session_of(options: argparse.Namespace) -> Session:
+    """The compiler and its flags."""
+    from cutune.headers import expand_response_files
+    from cutune.progress import progress_for
+    from cutune.session import Session
+
+    flags = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
+    if options.std is not None:
+        flags.append(f"-std={options.std}")
+    for header in options.forced:
+        flags += ["-include", header]
+    for path in options.options_file:
+        flags += ["--options-file", path]
+    flags += options.nvcc_flag
+    return Session(
+        options.nvcc, tuple(expand_response_files(flags)), show, progress_for(options.quiet)
+    )
+
+
+def device_of(options: argparse.Namespace) -> DeviceProfile:
+    """The device that is modelled."""
+    from cutune.device import DeviceProfile
+
+    return DeviceProfile.named(options.device.split(",")[0])
+
+
+def devices_of(options: argparse.Namespace) -> list[DeviceProfile]:
+    """All devices that the tuned program is made for; the first one is modelled."""
+    from cutune.device import DeviceProfile
+
+    return [DeviceProfile.named(name) for name in options.device.split(",")]
+
+
+def workspace_of(options: argparse.Namespace) -> Workspace:
+    """Where results are kept."""
+    from cutune.workspace import Workspace
+
+    folder = options.workspace
+    if folder is None:
+        file = getattr(options, "file", None) or next(iter(getattr(options, "files", ())), None)
+        folder = Path(file).parent / WORKSPACE if file else WORKSPACE
+    return Workspace(Path(folder))
+
+
+def varied_values(words: Sequence[str]) -> dict[str, list[str]]:
+    """The values of `--vary`.
+
+    Raises:
+        CutuneError: CT511.
+    """
+    varied: dict[str, list[str]] = {}
+    for word in words:
+        name, equals, rest = word.partition("=")
+        values = rest.split(",")
+        wanted = "a variation"
+        if len(set(values)) < len(values):
+            wanted = "a variation without repeated values"
+        elif name in varied:
+            wanted = f"the only variation of {name}"
+        elif equals and name.isidentifier() and all(values):
+            varied[name] = values
+            continue
+        raise CutuneError(
+            Diagnostic.at(
+                Code.BAD_SIZE, None, text=word, wanted=wanted, example="--vary n=128,256,512"
+            )
+        )
+    return varied
+
+
+def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:
+    """The sizes to show choices for, each once."""
+    from cutune.question import parse_size
+
+    sizes = [parse_size(word, "--sizes 1024 2048") for word in words or ()]
+    return list(dict.fromkeys(sizes)) or None
+
+
+def named_model(models: Sequence[FittedModel], name: str, file: str | None) -> FittedModel:
+    """The one model of a kernel, by its name in the source, with template arguments, or in PTX."""
+    from cutune.instances import instance_names
+
+    if file is not None:
+        path = str(Path(file).resolve())
+        models = [model for model in models if model.facts.origin.path == path]
+    instances = instance_names([m.facts.kernel for m in models], [m.facts.entry for m in models])
+    named = zip(instances, models, strict=True)
+    found = [(i, m) for i, m in named if name in (i, m.facts.kernel, m.facts.entry)]
+    if len(found) == 1:
+        return found[0][1]
+    if found:
+        known = ", ".join(f"'{i}' in {m.facts.origin.path}" for i, m in found)
+        raise CutuneError(Diagnostic.at(Code.AMBIGUOUS_KERNEL, None, name=name, known=known))
+    known = ", ".join(dict.fromkeys(model.facts.kernel for model in models)) or "none"
+    raise CutuneError(Diagnostic.at(Code.UNMODELLED_KERNEL, None, name=name, known=known))
+
+
+def show(diagnostic: Diagnostic) -> None:
+    """Print a message to standard error."""
+    print(diagnostic.render(), file=sys.stderr)

@@ -1,0 +1,59 @@
+"""`inspect`, `instrument`: one source in, a table or a source out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from cutune.diagnostics import CutuneError
+from cutune.verbs.common import session_of, show
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """List kernels and launches."""
+    from cutune.inspect import print_programs, to_json
+
+    session = session_of(options)
+    programs = []
+    failed = False
+    for path in options.files:
+        try:
+            programs.append(session.load(path))
+        except CutuneError as error:
+            show(error.diagnostic)
+            failed = True
+    if options.json:
+        document = to_json(programs)
+        if options.suggest:
+            from cutune.suggest import suggestions_to_json
+
+            document["suggestions"] = suggestions_to_json(programs)
+        print(json.dumps(document, indent=1))
+    else:
+        print_programs(programs)
+    if options.suggest and not options.json:
+        from cutune.suggest import print_suggestions
+
+        print_suggestions(programs)
+    return 1 if failed else 0
+
+
+def instrument(options: argparse.Namespace) -> int:
+    """Put hooks at the launches of a program."""
+    from cutune.session import passes_named
+    from cutune.shadow import Target, needs_folder
+
+    session = session_of(options)
+    passes = passes_named(options.passes)
+    program = session.load(options.file)
+    if options.output is not None:
+        target = Target.of(program, options.output, "instrumented")
+        target.write(session.instrument(program, passes, options.print_after))
+        return 0
+    if headers := program.launching_headers:
+        raise needs_folder(headers[0], Path(options.file).with_suffix(".instrumented"))
+    unit = session.instrument(program, passes, options.print_after)
+    sys.stdout.buffer.write(unit.rewritten().encode())
+    return 0

@@ -1,0 +1,178 @@
+"""`collect`, `fit`, `emit`, `tune`: a program in; measurements, models, the tuned program out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutune.options import parser
+from cutune.verbs.common import (
+    device_of,
+    devices_of,
+    session_of,
+    sizes_to_show,
+    varied_values,
+    workspace_of,
+)
+
+if TYPE_CHECKING:
+    from cutune.program import Program
+    from cutune.session import Session
+
+
+def collect(options: argparse.Namespace) -> int:
+    """Run a program and count, or time."""
+    session = session_of(options)
+    programs = [session.load(path, require_nvcc=True) for path in options.files]
+    if options.tunables is not None:
+        _collect_tunables(session, programs, options)
+        return 0
+    if options.on == "gpu":
+        from cutune.gpu_verbs import collect_verb
+
+        varied, device = varied_values(options.vary), device_of(options)
+        collect_verb(session, programs, varied, device, workspace_of(options), options)
+        return 0
+    if options.counters:
+        parser().error("collect: --counters are those of a GPU; add --on gpu")
+    _run_collect(session, programs, options)
+    return 0
+
+
+def _collect_tunables(
+    session: Session, programs: Sequence[Program], options: argparse.Namespace
+) -> None:
+    from cutune.neighbours.host import collect_host
+
+    if len(programs) > 1 or options.repetitions < 1:
+        parser().error("collect: --tunables takes one FILE, and at least one repetition")
+    names = [name for name in options.tunables.split(",") if name]
+    vary, workspace, device = varied_values(options.vary), workspace_of(options), device_of(options)
+    found = collect_host(
+        session,
+        programs[0],
+        options.run,
+        vary,
+        workspace,
+        names,
+        options.on,
+        options.repetitions,
+        device,
+    )
+    timed = "timed" if options.on == "gpu" else "run on the emulated device, which has no time"
+    print(f"{len(found)} configurations {timed}")
+
+
+def _run_collect(
+    session: Session, programs: Sequence[Program], options: argparse.Namespace
+) -> None:
+    from cutune.fit import PAPER
+    from cutune.stages import collect
+
+    collect(
+        session,
+        programs[0],
+        options.run,
+        varied_values(options.vary),
+        device_of(options),
+        workspace_of(options),
+        options.candidates,
+        programs[1:],
+        options.fit == PAPER,
+    )
+
+
+def fit(options: argparse.Namespace) -> int:
+    """Fit models to measurements."""
+    if options.table:
+        from cutune.neighbours.stage import fit_tables
+
+        return fit_tables(options)
+    if options.model == "neighbours":
+        return _fit_tunables(options)
+    from cutune.stages import fit
+    from cutune.summary import print_models
+
+    print_models(fit(session_of(options), workspace_of(options), options.fit, device_of(options)))
+    return 0
+
+
+def _fit_tunables(options: argparse.Namespace) -> int:
+    from cutune.neighbours.host import fit_host
+    from cutune.neighbours.report import print_model
+    from cutune.neighbours.stage import checked_limit
+
+    if options.file is None:
+        parser().error("fit: --model neighbours needs the program's FILE, or --table")
+    session = session_of(options)
+    program = session.load(options.file)
+    limit = checked_limit(options.limit)
+    for model in fit_host(session, program, workspace_of(options), limit):
+        print_model(model)
+    return 0
+
+
+def emit(options: argparse.Namespace) -> int:
+    """Write the tuned program."""
+    from cutune.shadow import Target
+    from cutune.stages import emit
+
+    session = session_of(options)
+    program = session.load(options.file)
+    target = Target.of(program, options.output, "tuned")
+    emit(session, program, workspace_of(options), devices_of(options), target, options.model)
+    return 0
+
+
+def tune(options: argparse.Namespace) -> int:
+    """All stages in one."""
+    from cutune.shadow import Target
+    from cutune.stages import emit, fit
+    from cutune.summary import print_choices
+    from cutune.workspace import make_folder
+
+    if options.make is not None:
+        return _tune_project(options)
+    if not options.files:
+        parser().error("tune: name the sources of the program, or what builds it: --make make")
+    session, device, workspace = session_of(options), device_of(options), workspace_of(options)
+    sizes = sizes_to_show(options.sizes)
+    programs = [session.load(path, require_nvcc=True) for path in options.files]
+    if len(programs) == 1 or options.output is None:
+        targets = [Target.of(program, options.output, "tuned") for program in programs]
+    else:
+        folder = Path(options.output)
+        targets = [Target.within(program, folder, "tuned") for program in programs]
+        if len({target.path for target in targets}) < len(targets):
+            parser().error("tune: two files would be written to one place; leave -o out")
+    _run_collect(session, programs, options)
+    models = fit(session, workspace, options.fit, device)
+    if len(programs) > 1:
+        make_folder(targets[0].path.parent)
+    written = [
+        emit(session, program, workspace, devices_of(options), target, options.model)
+        for program, target in zip(programs, targets, strict=True)
+    ]
+    own = {str(Path(path).resolve()) for path in options.files}
+    print_choices([m for m in models if m.facts.origin.path in own], device, sizes, options.model)
+    for path in written:
+        print(f"tuned program: {path}")
+    return 0
+
+
+def _tune_project(options: argparse.Namespace) -> int:
+    from cutune.project import Project, tune_project
+    from cutune.summary import print_choices
+
+    if options.files or options.output is not None:
+        parser().error("tune: with --make, no sources and no -o")
+    if "{program}" in options.run:
+        parser().error("tune: with --make, --run names the program: --run './app {n}'")
+    sizes = sizes_to_show(options.sizes)
+    project = Project(options.make, options.run, varied_values(options.vary), options.clean)
+    session, device, workspace = session_of(options), device_of(options), workspace_of(options)
+    models = tune_project(project, session, options.device, workspace, options.candidates)
+    print_choices(models, device, sizes)
+    return 0
