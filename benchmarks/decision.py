@@ -24,21 +24,26 @@ DRIVER = """
 int main() {
     cutune_request request = {dim3(1, 1, 1), dim3(32, 8, 1), 0, {0, 0, 1}, nullptr, ~0ull, 3};
     long long sum = 0;
-    for (int repeat = 0; repeat < 2; ++repeat) {
-        const int count = repeat ? 10000000 : 200000;
-        const auto start = std::chrono::steady_clock::now();
-        for (int i = 0; i < count; ++i) {
-            const long long n = repeat ? 1000 : 1000 + i % 3000;
-            const long long arguments[16] = {n, n, n};
-            request.arguments = arguments;
-            request.extent[0] = request.extent[1] = n;
-            sum += cutune_select_gemm_kernel(&request, nullptr).block.x;
+    double best[2] = {1e9, 1e9};
+    // The best of many short stretches: a shared machine takes the processor away in between.
+    for (int stretch = 0; stretch < 600; ++stretch) {
+        for (int repeat = 0; repeat < 2; ++repeat) {
+            const int count = repeat ? 30000 : 150;
+            const auto start = std::chrono::steady_clock::now();
+            for (int i = 0; i < count; ++i) {
+                const long long n = repeat ? 1000 : 1000 + (i * 20 + stretch) % 3000;
+                const long long arguments[16] = {n, n, n};
+                request.arguments = arguments;
+                request.extent[0] = request.extent[1] = n;
+                sum += cutune_select_gemm_kernel(&request, nullptr).block.x;
+            }
+            const std::chrono::duration<double, std::nano> taken =
+                std::chrono::steady_clock::now() - start;
+            if (taken.count() / count < best[repeat]) best[repeat] = taken.count() / count;
         }
-        const std::chrono::duration<double, std::nano> taken =
-            std::chrono::steady_clock::now() - start;
-        printf("  %s: %.1f ns\\n", repeat ? "sizes repeat" : "new sizes, 51 candidates",
-               taken.count() / count);
     }
+    printf("  new sizes, 51 candidates: %.1f ns\\n", best[0]);
+    printf("  sizes repeat: %.1f ns\\n", best[1]);
     return sum == 0;
 }
 """

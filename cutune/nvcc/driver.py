@@ -162,22 +162,24 @@ def _may_launch(path: str) -> bool:
 
 def has_models(path: str, workspace: str | None) -> bool:
     """Is there a workspace with models that may be of this source?"""
-    folder = workspace_of(path, workspace)
-    models = (os.path.join(folder, "models.json"), os.path.join(folder, "units"))
-    return any(map(os.path.exists, models))
+    return any(
+        os.path.exists(os.path.join(folder, name))
+        for folder in workspaces_of(path, workspace)
+        for name in ("models.json", "units")
+    )
 
 
-def workspace_of(path: str, workspace: str | None) -> str:
-    """The workspace of a source: the one asked for, or the nearest beside it or above it."""
+def workspaces_of(path: str, workspace: str | None) -> list[str]:
+    """The workspaces of a source: the one asked for, or all beside it and above it."""
     if workspace:
-        return workspace
-    beside = os.path.dirname(os.path.abspath(path))
-    folder = beside
+        return [workspace]
+    folder = os.path.dirname(os.path.abspath(path))
+    found = []
     while True:
         place = os.path.join(folder, WORKSPACE)
         if os.path.isdir(place):
-            return place
+            found.append(place)
         above = os.path.dirname(folder)
         if above == folder:
-            return os.path.join(beside, WORKSPACE)
+            return found
         folder = above

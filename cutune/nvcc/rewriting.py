@@ -17,7 +17,7 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.nvcc.command import Command
 from cutune.nvcc.dependencies import restore_dependencies
-from cutune.nvcc.driver import EMULATED, INSTRUMENT, Settings, run_instead, workspace_of
+from cutune.nvcc.driver import EMULATED, INSTRUMENT, WORKSPACE, Settings, run_instead, workspaces_of
 from cutune.nvcc.locate import found_program
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import Unit, register
@@ -99,15 +99,26 @@ def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, Shad
     found = {}
     compatibility = COMPATIBILITY_FLAGS if EMULATED in settings.modes else ()
     for source in command.sources:
-        workspace = Workspace(Path(workspace_of(source.value, settings.workspace)))
         unit = Unit.of(command, source)
         session = unit.session(Session(str(nvcc.path), compatibility))
-        rewritten = _Rewriter(session, unit, workspace, settings).rewritten()
+        rewriter = _Rewriter(session, unit, _workspace(unit, settings), settings)
+        rewritten = rewriter.rewritten()
         if rewritten is not None:
             mode = INSTRUMENT if INSTRUMENT in settings.modes else "tuned"
-            folder = workspace.folder.absolute() / "nvcc" / f"{unit.key}-{mode}"
+            folder = rewriter.workspace.folder.absolute() / "nvcc" / f"{unit.key}-{mode}"
             found[source.value] = ShadowSource.write(rewritten, folder)
     return found
+
+
+def _workspace(unit: Unit, settings: Settings) -> Workspace:
+    """The nearest workspace that knows the unit, else the nearest, else one beside the source."""
+    places = [Workspace(Path(p)) for p in workspaces_of(unit.source, settings.workspace)]
+    beside = Workspace(Path(os.path.dirname(unit.source)) / WORKSPACE)
+    knowing: list[Workspace] = []
+    if INSTRUMENT not in settings.modes:
+        knowing = [place for place in places if unit.own_workspace(place).models.exists()]
+        knowing += [place for place in places if place.models.exists()]
+    return next(iter([*knowing, *places]), beside)
 
 
 @dataclass(frozen=True)
