@@ -32,7 +32,8 @@ GOLDEN = sorted(
     for path in (HERE.parent / "golden" / "instrument").glob("*.cu")
     if not path.name.endswith(".expected.cu")
 )
-WARNINGS = ("-Xcompiler", "-Wall,-Wextra,-Wconversion")
+#: Compilers do not know `#pragma cutune`.
+WARNINGS = ("-Xcompiler", "-Wall,-Wextra,-Wconversion,-Wno-unknown-pragmas")
 
 Build = Callable[..., Path]
 
