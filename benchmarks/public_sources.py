@@ -79,7 +79,7 @@ def main() -> int:
         _compare_counts(path, tally)
         tunable = _without_compiler(path, tally)
         if options.compile and path.suffix == ".cu" and tunable is not False:
-            _compile(path, options.folders, tally)
+            _compile(path, options.folders, options.flag, tally)
         if options.progress:
             print(f"  {sum(tally.counts.values())} {path}", file=sys.stderr)
     for what, count in sorted(tally.counts.items()):
@@ -103,6 +103,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--progress", action="store_true")
+    parser.add_argument("--flag", action="append", default=[], help="given to every compilation")
     return parser.parse_args()
 
 
@@ -158,8 +159,8 @@ def _without_compiler(path: Path, tally: Tally) -> bool | None:
 # ---- with the compiler
 
 
-def _compile(path: Path, folders: Sequence[Path], tally: Tally) -> None:
-    flags = _flags(path, folders)
+def _compile(path: Path, folders: Sequence[Path], more: Sequence[str], tally: Tally) -> None:
+    flags = [*_flags(path, folders), *more]
     session = Session(flags=tuple(flags))
     try:
         program = session.load(str(path), require_nvcc=True)
