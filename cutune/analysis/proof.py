@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from pycparser import CParser, c_ast
+from pycparser import c_ast
 from pycparser.c_parser import ParseError
 
 from cutune.analysis.bindings import Bindings, Doubt, ParameterType, bind, escape
+from cutune.analysis.c_lines import parse_lines
 from cutune.analysis.expressions import Expressions
 from cutune.analysis.guards import guard
 from cutune.analysis.names import SCOPE, Names, NotC
@@ -186,7 +187,7 @@ class _FunctionProof:
         types = self.unit.types | self.text.type_parameters
         names = Names(types, frozenset(parameters))
         self.normal = normalise(parameters, self.text.body, names)
-        unit = CParser().parse(self.normal.text)
+        unit = parse_lines(self.normal.text)
         return next(node for node in unit.ext if isinstance(node, c_ast.FuncDef))
 
     def _callee(self, name: str, count: int, node: c_ast.Node) -> Callee | None:

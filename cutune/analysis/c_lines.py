@@ -1,0 +1,60 @@
+"""pycparser's tokens from text that has one token per line. Takes text, gives its tokens.
+
+pycparser's own scanner looks at each place in the text anew; most lines here occur again and
+again, so that what it makes of a line is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from pycparser import CParser, c_ast
+from pycparser.c_lexer import CLexer, Token
+
+_REMEMBERED = 50_000
+
+
+def parse_lines(text: str) -> c_ast.FileAST:
+    """The tree of C text in which no token and no comment goes over the end of a line.
+
+    Raises:
+        ParseError: what is not C.
+    """
+    return CParser(lexer=_LineLexer).parse(text)
+
+
+class _LineLexer(CLexer):  # type: ignore[misc]
+    def input(self, text: str, filename: str = "") -> None:
+        super().input(text, filename)
+        self._tokens = self._read(text)
+
+    def token(self) -> Token | None:
+        return next(self._tokens, None)
+
+    def _read(self, text: str) -> Iterator[Token]:
+        for number, line in enumerate(text.split("\n"), 1):
+            try:
+                found = _line(line)
+            except _NotC as error:
+                message, column = error.args
+                self.error_func(message, number, column)
+                continue
+            for kind, value, column in found:
+                # The parser changes what it is given.
+                yield Token(kind, value, number, column, self.filename)
+
+
+class _NotC(Exception):
+    pass
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _line(text: str) -> tuple[tuple[str, str, int], ...]:
+    lexer = CLexer(error_func=_refuse)
+    lexer.input(text)
+    return tuple((t.type, t.value, t.column) for t in iter(lexer.token, None))
+
+
+def _refuse(message: str, line: int, column: int) -> None:
+    raise _NotC(message, column)
