@@ -430,7 +430,14 @@ class Code(Enum):
         416,
         WARNING,
         "{count} blocks of kernel '{kernel}' give other results than the original (up to "
-        "{difference} off) and are left out; does it have a race?",
+        "{difference} off) and are left out",
+    )
+    RACY_ORIGINAL = (
+        427,
+        WARNING,
+        "{count} blocks of kernel '{kernel}' give other results than the original (up to "
+        "{difference} off) and are left out, but the original itself has a race: its results "
+        "depend on the order of its threads",
     )
     NOT_REPLAYED = (
         417,

@@ -235,7 +235,12 @@ MEANINGS: dict[Code, str] = {
     Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values, so that the work at other "
     "sizes cannot be foretold.",
     Code.RESULTS_DIFFER: "The candidates were tried, and those named are not used. A kernel that "
-    "was annotated as independent of its block is not; others have a race.",
+    "was annotated as independent of its block is not. With the program's own block no race was "
+    "found.",
+    Code.RACY_ORIGINAL: "The checker found the race with the program's own block: threads that may "
+    "run in any order access the same memory, so that even an unchanged program may give other "
+    "results on another GPU. `cutune run --check` says more; compile with `-lineinfo` to see the "
+    "lines.",
     Code.NOTHING_TUNABLE: "`cutune inspect --suggest` says what would help.",
     Code.NO_MEASUREMENTS: "Collection was interrupted, or the kernel could not be replayed. "
     "Collect again.",

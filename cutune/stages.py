@@ -21,6 +21,7 @@ from cutune.emit_selection import emit_selection
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.fit import EXACT, fit_model
 from cutune.fitted import FittedModel
+from cutune.instances import demangled
 from cutune.measure import (
     KERNEL_SCHEMA,
     MEASUREMENT_SCHEMA,
@@ -32,6 +33,7 @@ from cutune.measure import (
 from cutune.models.registry import DEFAULT
 from cutune.models_file import read_models, write_models
 from cutune.neighbours.host import replacement
+from cutune.own_races import own_races
 from cutune.passes import AttachStaticCounters, ReplaceLaunches, ReplaceTunables
 from cutune.pipeline import KernelFacts, TranslationUnit, run_passes
 from cutune.program import Program
@@ -166,18 +168,22 @@ def _tried(
     session.progress("trying candidates", 0, 1)
     trials = try_candidates(run, [subject.kernel for subject in found], device)
     session.progress("trying candidates", 1, 1)
-    for subject in found:
-        trial = trials[subject.kernel.entry]
-        if trial.differing:
-            session.warn(
-                Diagnostic.at(
-                    Code.RESULTS_DIFFER,
-                    None,
-                    kernel=subject.kernel.kernel,
-                    count=len(trial.differing),
-                    difference=f"{trial.largest_difference:.3g}",
-                )
-            )
+    differing = [subject.kernel for subject in found if trials[subject.kernel.entry].differing]
+    races = own_races(run, device) if differing else {}
+    for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
+        trial = trials[kernel.entry]
+        shown = races[name].diagnostic() if name in races else None
+        code = Code.RESULTS_DIFFER if shown is None else Code.RACY_ORIGINAL
+        said = Diagnostic.at(
+            code,
+            None,
+            kernel=kernel.kernel,
+            count=len(trial.differing),
+            difference=f"{trial.largest_difference:.3g}",
+        )
+        if shown is not None:
+            said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
+        session.warn(said)
     return [
         replace(s, kernel=replace(s.kernel, rejected=trials[s.kernel.entry].differing))
         for s in found

@@ -51,11 +51,38 @@ def test_wrong_candidates_are_left_out(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "CT416" in done.stderr
+    assert "race" not in done.stderr
     ranked = select("sums", tmp_path / "work", "n=100000")["ranked"]
     assert sorted(entry["block"][0] for entry in ranked) == [64, 128, 256]
     binary = compiled(tuned, source, tmp_path / "tuned")
     original = compiled(source, source, tmp_path / "original")
     assert run(binary, "70000").stdout == run(original, "70000").stdout != ""
+
+
+def test_a_race_of_the_original_is_called_one(tmp_path: Path) -> None:
+    source = tmp_path / "shift.cu"
+    # Warps of one block read before others write; those of different blocks do not.
+    kernel = """
+__global__ void sums(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i > 0 && i < n) {
+        float x = a[i - 1];
+        #pragma unroll 1
+        for (int k = 0; k < 5; ++k) x = x / 2 + k;
+        a[i] = x;
+    }
+}
+"""
+    host = SUMS[SUMS.index("int main") :].replace("(n, a, b)", "(n, a)")
+    source.write_text("#include <cstdio>\n#include <cstdlib>" + kernel + host)
+    done = cutune(
+        *("collect", source, "--run", "./{program} {n}", "--vary", "n=2000,3000"),
+        *("--workspace", tmp_path / "work"),
+    )
+    assert "shift.cu:6:" in done.stderr or "shift.cu:9:" in done.stderr, done.stderr
+    assert "the original itself has a race" in done.stderr
+    assert "CT427" in done.stderr
+    assert "CT416" not in done.stderr
 
 
 def test_no_annotation_no_change(tmp_path: Path) -> None:

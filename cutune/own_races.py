@@ -1,0 +1,37 @@
+"""Races that a program has with its own blocks. Takes one run of it, gives what was found.
+
+Where the results of a block differ from the original's, either the block is wrong, or the
+original's own results depend on the order of its threads, so that there is nothing to compare
+with. The checker of the emulated device tells which.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from cutune.collect import Run, run_program
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError
+from cutune.emulator.findings import Finding, read_findings
+from cutune.emulator.run import device_environment
+
+_RACES = frozenset({Code.SHARED_RACE, Code.GLOBAL_RACE, Code.BLOCK_RACE, Code.DIVERGED_RACE})
+
+
+def own_races(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
+    """Run the instrumented program as it is; the first race of each kernel that has one, by name.
+
+    A run that does not end well shows no less than it had found before.
+    """
+    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        found = Path(folder) / "findings.jsonl"
+        checking = {"CUTUNE_MODE": "off", "CUTUNE_CHECK": str(found)}
+        described = device_environment(device, Path(folder))
+        with contextlib.suppress(CutuneError):
+            run_program(run, {**os.environ, **described, **checking})
+        races = [finding for finding in read_findings(found) if finding.code in _RACES]
+    return {finding.kernel: finding for finding in reversed(races)}
