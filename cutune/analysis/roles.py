@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import NamedTuple
 
 from pycparser import c_ast
@@ -248,10 +249,10 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
             right = [t._replace(sign=t.sign * sign) for t in self.terms(node.right)]
             return self.terms(node.left) + right
         if isinstance(node, c_ast.BinaryOp) and node.op == "*":
+            factors = self.terms(node.left), self.terms(node.right)
             return [
                 Term(a.sign * b.sign, a.parameters | b.parameters, a.varies or b.varies)
-                for a in self.terms(node.left)
-                for b in self.terms(node.right)
+                for a, b in product(*factors)
             ]
         return [self._product(node)]
 

@@ -239,3 +239,14 @@ def test_dimensions_are_independent() -> None:
     assert kernel.pure_dimensions == ("x", "z")
     assert [facts.indexed for facts in kernel.dimensions] == [True, True, True]
     assert [facts.grid_stride for facts in kernel.dimensions] == [False, False, True]
+
+
+def test_nested_products_in_an_address_end() -> None:
+    # Each factor is looked at once, not once per term of the other one.
+    index = "(n + i) * (" * 30 + "1" + ")" * 30
+    text = (
+        "__global__ void k(int n, float *a) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        f" if (i < n) a[{index}] = 0; }}"
+    )
+    analyze(parse(Source("a.cu", text)))
