@@ -103,7 +103,9 @@ def escape(bindings: Bindings, lvalue: c_ast.Node) -> None:
         node = node.name
     variable = bindings.of(node)
     if variable is not None:
-        variable.escapes = True
+        # What a pointer points to is no part of it.
+        if node is lvalue or not (variable.is_pointer and not variable.rank):
+            variable.escapes = True
     elif not isinstance(node, c_ast.UnaryOp) or node.op != "*":
         # `c ? i : j` and the like: any of the names in it.
         for _, child in node.children():

@@ -14,7 +14,7 @@ from pycparser import c_ast
 
 from cutune.analysis import known
 from cutune.analysis.bindings import Doubt, own_memory
-from cutune.analysis.guards import NOTHING, Facts, bounds, quotient
+from cutune.analysis.guards import NOTHING, Facts, compared, is_exact_modulo, quotient
 from cutune.analysis.integers import (
     INT,
     UNSIGNED,
@@ -25,6 +25,7 @@ from cutune.analysis.integers import (
     literal_value,
     promoted,
 )
+from cutune.analysis.objects import has_subscript, is_counted, is_parameter_member, may_change
 from cutune.analysis.polynomial import (
     BLOCK_SIZE,
     GRID_SIZE,
@@ -33,6 +34,7 @@ from cutune.analysis.polynomial import (
     Polynomial,
     TooLarge,
 )
+from cutune.analysis.ranges import fits
 from cutune.analysis.values import Callee, Value
 from cutune.analysis.variables import BUILTINS, Variables
 from cutune.diagnostics import Code
@@ -109,7 +111,11 @@ class Expressions(Variables):
         shift = right.polynomial.literal
         if node.op == "<<" and shift is not None and 0 <= shift < 31:
             factor = Polynomial.constant(1 << shift)
-            return Value(left.polynomial * factor, promoted(left.type), uniform)
+            type_ = promoted(left.type)
+            result = left.polynomial * factor
+            # Of signed integers, too, the bits on the left are lost.
+            wraps = left.wraps or not fits(result, type_)
+            return Value(result, type_, uniform, wraps=wraps)
         if node.op == "/" and self._divides_exactly(left, right):
             divisor = right.polynomial.literal
             assert divisor is not None
@@ -125,8 +131,9 @@ class Expressions(Variables):
     def _ring(self, node: c_ast.BinaryOp, left: Value, right: Value) -> Value:
         assert left.type is not None and right.type is not None
         type_ = common(left.type, right.type)
-        a = self.converted(left, type_, node.left).polynomial
-        b = self.converted(right, type_, node.right).polynomial
+        left = self.converted(left, type_, node.left)
+        right = self.converted(right, type_, node.right)
+        a, b = left.polynomial, right.polynomial
         uniform = left.uniform and right.uniform
         try:
             result = {"+": a.__add__, "-": a.__sub__, "*": a.__mul__}[node.op](b)
@@ -134,12 +141,13 @@ class Expressions(Variables):
             self.sink(left, node.left)
             self.sink(right, node.right)
             return self.opaque(type_, uniform)
-        return Value(result, type_, uniform)
+        wraps = left.wraps or right.wraps or not (type_.signed or fits(result, type_))
+        return Value(result, type_, uniform, wraps=wraps)
 
     def _divides_exactly(self, left: Value, right: Value) -> bool:
         """Is the quotient that of the exact integers, for parameters and literals?"""
         divisor = right.polynomial.literal
-        if divisor is None or divisor <= 0 or left.type is None or right.type is None:
+        if divisor is None or divisor <= 0 or left.wraps or not (left.type and right.type):
             return False
         if not left.polynomial.kinds() <= {PARAMETER, QUOTIENT}:
             return False
@@ -170,25 +178,12 @@ class Expressions(Variables):
         if left.type is None or right.type is None:
             return value
         type_ = common(left.type, right.type)
-        a = self.converted(left, type_, node.left).polynomial
-        b = self.converted(right, type_, node.right).polynomial
-        below, at_most = (
-            bounds(a, b, True, type_, self.range_of),
-            bounds(a, b, False, type_, self.range_of),
-        )
-        above, at_least = (
-            bounds(b, a, True, type_, self.range_of),
-            bounds(b, a, False, type_, self.range_of),
-        )
-        equal = at_most | at_least
-        if_true, if_false = {
-            "<": (below, at_least),
-            "<=": (at_most, above),
-            ">": (above, at_most),
-            ">=": (at_least, below),
-            "==": (equal, NOTHING),
-            "!=": (NOTHING, equal),
-        }[node.op]
+        left = self.converted(left, type_, node.left)
+        right = self.converted(right, type_, node.right)
+        a, b = left.polynomial, right.polynomial
+        if (left.wraps or right.wraps) and not is_exact_modulo(a - b):
+            return value
+        if_true, if_false = compared(node.op, a, b, type_, self.range_of)
         return value._replace(if_true=if_true, if_false=if_false)
 
     def _unary(self, node: c_ast.UnaryOp) -> Value:
@@ -209,10 +204,12 @@ class Expressions(Variables):
         if node.op in ("-", "+") and value.type is not None:
             polynomial = -value.polynomial if node.op == "-" else value.polynomial
             type_ = promoted(value.type)
-            return self.converted(value, type_, node)._replace(polynomial=polynomial)
+            value = self.converted(value, type_, node)
+            return value._replace(polynomial=polynomial, if_true=NOTHING, if_false=NOTHING)
         self.sink(value, node.expr)
         if node.op == "*":
-            self.access(value.uniform)
+            if not is_counted(self.bindings, node, self.role, self.unit.device_variables):
+                self.access(value.uniform)
             return self.opaque()
         return self.opaque(promoted(value.type) if value.type else None, value.uniform)
 
@@ -223,19 +220,24 @@ class Expressions(Variables):
 
     def _subscripts(self, node: c_ast.Node) -> bool:
         """Evaluate what an lvalue is made of; is its address the same in all threads?"""
+        return self._place(node, own_memory(self.bindings, node) is not None)
+
+    def _place(self, node: c_ast.Node, is_own: bool) -> bool:
         if isinstance(node, c_ast.ArrayRef):
             index = self.used(node.subscript)
-            return self._subscripts(node.name) and index.uniform
+            return self._place(node.name, is_own) and index.uniform
         if isinstance(node, c_ast.StructRef):
             if node.type == "->":
                 return self.used(node.name).uniform
-            return self._subscripts(node.name)
+            return self._place(node.name, is_own)
         if isinstance(node, c_ast.UnaryOp) and node.op == "*":
             return self.used(node.expr).uniform
         if isinstance(node, c_ast.ID) and self.bindings.of(node) is None:
             self._identifier(node)
-            return True
-        return self.used(node).uniform
+            # A member may be another in each thread.
+            return self.role.is_kernel or node.name in self.unit.device_variables
+        variable = self.bindings.of(node)
+        return self.used(node).uniform or (variable is not None and variable.rank > 0 and is_own)
 
     def _element(self, node: c_ast.Node) -> Value:
         """Read `a[i]`, `s.m` or `p->m`."""
@@ -244,13 +246,9 @@ class Expressions(Variables):
             if name in BUILTINS and self.bindings.of(node.name) is None:
                 return self._builtin(name, member, node)
         uniform = self._subscripts(node)
-        if own_memory(self.bindings, node) is None or isinstance(node, c_ast.ArrayRef):
+        if not is_counted(self.bindings, node, self.role, self.unit.device_variables):
             self.access(uniform)
-        return self.opaque(None, uniform and self._is_parameter_member(node))
-
-    def _is_parameter_member(self, node: c_ast.Node) -> bool:
-        variable = own_memory(self.bindings, node)
-        return variable is not None and variable.is_parameter and not variable.escapes
+        return self.opaque(None, uniform and is_parameter_member(self.bindings, node))
 
     def _builtin(self, name: str, dimension: str, node: c_ast.Node) -> Value:
         if dimension not in DIMENSIONS:
@@ -266,7 +264,7 @@ class Expressions(Variables):
         variable = self.bindings.of(node.lvalue)
         if variable is not None and not variable.is_reference and node.op == "=":
             self.assign(variable, value, node.rvalue)
-            return value
+            return self.assigned(variable)
         self.sink(value, node.rvalue)
         self._store(node.lvalue)
         return self.opaque(variable.type if variable else None)
@@ -274,13 +272,17 @@ class Expressions(Variables):
     def _store(self, lvalue: c_ast.Node) -> None:
         variable = self.bindings.of(lvalue) if isinstance(lvalue, c_ast.ID) else None
         if variable is not None:
-            if variable.is_reference:
-                self.access(uniform=False)
+            if variable.is_reference and not may_change(
+                self.bindings, lvalue, self.role, self.unit.device_variables
+            ):
+                self.write()
             return
         uniform = self._subscripts(lvalue)
+        if may_change(self.bindings, lvalue, self.role, self.unit.device_variables):
+            return
         if own_memory(self.bindings, lvalue) is None:
-            self.access(uniform=False)
-        elif isinstance(lvalue, c_ast.ArrayRef):
+            self.write()
+        else:
             # A thread that was not there before might leave its own array.
             self.access(uniform)
 
@@ -320,7 +322,7 @@ class Expressions(Variables):
         values = [self.used(argument) for argument in arguments]
         uniform = all(value.uniform for value in values)
         if isinstance(node.name, c_ast.StructRef):
-            self._subscripts(node.name.name)
+            self._object(node.name)
             name = node.name.field.name
         elif isinstance(node.name, c_ast.ID) and self.bindings.of(node.name) is None:
             name = node.name.name
@@ -329,19 +331,41 @@ class Expressions(Variables):
             return self.opaque()
         callee = self.callee(name, len(arguments), node)
         if callee is not None:
-            if callee.has_effects:
-                self.access(uniform=False)
+            self.findings.writes |= callee.writes
+            if callee.has_effects or callee.reads:
+                self.access(uniform and not callee.has_effects)
             return callee.result or self.opaque()
         return self._library_call(name, node, uniform, is_statement)
+
+    def _is_foreign(self, node: c_ast.Node) -> bool:
+        """May a pointer lead out of the thread's own variables?"""
+        if isinstance(node, c_ast.UnaryOp) and node.op == "&":
+            if own_memory(self.bindings, node.expr) is None:
+                return True
+            return has_subscript(node.expr) and not self._subscripts(node.expr)
+        variable = self.bindings.of(node)
+        return variable is None or not variable.rank
+
+    def _is_pointer(self, node: c_ast.Node) -> bool:
+        """Is it certainly not the name of a texture?"""
+        variable = self.bindings.of(node)
+        return not isinstance(node, c_ast.ID) or (variable is not None and variable.is_pointer)
+
+    def _object(self, node: c_ast.StructRef) -> None:
+        """The object of a member function, which may read it."""
+        uniform = self.used(node.name).uniform if node.type == "->" else self._subscripts(node.name)
+        if not is_counted(self.bindings, node, self.role, self.unit.device_variables):
+            self.access(uniform)
 
     def _library_call(
         self, name: str, node: c_ast.FuncCall, uniform: bool, is_statement: bool
     ) -> Value:
         if known.is_atomic(name):
-            self.access(uniform=False)
+            self.write()
             if not is_statement:
                 self.findings.refuse(Code.ATOMIC_RESULT, name, node)
             return self.opaque()
+        arguments = node.args.exprs if node.args is not None else ()
         code = known.refusal(name)
         if code is not None:
             self.findings.refuse(code, name, node)
@@ -349,8 +373,12 @@ class Expressions(Variables):
             return self.opaque(None, uniform)
         elif isinstance(node.name, c_ast.StructRef) or not known.is_pure(name):
             self.findings.refuse(Code.UNKNOWN_FUNCTION, f"'{name.replace('$', '::')}'", node)
-        elif known.has_effect(name):
-            self.access(uniform=False)
+        elif (
+            known.has_effect(name)
+            or any(map(self._is_foreign, known.outputs(name, arguments)))
+            or (known.is_texture(name) and arguments and self._is_pointer(arguments[0]))
+        ):
+            self.write()
         elif known.reads_memory(name):
             self.access(uniform)
         return self.opaque(None, uniform)

@@ -50,6 +50,19 @@ class Range(NamedTuple):
     upper: Polynomial | None = None
 
 
+def is_exact_modulo(polynomial: Polynomial) -> bool:
+    """Do bounds hold, too, where the polynomial is right only modulo two to the type's bits?
+
+    What stands alone on the smaller side is then an id, and the other side equals the bound
+    wherever that is in 1 .. 2^31-1.
+    """
+    return all(
+        abs(coefficient) == 1 and len(monomial) == 1
+        for monomial, coefficient in polynomial.terms
+        if not {atom.kind for atom in monomial} <= _KNOWN
+    )
+
+
 RangeOf = Callable[[Atom], Range]
 
 
@@ -60,6 +73,25 @@ def bounds(
     if type_.signed:
         return frozenset(_signed(smaller - larger, strict, range_of))
     return frozenset(_unsigned(smaller, larger, strict, range_of))
+
+
+def compared(
+    operator: str, a: Polynomial, b: Polynomial, type_: IntegerType, range_of: RangeOf
+) -> tuple[Facts, Facts]:
+    """What follows where a comparison is true, and where it is false."""
+    below = bounds(a, b, True, type_, range_of)
+    at_most = bounds(a, b, False, type_, range_of)
+    above = bounds(b, a, True, type_, range_of)
+    at_least = bounds(b, a, False, type_, range_of)
+    equal = at_most | at_least
+    return {
+        "<": (below, at_least),
+        "<=": (at_most, above),
+        ">": (above, at_most),
+        ">=": (at_least, below),
+        "==": (equal, NOTHING),
+        "!=": (NOTHING, equal),
+    }[operator]
 
 
 def _signed(difference: Polynomial, strict: bool, range_of: RangeOf) -> Iterable[Bound]:
@@ -113,6 +145,9 @@ def _unsigned(
     if base is None or offset < 0:
         return
     constant = dict(base.terms).get((), 0)
+    if offset + constant >= 1 << 30:
+        # An id may be brought around to zero.
+        return
     others = {m: c for m, c in base.terms if m}
     if constant < 0 or not all(c == 1 and _never_negative(m) for m, c in others.items()):
         return

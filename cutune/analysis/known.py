@@ -7,6 +7,9 @@ not defined in the program, refuses the kernel.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+
+from pycparser import c_ast
 
 from cutune.analysis.words import word_set
 from cutune.diagnostics import Code
@@ -110,6 +113,28 @@ def is_pure(name: str) -> bool:
 def has_effect(name: str) -> bool:
     """Does the known function write memory, or promise something that other threads may break?"""
     return _EFFECT_PATTERNS.fullmatch(base_name(name)) is not None
+
+
+_OUTPUTS = (
+    (re.compile(r"(?:__)?sincos(?:pi)?f?"), (1, 2)),
+    (re.compile(r"(?:modf|frexp)f?"), (1,)),
+    (re.compile(r"remquof?"), (2,)),
+)
+#: The old ones may write through a pointer that is their first argument.
+_TEXTURE = re.compile(r"(?:tex|surf)[123C]\w*")
+
+
+def outputs(name: str, arguments: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
+    """The arguments of a known function through which it writes."""
+    short = base_name(name)
+    for pattern, indices in _OUTPUTS:
+        if pattern.fullmatch(short):
+            yield from (arguments[i] for i in indices if i < len(arguments))
+
+
+def is_texture(name: str) -> bool:
+    """Does it read a texture or surface?"""
+    return _TEXTURE.fullmatch(base_name(name)) is not None
 
 
 def is_atomic(name: str) -> bool:

@@ -6,9 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 from cutune.analysis.bindings import ParameterType
-from cutune.analysis.integers import QUALIFIERS, integer_type
+from cutune.analysis.integers import QUALIFIERS, IntegerType, integer_type
+from cutune.analysis.unit import FunctionText
+from cutune.analysis.words import word_set
 from cutune.program import Parameter
 from cutune.tokens import Token
+
+#: Words before a function's name that say nothing about the type.
+_SPECIFIERS = word_set("__host__ __forceinline__ __inline__ __noinline__ __inline friend virtual")
 
 
 def parameter_of(
@@ -32,6 +37,20 @@ def parameter_of(
     is_reference = "&" in texts or "&&" in texts
     integer = None if is_pointer or is_reference else integer_type(words, typedefs)
     return Parameter(name, type_text(texts)), ParameterType(name, integer, is_pointer, is_reference)
+
+
+def returned_type(text: FunctionText, typedefs: Mapping[str, Sequence[str]]) -> IntegerType | None:
+    """The integer type that a function returns; None for any other, and for `auto`."""
+    texts = [token.text for token in text.head]
+    if texts[:1] == ["template"]:
+        depth, end = 0, 1
+        for end in range(1, len(texts)):
+            depth += {"<": 1, ">": -1}.get(texts[end], 0)
+            if depth == 0:
+                break
+        texts = texts[end + 1 :]
+    words = _folded([word for word in texts[:-1] if word not in _SPECIFIERS])
+    return None if set(words) & text.type_parameters else integer_type(words, typedefs)
 
 
 def type_text(texts: Sequence[str]) -> str:

@@ -8,22 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 from pycparser import c_ast
 from pycparser.c_parser import ParseError
 
-from cutune.analysis.bindings import Bindings, Doubt, ParameterType, bind, escape
+from cutune.analysis.bindings import Bindings, Doubt, ParameterType, bind
 from cutune.analysis.c_lines import parse_lines
+from cutune.analysis.escapes import Escapes
 from cutune.analysis.expressions import Expressions
 from cutune.analysis.guards import guard
+from cutune.analysis.hidden import (
+    Hidden,
+    changes_its_object,
+    hidden_functions,
+    initialiser,
+    is_hidden,
+    may_handle_objects,
+)
 from cutune.analysis.names import SCOPE, Names, NotC
 from cutune.analysis.normalise import NormalText, normalise
-from cutune.analysis.parameters import parameter_of
+from cutune.analysis.parameters import parameter_of, returned_type
 from cutune.analysis.polynomial import Polynomial, to_c
+from cutune.analysis.scope import hides_type
 from cutune.analysis.statements import Statements
 from cutune.analysis.unit import BUILTINS, FunctionText, Part, Unit, split_commas
-from cutune.analysis.values import Callee, Findings, Value
+from cutune.analysis.values import Callee, Findings, Role, Value
 from cutune.analysis.words import word_set
 from cutune.diagnostics import Code
 from cutune.functions import Function
@@ -59,6 +70,9 @@ class Proof:
     impurity: Impurity | None
     dimensions: tuple[DimensionFacts, DimensionFacts, DimensionFacts]
     has_effects: bool = False
+    #: Does it read memory that is the same for all threads if its arguments are?
+    reads: bool = False
+    writes: bool = False
     result: Value | None = None
     #: The guards as polynomials, by dimension.
     limits: Mapping[str, Polynomial] = field(default_factory=dict)
@@ -89,6 +103,19 @@ class Prover:
     _pending: list[_Key] = field(default_factory=list)
     _assumed: set[_Key] = field(default_factory=set)
     _count: int = 0
+
+    @cached_property
+    def hidden(self) -> Hidden:
+        """What all functions do together that run without being called by name."""
+        # Until that is known, proofs are made as if there were none; those are not kept.
+        self.__dict__["hidden"] = Hidden()
+        found = Hidden(initialiser(self.unit))
+        for part, function in hidden_functions(self.unit):
+            proof = self.prove(part, function)
+            if proof is not None:
+                found = found.joined(proof.text, proof.impurity, proof.has_effects, proof.writes)
+        self._proofs.clear()
+        return found
 
     def prove(self, part: Part, function: Function) -> Proof | None:
         """The proof about a function; None while it is being proven (recursion)."""
@@ -164,8 +191,11 @@ class _FunctionProof:
         normal = self.normal
         assert normal is not None
         bindings = bind(tree, types, normal.references, self.unit.typedefs)
-        _Escapes(self.prover, bindings).visit(tree.body)
-        self.expressions = Expressions(self.unit, bindings, callee=self._callee)
+        Escapes(self.prover.candidates, bindings).visit(tree.body)
+        self.expressions = Expressions(self.unit, bindings, callee=self._callee, role=self._role())
+        hidden = self.prover.hidden
+        if hidden.has_effects and may_handle_objects(self.unit, self.text):
+            self.expressions.access(uniform=False)
         result = Statements(self.expressions).function(tree.body)
         findings = self.expressions.findings
         impurity = self._impurity(findings) or self._unresolved(bindings, normal)
@@ -177,7 +207,9 @@ class _FunctionProof:
             impurity,
             (dimensions[0], dimensions[1], dimensions[2]),
             bool(findings.effects),
-            result,
+            findings.reads,
+            findings.writes,
+            self._returned(result),
             limits,
             tree,
             bindings,
@@ -201,8 +233,37 @@ class _FunctionProof:
             if proof is not None:
                 self._join(proof, self.expressions.findings, node)
         if len(proofs) == 1 and proofs[0] is not None:
-            return Callee(proofs[0].has_effects, proofs[0].result)
-        return Callee(any(proof is None or proof.has_effects for proof in proofs), None)
+            return Callee(
+                proofs[0].has_effects, proofs[0].result, proofs[0].reads, proofs[0].writes
+            )
+        return Callee(
+            any(proof is None or proof.has_effects for proof in proofs),
+            None,
+            any(proof is None or proof.reads for proof in proofs),
+            any(proof is None or proof.writes for proof in proofs),
+        )
+
+    def _role(self) -> Role:
+        if not is_hidden(self.unit, self.text.name):
+            return Role(
+                self.text.function.is_kernel, reads_may_write=self.prover.hidden.writes_where_read
+            )
+        first = self.text.parameters[0] if self.text.parameters else ()
+        is_free = self.text.name == "operator" and not self.text.function.in_class
+        return Role(
+            is_hidden=True,
+            may_change_object=changes_its_object(self.text),
+            operand=first[-1].text if is_free and first else "",
+            reads_may_write=self.prover.hidden.writes_where_read,
+        )
+
+    def _returned(self, value: Value | None) -> Value | None:
+        """The value that `return` gives, converted to the type that the function declares."""
+        type_ = returned_type(self.text, self.unit.typedefs)
+        if value is None or value.type is None or type_ is None or type_.bits < 32:
+            return None
+        assert self.expressions is not None
+        return self.expressions.converted(value, type_, c_ast.EmptyStatement())
 
     def _join(self, proof: Proof, findings: Findings, node: c_ast.Node) -> None:
         if proof.impurity is not None and findings.refusal is None:
@@ -234,8 +295,9 @@ class _FunctionProof:
 
     def _hidden_code(self) -> Iterator[str]:
         """Code that runs without being called by name."""
-        if self.unit.hidden_code is not None:
-            yield f"{self.unit.hidden_code}, which may run unseen"
+        hidden = self.unit.hidden_code or self.prover.hidden.refusal
+        if hidden is not None:
+            yield f"{hidden}, which may run unseen"
         for parameter in self.text.parameters:
             texts = [token.text for token in parameter]
             if "=" in texts and {"(", *BUILTINS} & set(texts[texts.index("=") :]):
@@ -245,6 +307,8 @@ class _FunctionProof:
                 yield "a static variable"
             if token.text == "extern":
                 yield "an extern declaration"
+        if hides_type(self.text.body, self.unit.typedefs):
+            yield "a local type that hides another"
 
     def _impurity(self, findings: Findings) -> Impurity | None:
         if findings.refusal is None:
@@ -313,26 +377,3 @@ class _FunctionProof:
         line = int(fields[1]) if len(fields) > 2 and fields[1].isdigit() else 0
         token = self._line(line)
         return f"the statement at '{token.text}'", token
-
-
-class _Escapes(c_ast.NodeVisitor):  # type: ignore[misc]
-    """Variables that a called function may change through a reference."""
-
-    def __init__(self, prover: Prover, bindings: Bindings) -> None:
-        self.prover, self.bindings = prover, bindings
-
-    def visit_FuncCall(self, node: c_ast.FuncCall) -> None:
-        self.generic_visit(node)
-        arguments = node.args.exprs if node.args is not None else ()
-        if isinstance(node.name, c_ast.StructRef):
-            escape(self.bindings, node.name)
-            name = node.name.field.name
-        else:
-            name = str(getattr(node.name, "name", ""))
-        for part, function in self.prover.candidates(name, len(arguments)) or ():
-            first, last = function.parameters
-            parameters = split_commas(part.syntax.tokens[first + 1 : last])
-            for argument, tokens in zip(arguments, parameters, strict=False):
-                texts = {token.text for token in tokens}
-                if texts & {"&", "&&"} and "const" not in texts:
-                    escape(self.bindings, argument)

@@ -11,8 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cutune.analysis.integers import IntegerType, integer_type, literal_value
+from cutune.analysis.integers import IntegerType
 from cutune.analysis.macros import MacroTable, Unexpandable
+from cutune.analysis.scope import (
+    constants,
+    declared_names,
+    initialisers,
+    qualified_names,
+    tag,
+    typedef,
+    until_semicolon,
+)
 from cutune.brackets import CLOSER
 from cutune.diagnostics import Code
 from cutune.functions import Function
@@ -117,12 +126,18 @@ class Unit:
         doubtful: set[str] = set()
         for tokens in self._scope_tokens:
             definitions: set[int] = set()
-            for index, name, constant in _constants(tokens):
+            for index, name, constant in constants(tokens):
                 definitions.add(index)
                 if found.setdefault(name, constant) != constant:
                     doubtful.add(name)
-            doubtful |= {t.text for i, t in _declared_names(tokens) if i not in definitions}
+            doubtful |= {t.text for i, t in declared_names(tokens) if i not in definitions}
         return {name: value for name, value in found.items() if name not in doubtful}
+
+    @cached_property
+    def device_variables(self) -> frozenset[str]:
+        """Variables at file scope in the device's memory."""
+        kinds = ("__device__", "__constant__", "__managed__")
+        return frozenset().union(*map(self._variables_with, kinds))
 
     @cached_property
     def shared_variables(self) -> frozenset[str]:
@@ -135,7 +150,7 @@ class Unit:
         return self._variables_with("volatile")
 
     def _variables_with(self, qualifier: str) -> frozenset[str]:
-        names = (n for tokens in self._scope_tokens for n in _qualified_names(tokens, qualifier))
+        names = (n for tokens in self._scope_tokens for n in qualified_names(tokens, qualifier))
         return frozenset(names)
 
     @cached_property
@@ -185,7 +200,9 @@ class Unit:
         assert function.body is not None
         head = part.placed(syntax.tokens[function.first : function.parameters[0]])
         inner = syntax.tokens[function.parameters[0] + 1 : function.parameters[1]]
-        body = syntax.tokens[function.body[0] : function.body[1] + 1]
+        body = list(syntax.tokens[function.body[0] : function.body[1] + 1])
+        if function.name in self.class_names:
+            body[1:1] = initialisers(syntax.tokens[function.parameters[1] : function.body[0]])
         parameters, body = part.placed(inner), part.placed(body)
         span = Span(head[0].start if head else parameters[0].start, max(t.end for t in body[-1:]))
         impurity = _conditional(syntax, function)
@@ -210,7 +227,7 @@ class Unit:
 
     @cached_property
     def _scope_tokens(self) -> tuple[Sequence[Token], ...]:
-        return tuple(list(_outside_bodies(part.syntax)) for part in self.parts)
+        return tuple(list(outside_bodies(part.syntax)) for part in self.parts)
 
     def _after(self, keywords: set[str]) -> Iterator[str]:
         for part in self.parts:
@@ -218,15 +235,15 @@ class Unit:
             for index, token in enumerate(tokens[:-1]):
                 if token.text in keywords:
                     following = tokens[index + 1 : index + 40]
-                    yield from _tag(following)
+                    yield from tag(following)
 
     def _aliases(self) -> Iterator[tuple[str, Sequence[str]]]:
         for tokens in self._scope_tokens:
             for index, token in enumerate(tokens):
                 if token.text == "typedef":
-                    yield from _typedef(tokens, index + 1)
+                    yield from typedef(tokens, index + 1)
                 elif token.text == "using" and _texts(tokens, index + 2, 1) == ["="]:
-                    words = [t.text for t in _until_semicolon(tokens, index + 3)]
+                    words = [t.text for t in until_semicolon(tokens, index + 3)]
                     yield tokens[index + 1].text, words
                 elif token.text in ("typename", "class") and _is_type_parameter(tokens, index):
                     # It stands for many types.
@@ -280,7 +297,7 @@ def _conditional(syntax: Syntax, function: Function) -> Impurity | None:
     return None
 
 
-def _outside_bodies(syntax: Syntax) -> Iterator[Token]:
+def outside_bodies(syntax: Syntax) -> Iterator[Token]:
     position = 0
     for function in syntax.functions:
         if function.body is None or function.body[0] < position:
@@ -288,88 +305,6 @@ def _outside_bodies(syntax: Syntax) -> Iterator[Token]:
         yield from syntax.tokens[position : function.body[0]]
         position = function.body[1] + 1
     yield from syntax.tokens[position:]
-
-
-def _until_semicolon(tokens: Sequence[Token], index: int) -> Iterator[Token]:
-    while index < len(tokens) and tokens[index].text != ";":
-        yield tokens[index]
-        index += 1
-
-
-def _typedef(tokens: Sequence[Token], index: int) -> Iterator[tuple[str, Sequence[str]]]:
-    """typedef = "typedef" type NAME ";" (of functions and structs only the name is kept)."""
-    words = list(_until_semicolon(tokens, index))
-    braces = [number for number, token in enumerate(words) if token.text == "}"]
-    words = words[braces[-1] + 1 :] if braces else words
-    names = [token.text for token in words if token.kind == "IDENTIFIER"]
-    texts = [token.text for token in words]
-    if "(" in texts:
-        # A pointer to a function: the name is the last one in the first parentheses.
-        inner = texts[texts.index("(") + 1 : texts.index(")")] if ")" in texts else []
-        names = [text for text in inner if text.isidentifier()]
-    if not names:
-        return
-    if set(texts) <= set(names) and not braces:
-        yield names[-1], names[:-1]
-    else:
-        for name in names if "," in texts else names[-1:]:
-            yield name, ("not a simple type",)
-
-
-def _tag(tokens: Sequence[Token]) -> Iterator[str]:
-    """tag = ("class" | "struct" …) attribute* NAME."""
-    for token in tokens:
-        if token.kind != "IDENTIFIER":
-            return
-        if not token.text.startswith(("__align", "alignas", "class")):
-            yield token.text
-            return
-
-
-def _constants(tokens: Sequence[Token]) -> Iterator[tuple[int, str, tuple[int, IntegerType]]]:
-    """constant = ("const" | "constexpr") integer-type NAME "=" NUMBER ";"; with NAME's index."""
-    for index in range(len(tokens) - 3):
-        if tokens[index].text not in ("const", "constexpr"):
-            continue
-        words = list(_until_semicolon(tokens, index))
-        texts = [token.text for token in words]
-        if len(words) < 5 or texts[-2] != "=" or words[-1].kind != "NUMBER":
-            continue
-        value, type_ = literal_value(texts[-1]), integer_type(texts[:-3])
-        if value is not None and type_ is not None:
-            yield index + len(words) - 3, texts[-3], (value, type_)
-
-
-def _outside_parentheses(tokens: Sequence[Token]) -> Iterator[int]:
-    depth = 0
-    for index, token in enumerate(tokens):
-        depth = max(0, depth + {"(": 1, ")": -1}.get(token.text, 0))
-        if depth == 0:
-            yield index
-
-
-def _declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
-    """Variables, enumerators, template parameters: what another name may be mistaken for."""
-    for index in _outside_parentheses(tokens):
-        if index == 0 or index + 1 >= len(tokens) or tokens[index].kind != "IDENTIFIER":
-            continue
-        before, after = tokens[index - 1], tokens[index + 1].text
-        is_declared = before.kind == "IDENTIFIER" or before.text in ("*", "&", ">", "{", ",")
-        if is_declared and after in ("=", ";", ",", "[", ">", "}", "{"):
-            yield index, tokens[index]
-
-
-def _qualified_names(tokens: Sequence[Token], qualifier: str) -> Iterator[str]:
-    """declaration = … qualifier … NAME ("=" | "," | "[") … ";"; gives each NAME."""
-    is_qualified = False
-    for index in _outside_parentheses(tokens):
-        token = tokens[index]
-        if token.text in (";", "{", "}"):
-            is_qualified = False
-        is_qualified = is_qualified or token.text == qualifier
-        after = tokens[index + 1].text if index + 1 < len(tokens) else ""
-        if is_qualified and token.kind == "IDENTIFIER" and after in ("=", ";", ",", "[", "{"):
-            yield token.text
 
 
 def _template_parameters(head: Iterable[Token]) -> Iterator[tuple[str, bool]]:

@@ -24,6 +24,8 @@ class Value(NamedTuple):
     uniform: bool = False
     if_true: Facts = NOTHING
     if_false: Facts = NOTHING
+    #: Is the true value perhaps that of the polynomial only modulo two to the type's bits?
+    wraps: bool = False
 
 
 class Callee(NamedTuple):
@@ -31,6 +33,26 @@ class Callee(NamedTuple):
 
     has_effects: bool
     result: Value | None
+    #: Does it read memory that is the same for all threads if its arguments are?
+    reads: bool = False
+    writes: bool = False
+
+
+class Role(NamedTuple):
+    """What a function is to whoever runs it."""
+
+    is_kernel: bool = False
+    #: It runs without being called by name, on an object that its user has counted as read.
+    is_hidden: bool = False
+    #: Its user owns that object, or has counted it as written.
+    may_change_object: bool = False
+    #: Where the object is the first operand and not `this`: its name.
+    operand: str = ""
+    #: May what looks like a read run code that writes?
+    reads_may_write: bool = False
+
+
+ANYONE = Role()
 
 
 @dataclass
@@ -45,6 +67,10 @@ class Findings:
     strides: set[str] = field(default_factory=set)
     #: For each effect, the bounds under which it lies.
     effects: list[Facts] = field(default_factory=list)
+    #: Is memory written, or done what is as good?
+    writes: bool = False
+    #: Is memory read whose address is the same in all threads (or for the same arguments)?
+    reads: bool = False
 
     def refuse(self, code: Code, what: str, node: c_ast.Node) -> None:
         """Keep the first refusal."""

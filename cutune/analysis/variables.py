@@ -23,9 +23,9 @@ from cutune.analysis.polynomial import (
     Atom,
     Polynomial,
 )
-from cutune.analysis.ranges import is_positive, limits
+from cutune.analysis.ranges import fits, is_positive, limits
 from cutune.analysis.unit import Unit
-from cutune.analysis.values import Findings, Value
+from cutune.analysis.values import ANYONE, Findings, Role, Value
 
 #: The built-ins, the one that tells a reader most first.
 _TELLING = (THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE)
@@ -40,6 +40,7 @@ class Variables:
     bindings: Bindings
     findings: Findings = field(default_factory=Findings)
     facts: Facts = NOTHING
+    role: Role = ANYONE
     _values: dict[Variable, Value] = field(default_factory=dict)
     _first_values: dict[Variable, list[Polynomial]] = field(default_factory=dict)
     _read_early: set[Variable] = field(default_factory=set)
@@ -62,12 +63,20 @@ class Variables:
 
     def access(self, uniform: bool) -> None:
         """A thread touches memory; uniform reads are the same however many threads there are."""
-        if not uniform:
+        if uniform and not self.role.reads_may_write:
+            self.findings.reads = True
+        else:
             self.findings.effects.append(self.facts)
+
+    def write(self) -> None:
+        """A thread changes memory."""
+        self.findings.writes = True
+        self.access(uniform=False)
 
     def read(self, variable: Variable) -> Value:
         if variable.is_reference or variable.rank or variable.is_pointer:
-            return self.opaque(uniform=variable.is_pointer and variable.is_parameter)
+            is_given = variable.is_pointer and variable.is_parameter and variable.is_constant
+            return self.opaque(uniform=is_given)
         if variable.is_constant:
             if variable.is_parameter:
                 # The launch may be given a wider value than the kernel then sees.
@@ -92,7 +101,13 @@ class Variables:
         if not variable.is_constant or variable in self._read_early:
             self.sink(value, node)
         self._values[variable] = value
-        self._first_values.setdefault(variable, []).append(value.polynomial)
+        first = self.opaque().polynomial if value.wraps else value.polynomial
+        self._first_values.setdefault(variable, []).append(first)
+
+    def assigned(self, variable: Variable) -> Value:
+        """The value of an assignment: that which the variable now has."""
+        value = self._values[variable]
+        return value if variable.type is not None or variable.is_auto else value._replace(type=None)
 
     def converted(self, value: Value, type_: IntegerType, node: c_ast.Node) -> Value:
         """Convert between integer types, as long as the polynomial stays true."""
@@ -101,9 +116,12 @@ class Variables:
             return self.opaque(type_, value.uniform)._replace(
                 if_true=value.if_true, if_false=value.if_false
             )
-        widens = type_.bits > value.type.bits and not value.type.signed
-        if widens and value.polynomial.has_negative_coefficient:
-            # The unsigned value may have wrapped around.
+        if type_.bits <= value.type.bits:
+            # Modulo 2 ** bits nothing is lost.
+            wraps = type_ != value.type and not fits(value.polynomial, type_)
+            return value._replace(type=type_, wraps=value.wraps or wraps)
+        is_below_zero = not value.type.signed and value.polynomial.has_negative_coefficient
+        if value.wraps or is_below_zero:
             self.sink(value, node)
             return self.opaque(type_, value.uniform)
         return value._replace(type=type_)

@@ -250,3 +250,65 @@ def test_nested_products_in_an_address_end() -> None:
         f" if (i < n) a[{index}] = 0; }}"
     )
     analyze(parse(Source("a.cu", text)))
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("struct S { int v; __device__ S(int x) { v = __syncthreads_count(x); } };", "S s(n);"),
+        ("struct S { int v; __device__ S(int x) : v(__syncthreads_count(x)) {} };", "S s(n);"),
+        ("struct S { long v = clock64(); };", "S s; a[0] = s.v;"),
+        ("struct S { long v; __device__ S() { v = clock64(); } };", "S s; a[0] = s.v;"),
+        (
+            "struct S { int t; __device__ S()"
+            " { t = cooperative_groups::this_thread_block().thread_rank(); } };",
+            "S s; a[0] = s.t;",
+        ),
+        (
+            "struct S { float v; __device__ S &operator+=(float x)"
+            " { v += __shfl_xor_sync(~0u, x, 1); return *this; } };",
+            "S s; s += 2; a[0] = s.v;",
+        ),
+        ("struct S { int k; __device__ S(int *c) { k = atomicAdd(c, 1); } };", "S s((int *)a);"),
+        (
+            "struct S { int *p; __device__ S(int *q) : p(q) { while (atomicCAS(p, 0, 1)) {} } };",
+            "S s((int *)a);",
+        ),
+        (
+            "struct S { unsigned m; __device__ operator unsigned() const"
+            " { return __ballot_sync(~0u, m); } };",
+            "S s; unsigned r = s; a[0] = r;",
+        ),
+        (
+            "__device__ float mine(); __device__ float mine() { return __activemask(); }"
+            "struct S { float x = mine(); };",
+            "S s; a[0] = s.x;",
+        ),
+        ("struct S { int x; __device__ ~S() { __syncwarp(); } };", "S s;"),
+        ("#define DEVICE __device__\nstruct S { DEVICE S() { __syncwarp(); } };", "S s;"),
+        ("struct S { UNKNOWN S() { __syncwarp(); } };", "S s;"),
+        ("typedef int whole;", "typedef unsigned char whole; whole w = n; a[w] = 1;"),
+    ],
+)
+def test_hidden_code_is_refused(before: str, body: str) -> None:
+    kernel = kernel_of(f"int i = {ID}; {body} a[i] = 1;", before)
+    assert kernel.impurity is not None
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("struct S { int v; __device__ S(int x) : v(x) {} };", "S s(n); a[0] = s.v;"),
+        ("struct S { int v; __device__ S(int *c) { atomicAdd(c, 1); } };", "S s((int *)a);"),
+        ("struct S { void *p; S() { p = malloc(4); } ~S() { free(p); } };", ""),
+        ("struct S { int v; S(); ~S(); }; S::S() : v(rand()) {} S::~S() { exit(1); }", ""),
+        ("#include <time.h>\nclock_t start = clock();", ""),
+        ("struct S { float x = 1.0f; __device__ float get() const { return x; } };", "S s;"),
+        (
+            "struct S { float x; __device__ S operator-() const { S r; r.x = -x; return r; } };",
+            "S s; s.x = 2; s = -s; a[0] = s.x;",
+        ),
+    ],
+)
+def test_hidden_code_that_is_pure(before: str, body: str) -> None:
+    assert kernel_of(f"int i = {ID}; {body} a[i] = 1;", before).pure_dimensions == ("x",)

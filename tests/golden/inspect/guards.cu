@@ -21,6 +21,10 @@ __global__ void every_second(int n, float *a) {
     int i = 2 * ID;
     if (i < n) a[i] = 1;
 }
+__global__ void even(int n, float *a) {
+    int i = ID;
+    if (2 * i < n) a[2 * i] = 1;
+}
 __global__ void triangle(int n, float *a) {
     int i = ID;
     for (int k = i; k < n; k++) a[i * n + k] = 1;

@@ -1,0 +1,119 @@
+"""What the tokens outside functions, and before a function's body, declare. Takes tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from cutune.analysis.integers import ALIASES, IntegerType, integer_type, literal_value
+from cutune.brackets import CLOSER
+from cutune.tokens import Token
+
+
+def initialisers(tokens: Sequence[Token]) -> list[Token]:
+    """ ":" (NAME ("(" … ")" | "{" … "}"))* of a constructor, as statements `__construct(…);`."""
+    start = next((i for i, token in enumerate(tokens) if token.text == ":"), len(tokens))
+    out: list[Token] = []
+    depth = 0
+    for token in tokens[start + 1 :]:
+        opens, closes = token.text in CLOSER, token.text in (")", "]", "}")
+        if opens and depth == 0:
+            out += [Token("IDENTIFIER", "__construct", token.start)]
+            out += [Token("PUNCTUATION", "(", token.start)]
+        elif closes and depth == 1:
+            out += [Token("PUNCTUATION", text, token.start) for text in (")", ";")]
+        elif depth:
+            out.append(token)
+        depth += opens - closes
+    return out
+
+
+def until_semicolon(tokens: Sequence[Token], index: int) -> Iterator[Token]:
+    while index < len(tokens) and tokens[index].text != ";":
+        yield tokens[index]
+        index += 1
+
+
+def typedef(tokens: Sequence[Token], index: int) -> Iterator[tuple[str, Sequence[str]]]:
+    """typedef = "typedef" type NAME ";" (of functions and structs only the name is kept)."""
+    words = list(until_semicolon(tokens, index))
+    braces = [number for number, token in enumerate(words) if token.text == "}"]
+    words = words[braces[-1] + 1 :] if braces else words
+    names = [token.text for token in words if token.kind == "IDENTIFIER"]
+    texts = [token.text for token in words]
+    if "(" in texts:
+        # A pointer to a function: the name is the last one in the first parentheses.
+        inner = texts[texts.index("(") + 1 : texts.index(")")] if ")" in texts else []
+        names = [text for text in inner if text.isidentifier()]
+    if not names:
+        return
+    if set(texts) <= set(names) and not braces:
+        yield names[-1], names[:-1]
+    else:
+        for name in names if "," in texts else names[-1:]:
+            yield name, ("not a simple type",)
+
+
+def hides_type(body: Sequence[Token], typedefs: Mapping[str, Sequence[str]]) -> bool:
+    """Does a function define an alias whose name also stands for an integer type elsewhere?"""
+    return any(
+        name in typedefs or name in ALIASES
+        for index, token in enumerate(body)
+        if token.text == "typedef"
+        for name, _ in typedef(body, index + 1)
+    )
+
+
+def tag(tokens: Sequence[Token]) -> Iterator[str]:
+    """tag = ("class" | "struct" …) attribute* NAME."""
+    for token in tokens:
+        if token.kind != "IDENTIFIER":
+            return
+        if not token.text.startswith(("__align", "alignas", "class")):
+            yield token.text
+            return
+
+
+def constants(tokens: Sequence[Token]) -> Iterator[tuple[int, str, tuple[int, IntegerType]]]:
+    """constant = ("const" | "constexpr") integer-type NAME "=" NUMBER ";"; with NAME's index."""
+    for index in range(len(tokens) - 3):
+        if tokens[index].text not in ("const", "constexpr"):
+            continue
+        words = list(until_semicolon(tokens, index))
+        texts = [token.text for token in words]
+        if len(words) < 5 or texts[-2] != "=" or words[-1].kind != "NUMBER":
+            continue
+        value, type_ = literal_value(texts[-1]), integer_type(texts[:-3])
+        if value is not None and type_ is not None:
+            yield index + len(words) - 3, texts[-3], (value, type_)
+
+
+def _outside_parentheses(tokens: Sequence[Token]) -> Iterator[int]:
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth = max(0, depth + {"(": 1, ")": -1}.get(token.text, 0))
+        if depth == 0:
+            yield index
+
+
+def declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
+    """Variables, enumerators, template parameters: what another name may be mistaken for."""
+    for index in _outside_parentheses(tokens):
+        if index == 0 or index + 1 >= len(tokens) or tokens[index].kind != "IDENTIFIER":
+            continue
+        before, after = tokens[index - 1], tokens[index + 1].text
+        is_declared = before.kind == "IDENTIFIER" or before.text in ("*", "&", ">", "{", ",")
+        if is_declared and after in ("=", ";", ",", "[", ">", "}", "{"):
+            yield index, tokens[index]
+
+
+def qualified_names(tokens: Sequence[Token], qualifier: str) -> Iterator[str]:
+    """declaration = … qualifier … NAME ("=" | "," | "[") … ";"; gives each NAME."""
+    is_qualified = False
+    for index in _outside_parentheses(tokens):
+        token = tokens[index]
+        if token.text in (";", "{", "}"):
+            is_qualified = False
+        is_qualified = is_qualified or token.text == qualifier
+        after = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if is_qualified and token.kind == "IDENTIFIER" and after in ("=", ";", ",", "[", "{"):
+            yield token.text
