@@ -284,6 +284,12 @@ class Code(Enum):
         "try whether the configurations run: --on emulated",
     )
     NO_RUN_ENDED_WELL = (422, ERROR, "nothing was measured: {reason}")
+    NOT_SWEPT = (
+        427,
+        ERROR,
+        "no block of a launch of '{path}' as it is now was timed on {device}; run: "
+        "cutune collect --on gpu, then cutune fit --model neighbours",
+    )
     NO_HOST_TIMES = (
         423,
         ERROR,

@@ -221,6 +221,9 @@ MEANINGS: dict[Code, str] = {
     Code.REGIONS_NEED_GPU: "The time of a region includes copies and the work of the host. The "
     "emulated device runs the program, but not at the speed of a GPU.",
     Code.NO_RUN_ENDED_WELL: "The reason of the first failure is quoted.",
+    Code.NOT_SWEPT: "Blocks are chosen by their measured times, and there are none: nothing was "
+    "swept on that GPU, or the source has changed since. Without a GPU, leave `--model neighbours` "
+    "out.",
     Code.NO_HOST_TIMES: "Times of an earlier version of the source are not used.",
     Code.AMBIGUOUS_REGION: "One time cannot be divided among sizes.",
     Code.BAD_SWEEP: "Every combination of the named tunables is run at every size.",

@@ -9,7 +9,7 @@ be asked and a candidate fits. The last decisions are remembered per thread.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cutune.device import DeviceProfile
@@ -52,6 +52,18 @@ static inline void cutune_print_decision(const char *kernel, const cutune_reques
 
 
 @dataclass(frozen=True)
+class Decider:
+    """What decides for one kernel in place of its model.
+
+    `text`: device and NAME to the C++ of `cutune_decide_NAME`, or None on other devices.
+    """
+
+    kernel: str
+    sites: tuple[int, ...]
+    text: Callable[[DeviceProfile, str], str | None]
+
+
+@dataclass(frozen=True)
 class SelectionText:
     """C++ of all routines, and which routine serves which launch site."""
 
@@ -63,38 +75,48 @@ def emit_selection(
     models: Sequence[FittedModel],
     devices: Sequence[DeviceProfile],
     performance: str = DEFAULT,
+    measured: Sequence[Decider] = (),
 ) -> SelectionText:
     """Emit the routines of all models of one source file, each for several devices.
 
     Args:
         performance: the performance model, by its name in `MODELS`.
+        measured: what decides for kernels whose model is then passed over.
     """
     judge = MODELS[performance]
     parts: list[str] = []
     routines: list[tuple[int, str]] = []
     taken: set[str] = set()
-    for model in models:
-        name = _unique(re.sub(r"\W", "_", model.facts.kernel), taken)
+    decided = {decider.kernel for decider in measured}
+    modelled = (_modelled(judge, model) for model in models if model.facts.kernel not in decided)
+    for decider in (*measured, *modelled):
+        name = _unique(re.sub(r"\W", "_", decider.kernel), taken)
         variants = []
         for number, device in enumerate(devices):
-            fitting = launchable(model, device)
-            if fitting.blocks:
-                variant = name if len(devices) == 1 else f"{name}_on_{number}"
-                parts.append(_variant(judge, fitting, device, variant))
+            variant = name if len(devices) == 1 else f"{name}_on_{number}"
+            text = decider.text(device, variant)
+            if text is not None:
+                parts.append(text)
                 variants.append((device, variant))
         if variants:
             parts += [_dispatcher(variants, name), "\n"]
-            routines += [(site, f"cutune_select_{name}") for site in model.facts.sites]
+            routines += [(site, f"cutune_select_{name}") for site in decider.sites]
     names = " and ".join(device.name for device in devices)
     head = [f"// Emitted by cutune for {names}.\n", SUPPORT, "\n"]
     return SelectionText("".join([*head, _with_shared_tables("".join(parts))]), tuple(routines))
 
 
-def _variant(judge: PerformanceModel, model: FittedModel, device: DeviceProfile, name: str) -> str:
-    """Model, rule and routine of one kernel on one device."""
-    program, rule = judge.compose(model, device), judge.rule(model, device)
-    parts = [emit_model(program, name), emit_choice(rule, name), _routine(model, rule, name)]
-    return "".join(parts)
+def _modelled(judge: PerformanceModel, fitted: FittedModel) -> Decider:
+    """Model, rule and routine of one kernel; None where the device can launch no candidate."""
+
+    def text(device: DeviceProfile, name: str) -> str | None:
+        model = launchable(fitted, device)
+        if not model.blocks:
+            return None
+        program, rule = judge.compose(model, device), judge.rule(model, device)
+        return emit_model(program, name) + emit_choice(rule, name) + _routine(model, rule, name)
+
+    return Decider(fitted.facts.kernel, fitted.facts.sites, text)
 
 
 def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from cutune.collect import Run, plan_runs
@@ -10,6 +11,7 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.evaluate import Evaluation, Models, evaluate_sweep
 from cutune.fitted import FittedModel
+from cutune.measure import Origin
 from cutune.models.registry import DEFAULT
 from cutune.on_gpu import GpuBuild, counters_on_gpu, gpu_name, gpu_target, sweep_on_gpu
 from cutune.program import Program
@@ -43,7 +45,8 @@ def collect_on_gpu(
     build, runs = _built(session, program, template, vary, device, workspace)
     swept = list(sweep_on_gpu(build, runs, candidate_set, session.progress))
     name, driver = gpu_name()
-    about = {"device": name, "driver": driver}
+    origin = asdict(Origin.of(program.source, program.launching_headers))
+    about = {"device": name, "driver": driver, "origin": origin}
     append_lines(workspace.measurements, ({**swept_line(one), **about} for one in swept))
     if counters:
         counted = counters_on_gpu(build, runs, candidate_set, session.progress)

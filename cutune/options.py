@@ -11,6 +11,8 @@ from cutune import __version__
 WORKSPACE = ".cutune"
 #: The names of `models.registry`, which takes numpy to import.
 MODEL_NAMES = ("mechanistic", "mwp-cwp", "latency")
+#: Not a model: the block that was measured to be the best at the nearest sizes.
+NEIGHBOURS = "neighbours"
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -77,7 +79,7 @@ def parser() -> argparse.ArgumentParser:
 
     emit = verbs.add_parser(
         "emit",
-        parents=[source, place, judge],
+        parents=[source, place, _model_options((NEIGHBOURS,))],
         help="write the program that chooses its thread blocks",
     )
     emit.add_argument("file", metavar="FILE")
@@ -301,13 +303,13 @@ def _fitting_options() -> argparse.ArgumentParser:
     return options
 
 
-def _model_options() -> argparse.ArgumentParser:
+def _model_options(further: Sequence[str] = ()) -> argparse.ArgumentParser:
+    text = "performance model (default: %(default)s; the others are published ones"
+    if further:
+        text += f"; {NEIGHBOURS}: what was measured and fitted so, for kernels that have it"
     options = argparse.ArgumentParser(add_help=False)
     options.add_argument(
-        "--model",
-        choices=MODEL_NAMES,
-        default=MODEL_NAMES[0],
-        help="performance model (default: %(default)s; the others are published ones)",
+        "--model", choices=(*MODEL_NAMES, *further), default=MODEL_NAMES[0], help=f"{text})"
     )
     return options
 
@@ -336,7 +338,10 @@ def _running_options() -> argparse.ArgumentParser:
 def _add_table_options(fit: argparse.ArgumentParser) -> None:
     """What `fit` needs for measured times: those of a program's host tunables, or any table."""
     fit.add_argument(
-        "file", nargs="?", metavar="FILE", help="program whose host tunables were measured"
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="program whose host tunables or blocks were measured",
     )
     group = fit.add_argument_group("measured times as CSV")
     group.add_argument(
@@ -347,7 +352,7 @@ def _add_table_options(fit: argparse.ArgumentParser) -> None:
         help="a table of measured times; several: loss when the choice of one device is used on "
         "another",
     )
-    group.add_argument("--model", choices=("neighbours",), help="neighbours: nearest neighbours")
+    group.add_argument("--model", choices=(NEIGHBOURS,), help="neighbours: nearest neighbours")
     group.add_argument("--sizes", metavar="N,…", help="columns that hold sizes")
     group.add_argument("--choose", metavar="m,…", help="columns of what is chosen")
     group.add_argument("--given", metavar="R,…", help="columns on whose value the choice depends")

@@ -17,7 +17,7 @@ from cutune.collect import (
 )
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
-from cutune.emit_selection import emit_selection
+from cutune.emit_selection import Decider, emit_selection
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.fit import EXACT, fit_model
 from cutune.fitted import FittedModel
@@ -32,7 +32,9 @@ from cutune.measure import (
 )
 from cutune.models.registry import DEFAULT
 from cutune.models_file import read_models, write_models
-from cutune.neighbours.host import replacement
+from cutune.neighbours.block_emission import block_deciders
+from cutune.neighbours.host import block_choices, replacement
+from cutune.options import NEIGHBOURS
 from cutune.own_races import own_races
 from cutune.passes import AttachStaticCounters, ReplaceLaunches, ReplaceTunables
 from cutune.pipeline import KernelFacts, TranslationUnit, run_passes
@@ -268,8 +270,14 @@ def emit(
     tunables = replacement(program, workspace)
     # Of a program whose host tunables were measured, launches need not have been.
     measured = workspace.models.exists() or not tunables.routines
+    deciders: list[Decider] = []
+    if performance == NEIGHBOURS:
+        # Kernels that were not swept keep their model, where there is one.
+        deciders = block_deciders(program, block_choices(program, workspace, devices))
+        performance, measured = DEFAULT, workspace.models.exists()
     models = models_of(program, workspace) if measured else []
-    return target.write(replaced(session, program, models, devices, performance, tunables))
+    unit = replaced(session, program, models, devices, performance, tunables, deciders)
+    return target.write(unit)
 
 
 def replaced(
@@ -279,9 +287,10 @@ def replaced(
     devices: Sequence[DeviceProfile],
     performance: str = DEFAULT,
     tunables: ReplaceTunables | None = None,
+    deciders: Sequence[Decider] = (),
 ) -> TranslationUnit:
     """The program whose launches choose blocks, on each of the devices, and tunables values."""
-    selection = emit_selection(models, devices, performance)
+    selection = emit_selection(models, devices, performance, deciders)
     launches = ReplaceLaunches(selection=selection.text, routines=selection.routines)
     steps = (launches, tunables or ReplaceTunables())
     unit = run_passes(steps, TranslationUnit(program))

@@ -17,12 +17,15 @@ from cutune.neighbours.model import Choice, ChoiceModel
 
 #: The product of max(a, b) / min(a, b), in the order of `ratio_distance`.
 _RATIO = """\
+#ifndef CUTUNE_RATIO
+#define CUTUNE_RATIO
 static inline double cutune_ratio(double a, double b)
 {
     a = a < 1.0 ? 1.0 : a;
     b = b < 1.0 ? 1.0 : b;
     return a > b ? a / b : b / a;
 }
+#endif
 """
 
 

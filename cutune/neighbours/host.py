@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cutune.collect import plan_runs
@@ -16,6 +16,7 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.run import device_environment
 from cutune.measure import Origin
+from cutune.neighbours.blocks import BlockChoice
 from cutune.neighbours.condition import condition_c
 from cutune.neighbours.emission import c_name, emit_choices
 from cutune.neighbours.model import SCHEMA as CHOICES_SCHEMA
@@ -166,7 +167,7 @@ def _report(
 def fit_host(
     session: Session, program: Program, workspace: Workspace, limit: float
 ) -> list[ChoiceModel]:
-    """A model per pragma from the workspace's times of this version of the program.
+    """A model per pragma from the workspace's times of this version of the program; not saved.
 
     Raises:
         CutuneError: CT009 without measurements, CT423 where none is of this version.
@@ -183,10 +184,52 @@ def fit_host(
             models.append(fit_choice(table, limit, len(_first(program, group).given)))
     if not models:
         raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=program.source.path))
-    entries = [to_json(model) for model in models]
-    document = {"origin": {"path": origin.path, "content": origin.content}, "models": entries}
-    write_document(workspace.choices, CHOICES_SCHEMA, document)
     return models
+
+
+def write_choices(
+    program: Program,
+    workspace: Workspace,
+    models: Sequence[ChoiceModel],
+    blocks: Sequence[BlockChoice],
+) -> None:
+    """Save what was fitted, in place of what was there.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    document = {
+        "origin": asdict(Origin.of(program.source)),
+        "models": [to_json(model) for model in models],
+        "launches": {
+            "origin": asdict(Origin.of(program.source, program.launching_headers)),
+            "blocks": [choice.to_json() for choice in blocks],
+        },
+    }
+    write_document(workspace.choices, CHOICES_SCHEMA, document)
+
+
+def block_choices(
+    program: Program, workspace: Workspace, devices: Sequence[DeviceProfile]
+) -> list[BlockChoice]:
+    """The classifiers of blocks that were made of this program, for some devices.
+
+    Raises:
+        CutuneError: CT009 when nothing was fitted, CT513 when the program has changed since,
+            CT427 when none of its kernels was swept on these devices.
+    """
+    document = read_document(workspace.choices, CHOICES_SCHEMA, "cutune fit --model neighbours")
+    launches = document.get("launches", {"blocks": []})
+    choices = map(BlockChoice.from_json, launches["blocks"])
+    names = {device.name for device in devices}
+    found = [choice for choice in choices if choice.device in names]
+    path = program.source.path
+    if not found:
+        listed = " or ".join(sorted(names))
+        raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=path, device=listed))
+    if launches["origin"] != asdict(Origin.of(program.source, program.launching_headers)):
+        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=path))
+    return found
 
 
 def _first(program: Program, group: int) -> HostTunable:
@@ -219,6 +262,8 @@ def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
     if document["origin"]["content"] != origin.content:
         raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
     models = [from_json(entry) for entry in document["models"]]
+    if not models:
+        return ReplaceTunables()
     selection = emit_host(models, {t.name: t.where for t in program.tunables})
     return ReplaceTunables(selection=selection.text, routines=selection.routines)
 

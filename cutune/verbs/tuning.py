@@ -91,7 +91,7 @@ def fit(options: argparse.Namespace) -> int:
 
         return fit_tables(options)
     if options.model == "neighbours":
-        return _fit_tunables(options)
+        return _fit_neighbours(options)
     from cutune.stages import fit
     from cutune.summary import print_models
 
@@ -99,18 +99,28 @@ def fit(options: argparse.Namespace) -> int:
     return 0
 
 
-def _fit_tunables(options: argparse.Namespace) -> int:
-    from cutune.neighbours.host import fit_host
+def _fit_neighbours(options: argparse.Namespace) -> int:
+    """Classifiers of host tunables, of blocks that were swept, or of both."""
+    from cutune.neighbours.blocks import fit_blocks
+    from cutune.neighbours.host import fit_host, write_choices
     from cutune.neighbours.report import print_model
     from cutune.neighbours.stage import checked_limit
 
     if options.file is None:
         parser().error("fit: --model neighbours needs the program's FILE, or --table")
     session = session_of(options)
-    program = session.load(options.file)
+    program, workspace = session.load(options.file), workspace_of(options)
     limit = checked_limit(options.limit)
-    for model in fit_host(session, program, workspace_of(options), limit):
+    has_host_times = workspace.host_measurements.exists()
+    blocks = fit_blocks(session, program, workspace, limit, has_host_times)
+    is_host_wanted = has_host_times or (program.tunables and not blocks)
+    models = fit_host(session, program, workspace, limit) if is_host_wanted else []
+    write_choices(program, workspace, models, blocks)
+    for model in models:
         print_model(model)
+    for choice in blocks:
+        print(f"{choice.kernel} on {choice.device}:")
+        print_model(choice.model)
     return 0
 
 

@@ -1,0 +1,102 @@
+"""Classifiers of blocks as C++. Takes `BlockChoice`s, gives deciders for `emit_selection`.
+
+A routine keeps the program's own block unless the launch lies where it was measured and the chosen
+block covers the same threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cutune.device import DeviceProfile
+from cutune.emit import Emitter
+from cutune.emit_selection import Decider
+from cutune.neighbours.blocks import BlockChoice
+from cutune.neighbours.emission import emit_choices
+from cutune.prelude import c_string
+from cutune.program import DIMENSIONS, Kernel, Program
+
+
+def block_deciders(program: Program, choices: Sequence[BlockChoice]) -> list[Decider]:
+    """What decides for the kernels that were measured, each on one or several devices."""
+    by_kernel: dict[str, dict[str, BlockChoice]] = {}
+    for choice in choices:
+        by_kernel.setdefault(choice.kernel, {})[choice.device] = choice
+    found = []
+    for name, by_device in by_kernel.items():
+        kernel = program.kernel(name)
+        if kernel is not None:
+            sites = tuple(site.id for site in program.tunable_launches if site.kernel == name)
+            found.append(decider(kernel, sites, by_device))
+    return found
+
+
+def decider(kernel: Kernel, sites: tuple[int, ...], by_device: dict[str, BlockChoice]) -> Decider:
+    """What decides for one kernel, by the name of the device."""
+
+    def text(device: DeviceProfile, name: str) -> str | None:
+        choice = by_device.get(device.name)
+        return _text(kernel, choice, name) if choice is not None else None
+
+    return Decider(kernel.name, sites, text)
+
+
+def _text(kernel: Kernel, choice: BlockChoice, name: str) -> str:
+    """The classifier and `cutune_decide_NAME`, which guards it."""
+    values = {column: f"cutune_size_{i}" for i, column in enumerate(choice.columns)}
+    sizes = tuple(f"size_{choice.columns.index(column)}" for column in choice.model.sizes)
+    tunables = tuple(f"{d}_of_{name}" for d in DIMENSIONS)
+    emit = Emitter()
+    emit(f"static inline cutune_configuration cutune_decide_{name}(")
+    emit("    const cutune_request *cutune_asked, cutune_shortlist *)")
+    with emit.braces():
+        emit("cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};")
+        order = [parameter.name for parameter in kernel.parameters]
+        positions = {size: order.index(size) for size in kernel.sizes}
+        if mask := sum(1 << position for position in positions.values()):
+            emit(f"if ((cutune_asked->integers & {mask}ull) != {mask}ull) return cutune_answer;")
+        for column, low, high in zip(choice.columns, choice.lowest, choice.highest, strict=True):
+            value = values[column]
+            emit(f"const long long {value} = cutune_asked->{_place(column, positions)};")
+            emit(f"if ({value} < {low}ll || {value} > {high}ll) return cutune_answer;")
+        for link in choice.links:
+            column, source = (values[choice.columns[i]] for i in (link.column, link.source))
+            line = f"{link.factor}ll * {source} + {link.offset}ll"
+            emit(f"if ({link.divisor}ll * {column} != {line}) return cutune_answer;")
+        arguments = ", ".join(f"cutune_{size}" for size in sizes)
+        for d, tunable in zip(DIMENSIONS, tunables, strict=True):
+            emit(f"const unsigned cutune_{d} =")
+            emit(f"    static_cast<unsigned>(cutune_choose_{tunable}({arguments}));")
+        _emit_answer(emit, kernel, name, len(choice.columns), list(values.values()))
+    model = replace(choice.model, sizes=sizes, tunables=tunables)
+    return emit_choices([model]) + str(emit)
+
+
+def _place(column: str, positions: dict[str, int]) -> str:
+    if column in positions:
+        return f"arguments[{positions[column]}]"
+    return f"extent[{DIMENSIONS.index(column.removeprefix('T.'))}]"
+
+
+def _emit_answer(
+    emit: Emitter, kernel: Kernel, name: str, count: int, values: Sequence[str]
+) -> None:
+    """Give the block if it covers the threads of the launch; show what has not been shown yet."""
+    for axis, d in enumerate(DIMENSIONS):
+        emit(f"if (cutune_{d} != cutune_asked->block.{d} &&")
+        if d in kernel.pure_dimensions:
+            emit(f"    (cutune_asked->guarded >> {axis} & 1u) == 0 &&")
+            emit(f"    static_cast<unsigned long long>(cutune_asked->extent[{axis}]) % cutune_{d})")
+        else:
+            emit("    true)")
+        emit("    return cutune_answer;")
+    emit("cutune_answer.block = dim3(cutune_x, cutune_y, cutune_z);")
+    with emit.braces("if (cutune_is_verbose())"):
+        emit(f"static thread_local long long cutune_shown[{count}];")
+        emit(f"const long long cutune_here[{count}] = {{{', '.join(values)}}};")
+        with emit.braces("if (memcmp(cutune_shown, cutune_here, sizeof cutune_here) != 0)"):
+            emit("memcpy(cutune_shown, cutune_here, sizeof cutune_here);")
+            kernel_name = c_string(kernel.name)
+            emit(f"cutune_print_decision({kernel_name}, *cutune_asked, cutune_answer.block);")
+    emit("return cutune_answer;")

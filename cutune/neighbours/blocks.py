@@ -1,0 +1,188 @@
+"""Blocks by nearest neighbours. Takes launches that were swept on a GPU, gives a classifier.
+
+For kernels whose best block has been measured instead of modelled: nothing is counted and nothing
+is predicted. What decides is the data parameters of a launch: the integer arguments that are sizes,
+and the threads per dimension that it has to cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from math import gcd
+from statistics import median
+from typing import Any
+
+from cutune.candidates import Block, as_block
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.measure import Origin
+from cutune.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
+from cutune.neighbours.table import Configuration, Point, TimeTable
+from cutune.program import DIMENSIONS, Kernel, Program
+from cutune.session import Session
+from cutune.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
+from cutune.workspace import Json, Workspace, read_lines
+
+#: Values from here on could overflow where a link is tested.
+LARGEST = 1 << 31
+
+
+@dataclass(frozen=True)
+class Link:
+    """Two data parameters that every swept launch set together, such as n and n threads in x.
+
+    `divisor * values[column] == factor * values[source] + offset`; elsewhere nothing was measured.
+    """
+
+    column: int
+    source: int
+    factor: int
+    offset: int
+    divisor: int
+
+    def holds(self, values: Sequence[int]) -> bool:
+        """Is it so here, too?"""
+        return self.divisor * values[self.column] == self.factor * values[self.source] + self.offset
+
+
+@dataclass(frozen=True)
+class BlockChoice:
+    """The classifier of one kernel on one device.
+
+    Attributes:
+        columns: the data parameters, `T.x` for the threads to be covered in x.
+        lowest, highest: what was measured, data parameter by data parameter.
+        links: those that follow from others; the model knows the rest by name.
+    """
+
+    kernel: str
+    device: str
+    columns: tuple[str, ...]
+    lowest: Point
+    highest: Point
+    links: tuple[Link, ...]
+    model: ChoiceModel
+
+    def choose(self, values: Point) -> Block | None:
+        """The block at values of all columns; None where nothing was measured about it."""
+        ranges = zip(self.lowest, values, self.highest, strict=True)
+        if not all(low <= value <= high for low, value, high in ranges):
+            return None
+        if not all(link.holds(values) for link in self.links):
+            return None
+        own = dict(zip(self.columns, values, strict=True))
+        return as_block(self.model.choose(tuple(own[name] for name in self.model.sizes)))
+
+    def to_json(self) -> dict[str, Any]:
+        """As an entry of choices.json."""
+        return {**asdict(self), "model": to_json(self.model)}
+
+    @staticmethod
+    def from_json(entry: Json) -> BlockChoice:
+        """As `to_json` has written it."""
+        return BlockChoice(
+            str(entry["kernel"]),
+            str(entry["device"]),
+            tuple(entry["columns"]),
+            tuple(entry["lowest"]),
+            tuple(entry["highest"]),
+            tuple(Link(**link) for link in entry["links"]),
+            from_json(entry["model"]),
+        )
+
+
+def fit_blocks(
+    session: Session, program: Program, workspace: Workspace, limit: float, may_lack: bool
+) -> list[BlockChoice]:
+    """A classifier per kernel and device from the sweeps of this version of the program.
+
+    Args:
+        may_lack: there is something else to be fitted.
+
+    Raises:
+        CutuneError: CT427 when there are no sweeps, unless they may lack or the program has host
+            tunables, whose own diagnostic says more.
+    """
+    swept: dict[tuple[str, str], list[SweptLaunch]] = {}
+    if workspace.measurements.exists():
+        convert = _swept_of(Origin.of(program.source, program.launching_headers))
+        command = "cutune collect --on gpu"
+        lines = read_lines(workspace.measurements, LINE_SCHEMA, convert, command, session.warn)
+        for device, launch in (line for line in lines if line is not None):
+            swept.setdefault((launch.kernel, device), []).append(launch)
+    found = []
+    for (name, device), launches in swept.items():
+        kernel = program.kernel(name)
+        choice = fit_kernel(kernel, device, launches, limit) if kernel is not None else None
+        if choice is not None:
+            found.append(choice)
+    if not found and not may_lack and not program.tunables:
+        path = program.source.path
+        raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=path, device="a GPU"))
+    return found
+
+
+def _swept_of(origin: Origin) -> Callable[[Json], tuple[str, SweptLaunch] | None]:
+    def convert(entry: Json) -> tuple[str, SweptLaunch] | None:
+        is_current = entry.get("origin") == asdict(origin)
+        return (str(entry["device"]), swept_launch(entry)) if is_current else None
+
+    return convert
+
+
+def fit_kernel(
+    kernel: Kernel, device: str, launches: Iterable[SweptLaunch], limit: float
+) -> BlockChoice | None:
+    """The classifier of a kernel's launches on one device; None where none is known well enough.
+
+    A launch that was swept repeatedly, or from several places, counts with its median.
+    """
+    columns = (*kernel.sizes, *(f"T.{d}" for d in DIMENSIONS))
+    samples: dict[Point, dict[Configuration, list[float]]] = {}
+    for launch in launches:
+        if launch.extents is not None and all(name in launch.sizes for name in kernel.sizes):
+            point = (*(launch.sizes[name] for name in kernel.sizes), *launch.extents)
+            own = samples.setdefault(point, {})
+            for block, time in launch.microseconds.items():
+                own.setdefault(block, []).append(time)
+    if not samples:
+        return None
+    links, free = _links(sorted(samples), len(columns))
+    times = {
+        tuple(point[column] for column in free): {c: median(t) for c, t in own.items()}
+        for point, own in samples.items()
+    }
+    table = TimeTable(tuple(columns[column] for column in free), ("x", "y", "z"), times)
+    lowest, highest = (tuple(map(end, zip(*samples, strict=True))) for end in (min, max))
+    model = fit_choice(table, limit)
+    return BlockChoice(kernel.name, device, columns, lowest, highest, links, model)
+
+
+def _links(points: Sequence[Point], count: int) -> tuple[tuple[Link, ...], tuple[int, ...]]:
+    """Which columns follow from earlier ones, and which remain; constant ones do neither."""
+    links: list[Link] = []
+    free: list[int] = []
+    for column in range(count):
+        values = [point[column] for point in points]
+        if min(values) == max(values):
+            continue
+        candidates = (_link(points, column, source) for source in free)
+        link = next((one for one in candidates if one is not None), None)
+        if link is not None:
+            links.append(link)
+        else:
+            free.append(column)
+    # Of launches that were all alike, any column will do.
+    return tuple(links), tuple(free) or (0,)
+
+
+def _link(points: Sequence[Point], column: int, source: int) -> Link | None:
+    """The line through the first and the last point, if all points lie on it."""
+    low, high = (end(points, key=lambda point: point[source]) for end in (min, max))
+    divisor, factor = high[source] - low[source], high[column] - low[column]
+    common = gcd(divisor, factor)
+    divisor, factor = divisor // common, factor // common
+    offset = divisor * low[column] - factor * low[source]
+    link = Link(column, source, factor, offset, divisor)
+    largest = (divisor, abs(factor), *(abs(v) for p in points for v in (p[column], p[source])))
+    return link if max(largest) < LARGEST and all(map(link.holds, points)) else None
