@@ -285,7 +285,7 @@ class Code(Enum):
     )
     NO_RUN_ENDED_WELL = (422, ERROR, "nothing was measured: {reason}")
     NOT_SWEPT = (
-        427,
+        431,
         ERROR,
         "no block of a launch of '{path}' as it is now was timed on {device}; run: "
         "cutune collect --on gpu, then cutune fit --model neighbours",

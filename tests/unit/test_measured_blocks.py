@@ -205,14 +205,14 @@ def test_a_swept_program_is_fitted_and_emitted(
     assert main(["emit", str(source), "--model", "neighbours", "-q"]) == 1
     assert "[CT513]" in capsys.readouterr().err
     assert main(["fit", str(source), "--model", "neighbours", "-q"]) == 1
-    assert "[CT427]" in capsys.readouterr().err, "times of another version do not count"
+    assert "[CT431]" in capsys.readouterr().err, "times of another version do not count"
 
 
 def test_without_a_sweep_there_is_nothing_to_choose_by(
     source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fit", str(source), "--model", "neighbours", "-q"]) == 1
-    assert "[CT427]" in capsys.readouterr().err
+    assert "[CT431]" in capsys.readouterr().err
     assert main(["emit", str(source), "--model", "neighbours", "-q"]) == 1
     assert "[CT009]" in capsys.readouterr().err
 
@@ -223,4 +223,4 @@ def test_times_of_another_device_decide_nothing(
     sweep_into(source, "Another GPU")
     assert main(["fit", str(source), "--model", "neighbours", "-q"]) == 0
     assert main(["emit", str(source), "--model", "neighbours", "-q"]) == 1
-    assert "[CT427]" in capsys.readouterr().err
+    assert "[CT431]" in capsys.readouterr().err
