@@ -27,12 +27,11 @@ from cutune.emulator.machine import LoadedModule, load
 from cutune.emulator.module import AssembledModule
 from cutune.emulator.module import Kernel as KernelCode
 from cutune.emulator.run import device_environment
+from cutune.kernel_code import code_blocks, memory_instructions
 from cutune.measure import (
     COUNTS,
-    CodeBlock,
     MeasuredKernel,
     Measurement,
-    MemoryInstruction,
     Origin,
 )
 from cutune.pipeline import KernelFacts
@@ -314,7 +313,6 @@ def _describe(
     static: StaticCounters,
     candidate_set: str,
 ) -> MeasuredKernel:
-    place = {block.index: position for position, block in enumerate(code.blocks)}
     order = [parameter.name for parameter in kernel.parameters]
     sizes = tuple(parameter.name for parameter in kernel.data_parameters if parameter.is_size)
     others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
@@ -355,24 +353,8 @@ def _describe(
             )
             for r in records
         ),
-        code_blocks=tuple(
-            CodeBlock(
-                block.loop,
-                block.demand.slots,
-                block.load_phases,
-                block.demand.double,
-                block.demand.special,
-                block.demand.barriers,
-            )
-            for block in code.blocks
-        ),
-        memory=tuple(
-            MemoryInstruction(
-                index, site.kind, site.bytes, place[site.block], site.space == "shared"
-            )
-            for index, site in enumerate(code.sites)
-            if site.space in ("global", "generic", "shared")
-        ),
+        code_blocks=code_blocks(code),
+        memory=memory_instructions(code),
     )
 
 

@@ -19,12 +19,11 @@ from cutune.emulator.machine import LoadedModule
 from cutune.emulator.module import Kernel
 from cutune.fit import columns, requests
 from cutune.fitted import Array, FittedModel
+from cutune.kernel_code import code_blocks, memory_instructions
 from cutune.measure import (
     FEATURES,
-    CodeBlock,
     MeasuredKernel,
     Measurement,
-    MemoryInstruction,
     Origin,
 )
 from cutune.plan import is_looped
@@ -119,7 +118,6 @@ def _counts(
 
 def _facts(code: Kernel, case: Case, registers: int) -> MeasuredKernel:
     used = tuple(extent > 1 for extent in case.extents)
-    place = {block.index: position for position, block in enumerate(code.blocks)}
     return MeasuredKernel(
         kernel=case.kernel,
         entry=code.name,
@@ -142,24 +140,8 @@ def _facts(code: Kernel, case: Case, registers: int) -> MeasuredKernel:
         uncertain=0,
         static=StaticCounters(registers, code.static_shared_bytes),
         recorded=(((), case.extents),),
-        code_blocks=tuple(
-            CodeBlock(
-                block.loop,
-                block.demand.slots,
-                block.load_phases,
-                block.demand.double,
-                block.demand.special,
-                block.demand.barriers,
-            )
-            for block in code.blocks
-        ),
-        memory=tuple(
-            MemoryInstruction(
-                index, site.kind, site.bytes, place[site.block], site.space == "shared"
-            )
-            for index, site in enumerate(code.sites)
-            if site.space in ("global", "generic", "shared")
-        ),
+        code_blocks=code_blocks(code),
+        memory=memory_instructions(code),
     )
 
 
