@@ -109,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
 
     choice = verbs.add_parser(
         "select",
-        parents=[place, judge],
+        parents=[place, _model_options((NEIGHBOURS,))],
         help="which thread block a kernel would get at given sizes",
     )
     choice.add_argument("kernel", metavar="KERNEL")

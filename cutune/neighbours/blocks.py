@@ -7,7 +7,7 @@ and the threads per dimension that it has to cover.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import gcd
 from statistics import median
@@ -72,6 +72,44 @@ class BlockChoice:
             return None
         own = dict(zip(self.columns, values, strict=True))
         return as_block(self.model.choose(tuple(own[name] for name in self.model.sizes)))
+
+    def completed(self, named: Mapping[str, int], every: int | None) -> Point:
+        """All columns from some: those that follow from others, or never varied, may be left out.
+
+        Args:
+            every: the value of all arguments that are not named, or None.
+
+        Raises:
+            CutuneError: CT511 when a size is missing, CT512 for a name that the kernel lacks.
+        """
+        for name in named:
+            if name not in self.columns:
+                known = ", ".join(self.columns)
+                code = Code.UNKNOWN_SIZE
+                raise CutuneError(
+                    Diagnostic.at(code, None, name=name, kernel=self.kernel, known=known)
+                )
+        known_values = dict(named)
+        if every is not None:
+            arguments = (name for name in self.columns if not name.startswith("T."))
+            known_values = {**dict.fromkeys(arguments, every), **known_values}
+        followers = {link.column: link for link in self.links}
+        values: list[int] = []
+        for index, (name, low, high) in enumerate(
+            zip(self.columns, self.lowest, self.highest, strict=True)
+        ):
+            if name in known_values:
+                values.append(known_values[name])
+            elif index in followers:
+                # Where the line has no integer, nothing was measured, and `choose` finds that out.
+                link = followers[index]
+                values.append((link.factor * values[link.source] + link.offset) // link.divisor)
+            elif low == high:
+                values.append(low)
+            else:
+                code, example = Code.MISSING_SIZE, f"{name}=1024"
+                raise CutuneError(Diagnostic.at(code, None, kernel=self.kernel, example=example))
+        return tuple(values)
 
     def to_json(self) -> dict[str, Any]:
         """As an entry of choices.json."""

@@ -218,18 +218,35 @@ def block_choices(
         CutuneError: CT009 when nothing was fitted, CT513 when the program has changed since,
             CT427 when none of its kernels was swept on these devices.
     """
-    document = read_document(workspace.choices, CHOICES_SCHEMA, "cutune fit --model neighbours")
-    launches = document.get("launches", {"blocks": []})
-    choices = map(BlockChoice.from_json, launches["blocks"])
-    names = {device.name for device in devices}
-    found = [choice for choice in choices if choice.device in names]
-    path = program.source.path
-    if not found:
-        listed = " or ".join(sorted(names))
-        raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=path, device=listed))
-    if launches["origin"] != asdict(Origin.of(program.source, program.launching_headers)):
-        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=path))
+    origin, found = read_blocks(workspace, devices, program.source.path)
+    if origin != Origin.of(program.source, program.launching_headers):
+        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
     return found
+
+
+def read_blocks(
+    workspace: Workspace, devices: Sequence[DeviceProfile], path: str | None
+) -> tuple[Origin, list[BlockChoice]]:
+    """The classifiers of blocks for some devices, and what source they were made of.
+
+    Args:
+        path: the source that they are wanted for; None: whatever there is.
+
+    Raises:
+        CutuneError: CT009 when nothing was fitted, CT427 when that source was not swept on these
+            devices.
+    """
+    document = read_document(workspace.choices, CHOICES_SCHEMA, "cutune fit --model neighbours")
+    launches = document.get("launches", {"origin": document["origin"], "blocks": []})
+    origin = Origin(**launches["origin"])
+    names = {device.name for device in devices}
+    choices = map(BlockChoice.from_json, launches["blocks"])
+    found = [choice for choice in choices if choice.device in names]
+    if not found or (path is not None and str(Path(path).resolve()) != origin.path):
+        listed = " or ".join(sorted(names))
+        shown = origin.path if path is None else path
+        raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=shown, device=listed))
+    return origin, found
 
 
 def _first(program: Program, group: int) -> HostTunable:

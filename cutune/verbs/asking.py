@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
-from cutune.options import parser
+from cutune.options import NEIGHBOURS, parser
 from cutune.verbs.common import device_of, named_model, session_of, varied_values, workspace_of
 
 
@@ -20,12 +21,39 @@ def select(options: argparse.Namespace) -> int:
     if options.all_sizes is not None:
         every = parse_size(options.all_sizes, "--all-sizes 1024")
     sizes = parse_sizes(options.sizes)
+    if options.model == NEIGHBOURS:
+        return _select_measured(options, sizes, every)
     model = named_model(read_models(workspace_of(options).models), options.kernel, options.file)
     choice = choose_block(model, device_of(options), sizes, every, options.model)
     if options.json:
         print(json.dumps(choice_to_json(model, choice)))
     else:
         print_choice(model, choice)
+    return 0
+
+
+def _select_measured(
+    options: argparse.Namespace, sizes: Mapping[str, int], every: int | None
+) -> int:
+    from cutune.diagnostics import Code, CutuneError, Diagnostic
+    from cutune.neighbours.host import read_blocks
+
+    _, choices = read_blocks(workspace_of(options), [device_of(options)], options.file)
+    choice = next((one for one in choices if one.kernel == options.kernel), None)
+    if choice is None:
+        known = ", ".join(one.kernel for one in choices)
+        code = Code.UNMODELLED_KERNEL
+        raise CutuneError(Diagnostic.at(code, None, name=options.kernel, known=known))
+    values = choice.completed(sizes, every)
+    block = choice.choose(values)
+    if options.json:
+        answer = {"block": list(block)} if block is not None else None
+        asked = dict(zip(choice.columns, values, strict=True))
+        print(json.dumps({"kernel": choice.kernel, "sizes": asked, "choice": answer}))
+    elif block is None:
+        print(f"{choice.kernel}: not measured at such sizes; the program's own block stays")
+    else:
+        print(f"{choice.kernel}: block {'x'.join(map(str, block))}, the best that was measured")
     return 0
 
 

@@ -87,25 +87,6 @@ def test_a_launch_swept_at_one_size_is_known_there_alone(program: Program) -> No
     assert choice.choose((251, 250, 251, 250, 1)) is None
 
 
-def test_blocks_of_a_recorded_sweep_are_within_the_limit(program: Program) -> None:
-    """PolyBench's 2mm as it was swept on the H200."""
-    launches = [
-        replace(one, extents=(one.size, one.size, 1), sizes={"n": one.size, "m": one.size})
-        for one in read_sweep(RECORDED / "polybench_h200.json").launches
-        if (one.program, one.kernel) == ("2mm", "mm2_kernel1") and one.size is not None
-    ]
-    assert len(launches) > 2
-    kernel = program.kernel("add")
-    assert kernel is not None
-    choice = fit_kernel(kernel, H200.name, launches, 0.04)
-    assert choice is not None
-    for one in launches:
-        n = one.size or 0
-        block = choice.choose((n, n, n, n, 1))
-        assert block is not None
-        assert one.regret(block) <= 0.04
-
-
 Runner = Callable[..., list[str]]
 
 
@@ -163,6 +144,32 @@ def test_the_emitted_routine_chooses_as_the_classifier_does(
 
 
 @pytest.mark.nvcc
+def test_a_recorded_sweep_becomes_code_within_the_limit(program: Program, tmp_path: Path) -> None:
+    """PolyBench's 2mm as it was swept on the H200, in place of `add`."""
+    launches = [
+        replace(one, extents=(one.size, one.size, 1), sizes={"n": one.size, "m": one.size})
+        for one in read_sweep(RECORDED / "polybench_h200.json").launches
+        if (one.program, one.kernel) == ("2mm", "mm2_kernel1") and one.size is not None
+    ]
+    assert len(launches) > 2
+    kernel = program.kernel("add")
+    assert kernel is not None
+    choice = fit_kernel(kernel, H200.name, launches, 0.04)
+    assert choice is not None
+    for one in launches:
+        n = one.size or 0
+        block = choice.choose((n, n, n, n, 1))
+        assert block is not None
+        assert one.regret(block) <= 0.04
+    measured = [one.size or 0 for one in launches]
+    points = [(n, n) for n in (*measured, *range(min(measured) - 1, max(measured) + 90, 83))]
+    wanted = expected(choice, points)
+    assert wanted[len(measured)] == wanted[-1] == "16x16x1", "outside of what was measured"
+    assert "16x16x1" not in wanted[len(measured) + 1 : -2]
+    assert compiled(program, choice, tmp_path)(points) == wanted
+
+
+@pytest.mark.nvcc
 def test_several_sizes_take_the_nearest(program: Program, tmp_path: Path) -> None:
     choice = fitted(program, [(n, m) for n in SIZES for m in SIZES])
     assert choice.model.sizes == ("n", "m")
@@ -200,6 +207,20 @@ def test_a_swept_program_is_fitted_and_emitted(
     text = source.with_name("add.tuned.cu").read_text()
     assert "cutune_select_add, nullptr}" in text
     assert "cutune_decide_add" in text
+
+    def answer(*words: str) -> str:
+        place = ["--model", "neighbours", "--workspace", str(source.parent / ".cutune")]
+        assert main(["select", "add", *words, *place]) == 0
+        return capsys.readouterr().out
+
+    assert answer("n=100") == "add: block 32x2x1, the best that was measured\n"
+    assert answer("--all-sizes", "4000") == "add: block 64x8x1, the best that was measured\n"
+    assert "own block stays" in answer("n=100", "m=101")
+    assert "own block stays" in answer("n=4001")
+    place = ["--model", "neighbours", "--workspace", str(source.parent / ".cutune")]
+    for words, code in ((["add"], "CT511"), (["add", "k=1"], "CT512"), (["sub"], "CT510")):
+        assert main(["select", *words, *place]) == 1
+        assert f"[{code}]" in capsys.readouterr().err
 
     source.write_text(source.read_text() + "// changed\n")
     assert main(["emit", str(source), "--model", "neighbours", "-q"]) == 1
