@@ -138,7 +138,7 @@ def fit_blocks(
         may_lack: there is something else to be fitted.
 
     Raises:
-        CutuneError: CT427 when there are no sweeps, unless they may lack or the program has host
+        CutuneError: CT431 when there are no sweeps, unless they may lack or the program has host
             tunables, whose own diagnostic says more.
     """
     swept: dict[tuple[str, str], list[SweptLaunch]] = {}

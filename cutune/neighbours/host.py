@@ -216,7 +216,7 @@ def block_choices(
 
     Raises:
         CutuneError: CT009 when nothing was fitted, CT513 when the program has changed since,
-            CT427 when none of its kernels was swept on these devices.
+            CT431 when none of its kernels was swept on these devices.
     """
     origin, found = read_blocks(workspace, devices, program.source.path)
     if origin != Origin.of(program.source, program.launching_headers):
@@ -233,7 +233,7 @@ def read_blocks(
         path: the source that they are wanted for; None: whatever there is.
 
     Raises:
-        CutuneError: CT009 when nothing was fitted, CT427 when that source was not swept on these
+        CutuneError: CT009 when nothing was fitted, CT431 when that source was not swept on these
             devices.
     """
     document = read_document(workspace.choices, CHOICES_SCHEMA, "cutune fit --model neighbours")
