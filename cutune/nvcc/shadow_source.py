@@ -71,7 +71,9 @@ def _write_tree(unit: TranslationUnit, source: Source, folder: Path) -> ShadowSo
     files = [file.path for file in (source, *headers)]
     folders = list(dict.fromkeys(os.path.dirname(file) or os.curdir for file in files))
     spelled = "" if not os.path.isabs(source.path) else str(tree.root)
-    options = _host_options(folders, folder, spelled)
+    # Copies first: a folder that -I names too is found here before it is found there.
+    copied = [copy for one in folders if (copy := tree.copy_of(one)) is not None]
+    options = _host_options([*copied, *folders], folder, spelled)
     originals = {copy: file for file in files if (copy := tree.copy_of(file)) is not None}
     return ShadowSource(str(path), options, originals, tree)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune.models_file import SCHEMA
 from tests.end_to_end.tuning import SAMPLES, cutune
 
 GEMM = SAMPLES / "gemm.cu"
@@ -97,7 +98,7 @@ def test_a_stage_that_was_left_out(tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_does_not_exist(tmp_path: Path) -> None:
-    (tmp_path / "models.json").write_text('{"schema": "cutune-models-1", "models": []}')
+    (tmp_path / "models.json").write_text(f'{{"schema": "{SCHEMA}", "models": []}}')
     refused(cutune("select", "absent", "--workspace", tmp_path, "--all-sizes=8"), "CT510")
 
 
@@ -109,7 +110,7 @@ def test_a_document_that_is_something_else(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("models", ["[{}]", "[[]]", "3", '[{"facts": {"kernel": "k"}}]'])
 def test_a_damaged_document(models: str, tmp_path: Path) -> None:
-    text = f'{{"schema": "cutune-models-1", "models": {models}}}'
+    text = f'{{"schema": "{SCHEMA}", "models": {models}}}'
     (tmp_path / "models.json").write_text(text)
     refused(cutune("select", "k", "--workspace", tmp_path, "--all-sizes=8"), "CT012")
 
