@@ -149,6 +149,7 @@ def _kernel(
         impurity,
         found,
         bounds.of(function.name, proof.text.head),
+        needs_warps=proof.needs_warps,
     )
 
 

@@ -28,6 +28,7 @@ def candidate_blocks(
     which: str = "paper",
     max_threads: int = LARGEST,
     allowed: BlockRange | None = None,
+    needs_warps: bool = False,
 ) -> tuple[Block, ...]:
     """All shapes of one candidate set.
 
@@ -38,6 +39,7 @@ def candidate_blocks(
             or three dimensions (z at most 64), multiples of 32 for kernels of one dimension;
             `all` adds every other shape whose product is a multiple of 32.
         max_threads: threads per block that the kernel allows.
+        needs_warps: must each warp keep the threads that it has with the block `kept`?
         allowed: what an annotation allows besides; sizes that it lists take the set's place.
     """
     allowed = allowed or BlockRange()
@@ -57,7 +59,20 @@ def candidate_blocks(
         axes[2] = [size for size in axes[2] if size <= LARGEST_Z]
     bounded = _bounded(axes, max_threads)
     shapes = {shape for shape in bounded if _fits(shape, which) and allowed.allows(shape)}
+    if needs_warps:
+        shapes = {shape for shape in shapes if keeps_warps(kept, shape)}
     return tuple(sorted(shapes | {kept}))
+
+
+def keeps_warps(before: Block, after: Block) -> bool:
+    """Has each warp the same threads with both blocks? `cutune_launch.h` has the same rule.
+
+    Warps are 32 neighbours in x, or else the same whole rows.
+    """
+    if before[0] % WARP == 0:
+        return after[0] % WARP == 0
+    are_rows = all(x * y % WARP == 0 for x, y, _ in (before, after))
+    return after[0] == before[0] and are_rows and WARP % before[0] == 0
 
 
 def _bounded(axes: list[list[int]], max_threads: int) -> list[Block]:

@@ -343,6 +343,7 @@ def _describe(
         asserted=bool(kernel.asserted),
         dynamic_shared_bytes=record.shared,
         shared=sites[0].shared,
+        needs_warps=kernel.needs_warps,
         rejected=(),
         uncertain=code.obliviousness.uncertain,
         static=static,

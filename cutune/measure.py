@@ -112,6 +112,8 @@ class MeasuredKernel:
     memory: tuple[MemoryInstruction, ...]
     #: Dynamic shared memory as C text over the block's x, y and z; None: the same for every block.
     shared: str | None = None
+    #: Must each warp keep its threads?
+    needs_warps: bool = False
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The blocks that come into question, of the kernel's own candidate set or another."""
@@ -121,6 +123,7 @@ class MeasuredKernel:
             which or self.candidate_set,
             max_threads or self.max_threads,
             self.allowed,
+            self.needs_warps,
         )
         if self.shared is None:
             return shapes

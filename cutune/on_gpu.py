@@ -71,7 +71,11 @@ def site_candidates(
     kernel = program.kernel(site.kernel)
     assert kernel is not None, "a tunable launch has a kernel"
     free = [name in kernel.pure_dimensions for name in DIMENSIONS]
-    return candidate_blocks(free, kept, candidate_set, kernel.max_threads, kernel.allowed)
+    # Without the program's own block the launch itself leaves out what may not be used.
+    needs_warps = kernel.needs_warps and kept != NO_BLOCK
+    return candidate_blocks(
+        free, kept, candidate_set, kernel.max_threads, kernel.allowed, needs_warps
+    )
 
 
 def sweep_on_gpu(

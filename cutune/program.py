@@ -108,6 +108,8 @@ class Kernel:
     asserted: tuple[str, ...] = ()
     #: Bytes of dynamic shared memory as an annotation says, C text over the block's x, y and z.
     shared: str | None = None
+    #: May threads of a warp hand each other values through memory, so that warps must be kept?
+    needs_warps: bool = False
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:

@@ -203,10 +203,11 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str) -> str:
         if rule is Rule.GUARD and facts.guard is not None:
             needed |= sum(1 << i for i in guard_parameters(kernel, facts.guard) or ())
     shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
+    needs_warps = "true" if kernel.needs_warps else "false"
     return (
         f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
         f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
-        f"{needed}ull, {kernel.max_threads}u, {routine}, {shared}}},"
+        f"{needed}ull, {kernel.max_threads}u, {routine}, {shared}, {needs_warps}}},"
     )
 
 

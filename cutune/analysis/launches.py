@@ -356,6 +356,7 @@ def _same_facts(first: Kernel, second: Kernel) -> bool:
         and (first.impurity is None) == (second.impurity is None)
         and first.data_parameters == second.data_parameters
         and first.shared == second.shared
+        and first.needs_warps == second.needs_warps
     )
 
 

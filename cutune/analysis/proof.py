@@ -16,6 +16,7 @@ from pycparser.c_parser import ParseError
 
 from cutune.analysis.bindings import Bindings, Doubt, ParameterType, bind
 from cutune.analysis.c_lines import parse_lines
+from cutune.analysis.conflicts import Conflicts
 from cutune.analysis.escapes import Escapes
 from cutune.analysis.expressions import Expressions
 from cutune.analysis.guards import guard
@@ -73,6 +74,8 @@ class Proof:
     #: Does it read memory that is the same for all threads if its arguments are?
     reads: bool = False
     writes: bool = False
+    #: May threads of a warp hand each other values through memory?
+    needs_warps: bool = False
     result: Value | None = None
     #: The guards as polynomials, by dimension.
     limits: Mapping[str, Polynomial] = field(default_factory=dict)
@@ -209,11 +212,27 @@ class _FunctionProof:
             bool(findings.effects),
             findings.reads,
             findings.writes,
+            self._needs_warps(tree, bindings),
             self._returned(result),
             limits,
             tree,
             bindings,
         )
+
+    def _needs_warps(self, tree: c_ast.FuncDef, bindings: Bindings) -> bool:
+        assert self.expressions is not None
+        conflicts = Conflicts(bindings, self.expressions.known_values, self.unit, self._writes)
+        conflicts.visit(tree.body)
+        findings = self.expressions.findings
+        is_kernel = self.text.function.is_kernel
+        return findings.needs_warps or conflicts.found(frozenset(findings.indexed), is_kernel)
+
+    def _writes(self, name: str, count: int) -> bool | None:
+        candidates = self.prover.candidates(name, count)
+        if candidates is None:
+            return None
+        proofs = [self.prover.prove(*candidate) for candidate in candidates]
+        return any(proof is None or proof.writes for proof in proofs)
 
     def _parse(self, parameters: list[str]) -> c_ast.FuncDef:
         types = self.unit.types | self.text.type_parameters
@@ -269,6 +288,7 @@ class _FunctionProof:
         if proof.impurity is not None and findings.refusal is None:
             message = f"{proof.impurity.message} (in '{proof.text.name}')"
             findings.refusal = (proof.impurity.code, message, node)
+        findings.needs_warps |= proof.needs_warps
         for name, facts in zip(DIMENSIONS, proof.dimensions, strict=True):
             if facts.indexed:
                 findings.indexed.add(name)

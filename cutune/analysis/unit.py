@@ -22,6 +22,7 @@ from cutune.analysis.scope import (
     typedef,
     until_semicolon,
 )
+from cutune.analysis.words import word_set
 from cutune.brackets import CLOSER
 from cutune.diagnostics import Code
 from cutune.functions import Function
@@ -36,6 +37,7 @@ BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 _POISON = BUILTINS | frozenset(
     {"__shared__", "asm", "__asm__", "__asm", "__syncthreads", "__syncwarp"}
 )
+_OTHER_ARITHMETIC = word_set("/ % >> & | ^ ? [ /= %= >>= &= |= ^= if for while min max abs")
 _CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif", "include")
 
 
@@ -184,6 +186,12 @@ class Unit:
                 reached[called] = reached[name]
                 names.append(called)
         return None
+
+    def adds_and_multiplies(self, name: str) -> bool:
+        """Do all functions of a name do no more than that?"""
+        found = self.functions.get(name, ())
+        texts = (t.text for part, f in found for t in self.text(part, f).body)
+        return bool(found) and not _OTHER_ARITHMETIC & set(texts)
 
     def _texts_of(self, name: str) -> set[str]:
         """The tokens of all functions of a name, constructors' initialisers included."""

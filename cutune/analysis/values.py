@@ -69,6 +69,8 @@ class Findings:
     effects: list[Facts] = field(default_factory=list)
     #: Is memory written, or done what is as good?
     writes: bool = False
+    #: Does a called function hand values from thread to thread?
+    needs_warps: bool = False
     #: Is memory read whose address is the same in all threads (or for the same arguments)?
     reads: bool = False
 

@@ -6,6 +6,7 @@ breaks a proof.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
@@ -46,6 +47,11 @@ class Variables:
     _read_early: set[Variable] = field(default_factory=set)
     _owners: dict[Atom, Variable] = field(default_factory=dict)
     _count: int = 0
+
+    @property
+    def known_values(self) -> Mapping[Variable, Value]:
+        """The last value of each variable."""
+        return self._values
 
     # Values that are not polynomials.
 

@@ -55,6 +55,8 @@ struct cutune_site {
     cutune_configuration (*select)(const cutune_request *request, cutune_shortlist *list);
     // Bytes of dynamic shared memory of a block, or nullptr: they do not follow it.
     long long (*shared)(long long x, long long y, long long z);
+    // Threads of a warp may hand values to each other: each warp must keep its threads.
+    bool needs_warps;
 };
 
 // Stands for an argument that cannot be looked at twice.
@@ -138,6 +140,14 @@ static inline bool cutune_fit_shared(const cutune_site &site, const cutune_reque
     return true;
 }
 
+// Has each warp the same threads with both blocks? Warps are 32 neighbours in x, or else the same
+// whole rows.
+static inline bool cutune_keeps_warps(dim3 before, dim3 after) {
+    if (before.x % 32 == 0) return after.x % 32 == 0;
+    return after.x == before.x && before.x * before.y % 32 == 0 && after.x * after.y % 32 == 0 &&
+           32 % before.x == 0;
+}
+
 // Grid and shared memory for another block. False when that block may not be used; then nothing is
 // touched.
 static inline bool cutune_fit_launch(const cutune_site &site, const cutune_request &request,
@@ -155,6 +165,7 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
     if (after[0] == 0 || after[1] == 0 || after[2] == 0) return false;
     if (after[0] > 1024 || after[1] > 1024 || after[2] > 64) return false;
     if (cutune_threads(block) > static_cast<long long>(site.max_threads)) return false;
+    if (site.needs_warps && !cutune_keeps_warps(request.block, block)) return false;
     for (int d = 0; d < 3; ++d) {
         const long long extent = request.extent[d], width = after[d];
         const bool guarded = (request.guarded >> d & 1u) != 0;

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune.candidates import keeps_warps
 from tests.end_to_end.tuning import host_program
 
 pytestmark = pytest.mark.nvcc
@@ -26,11 +27,16 @@ class Question:
     block: Triple
     new_block: Triple
     max_threads: int = 1024
+    needs_warps: bool = False
 
     @property
     def line(self) -> str:
         triples = (self.rule, self.bound, self.grid, self.block, self.new_block)
-        numbers = [*(number for triple in triples for number in triple), self.max_threads]
+        numbers = [
+            *(number for triple in triples for number in triple),
+            self.max_threads,
+            int(self.needs_warps),
+        ]
         return " ".join(map(str, numbers))
 
 
@@ -93,6 +99,30 @@ def test_cases(program: Path, question: Question, grid: Triple | None) -> None:
     assert answer.allowed == (grid is not None)
     if grid is not None:
         assert answer.grid == grid
+
+
+@pytest.mark.parametrize(
+    ("block", "new_block", "is_allowed"),
+    [
+        ((32, 8, 1), (64, 2, 1), True),
+        ((256, 1, 1), (32, 8, 2), True),
+        ((32, 8, 1), (16, 16, 1), False),
+        ((16, 16, 1), (32, 8, 1), False),
+        ((16, 16, 1), (16, 4, 1), True),
+        ((16, 16, 1), (16, 1, 2), False),
+        ((16, 1, 2), (16, 2, 1), False),
+        ((1, 1, 32), (1, 32, 1), False),
+        ((24, 4, 1), (24, 8, 1), False),
+        ((24, 4, 1), (24, 4, 1), True),
+        ((96, 1, 1), (48, 2, 1), False),
+    ],
+)
+def test_warps_keep_their_threads(
+    program: Path, block: Triple, new_block: Triple, is_allowed: bool
+) -> None:
+    question = Question((2, 2, 2), (700, 90, 64), (99, 99, 99), block, new_block, 1024, True)
+    assert one(program, question).allowed == is_allowed
+    assert keeps_warps(block, new_block) == (is_allowed and block != (24, 4, 1))
 
 
 def random_questions(count: int) -> Iterator[Question]:

@@ -29,7 +29,7 @@ static long long guard_x(const long long *cutune_argument) { return cutune_argum
 static long long guard_y(const long long *cutune_argument) { return cutune_argument[1]; }
 static const cutune_site cutune_sites[] = {
     {1, "add", "add.cu", {cutune_guarded, cutune_guarded, cutune_fixed},
-     {guard_x, guard_y, nullptr}, 3ull, 1024u, cutune_select_add, nullptr},
+     {guard_x, guard_y, nullptr}, 3ull, 1024u, cutune_select_add, nullptr, false},
 };
 """
 

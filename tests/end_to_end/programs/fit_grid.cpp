@@ -1,5 +1,5 @@
 // Answers questions about cutune_fit_launch: one per line of standard input,
-// `rule[3] bound[3] grid[3] block[3] new_block[3] max_threads`.
+// `rule[3] bound[3] grid[3] block[3] new_block[3] max_threads needs_warps`.
 #include <stdio.h>
 
 #include "cutune_launch.h"
@@ -9,13 +9,14 @@ static long long bound_y(const long long *arguments) { return arguments[1]; }
 static long long bound_z(const long long *arguments) { return arguments[2]; }
 
 int main() {
-    int rule[3];
+    int rule[3], warps;
     long long bound[3];
     unsigned grid[3], block[3], other[3], most;
-    while (scanf("%d %d %d %lld %lld %lld %u %u %u %u %u %u %u %u %u %u", &rule[0], &rule[1],
+    while (scanf("%d %d %d %lld %lld %lld %u %u %u %u %u %u %u %u %u %u %d", &rule[0], &rule[1],
                  &rule[2], &bound[0], &bound[1], &bound[2], &grid[0], &grid[1], &grid[2], &block[0],
-                 &block[1], &block[2], &other[0], &other[1], &other[2], &most) == 16) {
-        cutune_site site = {1, "", "", {}, {bound_x, bound_y, bound_z}, 7, most, nullptr, nullptr};
+                 &block[1], &block[2], &other[0], &other[1], &other[2], &most, &warps) == 17) {
+        cutune_site site = {1, "", "", {}, {bound_x, bound_y, bound_z}, 7, most, nullptr, nullptr,
+                            warps != 0};
         for (int d = 0; d < 3; ++d) site.rule[d] = static_cast<cutune_rule>(rule[d]);
         const cutune_request request =
             cutune_make_request(site, dim3(grid[0], grid[1], grid[2]),
