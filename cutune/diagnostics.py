@@ -456,6 +456,11 @@ class Code(Enum):
         "no launch in '{path}' can be tuned; 'cutune inspect' says why",
     )
 
+    NOTHING_MODELLED = (
+        503,
+        ERROR,
+        "no launch of '{path}' is tuned: {reason}",
+    )
     NO_MEASUREMENTS = (
         501,
         WARNING,

@@ -244,6 +244,9 @@ MEANINGS: dict[Code, str] = {
     "run in any order access the same memory, so that even an unchanged program may give other "
     "results on another GPU. `cutune run --check` says more; compile with `-lineinfo` to see the "
     "lines.",
+    Code.NOTHING_MODELLED: (
+        "The messages before it say, per kernel or launch, what stood in the way, and what helps."
+    ),
     Code.NOTHING_TUNABLE: "`cutune inspect --suggest` says what would help.",
     Code.NO_MEASUREMENTS: "Collection was interrupted, or the kernel could not be replayed. "
     "Collect again.",

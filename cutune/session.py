@@ -181,11 +181,21 @@ class Session:
         return own_build_flags(self.nvcc) if target is None else target
 
     def build_emulated(self, path: str, folder: Path) -> Path:
-        """Compile a program as it is, for the emulated device."""
+        """Compile a program as it is, for the emulated device.
+
+        Raises:
+            CutuneError: CT001 when it does not exist, CT701.
+        """
+        Source.read(path)
         return self.build(Path(path), self.compile_flags(path), folder / Path(path).stem)
 
     def build_plain(self, path: str, folder: Path) -> Path:
-        """Compile a program as it is, for a GPU."""
+        """Compile a program as it is, for a GPU.
+
+        Raises:
+            CutuneError: CT001 when it does not exist, CT701.
+        """
+        Source.read(path)
         binary = folder / Path(path).stem
         self.nvcc.check([*self.compile_flags(path), "-O2", path, "-o", str(binary)])
         return binary

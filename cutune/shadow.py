@@ -51,6 +51,15 @@ class Target:
         beside = Target.of(program, None, word)
         return Target(folder / beside.path.name, beside.is_folder)
 
+    @staticmethod
+    def complete(program: Program, folder: Path, word: str) -> Target:
+        """The same with the headers, if some lie beside the source: there a file looks first."""
+        beside = os.path.dirname(os.path.abspath(program.source.path))
+        paths = (Path(os.path.abspath(header.path)) for header in program.headers)
+        if any(path.is_relative_to(beside) for path in paths):
+            return Target(folder / f"{Path(program.source.path).stem}.{word}", True)
+        return Target.within(program, folder, word)
+
     def write(self, unit: TranslationUnit) -> Path:
         """Write a program as its passes left it; the path of its source.
 

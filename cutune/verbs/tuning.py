@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.options import parser
 from cutune.verbs.common import (
     device_of,
@@ -18,6 +19,7 @@ from cutune.verbs.common import (
 )
 
 if TYPE_CHECKING:
+    from cutune.measure import MeasuredKernel
     from cutune.program import Program
     from cutune.session import Session
 
@@ -67,11 +69,11 @@ def _collect_tunables(
 
 def _run_collect(
     session: Session, programs: Sequence[Program], options: argparse.Namespace
-) -> None:
+) -> list[MeasuredKernel]:
     from cutune.fit import PAPER
     from cutune.stages import collect
 
-    collect(
+    return collect(
         session,
         programs[0],
         options.run,
@@ -154,22 +156,31 @@ def tune(options: argparse.Namespace) -> int:
         targets = [Target.of(program, options.output, "tuned") for program in programs]
     else:
         folder = Path(options.output)
-        targets = [Target.within(program, folder, "tuned") for program in programs]
+        targets = [Target.complete(program, folder, "tuned") for program in programs]
         if len({target.path for target in targets}) < len(targets):
             parser().error("tune: two files would be written to one place; leave -o out")
-    _run_collect(session, programs, options)
-    models = fit(session, workspace, options.fit, device)
+    if not _run_collect(session, programs, options):
+        raise _nothing_modelled(options.files, "none of them could be measured")
+    own = {str(Path(path).resolve()) for path in options.files}
+    fitted = fit(session, workspace, options.fit, device)
+    models = [model for model in fitted if model.facts.origin.path in own]
+    if not models:
+        raise _nothing_modelled(options.files, "none of their kernels could be modelled")
     if len(programs) > 1:
         make_folder(targets[0].path.parent)
     written = [
         emit(session, program, workspace, devices_of(options), target, options.model)
         for program, target in zip(programs, targets, strict=True)
     ]
-    own = {str(Path(path).resolve()) for path in options.files}
-    print_choices([m for m in models if m.facts.origin.path in own], device, sizes, options.model)
+    print_choices(models, device, sizes, options.model)
     for path in written:
         print(f"tuned program: {path}")
     return 0
+
+
+def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
+    named = "', '".join(paths)
+    return CutuneError(Diagnostic.at(Code.NOTHING_MODELLED, None, path=named, reason=reason))
 
 
 def _tune_project(options: argparse.Namespace) -> int:

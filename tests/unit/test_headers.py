@@ -145,6 +145,16 @@ def test_where_a_program_is_written_to(project: Path) -> None:
         Target.of(one, source.path, "tuned")
 
 
+def test_a_header_beside_the_source_goes_with_it(tmp_path: Path) -> None:
+    """A quoted include is looked for beside the source first, so that it would not be found."""
+    (tmp_path / "a.cu").write_text('#include "sizes.h"\n' + KERNEL)
+    source = Source.read(tmp_path / "a.cu")
+    out = tmp_path / "out"
+    for place, is_tree in ((tmp_path / "sizes.h", True), (tmp_path.parent / "sizes.h", False)):
+        own = analyze(parse(source), None, (Source(str(place), "#define N 4\n"),))
+        assert Target.complete(own, out, "tuned").is_folder is is_tree
+
+
 def test_originals_are_never_replaced(project: Path) -> None:
     unit = run_passes((InstrumentLaunches(),), TranslationUnit(program(project)))
     with pytest.raises(CutuneError, match="would replace"):
