@@ -65,7 +65,7 @@ void uncertain(int n, float *a, int threads) {
     size_t early = other * 4;
     if (n > 3) other = 128;
     shown<<<n, other, early>>>(a);
-    shown<<<n, threads, threads * 0.5>>>(a);
+    shown<<<n, threads, (size_t)(threads * 0.5)>>>(a);
     shown<<<n, threads, threads * sizeof(*a)>>>(a);
     shown<<<n, 2 * n, threads / n>>>(a);
     // 32 may be the block's, and so may a size that the kernel is given.
