@@ -148,7 +148,7 @@ def _without_compiler(path: Path, tally: Tally) -> bool | None:
             if unit.rewritten().text.encode("latin-1") != path.read_bytes():
                 tally.remark("changed", path, "nothing tunable")
     except CutuneError as error:
-        tally.counts[f"refused {error.diagnostic.code}"] += 1
+        tally.counts[f"refused {error.diagnostic.code.number}"] += 1
         return None
     except Exception:  # a crash is what is looked for
         tally.remark("crash", path, traceback.format_exc(limit=-1))
@@ -165,7 +165,7 @@ def _compile(path: Path, folders: Sequence[Path], more: Sequence[str], tally: Ta
     try:
         program = session.load(str(path), require_nvcc=True)
     except CutuneError as error:
-        tally.counts[f"not preprocessed: {error.diagnostic.code}"] += 1
+        tally.counts[f"not preprocessed: {error.diagnostic.code.number}"] += 1
         return
     tally.counts["preprocessed"] += 1
     tally.counts["launches tunable"] += len(program.tunable_launches)
