@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -66,6 +67,21 @@ def fit_model(
     published = fit_published(facts, measurements) if method == PAPER else None
     if isinstance(published, Diagnostic):
         return published
+    return replace(
+        model_of(facts, counts, classes, blocks, ordered),
+        transactions=tuple(_transactions(facts, counts, ordered)),
+        published=published,
+    )
+
+
+def model_of(
+    facts: MeasuredKernel,
+    counts: CountFunctions,
+    classes: tuple[tuple[int, ...], ...],
+    blocks: tuple[Block, ...],
+    ordered: Sequence[Measurement],
+) -> FittedModel:
+    """The model of counts and of feature launches, one for each (class, block) in this order."""
     return FittedModel(
         facts=facts,
         working=counts.working,
@@ -76,14 +92,13 @@ def fit_model(
         barriers=counts.barriers,
         looped=is_looped(facts),
         groups=counts.groups,
-        requests=requests(facts, counts),
+        requests=_requests(facts, counts),
         arrays=counts.arrays,
         classes=classes,
         blocks=blocks,
-        columns=tuple(columns(facts, counts, ordered)),
+        columns=tuple(_columns(facts, counts, ordered)),
         held_out_error=counts.worst_error,
-        transactions=tuple(_transactions(facts, counts, ordered)),
-        published=published,
+        transactions=(),
     )
 
 
@@ -108,13 +123,13 @@ def _cells(
     return cells
 
 
-def requests(facts: MeasuredKernel, counts: CountFunctions) -> tuple[int, ...]:
+def _requests(facts: MeasuredKernel, counts: CountFunctions) -> tuple[int, ...]:
     """Instructions in each count group that ask the caches for something."""
     asking = [g for g, m in zip(counts.group_of, facts.memory, strict=True) if not m.shared]
     return tuple(asking.count(group) for group in range(len(counts.groups)))
 
 
-def columns(
+def _columns(
     facts: MeasuredKernel, counts: CountFunctions, ordered: Sequence[Measurement]
 ) -> Iterable[FeatureColumn]:
     """Features per trip, summed over the memory instructions of each group."""

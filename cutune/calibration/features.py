@@ -17,7 +17,7 @@ from cutune.counts import CountFunctions, passes
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule
 from cutune.emulator.module import Kernel
-from cutune.fit import columns, requests
+from cutune.fit import model_of
 from cutune.fitted import Array, FittedModel
 from cutune.kernel_code import code_blocks, memory_instructions
 from cutune.measure import (
@@ -26,7 +26,6 @@ from cutune.measure import (
     Measurement,
     Origin,
 )
-from cutune.plan import is_looped
 from cutune.rational import RationalFunction, constant_function
 from cutune.replay import Replayer, interior_blocks
 from cutune.selection import grid_of
@@ -61,24 +60,7 @@ def case_model(module: LoadedModule, case: Case, registers: int) -> FittedModel:
         FEATURES, {}, case.blocks[0], blocks=sorted({0, prod(grids[0]) - 1}), trace_every=1
     )
     counts = _counts(facts, case, measured[0], ends)
-    return FittedModel(
-        facts=facts,
-        working=counts.working,
-        steps=counts.steps,
-        instructions=counts.instructions,
-        double=counts.double,
-        special=counts.special,
-        barriers=counts.barriers,
-        looped=is_looped(facts),
-        groups=counts.groups,
-        requests=requests(facts, counts),
-        arrays=counts.arrays,
-        classes=(),
-        blocks=case.blocks,
-        columns=tuple(columns(facts, counts, measured)),
-        held_out_error=0.0,
-        transactions=(),
-    )
+    return model_of(facts, counts, (), case.blocks, measured)
 
 
 def _counts(
