@@ -6,23 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
 
 from cutune.device import DeviceProfile, ModelConstants, profile_names
+from cutune.summary import standard_output
 
 if TYPE_CHECKING:
     from cutune.calibration.fitting import Calibration
 
-PIPE_WIDTH = 500
 #: Worst cases of a calibration that are shown.
 SHOWN = 5
 FACTS = ("compute_capability", "sm_count", "clock_ghz", "dram_gbs", "l2_bytes")
-
-
-def _console() -> Console:
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
 
 
 def print_profiles(profiles: Sequence[DeviceProfile]) -> None:
@@ -39,7 +33,7 @@ def print_profiles(profiles: Sequence[DeviceProfile]) -> None:
             f"{float(profile.dram_gbs):.4g}",
             "calibrated" if profile.is_calibrated else "published figures",
         )
-    _console().print(table)
+    standard_output().print(table)
 
 
 def print_profile(profile: DeviceProfile) -> None:
@@ -55,13 +49,13 @@ def print_profile(profile: DeviceProfile) -> None:
     for field in fields(ModelConstants):
         value = f"{float(getattr(profile.model, field.name)):.5g}"
         table.add_row(field.name, value, profile.provenance.get(field.name, ""))
-    _console().print(table)
+    standard_output().print(table)
 
 
 def print_calibration(profile: DeviceProfile, found: Calibration) -> None:
     """What was fitted, and where the model explains the times least."""
     print_profile(profile)
-    console = _console()
+    console = standard_output()
     console.print(
         f"{len(found.errors)} cases; typical error of a predicted time "
         f"{100 * found.typical_error:.0f} %"
