@@ -152,6 +152,7 @@ def _columns(
             yield FeatureColumn("missing", group, None, _exact(shares))
         if stores:
             yield column("store", group, stores, "store_cost_x20")
+            yield column("rewritten", group, stores, "rewritten_sectors")
         if shared:
             values = [
                 scale.cost(shared, "load_cost_x20") + scale.cost(shared, "store_cost_x20")
@@ -165,10 +166,12 @@ def _columns(
                 yield FeatureColumn("missed", group, index, _exact(values))
             adding = [i for i in touching if i in atomics]
             if adding:
-                values = [scale.operations(adding) for scale in scales]
+                values = [scale.atomic_bytes(adding) for scale in scales]
                 yield FeatureColumn("atomic", group, index, _exact(values))
     issued = _settled([scale.relative("instructions") for scale in scales])
     yield FeatureColumn("issue", 0, None, _exact(issued))
+    if facts.asserted:
+        yield FeatureColumn("busiest", 0, None, _exact([s.busiest() for s in scales]))
     yield FeatureColumn("barrier", 0, None, _exact([s.relative("barriers") for s in scales]))
 
 
@@ -228,12 +231,21 @@ class _Scale:
         shares = [min(1.0, s.missing * warps / s.traced) for s in found if s.traced]
         return max(shares, default=0.0) * max(self._executions(index) for index in sites)
 
-    def operations(self, sites: Sequence[int]) -> float:
-        """Executions by lanes per thread and trip."""
+    def atomic_bytes(self, sites: Sequence[int]) -> float:
+        """Bytes that atomic operations change, per thread and trip."""
+        widths = [self._facts.memory[index].bytes for index in sites]
         if not self._facts.asserted:
-            return float(len(sites))
-        lanes = sum(self._measured.sites[index].lanes for index in sites)
+            return float(sum(widths))
+        lanes = _dot([self._measured.sites[index].lanes for index in sites], widths)
         return lanes / max(1, self._measured.working_threads) / self._trips(sites[0])
+
+    def busiest(self) -> float:
+        """Load steps of the busiest warp by those of a mean one: at a barrier all wait for it."""
+        x, y, z = self._measured.block
+        pairs = zip(self._measured.sites, self._facts.memory, strict=True)
+        loads = [site for site, m in pairs if m.kind == "load" and not m.shared]
+        mean = sum(site.executions for site in loads) / -(-x * y * z // WARP)
+        return _near_one(sum(site.busiest for site in loads) / mean) if mean else 1.0
 
     def relative(self, what: str) -> float:
         """Work of a warp by basic blocks, relative to the fitted work of a thread."""
