@@ -412,11 +412,10 @@ class _Composer:
         larger = self._define(f"larger_{index}", maximum(first, second))
         ratio = self._define(f"ratio_{index}", minimum(first, second) / larger)
         square = self._define(f"square_{index}", ratio * ratio)
-        if power == 2:
-            raised = square
-        elif power == 3:
+        raised: Expression = square
+        if power == 3:
             raised = square * ratio
-        else:
+        elif power == 8:
             fourth = self._define(f"fourth_{index}", square * square)
             raised = fourth * fourth
         raised = self._define(f"raised_{index}", raised)
