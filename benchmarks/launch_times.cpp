@@ -1,0 +1,57 @@
+// Times every kernel launch of a program, from outside: LD_PRELOAD in front of a shared libcudart.
+//
+//     g++ -O2 -shared -fPIC -I/usr/local/cuda/include launch_times.cpp -o launch_times.so -ldl
+//     LAUNCH_TIMES=times.txt LD_PRELOAD=./launch_times.so ./program
+//
+// A line per launch: the kernel's name and microseconds between two events around it.
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+using Launch = cudaError_t (*)(const void *, dim3, dim3, void **, size_t, cudaStream_t);
+
+template <class F> F next(const char *name) {
+    return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
+}
+
+cudaError_t timed(const char *entry, const void *kernel, dim3 grid, dim3 block, void **arguments,
+                  size_t shared, cudaStream_t stream) {
+    static FILE *const file = fopen(getenv("LAUNCH_TIMES"), "w");
+    static const long most = atol(getenv("LAUNCH_LIMIT") ? getenv("LAUNCH_LIMIT") : "1000");
+    static long launched = 0;
+    const Launch launch = next<Launch>(entry);
+    if (launched++ >= most) return launch(kernel, grid, block, arguments, shared, stream);
+    cudaEvent_t start, stop;
+    cudaEventCreate(&start);
+    cudaEventCreate(&stop);
+    cudaStreamSynchronize(stream);
+    cudaEventRecord(start, stream);
+    const cudaError_t result = launch(kernel, grid, block, arguments, shared, stream);
+    cudaEventRecord(stop, stream);
+    cudaEventSynchronize(stop);
+    float elapsed = 0;
+    cudaEventElapsedTime(&elapsed, start, stop);
+    const char *name = "?";
+    cudaFuncGetName(&name, kernel);
+    if (file) fprintf(file, "%s %u %u %.3f\n", name, block.x, block.y, 1e3 * elapsed);
+    if (file) fflush(file);
+    cudaEventDestroy(start);
+    cudaEventDestroy(stop);
+    return result;
+}
+
+}  // namespace
+
+extern "C" cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block,
+                                        void **arguments, size_t shared, cudaStream_t stream) {
+    return timed("cudaLaunchKernel", kernel, grid, block, arguments, shared, stream);
+}
+
+extern "C" cudaError_t __cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block,
+                                          void **arguments, size_t shared, cudaStream_t stream) {
+    return timed("__cudaLaunchKernel", kernel, grid, block, arguments, shared, stream);
+}

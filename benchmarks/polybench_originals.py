@@ -1,0 +1,146 @@
+"""The original PolyBench/GPU programs, tuned through the compiler wrapper, timed on a GPU.
+
+    python -m benchmarks.polybench_originals build COLLECTION FOLDER [PROGRAM …]
+    python3 FOLDER/time_originals.py FOLDER OUTPUT     # on the GPU
+    python -m benchmarks.polybench_originals table OUTPUT
+
+COLLECTION is a checkout of sgrauerg/polybenchGpu. Its sizes are macros: each program is built at
+five of them, with nvcc and with `cutune nvcc`. Models come from two small sizes on the emulated
+device; nothing is timed before the result is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+#: With the calls that newer toolkits lack.
+FLAGS = ("-O3", "-DcudaThreadSynchronize=cudaDeviceSynchronize")
+SMALL = (64, 96)
+#: Data sizes, and for programs whose kernels take long, smaller ones.
+SIZES = (512, 1000, 1024, 2048, 3000)
+SLOW = dict.fromkeys(("2MM", "3MM", "SYR2K", "SYRK", "GEMM"), (256, 512, 1000, 1024, 1500))
+VERY_SLOW = dict.fromkeys(("CORR", "COVAR", "3DCONV", "DOITGEN"), (128, 256, 300, 400, 512))
+#: CORR, COVAR and GEMVER launch floor(N / 256) blocks: only multiples of 256 are computed in full.
+WHOLE = {
+    "CORR": (256, 512, 768, 1024, 1280),
+    "COVAR": (256, 512, 768, 1024, 1280),
+    "GEMVER": (512, 1024, 1536, 2048, 3072),
+}
+SIZE_MACRO = re.compile(r"^(\s*#\s*define\s+(?:N[IJKLMXYQRP]?|M|LENGTH|SIZE)\s+)\d+", re.MULTILINE)
+STEPS_MACRO = re.compile(r"^(\s*#\s*define\s+(?:TSTEPS|TMAX)\s+)\d+", re.MULTILINE)
+STEPS = 20
+
+
+def sizes_of(name: str) -> Sequence[int]:
+    """At which sizes a program is built."""
+    return {**SLOW, **VERY_SLOW, **WHOLE}.get(name, SIZES)
+
+
+def build(collection: Path, folder: Path, only: Sequence[str]) -> None:
+    """Model every program at small sizes, then build it at five sizes in both ways."""
+    shutil.copytree(collection / "common", folder / "common", dirs_exist_ok=True)
+    plan = []
+    for program in sorted((collection / "CUDA").iterdir()):
+        if not program.is_dir() or (only and program.name not in only):
+            continue
+        copy = folder / "CUDA" / program.name
+        shutil.copytree(program, copy, dirs_exist_ok=True)
+        source = next(copy.glob("*.cu"))
+        # The check on the host takes minutes; it is looked at elsewhere (`public_programs`).
+        _edit(source, re.compile(r"^#define RUN_ON_CPU", re.MULTILINE), "")
+        try:
+            plan += [*_built(source, folder / "bin")]
+        except subprocess.CalledProcessError as error:
+            print(f"{program.name}: {(error.stderr or '').strip()[-300:]}", flush=True)
+            continue
+        print(program.name, flush=True)
+        (folder / "plan.json").write_text(json.dumps(plan, indent=1))
+    shutil.copy(HERE / "launch_times.cpp", folder)
+    shutil.copy(HERE / "time_originals.py", folder)
+
+
+def _built(source: Path, binaries: Path) -> Iterator[dict[str, object]]:
+    binaries.mkdir(parents=True, exist_ok=True)
+    for size in SMALL if source.parent.name not in WHOLE else (256, 512):
+        _resize(source.parent, size)
+        _cutune("collect", "-q", source.name, *_defines(), "--run", "./{program}", at=source)
+    _cutune("fit", "-q", at=source)
+    _cutune("emit", "-q", source.name, *_defines(), at=source)
+    for size in sizes_of(source.parent.name):
+        _resize(source.parent, size)
+        names = {}
+        for word, compiler in (("original", ("nvcc",)), ("tuned", _wrapper())):
+            names[word] = f"{source.parent.name}-{size}.{word}"
+            command = [*compiler, *FLAGS, "-arch=sm_90", "-cudart", "shared", source.name]
+            _run([*command, "-o", str(binaries / names[word])], source.parent)
+        yield {"program": source.parent.name, "size": size, **names}
+
+
+def _wrapper() -> tuple[str, ...]:
+    return (sys.executable, "-m", "cutune", "nvcc", "--cutune-mode=tuned")
+
+
+def _cutune(verb: str, *words: str, at: Path) -> None:
+    _run([sys.executable, "-m", "cutune", verb, *words], at.parent)
+
+
+def _defines() -> list[str]:
+    return [word for flag in FLAGS if flag.startswith("-D") for word in ("-D", flag[2:])]
+
+
+def _run(command: Sequence[str], folder: Path) -> None:
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+
+
+def _resize(folder: Path, size: int) -> None:
+    for path in (*folder.glob("*.cuh"), *folder.glob("*.cu")):
+        _edit(path, SIZE_MACRO, rf"\g<1>{size}")
+        _edit(path, STEPS_MACRO, rf"\g<1>{STEPS}")
+
+
+def _edit(path: Path, pattern: re.Pattern[str], replacement: str) -> None:
+    text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    edited = pattern.sub(replacement, text)
+    if edited != text:
+        path.write_text(edited, encoding="utf-8", errors="surrogateescape")
+
+
+def table(output: Path) -> None:
+    """Time of all launches as they were by that of the tuned program, per program and size."""
+    gains: dict[str, list[float]] = defaultdict(list)
+    for line in (output / "times.jsonl").read_text().splitlines():
+        entry = json.loads(line)
+        before, after = (_total(entry[word]) for word in ("original", "tuned"))
+        gain = before / after
+        gains[entry["program"]].append(gain)
+        print(f"{entry['program']:9} {entry['size']:5} {before:12.1f} {after:12.1f} us {gain:6.2f}")
+    everything = np.array([gain for found in gains.values() for gain in found])
+    for program, found in gains.items():
+        print(f"{program:9} {np.exp(np.log(found).mean()):5.2f}")
+    share = np.mean(everything >= 0.97)
+    print(
+        f"{len(everything)} cases: geometric mean {np.exp(np.log(everything).mean()):.2f},"
+        f" least {everything.min():.2f}, at least 0.97: {100 * share:.0f} %"
+    )
+
+
+def _total(runs: Sequence[Sequence[float]]) -> float:
+    """Of each launch the least of all runs, added."""
+    return float(np.array(runs).min(axis=0).sum())
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "build":
+        build(Path(sys.argv[2]), Path(sys.argv[3]).absolute(), sys.argv[4:])
+    else:
+        table(Path(sys.argv[2]))

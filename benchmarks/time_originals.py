@@ -1,0 +1,67 @@
+"""Runs what polybench_originals built, on the machine with the GPU. Needs Python and g++ only.
+
+python3 time_originals.py FOLDER OUTPUT [SECONDS [NAME=VALUE …]]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+CUDA = Path("/usr/local/cuda")
+RUNS = 3
+#: Launches that are timed; programs with time steps repeat themselves.
+LIMIT = 600
+
+
+def main(folder: Path, output: Path, seconds: float, more: dict[str, str]) -> None:
+    """All programs in turn, original and tuned alternating."""
+    shim = output / "launch_times.so"
+    compile_shim = ["g++", "-O2", "-shared", "-fPIC", f"-I{CUDA}/include"]
+    source = str(folder / "launch_times.cpp")
+    subprocess.run([*compile_shim, source, "-o", str(shim), "-ldl"], check=True)
+    end = time.monotonic() + seconds
+    with (output / "times.jsonl").open("w") as file:
+        for entry in json.loads((folder / "plan.json").read_text()):
+            if time.monotonic() > end:
+                print("no time left")
+                break
+            measured = timed(folder / "bin", entry, output / "launches.txt", shim, more)
+            file.write(json.dumps(measured) + "\n")
+            file.flush()
+
+
+def timed(
+    folder: Path, entry: dict[str, object], lines: Path, shim: Path, more: dict[str, str]
+) -> dict[str, object]:
+    """The times of each launch, and the blocks of the first run."""
+    environment = {
+        **os.environ,
+        "LD_LIBRARY_PATH": f"{CUDA}/lib64",
+        "LD_PRELOAD": str(shim),
+        "LAUNCH_TIMES": str(lines),
+        "LAUNCH_LIMIT": str(LIMIT),
+        "CUDA_MODULE_LOADING": "EAGER",
+    }
+    found: dict[str, list[list[float]]] = {"original": [], "tuned": []}
+    blocks: dict[str, list[str]] = {}
+    for _ in range(RUNS):
+        for word, times in found.items():
+            own = {**environment, **more} if word == "tuned" else environment
+            lines.unlink(missing_ok=True)
+            binary = str(folder / str(entry[word]))
+            subprocess.run([binary], env=own, stdout=subprocess.DEVNULL, check=True, timeout=120)
+            rows = [row.split() for row in lines.read_text().splitlines()]
+            times.append([float(row[-1]) for row in rows])
+            blocks.setdefault(word, sorted({" ".join(row[:-1]) for row in rows}))
+    return {**entry, **found, "blocks": blocks}
+
+
+if __name__ == "__main__":
+    pairs = [word.partition("=") for word in sys.argv[4:]]
+    limit = float(sys.argv[3]) if len(sys.argv) > 3 else 1e9
+    main(Path(sys.argv[1]), Path(sys.argv[2]), limit, {name: value for name, _, value in pairs})
