@@ -236,7 +236,9 @@ class _FunctionProof:
 
     def _parse(self, parameters: list[str]) -> c_ast.FuncDef:
         types = self.unit.types | self.text.type_parameters
-        names = Names(types, frozenset(parameters))
+        numbers = frozenset(self.text.template_parameters) - self.text.type_parameters
+        shared = (self.unit.device_variables | self.unit.constants.keys()) - types
+        names = Names(types, numbers | shared | frozenset(parameters))
         self.normal = normalise(parameters, self.text.body, names)
         unit = parse_lines(self.normal.text)
         return next(node for node in unit.ext if isinstance(node, c_ast.FuncDef))
