@@ -176,8 +176,8 @@ class Code(Enum):
     UNKNOWN_GRID_FORMULA = (
         235,
         WARNING,
-        "annotation ignored: the grid in {d} must be ceil(g / {d}), g / {d} or 1, with g made of "
-        "integer parameters",
+        "annotation ignored: the grid in {d} must be ceil(g / {d}) or g / {d}, with g made of "
+        "integer parameters, or keep; a number only where block(...) does not name {d}",
     )
     NO_ANNOTATED_DIMENSION = (
         236,

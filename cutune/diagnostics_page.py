@@ -128,7 +128,9 @@ MEANINGS: dict[Code, str] = {
     Code.EMPTY_CANDIDATES: "`block` and `where` leave nothing to choose from. A range takes powers "
     "of two (in one dimension multiples of 32); a list names the sizes themselves.",
     Code.UNKNOWN_GRID_FORMULA: "`ceil(g / x)` says that threads from g on have no effect, `g / x` "
-    "that the number of threads stays; other grids cannot be followed.",
+    "that the number of threads stays, `keep` that the number of blocks stays and the result does "
+    "not depend on how many threads each has; other grids cannot be followed. A dimension that "
+    "`block` does not name keeps its block and grid; a number, for instance 1, may stand there.",
     Code.NO_ANNOTATED_DIMENSION: "The kernel is not proven to be independent of its block, and the "
     "annotation does not say so of any dimension.",
     Code.UNINDEXED_DIMENSION: "More threads in that dimension would all do the same work.",

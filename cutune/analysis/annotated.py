@@ -128,8 +128,7 @@ class _Application:
         grid = self._grid(kernel)
         named = {d for d in DIMENSIONS if d in grid or d in (self.said.block or {})}
         facts = [
-            self._facts(kernel, axis, d in named, grid.get(d, _UNSAID))
-            for axis, d in enumerate(DIMENSIONS)
+            self._facts(kernel, axis, d in named, grid.get(d)) for axis, d in enumerate(DIMENSIONS)
         ]
         changed = replace(
             kernel,
@@ -148,7 +147,9 @@ class _Application:
         self._check_candidates(changed)
         return replace(changed, data_parameters=self._data(kernel, changed))
 
-    def _facts(self, kernel: Kernel, axis: int, named: bool, guard: str | None) -> DimensionFacts:
+    def _facts(
+        self, kernel: Kernel, axis: int, named: bool, said: DimensionFacts | None
+    ) -> DimensionFacts:
         proven = kernel.dimensions[axis]
         if not named:
             # Where nothing was proven, nothing is known to be harmless.
@@ -156,19 +157,20 @@ class _Application:
             return proven if kernel.impurity is None else unknown
         if kernel.impurity is None and not proven.indexed:
             self._refuse(Code.UNINDEXED_DIMENSION, kernel=kernel.name, d=DIMENSIONS[axis])
-        if guard == _UNSAID:
-            return replace(proven, indexed=True, impurity=None)
-        return DimensionFacts(True, None, guard)
+        return said or replace(proven, indexed=True, impurity=None)
 
     # grid(…)
 
-    def _grid(self, kernel: Kernel) -> dict[str, str | None]:
-        """Per dimension that has a formula: the guard bound as C text, or None for `g / x`."""
+    def _grid(self, kernel: Kernel) -> dict[str, DimensionFacts]:
+        """What each formula says: `ceil(g / x)` gives a guard bound, `g / x` and `keep` none."""
         formulas = self.said.grid or ()
         if len(formulas) > len(DIMENSIONS):
             self._refuse(Code.UNKNOWN_GRID_FORMULA, d="z")
-        found: dict[str, str | None] = {}
+        found: dict[str, DimensionFacts] = {}
         for d, formula in zip(DIMENSIONS, formulas, strict=False):
+            if formula.data == "keep":
+                found[d] = DimensionFacts(True, grid_kept=True)
+                continue
             is_rounded = formula.data == "call" and formula.children[0] == "ceil"
             term = formula.children[1] if is_rounded else formula
             if formula.data == "number" and d not in (self.said.block or {}):
@@ -179,7 +181,7 @@ class _Application:
                 self._refuse(Code.UNKNOWN_GRID_FORMULA, d=d)
             for name in sorted(names_in(numerator)):
                 self._check_integer(kernel, name)
-            found[d] = text if is_rounded else None
+            found[d] = DimensionFacts(True, guard=text if is_rounded else None)
         return found
 
     # shared(…)
@@ -258,11 +260,7 @@ class _Application:
 
 def _goes_further(said: DimensionFacts, proven: DimensionFacts) -> bool:
     """Does the user's rule let threads come and go that the proof would keep?"""
-    return said.guard is not None and said.guard != proven.guard
-
-
-#: Stands for a dimension without a formula; a guard bound is never empty.
-_UNSAID = ""
+    return said.grid_kept or (said.guard is not None and said.guard != proven.guard)
 
 
 def _role(

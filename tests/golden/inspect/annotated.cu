@@ -43,6 +43,17 @@ __global__ void old(float *a, int n) {
     last = a[i];
     if (i < n) a[i] = 0;
 }
+// The blocks stay, their size varies.
+#pragma cutune kernel rows data(n) block(x: 64, 128, 256) grid(keep)
+__global__ void rows(float *a, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) a[blockIdx.x * n + i] *= 2;
+}
+#pragma cutune kernel columns data(keep) block(x: 8..32, y: 1..32) grid(ceil(keep / x), keep)
+__global__ void columns(float *a, int keep) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < keep)
+        for (int j = threadIdx.y; j < keep; j += blockDim.y) a[j * keep + i] += blockIdx.y;
+}
 // What nobody can assert.
 #pragma cutune kernel warp block(x: 32..1024)
 __global__ void warp(int *a) {
@@ -66,4 +77,6 @@ void run(float *a, float *b, int *c, int n, shape p) {
     old<<<n, 256>>>(a, n);
     warp<<<n, 256>>>(c);  // expect CT213: kernel 'warp' uses the warp-level function __shfl_xor_sync
     wrong<<<n, 256>>>(p, n, a);
+    rows<<<n, 256>>>(a, n);
+    columns<<<dim3((n + 15) / 16, 4), dim3(16, 16)>>>(a, n);
 }
