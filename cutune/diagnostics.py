@@ -202,6 +202,17 @@ class Code(Enum):
         "annotation ignored: shared must be a number of bytes made of x, y, z and integers by + - "
         "* /, min, max, ceil; '/' and '%' by a number only",
     )
+    USELESS_ANNOTATION = (
+        248,
+        WARNING,
+        "annotation ignored: kernel '{kernel}' {message}, which no annotation can settle",
+    )
+    WARPS_NOT_KEPT = (
+        249,
+        WARNING,
+        "annotation ignored: kernel '{kernel}' holds warp-level code, and no block that it allows "
+        "has whole warps in x; name multiples of 32",
+    )
     UNKNOWN_CONDITION = (
         239,
         WARNING,

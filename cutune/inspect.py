@@ -110,6 +110,7 @@ def _kernel_json(program: Program, kernel: Kernel) -> Json:
         "roles": {p.name: p.role.value for p in kernel.data_parameters},
         "reason": reason_of(kernel),
         "asserted": list(kernel.asserted),
+        "needs_warps": kernel.needs_warps,
     }
 
 
@@ -288,7 +289,11 @@ def _sizes(kernel: Kernel) -> str:
 
 def _kept(kernel: Kernel) -> str:
     """What is worth knowing about a launch that can be tuned."""
+    reason, remarks = reason_of(kernel), []
     if kernel.asserted:
-        return f"any block in {', '.join(kernel.asserted)} by annotation"
-    reason = reason_of(kernel)
-    return f"other dimensions are kept: {reason}" if reason else ""
+        remarks.append(f"any block in {', '.join(kernel.asserted)} by annotation")
+    elif reason:
+        remarks.append(f"other dimensions are kept: {reason}")
+    if kernel.needs_warps:
+        remarks.append("each warp keeps its threads")
+    return "; ".join(remarks)

@@ -110,8 +110,10 @@ class Kernel:
     asserted: tuple[str, ...] = ()
     #: Bytes of dynamic shared memory as an annotation says, C text over the block's x, y and z.
     shared: str | None = None
-    #: May threads of a warp hand each other values through memory, so that warps must be kept?
+    #: May threads of a warp hand each other values, so that warps must be kept?
     needs_warps: bool = False
+    #: Do they by warp-level functions? Then an annotation alone can make it tunable.
+    warp_level: bool = False
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:

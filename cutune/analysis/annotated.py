@@ -45,8 +45,9 @@ from cutune.syntax import Syntax
 Typedefs = Mapping[str, Sequence[str]]
 ByName = Mapping[str, Sequence[Kernel]]
 
-#: What the user may assert to be harmless; warp-level code or unknown calls may not be.
-ASSERTABLE = frozenset({Code.SHARED_MEMORY, Code.BARRIER, Code.BLOCK_DEPENDENT})
+#: What the user may assert to be harmless; unknown calls may not be. Warp-level code is where each
+#: warp keeps its threads.
+ASSERTABLE = frozenset({Code.SHARED_MEMORY, Code.BARRIER, Code.BLOCK_DEPENDENT, Code.WARP_LEVEL})
 _POWERS = [1 << exponent for exponent in range(11)]
 
 
@@ -124,7 +125,8 @@ class _Application:
 
     def _applied(self, kernel: Kernel) -> Kernel:
         if kernel.impurity is not None and kernel.impurity.code not in ASSERTABLE:
-            return kernel
+            message = kernel.impurity.message
+            self._refuse(Code.USELESS_ANNOTATION, kernel=kernel.name, message=message)
         grid = self._grid(kernel)
         named = {d for d in DIMENSIONS if d in grid or d in (self.said.block or {})}
         facts = [
@@ -141,6 +143,7 @@ class _Application:
             ),
             allowed=self._allowed(),
             shared=self._shared(),
+            needs_warps=kernel.needs_warps or kernel.warp_level,
         )
         if not changed.pure_dimensions:
             self._refuse(Code.NO_ANNOTATED_DIMENSION, kernel=kernel.name)
@@ -252,9 +255,13 @@ class _Application:
         free = [d in kernel.pure_dimensions for d in DIMENSIONS]
         for kept in product(*([0] if is_free else _POWERS for is_free in free)):
             shape = (kept[0], kept[1], kept[2])
-            found = candidate_blocks(free, shape, "paper", kernel.max_threads, kernel.allowed)
+            found = candidate_blocks(
+                free, shape, "paper", kernel.max_threads, kernel.allowed, kernel.warp_level
+            )
             if any(block != shape for block in found):
                 return
+        if kernel.warp_level:
+            self._refuse(Code.WARPS_NOT_KEPT, kernel=kernel.name)
         self._refuse(Code.EMPTY_CANDIDATES)
 
 

@@ -287,9 +287,9 @@ class _FunctionProof:
         return self.expressions.converted(value, type_, c_ast.EmptyStatement())
 
     def _join(self, proof: Proof, findings: Findings, node: c_ast.Node) -> None:
-        if proof.impurity is not None and findings.refusal is None:
+        if proof.impurity is not None:
             message = f"{proof.impurity.message} (in '{proof.text.name}')"
-            findings.refusal = (proof.impurity.code, message, node)
+            findings.refuse(proof.impurity.code, message, node)
         findings.needs_warps |= proof.needs_warps
         for name, facts in zip(DIMENSIONS, proof.dimensions, strict=True):
             if facts.indexed:

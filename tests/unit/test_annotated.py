@@ -59,6 +59,14 @@ def test_the_grid_is_kept() -> None:
     assert found.asserted == ("x",)
 
 
+def test_warp_level_code_hides_nothing_that_stays_refused() -> None:
+    body = "int i = threadIdx.x; a[i] = __shfl_xor_sync(-1, i, 1); a[atomicAdd(a, n)] = 1;"
+    text = f"__global__ void k(int n, int *a) {{ {body} }}\n"
+    found = analyze(parse(Source("a.cu", f"#pragma cutune kernel k block(x: 32, 64)\n{text}")))
+    assert [diagnostic.code.number for diagnostic in found.diagnostics] == ["CT248"]
+    assert found.kernels[0].allowed is None
+
+
 @pytest.mark.parametrize("bound", ["n / 0", "n / m", "n % m", "ceil(n / m)", "ceil(n, m)", "n < m"])
 def test_bounds_that_cannot_be_computed_are_refused(bound: str) -> None:
     found = program(f"#pragma cutune kernel k grid(ceil(({bound}) / x))\n")
