@@ -152,7 +152,10 @@ def _recorded_extent(facts: MeasuredKernel, axis: int, sizes: Mapping[str, int])
     """The thread space that the source's grid expression gives, as far as its runs tell it."""
     if any(name not in sizes for name in facts.parameters):
         return None
-    seen = {values: threads[axis] for values, threads in facts.recorded}
+    samples = {(values, threads[axis]) for values, threads in facts.recorded}
+    seen = dict(samples)
+    if len(seen) < len(samples):
+        return None  # it does not follow from the sizes
     if len(seen) == 1:
         threads = next(iter(seen.values()))
         return threads if not facts.parameters else None
