@@ -45,6 +45,7 @@ class ModelConstants:
     cycles_per_request: Fraction
     store_cycles_per_sector: Fraction
     cycles_per_missed_sector: Fraction
+    cycles_per_rewritten_sector: Fraction
     #: Warp instructions per cycle and SM.
     issue_per_cycle: Fraction
     #: Per warp instruction of the FP64 and the special-function units; per barrier.

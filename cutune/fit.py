@@ -175,6 +175,7 @@ def _columns(
             yield FeatureColumn("missing", group, None, _exact(shares))
         if stores:
             yield column("store", group, stores, "store_cost_x20")
+            yield column("rewritten", group, stores, "rewritten_sectors")
         if shared:
             values = [
                 scale.cost(shared, "load_cost_x20") + scale.cost(shared, "store_cost_x20")
@@ -188,8 +189,10 @@ def _columns(
                 yield FeatureColumn("missed", group, index, _exact(values))
             adding = [i for i in touching if i in atomics]
             if adding:
-                values = [scale.operations(adding) for scale in scales]
+                values = [scale.atomic_bytes(adding) for scale in scales]
                 yield FeatureColumn("atomic", group, index, _exact(values))
+    if facts.asserted:
+        yield FeatureColumn("busiest", 0, None, _exact([s.busiest() for s in scales]))
     if smaller:
         yield from _growth_columns(scales, [Scale(facts, counts, m) for m in smaller])
         return

@@ -33,16 +33,19 @@ class Array:
 class FeatureColumn:
     """One address feature, per execution by a warp, for every (alignment class, block).
 
-    Costs per thread and trip of the count group `group`, except `issue`, `barrier` and `step`:
-    these are ratios to the counts of the whole kernel:
+    Costs per thread and trip of the count group `group`, except `issue`, `barrier`, `step` and
+    `busiest`: these are ratios to the counts of the whole kernel:
 
     - `load`: wavefronts, or 0.35 per line if that is more; `store`: full sectors plus twice the
       partial ones, or 1.65 per line if that is more; `shared`: wavefronts.
     - `request`: executions; only where the grid is kept, elsewhere they follow from the trips.
+    - `rewritten`: partial sectors that the warp's store just before touched as well; they are
+      not in `store`.
     - `missed`: sectors that the block touches first in a window of eight executions; they count
       only where `array` is not small.
     - `missing`: the share of steps in which the block misses L1.
-    - `atomic`: atomic operations.
+    - `atomic`: bytes that atomic operations change.
+    - `busiest`: load steps of the warp with most, relative to those of a mean one.
     - `issue`, `barrier`: instructions and barriers of a warp, relative to those of a thread.
     - Where the grid is kept, a warp has `issue` times the instructions of a thread of the block
       that was counted, plus `issue_fixed`; likewise for `barrier`, and `step` for load steps.

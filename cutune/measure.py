@@ -1,7 +1,7 @@
 """Measurements: what was counted where. The types of measurements.jsonl and their reading.
 
 Two kinds of lines: `cutune-kernel-2` describes a kernel once (what its basic blocks and memory
-instructions are), `cutune-measurement-2` holds the counters of one launch of it.
+instructions are), `cutune-measurement-3` holds the counters of one launch of it.
 """
 
 from __future__ import annotations
@@ -190,9 +190,11 @@ class SiteCounters:
 
     executions: int
     lanes: int
+    busiest: int
     traced: int
     load_cost_x20: int
     store_cost_x20: int
+    rewritten_sectors: int
     new_sectors: int
     missing: int
     array: int

@@ -160,9 +160,11 @@ class Replayer:
                 SiteCounters(
                     executions=int(site["executions"]),
                     lanes=int(site["lanes"]),
+                    busiest=int(site["busiest"]),
                     traced=int(site["traced"]),
                     load_cost_x20=int(site["load_cost_x20"]),
                     store_cost_x20=int(site["store_cost_x20"]),
+                    rewritten_sectors=int(site["rewritten_sectors"]),
                     new_sectors=int(site["new_sectors"]),
                     missing=int(site["missing"]),
                     array=array,

@@ -55,16 +55,25 @@ class Scale:
         shares = [min(1.0, s.missing * warps / s.traced) for s in found if s.traced]
         return max(shares, default=0.0) * max(self._executions(index) for index in sites)
 
-    def operations(self, sites: Sequence[int]) -> float:
-        """Executions by lanes per thread and trip (of all, where the grid is kept)."""
+    def atomic_bytes(self, sites: Sequence[int]) -> float:
+        """Bytes that atomic operations change, per thread and trip (of all, where it is kept)."""
+        widths = [self._facts.memory[index].bytes for index in sites]
         if not self._facts.asserted:
-            return float(len(sites))
-        lanes = sum(self._measured.sites[index].lanes for index in sites)
+            return float(sum(widths))
+        changed = _dot([self._measured.sites[index].lanes for index in sites], widths)
         if self._keeps_grid:
             share = self._measured.executed_blocks / prod(self._measured.grid)
             group = self._counts.groups[self._counts.group_of[sites[0]]]
-            return lanes / share / max(1.0, float(group(self._sizes)))
-        return lanes / max(1, self._measured.working_threads) / self._trips(sites[0])
+            return changed / share / max(1.0, float(group(self._sizes)))
+        return changed / max(1, self._measured.working_threads) / self._trips(sites[0])
+
+    def busiest(self) -> float:
+        """Load steps of the busiest warp by those of a mean one: at a barrier all wait for it."""
+        x, y, z = self._measured.block
+        pairs = zip(self._measured.sites, self._facts.memory, strict=True)
+        loads = [site for site, m in pairs if m.kind == "load" and not m.shared]
+        mean = sum(site.executions for site in loads) / -(-x * y * z // WARP)
+        return _near_one(sum(site.busiest for site in loads) / mean) if mean else 1.0
 
     def relative(self, what: str) -> float:
         """Work of a warp by basic blocks, relative to the fitted work of a thread."""

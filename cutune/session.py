@@ -28,7 +28,7 @@ from cutune.program import Program
 from cutune.shadow import ShadowTree, Target
 from cutune.source import Source
 from cutune.syntax import parse
-from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc
+from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 from cutune.workspace import make_folder
 
 Progress = Callable[[str, int, int], None]
@@ -119,7 +119,7 @@ class Session:
 
     def compile_flags(self, path: str) -> list[str]:
         """The user's flags; quoted includes are found beside the original file."""
-        return [*self.flags, f"-I{Path(path).resolve().parent}"]
+        return [*self.flags, "-Xcompiler", quote_folder(str(Path(path).resolve().parent))]
 
     def instrument(
         self,

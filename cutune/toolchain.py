@@ -29,6 +29,8 @@ TOOLKIT_PACKAGES = (
     "nvidia-nvvm==13.0.*",
     "nvidia-cuda-profiler-api==13.0.*",
 )
+#: Paths that no shell and no list of options takes apart.
+PLAIN = re.compile(r"[\w./+@%:-]+")
 #: Headers that cutune's rewritten programs include.
 INCLUDE_DIRECTORY = Path(__file__).parent / "include"
 #: Calls that newer toolkits lack and older programs use.
@@ -221,6 +223,16 @@ def find_nvcc(option: str | None = None) -> Nvcc:
         if is_program(candidate):
             return Nvcc(Path(candidate), origin)
     raise CutuneError(Diagnostic.at(Code.MISSING_NVCC, None))
+
+
+def quote_folder(folder: str) -> str:
+    """The host compiler's option to look for `#include "…"` in a folder, as a value of -Xcompiler.
+
+    nvcc hands such options to a shell as they are, and splits them at commas.
+    """
+    if not PLAIN.fullmatch(folder):
+        folder = '"' + re.sub(r'(["\\$`])', r"\\\1", folder).replace(",", "\\,") + '"'
+    return f"-iquote,{folder}"
 
 
 def host_compiler() -> str:

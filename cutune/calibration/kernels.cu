@@ -40,6 +40,18 @@ __global__ void combine(PARAMETERS)
     if (i < n) c[i] = a[i] + 3.0f * b[i];
 }
 
+__global__ void copy_bytes(PARAMETERS)
+{
+    const int i = COLUMN;
+    if (i < n) ((char *)c)[i] = ((const char *)a)[i];
+}
+
+__global__ void copy_wide(PARAMETERS)
+{
+    const int i = COLUMN;
+    if (i < n) ((float4 *)c)[i] = ((const float4 *)a)[i];
+}
+
 __global__ void many_arrays(PARAMETERS)
 {
     const int i = COLUMN;
@@ -61,12 +73,54 @@ __global__ void window(PARAMETERS)
                a[i + 6 * p];
 }
 
+// Records of several words, of which each instruction touches one.
+__global__ void records_read(PARAMETERS)
+{
+    const int i = COLUMN;
+    if (i >= n) return;
+    const float *r = a + p * i;
+    c[i] = r[0] * r[1] + r[2];
+}
+
+__global__ void records_move(PARAMETERS)
+{
+    const int i = COLUMN;
+    if (i >= n) return;
+    float *r = c + p * i;
+    const float speed = r[2];
+    r[0] += speed * r[1];
+    r[1] += speed;
+}
+
+__global__ void records_move_all(PARAMETERS)
+{
+    const int i = COLUMN;
+    if (i >= n) return;
+    float *r = c + p * i;
+    const float speed = r[3];
+    r[0] += speed * r[4];
+    r[1] += speed * r[5];
+    r[2] += speed * r[6];
+    r[4] -= speed;
+    r[5] -= speed;
+    r[6] -= speed;
+}
+
 __global__ void plane_window(PARAMETERS)
 {
     const int x = COLUMN, y = ROW;
     if (x >= n || y >= q) return;
     const float *m = a + y * p + x;
     c[y * p + x] = m[0] + m[1] + m[2] + m[p] + m[p + 1] + m[p + 2] + m[2 * p] + m[2 * p + 1];
+}
+
+__global__ void plane_bytes(PARAMETERS)
+{
+    const int x = COLUMN, y = ROW;
+    if (x >= n || y >= q) return;
+    const unsigned char *m = (const unsigned char *)a + y * p + x;
+    ((unsigned char *)c)[y * p + x] =
+        m[0] + 2 * m[1] + m[2] + 2 * m[p] + 4 * m[p + 1] + m[2 * p] + 2 * m[2 * p + 1];
 }
 
 __global__ void plane_update(PARAMETERS)
@@ -142,6 +196,21 @@ __global__ void column_walk(PARAMETERS)
     float sum = 0.0f;
     LOOP sum += a[k * p + i];
     c[i] = sum;
+}
+
+// Four loads in flight, none of which L1 has.
+__global__ void wide_walk(PARAMETERS)
+{
+    const int i = COLUMN;
+    float s = 0.0f, t = 0.0f, u = 0.0f, v = 0.0f;
+    LOOP {
+        const int at = i + 4 * k * p;
+        s += a[at & (n - 1)];
+        t += a[(at + p) & (n - 1)];
+        u += a[(at + 2 * p) & (n - 1)];
+        v += a[(at + 3 * p) & (n - 1)];
+    }
+    c[i] = s + t + u + v;
 }
 
 __global__ void row_walk(PARAMETERS)
@@ -241,6 +310,33 @@ __global__ void block_sum(PARAMETERS)
     if (t == 0) atomicAdd(c, tile[0]);
 }
 
+__global__ void tile_turn(PARAMETERS)
+{
+    __shared__ float tile[32 * 33];
+    const int x = COLUMN, y = ROW;
+    tile[threadIdx.x * 33 + threadIdx.y] = a[y * p + x];
+    __syncthreads();
+    c[y * p + x] = tile[threadIdx.x * 33 + (threadIdx.y ^ 1)];
+}
+
+// Tiles of a matrix product: two loads, a barrier, a row by a column, a barrier.
+__global__ void tile_loop(PARAMETERS)
+{
+    __shared__ float rows[1024], columns[1024];
+    const int x = COLUMN, y = ROW;
+    const int t = threadIdx.y * blockDim.x + threadIdx.x;
+    const float *row = rows + (t & ~15), *column = columns + (threadIdx.x & 31);
+    float sum = 0.0f;
+    LOOP {
+        rows[t] = a[y * p + 16 * k + (x & 15)];
+        columns[t] = b[(16 * k + (y & 15)) * p + x];
+        __syncthreads();
+        _Pragma("unroll") for (int j = 0; j < 16; ++j) sum += row[j] * column[32 * j];
+        __syncthreads();
+    }
+    c[y * p + x] = sum;
+}
+
 // ---- atomics
 
 __global__ void atomic_apart(PARAMETERS)
@@ -253,6 +349,12 @@ __global__ void atomic_few(PARAMETERS)
 {
     const int i = COLUMN;
     if (i < n) atomicAdd(c + (i & (p - 1)), 1.0f);
+}
+
+__global__ void atomic_few_double(PARAMETERS)
+{
+    const int i = COLUMN;
+    if (i < n) atomicAdd((double *)c + (i & (p - 1)), 1.0);
 }
 
 __global__ void atomic_loop(PARAMETERS)

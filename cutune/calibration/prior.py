@@ -53,6 +53,7 @@ def beliefs(compute_capability: tuple[int, int], clock_ghz: Fraction) -> dict[st
         "cycles_per_request": Belief(Fraction(1), wide, typical),
         "store_cycles_per_sector": Belief(Fraction(2), wide, "16 bytes a cycle and SM"),
         "cycles_per_missed_sector": Belief(Fraction(1), wide, "32 bytes a cycle and SM"),
+        "cycles_per_rewritten_sector": Belief(Fraction(1), wide, "32 bytes a cycle and SM"),
         "issue_per_cycle": Belief(Fraction(4), 0.15, "four schedulers, one instruction each"),
         "double_cycles": Belief(Fraction(LANES, double), 0.3, GUIDE),
         "special_cycles": Belief(Fraction(LANES, special), 0.3, GUIDE),

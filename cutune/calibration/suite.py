@@ -16,8 +16,8 @@ from cutune.candidates import Block
 ARRAY_WORDS = 1 << 27
 
 LINE = tuple((t, 1, 1) for t in (32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))
-FEW = tuple((t, 1, 1) for t in (32, 64, 128, 256, 1024))
 POWERS = tuple((t, 1, 1) for t in (32, 64, 128, 256, 512, 1024))
+FEW = tuple((t, 1, 1) for t in (32, 64, 128, 256, 1024))
 PLANE = tuple(
     (x, y, 1)
     for x, y in (
@@ -27,6 +27,14 @@ PLANE = tuple(
         *((4, 16), (4, 64), (2, 64), (1, 256)),
     )
 )
+TILES = tuple(
+    (x, y, 1)
+    for x, y in (
+        *((8, 8), (8, 16), (8, 32), (16, 4), (16, 8), (16, 16), (16, 32), (32, 4), (32, 8)),
+        *((32, 16), (32, 32)),
+    )
+)
+WIDE_TILES = (*TILES, *((x, y, 1) for x, y in ((64, 4), (64, 8), (64, 16), (128, 4), (128, 8))))
 SOLID = tuple(
     (x, y, z)
     for x, y, z in (
@@ -69,6 +77,7 @@ def cases() -> tuple[Case, ...]:
     return (
         *_launching(),
         *_streams(),
+        *_records(),
         *_planes(),
         *_loops(),
         *_walks(),
@@ -104,6 +113,20 @@ def _streams() -> Iterator[Case]:
     yield _line("window", 1 << 22, 1000, 0)
 
 
+def _records() -> Iterator[Case]:
+    for words in (3, 7, 16):
+        yield _line("records_read", 1 << 20, words, 0)
+    yield _line("records_read", 1 << 22, 7, 0)
+    for words in (3, 4, 8):
+        yield _line("records_move", 1 << 20, words, 0)
+    for words in (7, 8, 12):
+        yield _line("records_move_all", 1 << 20, words, 0)
+    yield _line("records_move_all", 1 << 22, 7, 0)
+    for exponent in (22, 25):
+        yield _line("copy_bytes", 1 << exponent, 0, 0)
+        yield _line("copy_wide", 1 << (exponent - 2), 0, 0)
+
+
 def _planes() -> Iterator[Case]:
     for pitch in (1000, 1024, 1400, 1536, 1801, 2048, 2600, 3072, 4100):
         yield _plane("plane_window", pitch - 2, pitch, pitch - 2)
@@ -111,6 +134,8 @@ def _planes() -> Iterator[Case]:
         yield _plane("plane_update", pitch - 2, pitch, pitch - 2)
         yield _plane("plane_copy", pitch, pitch, pitch)
         yield _plane("plane_turn", pitch, pitch, pitch)
+    for pitch in (1024, 3001):
+        yield _plane("plane_bytes", pitch - 2, pitch, pitch - 2)
     for pitch in (128, 200, 400):
         yield Case(
             "solid_window", (pitch - 2, pitch - 2, pitch - 2), pitch - 2, pitch, pitch - 2, SOLID
@@ -141,6 +166,7 @@ def _walks() -> Iterator[Case]:
     yield _line("column_walk", 1 << 16, 1 << 16, 1024)
     yield _line("column_walk", 1 << 18, 1 << 18, 64)
     yield _line("row_walk", 1 << 17, 256, 256)
+    yield Case("wide_walk", (1 << 18, 1, 1), 1 << 21, (1 << 18) + (1 << 15), 64, POWERS)
     for pitch in (0, 64, 1 << 14):
         yield _line("chase", 32, pitch, 512, ((32, 1, 1),))
     yield _line("chase", 1 << 16, 64, 256)
@@ -162,9 +188,14 @@ def _in_blocks() -> Iterator[Case]:
         yield _line("shared_loop", 1 << 18, stride, 256, POWERS)
     yield _line("barrier_loop", 1 << 18, 0, 128)
     yield _line("barrier_loop", 1 << 14, 0, 512)
+    for extent in (512, 1024, 2048):
+        yield Case("tile_turn", (extent, extent, 1), 0, extent, 0, TILES)
+    for extent in (512, 1024):
+        yield Case("tile_loop", (extent, extent, 1), 0, extent, extent // 16, WIDE_TILES)
     for exponent in (18, 22, 24):
         yield _line("block_sum", 1 << exponent, 0, 0, POWERS)
     yield _line("atomic_apart", 1 << 22, 0, 0, POWERS)
     for addresses in (1, 32, 1024):
         yield _line("atomic_few", 1 << 20, addresses, 0, POWERS)
+    yield _line("atomic_few_double", 1 << 20, 1, 0, POWERS)
     yield _line("atomic_loop", 1 << 16, 1 << 20, 64, POWERS)

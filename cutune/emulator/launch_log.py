@@ -33,6 +33,7 @@ class LoggedSite:
     site: int
     executions: int
     lanes: int
+    busiest: int
     traced: int
     sectors: int
     full_sectors: int
@@ -40,6 +41,7 @@ class LoggedSite:
     wavefronts: int
     load_cost_x20: int
     store_cost_x20: int
+    rewritten_sectors: int
     new_sectors: int
     lowest: int
     highest: int

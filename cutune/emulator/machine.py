@@ -28,6 +28,7 @@ SITE = np.dtype(
         for name in (
             "executions",
             "lanes",
+            "busiest",
             "traced",
             "sectors",
             "full_sectors",
@@ -35,6 +36,7 @@ SITE = np.dtype(
             "wavefronts",
             "load_cost_x20",
             "store_cost_x20",
+            "rewritten_sectors",
             "new_sectors",
             "missing",
             "lowest",

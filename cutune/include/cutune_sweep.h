@@ -186,9 +186,10 @@ class cutune_experiment {
         if (timed_ && cutune_refused(cudaEventElapsedTime(&elapsed, start_, stop_))) elapsed = 0;
         if (run_ == 0 && at_ == 0) buffers_.expect();
         if (run_ == 0 && at_ > 0) identical_ = buffers_.identical(&difference_);
-        // The first run of a short kernel may take three times as long as the next ones.
+        // A run of a short kernel may take three times as long as the next one, and costs little.
         const bool warms_up = run_ == 0 && timed_runs_ > 0;
-        const double most = best_ * (warms_up ? 9 : 3);
+        const double least_slow = 0.1;
+        const double most = std::max(best_ * (warms_up ? 9 : 3), least_slow);
         const bool hopeless = at_ > 0 && best_ > 0 && static_cast<double>(elapsed) > most;
         if (timed_ && (run_ > 0 || timed_runs_ == 0 || hopeless))
             milliseconds_.push_back(static_cast<double>(elapsed));

@@ -10,9 +10,10 @@ resources is joined by a smooth maximum, a p-norm, in a rational form (error bel
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
@@ -41,6 +42,7 @@ from cutune.rational_program import (
 
 #: Coefficients (c, d) of a * (1 + c r^p / (1 + d r^p)), r = b/a: rational forms of the p-norm.
 NORMS = {
+    2: (Fraction(1, 2), Fraction(212, 1000)),
     3: (Fraction(1, 3), Fraction(847, 3000)),
     8: (Fraction(1, 8), Fraction(381, 1000)),
 }
@@ -54,9 +56,9 @@ COST_OF = {
     "shared": "shared_cycles_per_wavefront",
     "store": "store_cycles_per_sector",
     "missed": "cycles_per_missed_sector",
+    "rewritten": "cycles_per_rewritten_sector",
 }
 CONSTANTS = tuple(field.name for field in fields(ModelConstants))
-ATOMIC_BYTES = 4
 #: Parts of the throughput of an SM, by the definition that holds their cycles per warp.
 PER_WARP_TERMS = {
     "load_store_unit": "load_cycles",
@@ -106,6 +108,7 @@ class _Composer:
         self.definitions: list[Definition] = []
         self.tables: dict[str, tuple[Fraction, ...]] = {}
         self.properties: dict[str, tuple[int, ...]] = {}
+        self.warps_at_once: Sequence[int] = ()
 
     def constant(self, name: str) -> Expression:
         """A constant of the model: its value, or its name where constants are being fitted."""
@@ -150,6 +153,7 @@ class _Composer:
         limits = self.device.limits
         resident = [max(1, resident_blocks(_resources(self.model, b), limits)) for b in blocks]
         at_once = [min(r * w, limits.warps_per_sm) for r, w in zip(resident, warps, strict=True)]
+        self.warps_at_once = at_once
         self.properties["threads"] = tuple(threads)
         self.properties["warps"] = tuple(warps)
         # Blocks that fill the GPU once; the other two save a division per candidate.
@@ -185,6 +189,31 @@ class _Composer:
         share = self._define("dram_share", share)
         rate = self.device.dram_gbs * 1000 * self.constant("dram_efficiency")
         self._define("dram_us", share * traffic / rate)
+        # Of what misses L1, the first touch of each byte goes to DRAM; the others find it in L2.
+        missed = maximum(1, Parameter("working") * self._missed_bytes())
+        self._define("dram_misses", share * minimum(1, traffic / missed))
+
+    def _missed_bytes(self) -> Expression:
+        """Bytes per thread that miss L1, with a block that is neither good nor bad at reuse."""
+        columns = [column for column in self.model.columns if column.kind == "missed"]
+        cells = range(len(columns[0].values) if columns else 0)
+        scale = self._thread_scale()
+
+        def bytes_of(column: FeatureColumn, cell: int) -> Fraction:
+            return column.values[cell] * scale[cell % len(scale)]
+
+        by_reuse = sorted(cells, key=lambda cell: sum(bytes_of(c, cell) for c in columns))
+        total = expression(0)
+        for column in columns:
+            # A sector per warp is a byte per thread.
+            typical = bytes_of(column, by_reuse[len(by_reuse) // 2])
+            total = total + typical * Parameter(f"trips_{column.group}")
+        return total
+
+    def _thread_scale(self) -> Sequence[Fraction]:
+        """By block: its threads by those of the block that was counted, where the grid is kept."""
+        threads = [prod(block) for block in self.model.blocks]
+        return [Fraction(t, min(threads) if self.keeps_grid else t) for t in threads]
 
     def _class_index(self) -> Expression:
         """Which alignment class: residues of the data parameters, mixed radix."""
@@ -205,7 +234,7 @@ class _Composer:
             cycles = self.constant("cycles_per_request") * requests
             load = load + cycles * Parameter(f"trips_{index}")
         load = self._sum("load", load, ("request", "load", "shared"))
-        store = self._sum("store", store, ("store", "missed"))
+        store = self._sum("store", store, ("store", "missed")) + self._rewritten()
         tiny = Fraction(1, 1000)
         load_cycles = self._define("load_cycles", maximum(tiny, load))
         return load_cycles, self._define("store_cycles", maximum(tiny, store))
@@ -225,6 +254,15 @@ class _Composer:
             else:
                 fixed = fixed + weight * cell
         return self._define(f"{name}_fixed", fixed) + varying
+
+    def _rewritten(self) -> Expression:
+        """Cycles of stores to sectors on their way to L2: more warps, more that do not meet."""
+        if not any(c.kind == "rewritten" and any(c.values) for c in self.model.columns):
+            return expression(0)
+        most = self.device.limits.warps_per_sm
+        self.tables["crowding"] = single(Fraction(warps, most) for warps in self.warps_at_once)
+        cycles = self._sum("rewritten", expression(0), ("rewritten",))
+        return cycles * Lookup("crowding", Parameter(CANDIDATE))
 
     def _cell(self, index: int, column: FeatureColumn) -> Expression:
         """A column at the class and candidate: a table, unless it holds one value only."""
@@ -257,7 +295,7 @@ class _Composer:
         issue = self._norm(3, plain, maximum(tiny, units))
         issue = self._define("issue_cycles", issue) * self._only(ISSUE)
         barriers = self._define("barriers", barriers)
-        if any(c.numerator for _, c in model.barriers.numerator.terms):
+        if self._has_barriers():
             cost = self._define("barrier_cost", barriers * self.constant("barrier_cycles"))
             issue = issue + cost * self._only(BARRIER)
         return issue
@@ -275,6 +313,12 @@ class _Composer:
         plain = maximum(tiny, slots / self.constant("issue_per_cycle"))
         issue = self._define("issue_cycles", self._norm(3, plain, maximum(tiny, units)))
         return issue + barriers * self.constant("barrier_cycles")
+
+    def _has_barriers(self) -> bool:
+        return any(c.numerator for _, c in self.model.barriers.numerator.terms)
+
+    def _in_phases(self) -> bool:
+        return self.model.looped and self._has_barriers()
 
     # ---- once per candidate
 
@@ -295,7 +339,9 @@ class _Composer:
         if self.model.looped:
             # Blocks that all take as long end together: the last wave counts whole.
             rounds = maximum(rounds, ceiling(blocks / Parameter("wave")))
-        waiting = (self._latency() + cycles) * rounds
+        # Between barriers the warps of a block wait for each other: its work adds up.
+        alone = cycles * warps if self._in_phases() else cycles
+        waiting = (self._latency() + alone) * rounds
         throughput = cycles * busy_warps
         if not self.model.looped:
             loss = self.constant("block_granularity") + Parameter("dram_share") * self.constant(
@@ -308,11 +354,12 @@ class _Composer:
             waiting = waiting * loss
         throughput = self._define("throughput_cycles", throughput)
         waiting = self._define("waiting_cycles", waiting)
-        busy = self._norm(3, throughput, waiting) / (device.clock_ghz * 1000)
+        busy = self._norm(2 if self._in_phases() else 3, throughput, waiting)
+        busy = busy / (device.clock_ghz * 1000)
         busy = self._define("busy_us", busy)
         dispatch = self._define("dispatch_us", self.constant("dispatch_us_per_block") * blocks)
-        shared = maximum(dispatch, self._atomics())
-        time = self.constant("launch_us") + self._norm(3, busy, shared)
+        busy = self._norm(3, busy, self._atomics())
+        time = self.constant("launch_us") + self._norm(8, busy, dispatch)
         time = self._define(TIME, time)
         self._define(TIME_WITH_FLOOR, self._norm(8, time, self.constant("floor_us")))
 
@@ -332,22 +379,24 @@ class _Composer:
         own = "warp_" if self.keeps_grid else ""
         steps: Expression = Parameter(f"{own}steps")
         uneven = self._only(ISSUE)
-        fixed = self.constant("latency_cycles_per_step") * steps
-        fixed = fixed + self.constant("latency_cycles_per_slot") * Parameter(f"{own}slots")
+        waiting = self.constant("latency_cycles_per_step") * steps
+        fixed = self.constant("latency_cycles_per_slot") * Parameter(f"{own}slots")
         fixed = fixed + self.constant("latency_cycles_per_barrier") * Parameter(f"{own}barriers")
         if uneven != expression(1) and not self.keeps_grid:
             steps = self._define("warp_steps", steps * uneven)
-            fixed = fixed * uneven
-        fixed = self.constant("latency_cycles_start") + fixed
+            waiting, fixed = waiting * uneven, fixed * uneven
+        fixed = self._define("latency_fixed", self.constant("latency_cycles_start") + fixed)
         miss = self.constant("latency_cycles_per_miss")
-        miss = miss + self.constant("latency_cycles_dram") * Parameter("dram_share")
+        miss = miss + self.constant("latency_cycles_dram") * Parameter("dram_misses")
         miss = self._define("miss_latency", miss)
         missing = expression(0)
         for index, column in enumerate(self.model.columns):
             if column.kind == "missing" and any(column.values):
                 missing = missing + Parameter(f"trips_{column.group}") * self._cell(index, column)
-        fixed = self._define("latency_fixed", fixed)
-        return self._define("latency_cycles", fixed + miss * minimum(steps, missing))
+        waiting = self._define("steps_latency", waiting) + miss * minimum(steps, missing)
+        if self._in_phases():
+            waiting = waiting * self._only("busiest")
+        return self._define("latency_cycles", fixed + waiting)
 
     def _atomics(self) -> Expression:
         """Time of DRAM, or of the busiest address where atomics meet: one after the other."""
@@ -356,8 +405,8 @@ class _Composer:
             if column.kind != "atomic":
                 continue
             operations = maximum(0, self.model.groups[column.group].expression())
-            apart = maximum(1, Parameter(f"array_bytes_{column.array}") / ATOMIC_BYTES)
-            each = self.constant("atomic_us_same_address") * operations / apart
+            changed = maximum(1, Parameter(f"array_bytes_{column.array}"))
+            each = self.constant("atomic_us_same_address") * operations / changed
             each = self._define(f"atomic_us_{index}", each)
             busiest = maximum(busiest, each * self._cell(index, column))
         return busiest
@@ -406,9 +455,10 @@ class _Composer:
         larger = self._define(f"larger_{index}", maximum(first, second))
         ratio = self._define(f"ratio_{index}", minimum(first, second) / larger)
         square = self._define(f"square_{index}", ratio * ratio)
+        raised: Expression = square
         if power == 3:
             raised = square * ratio
-        else:
+        elif power == 8:
             fourth = self._define(f"fourth_{index}", square * square)
             raised = fourth * fourth
         raised = self._define(f"raised_{index}", raised)

@@ -19,10 +19,9 @@ from cutune.pipeline import TranslationUnit
 from cutune.prelude import c_string, prelude_edit
 from cutune.shadow import ShadowTree
 from cutune.source import Source
-from cutune.toolchain import INCLUDE_DIRECTORY
+from cutune.toolchain import INCLUDE_DIRECTORY, PLAIN, quote_folder
 from cutune.workspace import make_folder, write_text
 
-_PLAIN = re.compile(r"[\w./+@%:-]+")
 _BYTE_ORDER_MARK = "\xef\xbb\xbf"
 
 
@@ -134,15 +133,8 @@ def _host_options(includes: Sequence[str], copies: Path, spelled: str) -> tuple[
     An instrumented program includes headers of cutune's.
     """
     own = [*includes, str(INCLUDE_DIRECTORY)]
-    options = [f"-iquote,{_for_shell(folder)}" for folder in own]
+    options = [quote_folder(folder) for folder in own]
     prefix = f"{spelled}/" if spelled else ""
-    if _PLAIN.fullmatch(f"{copies}/{prefix}"):
+    if PLAIN.fullmatch(f"{copies}/{prefix}"):
         options.append(f"-ffile-prefix-map={copies}/={prefix}")
     return tuple(options)
-
-
-def _for_shell(path: str) -> str:
-    """nvcc hands options of the host compiler to a shell as they are, and splits them at commas."""
-    if _PLAIN.fullmatch(path):
-        return path
-    return '"' + re.sub(r'(["\\$`])', r"\\\1", path).replace(",", "\\,") + '"'

@@ -1,4 +1,4 @@
-"""How the recorded sweeps, judge_h200.json and polybench_h200.json, were made.
+"""How the recorded sweeps, judge_h200.json and others, were made.
 
 python -m tests.recorded.record_sweep prepare FOLDER [PROGRAM …]   # needs nvcc
 python3 FOLDER/run_sweeps.py FOLDER OUTPUT SECONDS        # on the GPU
@@ -28,7 +28,12 @@ ARCHITECTURE = "sm_90"
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 JUDGE, POLYBENCH = ROOT / "benchmarks" / "judge", ROOT / "samples" / "polybench"
-RECORDED = {JUDGE: HERE / "judge_h200.json", POLYBENCH: HERE / "polybench_h200.json"}
+SECOND_JUDGE = ROOT / "benchmarks" / "judge_second"
+RECORDED = {
+    JUDGE: HERE / "judge_h200.json",
+    SECOND_JUDGE: HERE / "judge_second_h200.json",
+    POLYBENCH: HERE / "polybench_h200.json",
+}
 METHOD = (
     "instrumented programs, CUTUNE_MODE=sweep: least of the event times per block after one"
     " warm-up, of three (of one for blocks three times slower than the best)"
@@ -57,11 +62,16 @@ PLAN: Mapping[Path, Mapping[str, Sequence[int]]] = {
         "triad": LONG,
         "wide_filter": (1000, 2048, 5001),
     },
+    SECOND_JUDGE: {
+        name: sizes["judged"]
+        for name, sizes in json.loads((SECOND_JUDGE / "sizes.json").read_text()).items()
+    },
     POLYBENCH: {
         "gesummv": (3000,),
         "mvt": (3000,),
         "gramschm": (1500, 3000),
         "syrk": (3000,),
+        "syr2k": (3000,),
         "3dconv": (1000, 1024),
         "covar": (1024, 1500, 2048),
         "corr": (1024, 1500, 2048),

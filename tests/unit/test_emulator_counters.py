@@ -230,3 +230,37 @@ def test_sampling_gives_every_window_its_weight() -> None:
         whole = launch(text, 32, data, trips, 0, **options).sites[0]
         expected = whole["lines"] / whole["traced"]
         assert load["lines"] / load["traced"] == pytest.approx(expected, rel=0.1)
+
+
+RECORDS = """
+.visible .entry records(.param .u64 data, .param .u32 words) {
+  .reg .b32 %r<4>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [data];
+  ld.param.u32 %r1, [words];
+  mov.u32 %r2, %tid.x;
+  mul.lo.u32 %r3, %r1, %r2;
+  mul.wide.u32 %rd2, %r3, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], 1;
+  st.global.u32 [%rd3+4], 2;
+  st.global.u32 [%rd3+4096], 3;
+  ret;
+}
+"""
+
+
+def test_neighbouring_words_of_records_are_rewritten_sectors() -> None:
+    sites = launch(RECORDS, 32, aligned(2048), 4, trace=True).sites
+    # Records of 16 bytes: 16 sectors, of which each store touches parts.
+    assert [site["sectors"] for site in sites] == [16, 16, 16]
+    assert [site["rewritten_sectors"] for site in sites] == [0, 16, 0]
+    assert [site["store_cost_x20"] for site in sites] == [40 * 16, 0, 40 * 16]
+
+
+def test_the_busiest_warp_is_counted() -> None:
+    text = STRIDED.replace("mov.u32 %r3, %tid.x;", "mov.u32 %r3, %tid.x; setp.lt.u32 %p1, %r3, 64;")
+    text = text.replace(".reg .b32", ".reg .pred %p1; .reg .b32", 1)
+    text = text.replace("ld.global.f32 %f1", "@%p1 ld.global.f32 %f1")
+    load, store = launch(text, 128, aligned(256), 1, 0, grid=3, trace=True).sites
+    assert (load["executions"], load["busiest"]) == (6, 3)
+    assert (store["executions"], store["busiest"]) == (12, 3)

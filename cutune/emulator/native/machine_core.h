@@ -227,6 +227,13 @@ class SectorTable {
     u16 generation_ = 0;
 };
 
+// The sectors of a warp's last store.
+struct LastStore {
+    u64 sector[LANES];
+    u32 sectors = 0;
+    u32 site = 0, region = 0, execution = 0;
+};
+
 struct Execution {
     ModuleImage& module;
     const Function& kernel;
@@ -262,6 +269,7 @@ struct Execution {
         u32 window;
     };
     std::vector<std::unique_ptr<Remembered>> remembered;  // by site
+    std::vector<LastStore> last_store;  // by warp
     std::vector<Tentative> tentative;  // by site: the sampled window among the first trace_every
 
     Execution(ModuleImage& m, const Function& k, const Launch& l, Memory& mem, Report& r)

@@ -154,7 +154,7 @@ const Features& recalled(Execution& x, u32 site, const u64* address, u32 mask, F
     return known;
 }
 
-void add(Site& site, const SiteFacts& facts, const Features& f, u64 first) {
+void add(Site& site, const SiteFacts& facts, const Features& f, u64 first, u32 rewritten) {
     site.traced++;
     site.sectors += f.sectors;
     site.full_sectors += f.full;
@@ -162,14 +162,36 @@ void add(Site& site, const SiteFacts& facts, const Features& f, u64 first) {
     site.wavefronts += f.wavefronts;
     if (facts.kind == LOAD)
         site.load_cost_x20 += std::max(20 * f.wavefronts, 7 * f.lines);
-    else if (f.sectors)
-        site.store_cost_x20 +=
-            std::max(20 * f.full + 40 * (f.sectors - f.full), 33 * f.lines);
-    else
+    else if (f.sectors) {
+        const u32 partial = f.sectors - f.full - rewritten;
+        const u32 lines = f.lines * (f.sectors - rewritten) / f.sectors;
+        site.store_cost_x20 += std::max(20 * f.full + 40 * partial, 33 * lines);
+        site.rewritten_sectors += rewritten;
+    } else
         site.store_cost_x20 += 20 * f.wavefronts;
     const u64 lowest = first + u64(f.lowest), highest = first + u64(f.highest);
     if (site.traced == 1 || lowest < site.lowest) site.lowest = lowest;
     if (highest > site.highest) site.highest = highest;
+}
+
+// How many of the partially touched sectors the warp's last store has just touched, from another
+// instruction in the same iteration: on their way to L2 the two become one.
+u32 rewritten_sectors(LastStore& last, const SiteFacts& facts, u32 site, u32 execution,
+                      const Features& f, u64 from) {
+    const bool together =
+        last.site != site && last.region == facts.region && last.execution == execution;
+    u32 both = 0;
+    for (u32 k = 0, other = 0; together && k < f.sectors; k++) {
+        const u64 sector = from + u64(f.sector[k]);
+        while (other < last.sectors && last.sector[other] < sector) other++;
+        both += other < last.sectors && last.sector[other] == sector;
+    }
+    for (u32 k = 0; k < f.sectors; k++) last.sector[k] = from + u64(f.sector[k]);
+    last.sectors = f.sectors;
+    last.site = site;
+    last.region = facts.region;
+    last.execution = execution;
+    return std::min(both, f.sectors - f.full);
 }
 
 // Where the words of local memory lie in the caches: those of a warp's lanes side by side.
@@ -192,7 +214,7 @@ void trace_local(const Warp& w, const u64* address, u32 bytes, const SiteFacts& 
     f.sectors *= words;
     f.full *= words;
     f.wavefronts *= words;
-    add(site, facts, f, interleaved[__builtin_ctz(w.mask)]);
+    add(site, facts, f, interleaved[__builtin_ctz(w.mask)], 0);
 }
 
 NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 bytes,
@@ -248,8 +270,12 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
     const u64 from = line_sector(first);
     for (u32 k = 0; k < f->sectors; k++)
         unseen += x.sectors.touch(region, from + u64(f->sector[k]), window);
+    const u32 rewritten =
+        facts.kind == STORE
+            ? rewritten_sectors(x.last_store[w.index], facts, i->x, execution, *f, from)
+            : 0;
     if (!drawn) return;
-    add(*site, facts, *f, first);
+    add(*site, facts, *f, first, rewritten);
     site->new_sectors += unseen;
     // Warps of a block that reach the same step wait together: it counts once.
     if (unseen)
@@ -267,6 +293,7 @@ void merge(Site& into, const Site& from) {
     into.wavefronts += from.wavefronts;
     into.load_cost_x20 += from.load_cost_x20;
     into.store_cost_x20 += from.store_cost_x20;
+    into.rewritten_sectors += from.rewritten_sectors;
     into.new_sectors += from.new_sectors;
     into.missing += from.missing;
     into.lowest = lowest;
@@ -288,12 +315,19 @@ void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, u32 e
 
 void Execution::begin_trace() {
     counts.assign(warps.size() * module.sites.size(), 0);
+    last_store.assign(warps.size(), LastStore());
     remembered.resize(module.sites.size());
     sectors.clear(2 * module.region_count + module.sites.size());
     if (launch.trace_every > 1) tentative.assign(module.sites.size(), Tentative{Site(), 0});
 }
 
 void Execution::end_trace() {
+    const size_t sites = module.sites.size();
+    for (size_t k = 0; k < sites; k++) {
+        u32 most = 0;
+        for (size_t w = 0; w < warps.size(); w++) most = std::max(most, counts[w * sites + k]);
+        report.sites[k].busiest += most;
+    }
     if (launch.trace_every <= 1) return;
     for (size_t k = 0; k < tentative.size(); k++)
         if (tentative[k].counts.traced) merge(report.sites[k], tentative[k].counts);
