@@ -21,6 +21,7 @@ from cutune.analysis.proof import Proof, Prover
 from cutune.analysis.roles import data_parameters
 from cutune.analysis.tunables import host_tunables
 from cutune.analysis.unit import Part, Unit
+from cutune.analysis.warps import is_warp_level
 from cutune.diagnostics import Code, Diagnostic
 from cutune.functions import Function
 from cutune.program import DataParameter, Impurity, Kernel, LaunchSite, Program
@@ -150,6 +151,7 @@ def _kernel(
         found,
         bounds.of(function.name, proof.text.head),
         needs_warps=proof.needs_warps,
+        warp_level=is_warp_level(prover.unit, proof.text),
     )
 
 

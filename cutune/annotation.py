@@ -2,6 +2,7 @@
 
     #pragma cutune kernel gemm data(NI, NJ, NK) block(x: 8..1024) where(x * y <= 1024) grid(…)
     #pragma cutune kernel sums block(x: 64, 128, 256) shared(4 * x)
+    #pragma cutune kernel softmax data(n) block(x: 64..1024) grid(keep)
     #pragma cutune tune(m: 4, 8, 16) data(N)
     #pragma cutune region begin
     #pragma cutune ignore
@@ -21,7 +22,10 @@ from lark import Lark, Token, Transformer, Tree, UnexpectedInput, UnexpectedToke
 from cutune.directives import Pragma
 
 Expression = Tree[Token]
-"""A tree of `condition`, `comparison`, `expression`, `term`, `call`, `name` and `number`."""
+"""A tree of `condition`, `comparison`, `expression`, `term`, `call`, `name` and `number`.
+
+`keep` stands for a number of blocks that does not follow the block.
+"""
 
 
 @dataclass(frozen=True)

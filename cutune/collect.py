@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from cutune.classes import alignment_classes
-from cutune.counts import count_functions, count_points
+from cutune.counts import count_functions
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.assemble import assemble
@@ -35,9 +35,9 @@ from cutune.measure import (
     Origin,
 )
 from cutune.pipeline import KernelFacts
-from cutune.plan import Replay, count_block, feature_launches, probe_launches, training_launches
+from cutune.plan import Replay, count_launches, feature_launches, probe_launches, training_launches
 from cutune.program import Kernel, LaunchSite, Program
-from cutune.replay import Replayer, integer_argument, thread_space
+from cutune.replay import Replayer, integer_argument, recorded_extents
 from cutune.static_counters import StaticCounters
 from cutune.trial import (
     Attempt,
@@ -318,9 +318,10 @@ def _describe(
     others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
     free = [name in kernel.pure_dimensions for name in "xyz"]
     guards = [facts.guard for facts in kernel.dimensions]
+    kept = [facts.grid_kept for facts in kernel.dimensions]
     # Without a guard only T is known; where it never is more than 1, it is no variable.
     variable = [
-        guard is None and any(thread_space(r)[axis] > 1 for r in records)
+        guard is None and any(recorded_extents(r, kept)[axis] > 1 for r in records)
         for axis, guard in enumerate(guards)
     ]
     return MeasuredKernel(
@@ -344,13 +345,14 @@ def _describe(
         dynamic_shared_bytes=record.shared,
         shared=sites[0].shared,
         needs_warps=kernel.needs_warps,
+        grid_kept=(kept[0], kept[1], kept[2]),
         rejected=(),
         uncertain=code.obliviousness.uncertain,
         static=static,
         recorded=tuple(
             (
                 tuple(integer_argument(r, code, order.index(name)) for name in sizes),
-                thread_space(r),
+                recorded_extents(r, kept),
             )
             for r in records
         ),
@@ -381,8 +383,7 @@ def collect_kernel(
                     yield measurement
         progress(f"{kernel.kernel}: {what}", len(replays), len(replays))
 
-    full = [Replay(COUNTS, p, count_block(kernel), 1) for p in count_points(kernel.variables)]
-    yield from measured("counting", full)
+    yield from measured("counting", list(count_launches(kernel)))
     counts = count_functions(kernel, [m for m in done.values() if m.purpose == COUNTS])
     yield from measured("finding classes", list(probe_launches(kernel, counts)))
     classes = alignment_classes(kernel, list(done.values()))

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Longer source lines are cut when they are shown.
 LONGEST_LINE = 160
+#: So much of them is shown behind a place at least; what is left out before it is marked.
+BEHIND_PLACE, CUT = 20, "... "
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
@@ -176,8 +178,8 @@ class Code(Enum):
     UNKNOWN_GRID_FORMULA = (
         235,
         WARNING,
-        "annotation ignored: the grid in {d} must be ceil(g / {d}), g / {d} or 1, with g made of "
-        "integer parameters",
+        "annotation ignored: the grid in {d} must be ceil(g / {d}) or g / {d}, with g made of "
+        "integer parameters, or keep; a number only where block(...) does not name {d}",
     )
     NO_ANNOTATED_DIMENSION = (
         236,
@@ -201,6 +203,17 @@ class Code(Enum):
         WARNING,
         "annotation ignored: shared must be a number of bytes made of x, y, z and integers by + - "
         "* /, min, max, ceil; '/' and '%' by a number only",
+    )
+    USELESS_ANNOTATION = (
+        248,
+        WARNING,
+        "annotation ignored: kernel '{kernel}' {message}, which no annotation can settle",
+    )
+    WARPS_NOT_KEPT = (
+        249,
+        WARNING,
+        "annotation ignored: kernel '{kernel}' holds warp-level code, and no block that it allows "
+        "has whole warps in x; name multiples of 32",
     )
     UNKNOWN_CONDITION = (
         239,
@@ -600,10 +613,18 @@ class Diagnostic:
         assert self.source is not None and self.span is not None
         place = self.source.location(self.span.start)
         line = self.source.line_text(place.line)
-        if len(line) > LONGEST_LINE:
-            line = line[: max(LONGEST_LINE, place.column + 20)] if place.column < 400 else ""
+        start, mark = place.column - 1, ""
+        if start > LONGEST_LINE - BEHIND_PLACE:
+            first = start - LONGEST_LINE // 2
+            # Not within a character of several bytes.
+            whole = (i for i, c in enumerate(line[first:]) if not "\x80" <= c < "\xc0")
+            first += next(whole, 0)
+            line, mark = line[first:], CUT
+            start -= first
+        line = mark + line[:LONGEST_LINE]
+        start += len(mark)
         # Columns count bytes, carets characters.
-        before, start = shown(line[: place.column - 1]), place.column - 1
+        before = shown(line[:start])
         width = max(1, len(shown(line[start : start + self.span.end - self.span.start])))
         # Tabs stay tabs, so that the caret stands below its character in any terminal.
         indent = "".join("\t" if c == "\t" else " " for c in before)

@@ -96,8 +96,9 @@ MEANINGS: dict[Code, str] = {
     "results with any block, say so by `#pragma cutune kernel` (`cutune inspect --suggest`).",
     Code.BARRIER: "The threads of a block work together. If any block gives the same results, say "
     "so by `#pragma cutune kernel`.",
-    Code.WARP_LEVEL: "Which threads form a warp depends on the block's shape. There is no remedy "
-    "but to write the kernel without it.",
+    Code.WARP_LEVEL: "Which threads form a warp depends on the block's shape. With an annotation, "
+    "for instance `block(x: 64, 128, 256)`, you can assert that blocks give the same results as "
+    "long as a warp is 32 neighbours in x, or the same whole rows; no others are then used.",
     Code.COOPERATIVE: "Groups of threads depend on the block or the grid.",
     Code.ASSEMBLY: "Use CUDA's built-in functions instead of `asm` where there is one.",
     Code.ATOMIC_RESULT: "What an atomic operation returns depends on which thread came first. "
@@ -128,7 +129,9 @@ MEANINGS: dict[Code, str] = {
     Code.EMPTY_CANDIDATES: "`block` and `where` leave nothing to choose from. A range takes powers "
     "of two (in one dimension multiples of 32); a list names the sizes themselves.",
     Code.UNKNOWN_GRID_FORMULA: "`ceil(g / x)` says that threads from g on have no effect, `g / x` "
-    "that the number of threads stays; other grids cannot be followed.",
+    "that the number of threads stays, `keep` that the number of blocks stays and the result does "
+    "not depend on how many threads each has; other grids cannot be followed. A dimension that "
+    "`block` does not name keeps its block and grid; a number, for instance 1, may stand there.",
     Code.NO_ANNOTATED_DIMENSION: "The kernel is not proven to be independent of its block, and the "
     "annotation does not say so of any dimension.",
     Code.UNINDEXED_DIMENSION: "More threads in that dimension would all do the same work.",
@@ -138,6 +141,10 @@ MEANINGS: dict[Code, str] = {
     Code.UNKNOWN_SHARED_FORMULA: "The formula is computed at each launch for the chosen block. "
     "Where it gives another number for the program's own block than the launch asks for, that "
     "launch stays as it is.",
+    Code.USELESS_ANNOTATION: "Shared memory, barriers, warp-level code and built-ins may be "
+    "harmless, which you can know; what is named here has to go from the kernel.",
+    Code.WARPS_NOT_KEPT: "Warp-level code is only taken to be independent of the block where each "
+    "warp has the same threads: 32 neighbours in x, or the same whole rows.",
     Code.UNKNOWN_CONDITION: "The candidates are the same for all sizes of the data.",
     Code.STATIC_CUDART: "The program cannot be led to the emulated device after it was linked. "
     "Build it with the flags named.",

@@ -39,13 +39,13 @@ struct cutune_memo {
 };
 
 // CUTUNE=verbose: one line per new decision.
-static inline void cutune_print_decision(const char *kernel, const cutune_request &asked,
-                                         dim3 chosen)
+static inline void cutune_print_decision(const char *kernel, const char *extents,
+                                         const cutune_request &asked, dim3 chosen)
 {
     if (!cutune_is_verbose()) return;
-    fprintf(stderr, "cutune: %s, %lld x %lld x %lld threads: block %ux%ux%u -> %ux%ux%u\\n", kernel,
-            asked.extent[0], asked.extent[1], asked.extent[2], asked.block.x, asked.block.y,
-            asked.block.z, chosen.x, chosen.y, chosen.z);
+    fprintf(stderr, "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u\\n", kernel,
+            asked.extent[0], asked.extent[1], asked.extent[2], extents, asked.block.x,
+            asked.block.y, asked.block.z, chosen.x, chosen.y, chosen.z);
 }
 
 """
@@ -182,9 +182,9 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
         _emit_memo(emit, model, words)
         _emit_validity(emit, model, name)
         emit(f"double cutune_time[{padded(count)}], cutune_time_with_floor[{padded(count)}];")
-        extents = [f"cutune_asked->extent[{axis}]" for axis in range(3)]
+        spaces = [f"cutune_asked->extent[{axis}]" for axis in range(3)]
         sizes = [f"cutune_key[{KEY_HEAD + index}]" for index in range(len(facts.positions))]
-        arguments = ", ".join([*sizes, *extents, "cutune_time", "cutune_time_with_floor"])
+        arguments = ", ".join([*sizes, *spaces, "cutune_time", "cutune_time_with_floor"])
         emit(f"cutune_model_{name}({arguments});")
         emit(f"const int cutune_chosen = cutune_choose_{name}(")
         emit("    cutune_time, cutune_time_with_floor, cutune_valid, cutune_own);")
@@ -197,9 +197,15 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
             emit("return cutune_answer;")
         _emit_remember(emit, words)
         kernel = c_string(facts.kernel)
-        emit(f"cutune_print_decision({kernel}, *cutune_asked, cutune_answer.block);")
+        extents = printed_extents(facts.grid_kept)
+        emit(f"cutune_print_decision({kernel}, {extents}, *cutune_asked, cutune_answer.block);")
         emit("return cutune_answer;")
     return str(emit)
+
+
+def printed_extents(kept: Sequence[bool]) -> str:
+    """What the extents of a request count, as a string of C++."""
+    return c_string("blocks or threads" if any(kept) else "threads")
 
 
 def _fixed_extents(model: FittedModel) -> list[tuple[int, int]]:
@@ -266,7 +272,9 @@ def _emit_validity(emit: Emitter, model: FittedModel, name: str) -> None:
             emit(f"const unsigned cutune_width = cutune_{name}_width_{letter}[w];")
             emit(f"cutune_fits_{letter}[w] = cutune_width == {own} ? 1 : 0;")
             emit(f"if (cutune_width == {own}) cutune_own_{letter} = w;")
-            if model.facts.free[axis]:
+            if model.facts.grid_kept[axis]:
+                emit(f"else cutune_fits_{letter}[w] = 1;")
+            elif model.facts.free[axis]:
                 emit(f"else if ((cutune_asked->guarded >> {axis} & 1u) != 0 ||")
                 emit(f"         static_cast<unsigned>({extent}) % cutune_width == 0)")
                 # As many blocks as a grid may have: ceil(extent / width) <= most.

@@ -16,6 +16,7 @@ from cutune.candidates import Block
 from cutune.device import DeviceProfile
 from cutune.diagnostics import CutuneError
 from cutune.fitted import FittedModel
+from cutune.models.mechanistic import EXTENTS
 from cutune.models.registry import DEFAULT, MODELS
 from cutune.question import choose_block
 from cutune.strategies import (
@@ -157,8 +158,9 @@ def by_model(models: Models, device: DeviceProfile, performance: str) -> Strateg
             return None
         sizes = {n: v for n, v in launch.sizes.items() if n in model.facts.parameters}
         if launch.extents is not None:
-            named = zip("xyz", model.facts.variable_extents, launch.extents, strict=True)
-            sizes |= {f"T.{axis}": extent for axis, variable, extent in named if variable}
+            extents = dict(zip(EXTENTS, launch.extents, strict=True))
+            words = model.facts.extent_words.items()
+            sizes |= {word: extents[variable] for word, variable in words}
         try:
             choice = choose_block(model, device, sizes, launch.size, performance)
         except CutuneError:

@@ -9,14 +9,25 @@ from itertools import product
 
 import numpy as np
 
-from cutune.candidates import WARP, Block
+from cutune.candidates import Block
 from cutune.classes import alignment_classes
 from cutune.counts import CountFunctions, count_functions
 from cutune.diagnostics import Code, Diagnostic
-from cutune.fitted import SCATTERED, SECTORS, UNCOALESCED, FeatureColumn, FittedModel
-from cutune.measure import COUNTS, FEATURES, MeasuredKernel, Measurement
+from cutune.fitted import (
+    BARRIER,
+    FIXED,
+    ISSUE,
+    SCATTERED,
+    SECTORS,
+    STEP,
+    UNCOALESCED,
+    FeatureColumn,
+    FittedModel,
+)
+from cutune.measure import COUNTS, FEATURES, SMALLER, MeasuredKernel, Measurement
 from cutune.plan import is_looped
 from cutune.published import fit_published
+from cutune.scale import NEAR_ONE, Scale, growth
 
 #: The ways of fitting.
 EXACT, PAPER = "exact", "paper"
@@ -25,9 +36,6 @@ HELD_OUT_LIMIT = 0.05
 
 #: Of the memory accesses, those that data decide about.
 UNCERTAIN_LIMIT = 0.05
-
-#: Ratios that close to 1 are 1.
-NEAR_ONE = 0.02
 
 Cell = tuple[tuple[int, ...], Block]
 
@@ -64,11 +72,15 @@ def fit_model(
     if missing:
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
     ordered = [cells[row, block] for row in rows for block in blocks]
+    by_block = {m.block: m for m in measurements if m.purpose == SMALLER}
+    smaller = [by_block[block] for block in blocks if block in by_block]
+    if any(facts.grid_kept) and len(smaller) < len(blocks):
+        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
     published = fit_published(facts, measurements) if method == PAPER else None
     if isinstance(published, Diagnostic):
         return published
     return replace(
-        model_of(facts, counts, classes, blocks, ordered),
+        model_of(facts, counts, classes, blocks, ordered, smaller),
         transactions=tuple(_transactions(facts, counts, ordered)),
         published=published,
     )
@@ -80,8 +92,12 @@ def model_of(
     classes: tuple[tuple[int, ...], ...],
     blocks: tuple[Block, ...],
     ordered: Sequence[Measurement],
+    smaller: Sequence[Measurement] = (),
 ) -> FittedModel:
-    """The model of counts and of feature launches, one for each (class, block) in this order."""
+    """The model of counts and of feature launches, one for each (class, block) in this order.
+
+    `smaller`: where the grid is kept, one more for each block.
+    """
     return FittedModel(
         facts=facts,
         working=counts.working,
@@ -96,7 +112,7 @@ def model_of(
         arrays=counts.arrays,
         classes=classes,
         blocks=blocks,
-        columns=tuple(_columns(facts, counts, ordered)),
+        columns=tuple(_columns(facts, counts, ordered, smaller)),
         held_out_error=counts.worst_error,
         transactions=(),
     )
@@ -130,10 +146,13 @@ def _requests(facts: MeasuredKernel, counts: CountFunctions) -> tuple[int, ...]:
 
 
 def _columns(
-    facts: MeasuredKernel, counts: CountFunctions, ordered: Sequence[Measurement]
+    facts: MeasuredKernel,
+    counts: CountFunctions,
+    ordered: Sequence[Measurement],
+    smaller: Sequence[Measurement],
 ) -> Iterable[FeatureColumn]:
     """Features per trip, summed over the memory instructions of each group."""
-    scales = [_Scale(facts, counts, measurement) for measurement in ordered]
+    scales = [Scale(facts, counts, measurement) for measurement in ordered]
 
     def column(kind: str, group: int, sites: Sequence[int], attribute: str) -> FeatureColumn:
         values = [scale.cost(sites, attribute) for scale in scales]
@@ -146,6 +165,10 @@ def _columns(
         loads = [i for i in members if facts.memory[i].kind == "load" and i not in shared]
         stores = [i for i in members if i not in (*loads, *shared)]
         atomics = [i for i in stores if facts.memory[i].kind == "atomic"]
+        if smaller:
+            asking = [index for index in members if index not in shared]
+            requests = [scale.requests(asking) for scale in scales]
+            yield FeatureColumn("request", group, None, _exact(requests))
         if loads:
             yield column("load", group, loads, "load_cost_x20")
             shares = _settled([scale.missing(loads) for scale in scales])
@@ -168,11 +191,25 @@ def _columns(
             if adding:
                 values = [scale.atomic_bytes(adding) for scale in scales]
                 yield FeatureColumn("atomic", group, index, _exact(values))
-    issued = _settled([scale.relative("instructions") for scale in scales])
-    yield FeatureColumn("issue", 0, None, _exact(issued))
     if facts.asserted:
         yield FeatureColumn("busiest", 0, None, _exact([s.busiest() for s in scales]))
-    yield FeatureColumn("barrier", 0, None, _exact([s.relative("barriers") for s in scales]))
+    if smaller:
+        yield from _growth_columns(scales, [Scale(facts, counts, m) for m in smaller])
+        return
+    issued = _settled([scale.relative("instructions") for scale in scales])
+    yield FeatureColumn(ISSUE, 0, None, _exact(issued))
+    yield FeatureColumn(BARRIER, 0, None, _exact([s.relative("barriers") for s in scales]))
+
+
+def _growth_columns(scales: Sequence[Scale], smaller: Sequence[Scale]) -> Iterable[FeatureColumn]:
+    """What grows with the work of a row, and what each warp does anyway."""
+    for kind, what in ((ISSUE, "instructions"), (STEP, "steps"), (BARRIER, "barriers")):
+        # One smaller launch per block, whatever the alignment.
+        pairs = [
+            growth(scale, smaller[index % len(smaller)], what) for index, scale in enumerate(scales)
+        ]
+        yield FeatureColumn(kind, 0, None, _exact([slope for slope, _ in pairs]))
+        yield FeatureColumn(f"{kind}{FIXED}", 0, None, _exact([fixed for _, fixed in pairs]))
 
 
 def _transactions(
@@ -198,96 +235,10 @@ def _sectors(measurement: Measurement, facts: MeasuredKernel, index: int) -> tup
     return (site.sectors / site.traced if site.traced else 0.0, float(facts.memory[index].bytes))
 
 
-class _Scale:
-    """From the counters of a few blocks to work per warp and trip of the count group.
-
-    The counts of a proven kernel are the same for every block; how often a *warp* executes
-    something follows from its lanes. Where blocks are only asserted to be equal (shared memory,
-    barriers), the work differs between them, and is taken relative to the fitted counts.
-    """
-
-    def __init__(
-        self, facts: MeasuredKernel, counts: CountFunctions, measurement: Measurement
-    ) -> None:
-        self._facts, self._counts, self._measured = facts, counts, measurement
-        self._sizes = dict(measurement.sizes)
-
-    def cost(self, sites: Sequence[int], attribute: str) -> float:
-        """A counter of some memory instructions, per warp and trip."""
-        total = 0.0
-        for index in sites:
-            site = self._measured.sites[index]
-            if site.traced:
-                unit = 20 if attribute.endswith("_x20") else 1
-                value = int(getattr(site, attribute)) / unit / site.traced
-                total += value * self._executions(index)
-        return total
-
-    def missing(self, sites: Sequence[int]) -> float:
-        """The share of steps in which some warp of the block misses, of the worst instruction."""
-        x, y, z = self._measured.block
-        warps = -(-x * y * z // WARP)
-        found = [self._measured.sites[index] for index in sites]
-        shares = [min(1.0, s.missing * warps / s.traced) for s in found if s.traced]
-        return max(shares, default=0.0) * max(self._executions(index) for index in sites)
-
-    def atomic_bytes(self, sites: Sequence[int]) -> float:
-        """Bytes that atomic operations change, per thread and trip."""
-        widths = [self._facts.memory[index].bytes for index in sites]
-        if not self._facts.asserted:
-            return float(sum(widths))
-        lanes = _dot([self._measured.sites[index].lanes for index in sites], widths)
-        return lanes / max(1, self._measured.working_threads) / self._trips(sites[0])
-
-    def busiest(self) -> float:
-        """Load steps of the busiest warp by those of a mean one: at a barrier all wait for it."""
-        x, y, z = self._measured.block
-        pairs = zip(self._measured.sites, self._facts.memory, strict=True)
-        loads = [site for site, m in pairs if m.kind == "load" and not m.shared]
-        mean = sum(site.executions for site in loads) / -(-x * y * z // WARP)
-        return _near_one(sum(site.busiest for site in loads) / mean) if mean else 1.0
-
-    def relative(self, what: str) -> float:
-        """Work of a warp by basic blocks, relative to the fitted work of a thread."""
-        measured = self._measured
-        weights = [int(getattr(block, what)) for block in self._facts.code_blocks]
-        by_warps = _dot(measured.executions, weights)
-        if self._facts.asserted:
-            function = getattr(self._counts, what)
-            per_thread = self._counts.per_thread(function, self._sizes)
-        else:
-            per_thread = _dot(measured.lanes, weights) / max(1, measured.working_threads)
-        per_warp = by_warps / measured.working_warps
-        return _near_one(per_warp / per_thread) if per_thread > 0 else 1.0
-
-    def _executions(self, index: int) -> float:
-        """Executions by a warp per trip of the instruction's count group."""
-        site = self._measured.sites[index]
-        per_warp = site.executions / self._measured.working_warps
-        if self._facts.asserted:
-            return per_warp / self._trips(index)
-        if not site.lanes:
-            return 0.0
-        return _near_one(per_warp * self._measured.working_threads / site.lanes)
-
-    def _trips(self, index: int) -> float:
-        group = self._counts.groups[self._counts.group_of[index]]
-        return max(1e-9, self._counts.per_thread(group, self._sizes))
-
-
-def _dot(counts: Sequence[int], weights: Sequence[int]) -> int:
-    return sum(count * weight for count, weight in zip(counts, weights, strict=True))
-
-
 def _settled(values: Sequence[float]) -> Sequence[float]:
     """One value where all are nearly the same: it needs no table."""
     least, most = min(values, default=0.0), max(values, default=0.0)
     return [most] * len(values) if most - least <= NEAR_ONE * most else values
-
-
-def _near_one(ratio: float) -> float:
-    """Warps at the edge of the sampled blocks are not worth a table of their own."""
-    return 1.0 if abs(ratio - 1) < NEAR_ONE else ratio
 
 
 def _exact(values: Sequence[float]) -> tuple[Fraction, ...]:

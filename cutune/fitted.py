@@ -14,6 +14,10 @@ from cutune.rational import RationalFunction
 #: instructions that need more of them than a coalesced one, and the sectors of these.
 SECTORS, UNCOALESCED, SCATTERED = "sectors", "uncoalesced", "scattered"
 
+#: Kinds of columns about the whole kernel: ratios to its counts. Where the grid is kept, there are
+#: also those with this ending, which hold what each warp does besides.
+ISSUE, STEP, BARRIER, FIXED = "issue", "step", "barrier", "_fixed"
+
 
 @dataclass(frozen=True)
 class Array:
@@ -29,11 +33,12 @@ class Array:
 class FeatureColumn:
     """One address feature, per execution by a warp, for every (alignment class, block).
 
-    Costs per thread and trip of the count group `group`, except `issue`, `barrier` and `busiest`,
-    which are ratios to the counts of the whole kernel:
+    Costs per thread and trip of the count group `group`, except `issue`, `barrier`, `step` and
+    `busiest`: these are ratios to the counts of the whole kernel:
 
     - `load`: wavefronts, or 0.35 per line if that is more; `store`: full sectors plus twice the
       partial ones, or 1.65 per line if that is more; `shared`: wavefronts.
+    - `request`: executions; only where the grid is kept, elsewhere they follow from the trips.
     - `rewritten`: partial sectors that the warp's store just before touched as well; they are
       not in `store`.
     - `missed`: sectors that the block touches first in a window of eight executions; they count
@@ -42,6 +47,8 @@ class FeatureColumn:
     - `atomic`: bytes that atomic operations change.
     - `busiest`: load steps of the warp with most, relative to those of a mean one.
     - `issue`, `barrier`: instructions and barriers of a warp, relative to those of a thread.
+    - Where the grid is kept, a warp has `issue` times the instructions of a thread of the block
+      that was counted, plus `issue_fixed`; likewise for `barrier`, and `step` for load steps.
 
     `values[class * blocks + block]`.
     """

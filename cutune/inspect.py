@@ -100,11 +100,17 @@ def _kernel_json(program: Program, kernel: Kernel) -> Json:
             for name, facts in zip(DIMENSIONS, kernel.dimensions, strict=True)
             if facts.grid_stride
         ],
+        "grid_kept": [
+            name
+            for name, facts in zip(DIMENSIONS, kernel.dimensions, strict=True)
+            if facts.grid_kept
+        ],
         "parameters": [{"name": p.name, "type": p.type} for p in kernel.parameters],
         "data_parameters": list(kernel.sizes),
         "roles": {p.name: p.role.value for p in kernel.data_parameters},
         "reason": reason_of(kernel),
         "asserted": list(kernel.asserted),
+        "needs_warps": kernel.needs_warps,
     }
 
 
@@ -158,6 +164,7 @@ def _tunable_line(program: Program, tunable: HostTunable) -> str:
 
 
 _COLUMNS = ("launch", "line", "kernel", "verdict", "grid", "threads", "sizes", "reason")
+KEEP = "keep"
 _Row = Sequence[str | Text]
 
 
@@ -198,19 +205,27 @@ def _launch_row(program: Program, site: LaunchSite) -> _Row:
         _line(program, site),
         Text(_callee(site), "bold"),
         Text(site.verdict.value, "green" if is_tunable else "yellow"),
-        _grid_form(site),
+        _grid_form(site, kernel if is_tunable else None),
         _threads(kernel) if kernel is not None and is_tunable else "",
         _sizes(kernel) if kernel is not None and is_tunable else "",
         Text(remark),
     )
 
 
-def _grid_form(site: LaunchSite) -> str:
-    """How the grid follows from the block, dimensions of one block left out: `ceil, truncates`."""
+def _grid_form(site: LaunchSite, kernel: Kernel | None) -> str:
+    """How the grid follows from the block, dimensions of one block left out: `ceil, truncates`.
+
+    Where an annotation of the kernel keeps it, `keep`, however it is spelled.
+    """
+    kept = [facts.grid_kept for facts in kernel.dimensions] if kernel is not None else [False] * 3
     if site.resolved is None:
-        return ""
-    forms = [form for form in site.resolved.forms if form is not GridForm.SINGLE]
-    shown = dict.fromkeys(form.value for form in forms)
+        return KEEP if any(kept) else ""
+    forms = zip(site.resolved.forms, kept, strict=True)
+    shown = dict.fromkeys(
+        KEEP if is_kept else form.value
+        for form, is_kept in forms
+        if is_kept or form is not GridForm.SINGLE
+    )
     if GridForm.UNKNOWN.value in shown and len(shown) > 1:
         del shown[GridForm.UNKNOWN.value]
     return ", ".join(shown) or GridForm.SINGLE.value
@@ -254,13 +269,15 @@ def _unlaunched_row(kernel: Kernel) -> _Row:
 
 
 def _threads(kernel: Kernel) -> str:
-    """The pure dimensions and what bounds them: `x < NJ, y < NI`."""
+    """The pure dimensions and what bounds them: `x < NJ, y < NI`, `x per block`."""
     shown = []
     for name, facts in zip(DIMENSIONS, kernel.dimensions, strict=True):
         if name not in kernel.pure_dimensions:
             continue
         if facts.grid_stride:
             shown.append(f"{name} strided")
+        elif facts.grid_kept:
+            shown.append(f"{name} per block")
         else:
             shown.append(f"{name} < {facts.guard}" if facts.guard is not None else name)
     return ", ".join(shown)
@@ -272,7 +289,11 @@ def _sizes(kernel: Kernel) -> str:
 
 def _kept(kernel: Kernel) -> str:
     """What is worth knowing about a launch that can be tuned."""
+    reason, remarks = reason_of(kernel), []
     if kernel.asserted:
-        return f"any block in {', '.join(kernel.asserted)} by annotation"
-    reason = reason_of(kernel)
-    return f"other dimensions are kept: {reason}" if reason else ""
+        remarks.append(f"any block in {', '.join(kernel.asserted)} by annotation")
+    elif reason:
+        remarks.append(f"other dimensions are kept: {reason}")
+    if kernel.needs_warps:
+        remarks.append("each warp keeps its threads")
+    return "; ".join(remarks)

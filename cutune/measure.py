@@ -26,6 +26,8 @@ MEASUREMENT_SCHEMA = "cutune-measurement-2"
 Blocks = tuple[Block, ...]
 
 COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
+#: Features at a smaller size: how the work of a warp grows where the grid is kept.
+SMALLER = "smaller"
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class MeasuredKernel:
     `parameters`: data parameters by name, at `positions` among the kernel's arguments;
     `kept`: other integer arguments with their recorded value; `guards`: guard bound per dimension
     as C text; `variable_extents`: dimensions whose thread space is a variable of its own, because
-    no guard tells it.
+    no guard tells it. Where the grid is kept, extents are blocks, elsewhere threads.
     """
 
     kernel: str
@@ -105,8 +107,7 @@ class MeasuredKernel:
     #: Memory instructions that data decide about, each at most once per thread.
     uncertain: int
     static: StaticCounters
-    #: Launches of the program as it ran: a value per data parameter, and the
-    #: thread space.
+    #: Launches of the program as it ran: a value per data parameter, and the extents.
     recorded: tuple[tuple[tuple[int, ...], Block], ...]
     code_blocks: tuple[CodeBlock, ...]
     memory: tuple[MemoryInstruction, ...]
@@ -114,6 +115,8 @@ class MeasuredKernel:
     shared: str | None = None
     #: Must each warp keep its threads?
     needs_warps: bool = False
+    #: Dimensions in which the number of blocks stays, of whatever size they are.
+    grid_kept: tuple[bool, bool, bool] = (False, False, False)
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The blocks that come into question, of the kernel's own candidate set or another."""
@@ -147,6 +150,17 @@ class MeasuredKernel:
         """Everything that the counts may depend on: data parameters, then unguarded extents."""
         extents = zip("xyz", self.variable_extents, strict=True)
         return (*self.parameters, *(f"extent_{d}" for d, variable in extents if variable))
+
+    @property
+    def extent_words(self) -> dict[str, str]:
+        """How users name the unguarded extents: `T.x` for threads, `G.x` for blocks."""
+        return {
+            f"{'G' if is_kept else 'T'}.{d}": f"extent_{d}"
+            for d, variable, is_kept in zip(
+                "xyz", self.variable_extents, self.grid_kept, strict=True
+            )
+            if variable
+        }
 
     def to_json(self) -> dict[str, Any]:
         """As a line of measurements.jsonl."""
@@ -208,6 +222,12 @@ class Measurement:
     lanes: tuple[int, ...]
     executions: tuple[int, ...]
     sites: tuple[SiteCounters, ...]
+
+    @property
+    def warps(self) -> int:
+        """The warps of all blocks that were executed."""
+        x, y, z = self.block
+        return max(1, self.executed_blocks * -(-x * y * z // WARP))
 
     @property
     def working_warps(self) -> float:

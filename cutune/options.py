@@ -113,7 +113,9 @@ def parser() -> argparse.ArgumentParser:
         help="which thread block a kernel would get at given sizes",
     )
     choice.add_argument("kernel", metavar="KERNEL")
-    choice.add_argument("sizes", nargs="*", metavar="NAME=VALUE", help="data parameters; T.x=… too")
+    choice.add_argument(
+        "sizes", nargs="*", metavar="NAME=VALUE", help="data parameters; T.x, G.x too"
+    )
     choice.add_argument("--file", metavar="FILE", help="source of the kernel, if several have one")
     choice.add_argument("--all-sizes", metavar="N", help="the value of all sizes not named")
     choice.add_argument("--json", action="store_true", help="for programs instead of people")

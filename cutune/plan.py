@@ -5,21 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from cutune.candidates import WARP, Block
 from cutune.classes import modulus, representatives
-from cutune.counts import CountFunctions
-from cutune.measure import FEATURES, PROBE, TRAINING, MeasuredKernel
+from cutune.counts import LEVELS, CountFunctions, count_points
+from cutune.measure import COUNTS, FEATURES, PROBE, SMALLER, TRAINING, MeasuredKernel
 
 #: Looping kernels are looked at near this size, cheaper ones at larger sizes, costly at smaller.
 BASES = (512, 256, 128)
 #: Loop-free kernels cost nothing at any size: by number of free dimensions.
 LOOP_FREE_BASES = {1: 1 << 20, 2: 2048, 3: 256}
+#: Where the grid is kept, a block does all the work of its row however many threads it has, and
+#: even the largest block should have several steps to make.
+KEPT_BASES = (4096, 2048, 1024, 512, 256)
+#: By how much sizes differ between the two launches that show how the work of a warp grows.
+SMALLER_BY = 4
 #: Instructions that one warp may take in a feature launch.
 WARP_BUDGET = 60_000
 #: The training sizes of the published method, and what a warp may take at the largest.
 TRAINING_SIZES = (64, 128, 256, 512)
 TRAINING_BUDGET = 600_000
+#: Up to so many sizes, launches may be larger while they are counted.
+FEW_SIZES = 2
 #: Windows of eight executions that are traced per instruction and warp, about.
 WINDOWS = 4
 
@@ -39,8 +47,10 @@ def count_block(facts: MeasuredKernel) -> Block:
 
     A kernel that is tunable by annotation alone may not be right with such a block, nor do its
     counts have to be independent of it: there the program's own block is taken, or another that
-    divides a warp.
+    divides a warp. Where the grid is kept, it is the smallest, which idles at no size.
     """
+    if any(facts.grid_kept):
+        return min(_tried(facts), key=prod)
     if facts.asserted:
         own = facts.original
         fitting = [own, *(block for block in _tried(facts) if block != own)]
@@ -49,6 +59,41 @@ def count_block(facts: MeasuredKernel) -> Block:
     block[facts.free.index(True)] = WARP
     x, y, z = block
     return (x, y, z)
+
+
+def count_launches(facts: MeasuredKernel) -> Iterator[Replay]:
+    """Full launches at small sizes, every variable on its own.
+
+    Where the grid is kept, few blocks are enough; the sizes are such that all of their threads have
+    work even if they share it.
+    """
+    block, kept = count_block(facts), _kept_extents(facts)
+    unit = 1
+    if kept:
+        most = LEVELS[-1] // WARP if len(facts.parameters) <= FEW_SIZES else LEVELS[3] // WARP
+        unit = most * max(-(-width // WARP) for width in block)
+    for point in count_points(facts.variables):
+        sizes = {n: v // WARP if n in kept else v * unit for n, v in point.items()}
+        yield Replay(COUNTS, sizes, block, 1)
+
+
+def _kept_extents(facts: MeasuredKernel) -> dict[str, int]:
+    """The variables that are numbers of blocks, with the most that a recorded launch had.
+
+    More blocks than that might have no work.
+    """
+    names = facts.extent_words.values()
+    axes = ((name, "xyz".index(name[-1])) for name in names)
+    return {
+        name: max(extents[axis] for _, extents in facts.recorded)
+        for name, axis in axes
+        if facts.grid_kept[axis]
+    }
+
+
+def sizes_at(facts: MeasuredKernel, size: int) -> dict[str, int]:
+    """Every variable at one size, but for numbers of blocks."""
+    return {**dict.fromkeys(facts.variables, size), **_kept_extents(facts)}
 
 
 def is_looped(facts: MeasuredKernel) -> bool:
@@ -62,11 +107,11 @@ def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:
     """The size near which address features are taken; a multiple of every period."""
     if not is_looped(facts):
         return LOOP_FREE_BASES[max(1, sum(facts.free))]
-    for base in BASES:
-        sizes = dict.fromkeys(facts.variables, base)
-        if counts.per_thread(counts.instructions, sizes) <= WARP_BUDGET:
+    bases = KEPT_BASES if any(facts.grid_kept) else BASES
+    for base in bases:
+        if counts.per_thread(counts.instructions, sizes_at(facts, base)) <= WARP_BUDGET:
             return base
-    return BASES[-1]
+    return bases[-1]
 
 
 def probe_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
@@ -75,7 +120,7 @@ def probe_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Re
     shapes = _probe_blocks(facts)
     for name in facts.parameters:
         for residue in range(modulus(facts)):
-            sizes = {**dict.fromkeys(facts.variables, base), name: base + residue}
+            sizes = {**sizes_at(facts, base), name: base + residue}
             for block in shapes:
                 yield Replay(PROBE, sizes, block, every)
 
@@ -83,21 +128,24 @@ def probe_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Re
 def feature_launches(
     facts: MeasuredKernel, counts: CountFunctions, classes: Sequence[Sequence[int]]
 ) -> Iterator[Replay]:
-    """One launch per alignment class and candidate block."""
+    """One launch per alignment class and candidate block; a smaller one where the grid is kept."""
     base, every = base_size(facts, counts), _trace_every(facts, counts)
     blocks = _tried(facts)
     for residues in product(*(representatives(c) for c in classes)):
-        sizes = dict.fromkeys(facts.variables, base)
+        sizes = sizes_at(facts, base)
         for name, residue in zip(facts.parameters, residues, strict=True):
             sizes[name] += residue
         for block in blocks:
             yield Replay(FEATURES, sizes, block, every)
+    if any(facts.grid_kept):
+        for block in blocks:
+            yield Replay(SMALLER, sizes_at(facts, base // SMALLER_BY), block, every)
 
 
 def training_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
     """What the published method trains with: powers of two as sizes, every block that fits."""
     for size in TRAINING_SIZES:
-        sizes = dict.fromkeys(facts.variables, size)
+        sizes = sizes_at(facts, size)
         if counts.per_thread(counts.instructions, sizes) > TRAINING_BUDGET:
             return
         every = _trace_every(facts, counts, sizes)
@@ -120,7 +168,7 @@ def _trace_every(
     facts: MeasuredKernel, counts: CountFunctions, sizes: Mapping[str, int] | None = None
 ) -> int:
     if sizes is None:
-        sizes = dict.fromkeys(facts.variables, base_size(facts, counts))
+        sizes = sizes_at(facts, base_size(facts, counts))
     busiest = max((counts.per_thread(group, sizes) for group in counts.groups), default=1.0)
     return max(1, int(busiest / 8 / WINDOWS))
 

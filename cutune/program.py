@@ -78,13 +78,15 @@ class DimensionFacts:
     that differs between threads, lies under `id < g`, or None. It speaks of exact integers: compute
     it in 64 bits, and keep the original launch unless 0 < g < 2^31 and every parameter in it fits
     in 32 bits. `grid_stride`: the dimension is used with `gridDim.d * blockDim.d`, so that the
-    number of threads must be kept; `guard` is None then.
+    number of threads must be kept; `guard` is None then. `grid_kept`: by annotation the number of
+    blocks stays, and their size varies; `guard` is None then, too.
     """
 
     indexed: bool
     impurity: Impurity | None = None
     guard: str | None = None
     grid_stride: bool = False
+    grid_kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,10 @@ class Kernel:
     asserted: tuple[str, ...] = ()
     #: Bytes of dynamic shared memory as an annotation says, C text over the block's x, y and z.
     shared: str | None = None
-    #: May threads of a warp hand each other values through memory, so that warps must be kept?
+    #: May threads of a warp hand each other values, so that warps must be kept?
     needs_warps: bool = False
+    #: Do they by warp-level functions? Then an annotation alone can make it tunable.
+    warp_level: bool = False
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:

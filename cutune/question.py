@@ -24,14 +24,18 @@ _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Question:
-    """Sizes by parameter name, and threads per dimension that the launch must cover."""
+    """Sizes by parameter name, and threads per dimension that the launch must cover.
+
+    Where the grid is kept, extents are blocks.
+    """
 
     sizes: Mapping[str, int]
     extents: Block
 
 
 def parse_sizes(words: Sequence[str]) -> dict[str, int]:
-    """`NAME=VALUE` words as a mapping; `T.x` names the thread space of a dimension.
+    """`NAME=VALUE` words as a mapping; `T.x` names the thread space of a dimension,
+    `G.x` its number of blocks where that is kept.
 
     Raises:
         CutuneError: CT008 for a word of another form.
@@ -71,11 +75,7 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
         CutuneError: CT511 when a size is missing, CT512 for a name that the kernel does not have.
     """
     facts = model.facts
-    extents_by_name = {
-        f"T.{d}": f"extent_{d}"
-        for d, variable in zip("xyz", facts.variable_extents, strict=True)
-        if variable
-    }
+    extents_by_name = facts.extent_words
     known = {**{name: name for name in facts.parameters}, **extents_by_name}
     sizes = {known[_resolve(name, known, facts)]: value for name, value in named.items()}
     if every is not None:
@@ -121,6 +121,7 @@ def choose_block(
         tuple(guard is not None for guard in facts.guards),
         facts.original,
         facts.free,
+        facts.grid_kept,
     )
     for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
         if blocks > most:
@@ -151,7 +152,10 @@ def _recorded_extent(facts: MeasuredKernel, axis: int, sizes: Mapping[str, int])
     """The thread space that the source's grid expression gives, as far as its runs tell it."""
     if any(name not in sizes for name in facts.parameters):
         return None
-    seen = {values: threads[axis] for values, threads in facts.recorded}
+    samples = {(values, threads[axis]) for values, threads in facts.recorded}
+    seen = dict(samples)
+    if len(seen) < len(samples):
+        return None  # it does not follow from the sizes
     if len(seen) == 1:
         threads = next(iter(seen.values()))
         return threads if not facts.parameters else None

@@ -29,9 +29,12 @@ GHOSTS = (GHOST_BASE, MAX_ARRAYS * ARRAY_BYTES)
 INSTRUCTION_LIMIT = 400_000_000
 
 
-def thread_space(record: LaunchRecord) -> Block:
-    """Threads per dimension of a recorded launch."""
-    x, y, z = (g * b for g, b in zip(record.grid, record.block, strict=True))
+def recorded_extents(record: LaunchRecord, kept: Sequence[bool]) -> Block:
+    """Threads per dimension of a recorded launch; blocks where their number is kept."""
+    x, y, z = (
+        blocks if is_kept else blocks * size
+        for blocks, size, is_kept in zip(record.grid, record.block, kept, strict=True)
+    )
     return (x, y, z)
 
 
@@ -52,7 +55,7 @@ class Replayer:
         self._guards = [parse_expression(text) if text else None for text in facts.guards]
 
     def extents(self, sizes: Mapping[str, int]) -> Block:
-        """Threads per dimension that a launch at these sizes must cover, at least 1."""
+        """Threads (blocks, where the grid is kept) that a launch at these sizes must cover."""
         extents = []
         for axis, name in enumerate("xyz"):
             guard = self._guards[axis]
@@ -61,9 +64,12 @@ class Replayer:
             elif guard is not None:
                 extents.append(int(value_of(guard, {**dict(self._facts.kept), **sizes})))
             else:
-                extents.append(thread_space(self._record)[axis])
+                extents.append(recorded_extents(self._record, self._facts.grid_kept)[axis])
         x, y, z = (max(1, extent) for extent in extents)
         return (x, y, z)
+
+    def _grid(self, block: Block, sizes: Mapping[str, int]) -> Block:
+        return grid_of(block, self.extents(sizes), self._facts.grid_kept)
 
     def replay(self, plan: Replay, done: Mapping[tuple[object, ...], Measurement]) -> Measurement:
         """One planned launch, unless its counters are known."""
@@ -73,7 +79,7 @@ class Replayer:
             return done[key]
         blocks = None
         if plan.purpose != COUNTS:
-            grid = grid_of(plan.block, self.extents(plan.sizes))
+            grid = self._grid(plan.block, plan.sizes)
             threads = plan.block[0] * plan.block[1] * plan.block[2]
             blocks = interior_blocks(grid, -(-threads // WARP))
         return self.run(
@@ -99,7 +105,7 @@ class Replayer:
         Raises:
             CutuneError: CT4xx when the launch fails or takes too many instructions.
         """
-        grid = grid_of(block, self.extents(sizes))
+        grid = self._grid(block, sizes)
         counters = self._module.run(
             self._code.name,
             grid,

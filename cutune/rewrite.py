@@ -112,6 +112,8 @@ class Rule(Enum):
     DIVIDE = "cutune_divide"
     #: Besides, threads from the guard bound on may come and go.
     GUARD = "cutune_guarded"
+    #: The blocks stay, of whatever size they are.
+    KEEP = "cutune_kept"
 
 
 def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
@@ -128,6 +130,8 @@ def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
     facts = kernel.dimensions[dimension]
     if DIMENSIONS[dimension] not in kernel.pure_dimensions:
         return Rule.FIXED
+    if facts.grid_kept:
+        return Rule.KEEP
     if facts.guard is None or facts.grid_stride or guard_parameters(kernel, facts.guard) is None:
         return Rule.DIVIDE
     return Rule.GUARD

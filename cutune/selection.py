@@ -32,6 +32,7 @@ PUBLISHED_BAND = Fraction(102, 100)
 LARGEST_SIZE = 1 << 31
 #: Blocks that a grid may have per dimension.
 GRID_LIMITS = (2147483647, 65535, 65535)
+NONE_KEPT = (False, False, False)
 #: What is reported as "candidates within 2 %".
 REPORTED_BAND = 1.02
 #: Regret on the sweeps of docs/evaluation.md: geometric mean and 90th percentile.
@@ -155,21 +156,24 @@ def select(
     guarded: Sequence[bool],
     original: Block,
     free: Sequence[bool],
+    kept: Sequence[bool] = NONE_KEPT,
 ) -> Choice:
     """Choose a block.
 
     Args:
         sizes: the data parameters.
-        extents: threads per dimension that the launch must cover: the guard bound, else T.
+        extents: threads per dimension that the launch must cover: the guard bound, else T; blocks
+            where the grid is kept.
         guarded: per dimension, may the last block be partial?
         original: the program's own block. free: dimensions that may be changed.
+        kept: dimensions whose number of blocks stays.
     """
     values = evaluate(program, {**sizes, **dict(zip(EXTENTS, extents, strict=True))})
     count = len(rule.blocks)
     time = np.broadcast_to(values[TIME], count)
     floored = np.broadcast_to(values[TIME_WITH_FLOOR], count)
     cycles = np.broadcast_to(values[CYCLES_PER_WARP], count)
-    valid = np.array([_is_valid(b, extents, guarded, original, free) for b in rule.blocks])
+    valid = np.array([_is_valid(b, extents, guarded, original, free, kept) for b in rule.blocks])
     valid &= np.isfinite(floored)
     terms = {
         name.removeprefix(TERM): np.broadcast_to(value, count)
@@ -177,11 +181,11 @@ def select(
         if name.startswith(TERM)
     }
     chosen = choose(rule, time, floored, valid, original)
-    own_grid = grid_of(original, extents)
+    own_grid = grid_of(original, extents, kept)
     predictions = (
         Prediction(
             block,
-            grid_of(block, extents),
+            grid_of(block, extents, kept),
             float(floored[c]) / 1e3,
             float(cycles[c]),
             {name: float(term[c]) for name, term in terms.items()},
@@ -196,8 +200,8 @@ def select(
     if chosen is None:
         return Choice(original, own_grid, tuple(ranked), bound, True, original, band)
     block = rule.blocks[chosen]
-    kept = block == original
-    return Choice(block, grid_of(block, extents), tuple(ranked), bound, kept, original, band)
+    grid, is_own = grid_of(block, extents, kept), block == original
+    return Choice(block, grid, tuple(ranked), bound, is_own, original, band)
 
 
 def choose(
@@ -220,9 +224,12 @@ def choose(
     return min(band, key=lambda c: (ranks[c], time[c], c))
 
 
-def grid_of(block: Block, extents: Block) -> Block:
-    """Blocks per dimension that cover the extents."""
-    x, y, z = (-(-extent // size) for extent, size in zip(extents, block, strict=True))
+def grid_of(block: Block, extents: Block, kept: Sequence[bool] = NONE_KEPT) -> Block:
+    """Blocks per dimension that cover the extents; where the grid is kept, these are blocks."""
+    x, y, z = (
+        extent if is_kept else -(-extent // size)
+        for extent, size, is_kept in zip(extents, block, kept, strict=True)
+    )
     return (x, y, z)
 
 
@@ -232,15 +239,20 @@ def _is_valid(
     guarded: Sequence[bool],
     original: Block,
     free: Sequence[bool],
+    kept: Sequence[bool],
 ) -> bool:
-    for size, extent, is_guarded, own, is_free in zip(
-        block, extents, guarded, original, free, strict=True
+    # Any block covers what the grid does where that is kept.
+    divides = [
+        not (is_guarded or is_kept) for is_guarded, is_kept in zip(guarded, kept, strict=True)
+    ]
+    for size, extent, must_divide, own, is_free in zip(
+        block, extents, divides, original, free, strict=True
     ):
         if not is_free and size != own:
             return False
-        if is_free and not is_guarded and extent % size:
+        if is_free and must_divide and extent % size:
             return False
-    grid = grid_of(block, extents)
+    grid = grid_of(block, extents, kept)
     return all(blocks <= most for blocks, most in zip(grid, GRID_LIMITS, strict=True))
 
 

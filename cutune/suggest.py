@@ -6,7 +6,6 @@ line to insert, and what the user thereby asserts. Everywhere else, what to chan
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 
@@ -17,12 +16,16 @@ from cutune.analysis.integers import integer_type
 from cutune.diagnostics import Code
 from cutune.diagnostics_page import MEANINGS
 from cutune.formula import constant
-from cutune.program import DIMENSIONS, Kernel, LaunchSite, Program, Verdict
+from cutune.program import Kernel, LaunchSite, Program, Verdict
+from cutune.suggested_blocks import Proposal, proposal
 
 Json = dict[str, object]
 
-_INDEX = re.compile(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b")
-_RANGES = {"x": "1..1024", "y": "1..1024", "z": "1..64"}
+ONE_BLOCK = (
+    "It seems to be right with one block alone: its text does not ask how wide the block is, or "
+    "its shared arrays are too short for others. Compute with blockDim in place of constants; then "
+    "an annotation can say which blocks are right."
+)
 
 
 @dataclass(frozen=True)
@@ -44,23 +47,22 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
     done: set[str] = set()
     for site in refused:
         kernel = program.kernel(site.kernel)
-        dimensions = _assertable_dimensions(site, kernel)
-        if kernel is None or not dimensions:
-            yield _advice(site)
+        proposed = _proposal(site, kernel)
+        if kernel is None or proposed is None:
+            yield _advice(site, kernel)
         elif kernel.name not in done:
             done.add(kernel.name)
             sites = [s for s in refused if s.kernel == kernel.name]
-            helped = [s for s in sites if _assertable_dimensions(s, kernel)]
+            helped = [s for s in sites if _proposal(s, kernel)]
             formulas = {s.shared for s in sites if _asks_for_memory(s)}
-            yield _annotation(kernel, dimensions, helped, formulas)
+            yield _annotation(kernel, proposed, helped, formulas)
 
 
-def _assertable_dimensions(site: LaunchSite, kernel: Kernel | None) -> tuple[str, ...]:
-    """The dimensions that an annotation of the kernel could name; none where it would not help."""
+def _proposal(site: LaunchSite, kernel: Kernel | None) -> Proposal | None:
+    """What an annotation of the kernel could say; None where it would not help."""
     if kernel is None or site.code not in ASSERTABLE or _has_unknown_memory(site):
-        return ()
-    indexed = set(_INDEX.findall(kernel.source[kernel.span]))
-    return tuple(d for d in DIMENSIONS if d in indexed)
+        return None
+    return proposal(kernel)
 
 
 def _has_unknown_memory(site: LaunchSite) -> bool:
@@ -75,7 +77,7 @@ def _asks_for_memory(site: LaunchSite) -> bool:
 
 def _annotation(
     kernel: Kernel,
-    dimensions: tuple[str, ...],
+    proposed: Proposal,
     sites: Iterable[LaunchSite],
     formulas: Collection[str | None],
 ) -> Suggestion:
@@ -84,27 +86,36 @@ def _annotation(
     source = helped[0].source
     here = kernel.source.path == source.path
     start = kernel.span.start if here else helped[0].span.start
-    ranges = dict(_RANGES, x="32..1024") if dimensions == ("x",) else _RANGES
     sizes = kernel.sizes or tuple(p.name for p in kernel.parameters if _is_integer(p.type))
     data = f" data({', '.join(sizes)})" if sizes else ""
-    block = ", ".join(f"{d}: {ranges[d]}" for d in dimensions)
     # What was inferred is used without being said, too: where it differs from launch to launch, or
     # is a choice, for which the annotation language has no form.
     formula = next(iter(formulas)) if len(formulas) == 1 else None
     shared = f" shared({formula})" if formula is not None and "?" not in formula else ""
-    text = (
-        f"You thereby assert that '{kernel.name}' gives the same results with every such block "
-        f"that divides its threads in {' and '.join(dimensions)}; narrow the ranges to those for "
-        "which that is true."
-    )
     return Suggestion(
         source.path,
         source.location(start).line,
         kernel.name,
         tuple(site.source.location(site.span.start).line for site in helped),
         helped[0].code.number if helped[0].code is not None else "",
-        f"#pragma cutune kernel {kernel.name}{data} block({block}){shared}",
-        text,
+        f"#pragma cutune kernel {kernel.name}{data} {proposed.clauses}{shared}",
+        _assertion(kernel, proposed),
+    )
+
+
+def _assertion(kernel: Kernel, proposed: Proposal) -> str:
+    head = f"You thereby assert that '{kernel.name}' gives the same results with every such block"
+    where = " and ".join(proposed.blocks)
+    if proposed.kept:
+        return (
+            f"{head} in {where} and as many blocks as the launch has; narrow the ranges to those "
+            "for which that is true."
+        )
+    first = next(iter(proposed.blocks))
+    return (
+        f"{head} that divides its threads in {where}; narrow the ranges to those for which that is "
+        f"true. Where threads from some g on have no effect, say grid(ceil(g / {first})), or "
+        "grid(keep) where the number of blocks must stay."
     )
 
 
@@ -112,14 +123,17 @@ def _is_integer(type_: str) -> bool:
     return integer_type(type_.replace("::", "$").split()) is not None
 
 
-def _advice(site: LaunchSite) -> Suggestion:
+def _advice(site: LaunchSite, kernel: Kernel | None) -> Suggestion:
     code = site.code
     if code in ASSERTABLE and _has_unknown_memory(site):
         code = Code.DYNAMIC_SHARED_MEMORY
     assert code is not None, "a refused launch has a code"
     line = site.source.location(site.span.start).line
     reason = site.reason if code is site.code else code.template
-    text = f"{reason[0].upper()}{reason[1:]}. {MEANINGS[code]}"
+    remedy = MEANINGS[code]
+    if code in ASSERTABLE and kernel is not None:
+        remedy = ONE_BLOCK
+    text = f"{reason[0].upper()}{reason[1:]}. {remedy}"
     return Suggestion(site.source.path, line, site.kernel, (line,), code.number, None, text)
 
 

@@ -182,7 +182,7 @@ def _choice_row(
     try:
         choice = choose_block(model, device, {}, size, performance)
     except CutuneError:
-        return None  # its thread space has to be named: `cutune select KERNEL T.x=…`
+        return None  # its thread space has to be named: `cutune select KERNEL T.x=…` or G.x=…
     own = choice.predicted_ms(model.facts.original)
     chosen = choice.predicted_ms(choice.block)
     gain = f"{own / chosen:.2f}" if own and chosen else "-"

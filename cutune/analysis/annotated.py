@@ -45,8 +45,9 @@ from cutune.syntax import Syntax
 Typedefs = Mapping[str, Sequence[str]]
 ByName = Mapping[str, Sequence[Kernel]]
 
-#: What the user may assert to be harmless; warp-level code or unknown calls may not be.
-ASSERTABLE = frozenset({Code.SHARED_MEMORY, Code.BARRIER, Code.BLOCK_DEPENDENT})
+#: What the user may assert to be harmless; unknown calls may not be. Warp-level code is where each
+#: warp keeps its threads.
+ASSERTABLE = frozenset({Code.SHARED_MEMORY, Code.BARRIER, Code.BLOCK_DEPENDENT, Code.WARP_LEVEL})
 _POWERS = [1 << exponent for exponent in range(11)]
 
 
@@ -124,12 +125,12 @@ class _Application:
 
     def _applied(self, kernel: Kernel) -> Kernel:
         if kernel.impurity is not None and kernel.impurity.code not in ASSERTABLE:
-            return kernel
+            message = kernel.impurity.message
+            self._refuse(Code.USELESS_ANNOTATION, kernel=kernel.name, message=message)
         grid = self._grid(kernel)
         named = {d for d in DIMENSIONS if d in grid or d in (self.said.block or {})}
         facts = [
-            self._facts(kernel, axis, d in named, grid.get(d, _UNSAID))
-            for axis, d in enumerate(DIMENSIONS)
+            self._facts(kernel, axis, d in named, grid.get(d)) for axis, d in enumerate(DIMENSIONS)
         ]
         changed = replace(
             kernel,
@@ -142,13 +143,16 @@ class _Application:
             ),
             allowed=self._allowed(),
             shared=self._shared(),
+            needs_warps=kernel.needs_warps or kernel.warp_level,
         )
         if not changed.pure_dimensions:
             self._refuse(Code.NO_ANNOTATED_DIMENSION, kernel=kernel.name)
         self._check_candidates(changed)
         return replace(changed, data_parameters=self._data(kernel, changed))
 
-    def _facts(self, kernel: Kernel, axis: int, named: bool, guard: str | None) -> DimensionFacts:
+    def _facts(
+        self, kernel: Kernel, axis: int, named: bool, said: DimensionFacts | None
+    ) -> DimensionFacts:
         proven = kernel.dimensions[axis]
         if not named:
             # Where nothing was proven, nothing is known to be harmless.
@@ -156,19 +160,20 @@ class _Application:
             return proven if kernel.impurity is None else unknown
         if kernel.impurity is None and not proven.indexed:
             self._refuse(Code.UNINDEXED_DIMENSION, kernel=kernel.name, d=DIMENSIONS[axis])
-        if guard == _UNSAID:
-            return replace(proven, indexed=True, impurity=None)
-        return DimensionFacts(True, None, guard)
+        return said or replace(proven, indexed=True, impurity=None)
 
     # grid(…)
 
-    def _grid(self, kernel: Kernel) -> dict[str, str | None]:
-        """Per dimension that has a formula: the guard bound as C text, or None for `g / x`."""
+    def _grid(self, kernel: Kernel) -> dict[str, DimensionFacts]:
+        """What each formula says: `ceil(g / x)` gives a guard bound, `g / x` and `keep` none."""
         formulas = self.said.grid or ()
         if len(formulas) > len(DIMENSIONS):
             self._refuse(Code.UNKNOWN_GRID_FORMULA, d="z")
-        found: dict[str, str | None] = {}
+        found: dict[str, DimensionFacts] = {}
         for d, formula in zip(DIMENSIONS, formulas, strict=False):
+            if formula.data == "keep":
+                found[d] = DimensionFacts(True, grid_kept=True)
+                continue
             is_rounded = formula.data == "call" and formula.children[0] == "ceil"
             term = formula.children[1] if is_rounded else formula
             if formula.data == "number" and d not in (self.said.block or {}):
@@ -179,7 +184,7 @@ class _Application:
                 self._refuse(Code.UNKNOWN_GRID_FORMULA, d=d)
             for name in sorted(names_in(numerator)):
                 self._check_integer(kernel, name)
-            found[d] = text if is_rounded else None
+            found[d] = DimensionFacts(True, guard=text if is_rounded else None)
         return found
 
     # shared(…)
@@ -250,19 +255,19 @@ class _Application:
         free = [d in kernel.pure_dimensions for d in DIMENSIONS]
         for kept in product(*([0] if is_free else _POWERS for is_free in free)):
             shape = (kept[0], kept[1], kept[2])
-            found = candidate_blocks(free, shape, "paper", kernel.max_threads, kernel.allowed)
+            found = candidate_blocks(
+                free, shape, "paper", kernel.max_threads, kernel.allowed, kernel.warp_level
+            )
             if any(block != shape for block in found):
                 return
+        if kernel.warp_level:
+            self._refuse(Code.WARPS_NOT_KEPT, kernel=kernel.name)
         self._refuse(Code.EMPTY_CANDIDATES)
 
 
 def _goes_further(said: DimensionFacts, proven: DimensionFacts) -> bool:
     """Does the user's rule let threads come and go that the proof would keep?"""
-    return said.guard is not None and said.guard != proven.guard
-
-
-#: Stands for a dimension without a formula; a guard bound is never empty.
-_UNSAID = ""
+    return said.grid_kept or (said.guard is not None and said.guard != proven.guard)
 
 
 def _role(

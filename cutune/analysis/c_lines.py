@@ -6,12 +6,15 @@ again, so that what it makes of a line is remembered.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 
 from pycparser import CParser, c_ast
 from pycparser.c_lexer import CLexer, Token
+from pycparser.c_parser import ParseError
 
+_PLACE = re.compile(r"[^:]*:\d+:")
 _REMEMBERED = 50_000
 
 
@@ -19,12 +22,21 @@ def parse_lines(text: str) -> c_ast.FileAST:
     """The tree of C text in which no token and no comment goes over the end of a line.
 
     Raises:
-        ParseError: what is not C.
+        ParseError: what is not C; begins with `file:line:`.
     """
-    return CParser(lexer=_LineLexer).parse(text)
+    parser = CParser(lexer=_LineLexer)
+    try:
+        return parser.parse(text)
+    except ParseError as error:
+        if _PLACE.match(str(error)):
+            raise
+        # Where the parser names no place, it has just read the token.
+        raise ParseError(f":{parser.clex.last_line}:1{error}") from error
 
 
 class _LineLexer(CLexer):  # type: ignore[misc]
+    last_line = 0
+
     def input(self, text: str, filename: str = "") -> None:
         super().input(text, filename)
         self._tokens = self._read(text)
@@ -41,6 +53,7 @@ class _LineLexer(CLexer):  # type: ignore[misc]
                 self.error_func(message, number, column)
                 continue
             for kind, value, column in found:
+                self.last_line = number
                 # The parser changes what it is given.
                 yield Token(kind, value, number, column, self.filename)
 

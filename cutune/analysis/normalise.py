@@ -23,6 +23,7 @@ from cutune.analysis.names import (
     types_by_use,
     word,
 )
+from cutune.analysis.variable_names import variable_names
 from cutune.analysis.words import word_set
 from cutune.tokens import Token
 
@@ -94,13 +95,15 @@ def normalise(parameters: Sequence[str], body: Sequence[Token], names: Names) ->
     tokens = list(body)
     for step in (_drop_qualifiers, _keywords):
         tokens = step(tokens)
-    tokens = fold_names(names, tokens)
-    known = (names.types | _LIBRARY_TYPES) - set(parameters)
+    types = names.types | _LIBRARY_TYPES
+    variables = names.variables | frozenset(variable_names(tokens, types))
+    tokens = fold_names(Names(names.types - variables, variables), tokens)
+    known = types - variables
     tokens = _functional_casts(tokens, known)
     tokens = _constructed_declarations(tokens, known)
     tokens, references = _references(tokens)
     tokens = _joined_shifts(tokens)
-    inferred = frozenset(types_by_use(tokens)) - set(parameters)
+    inferred = frozenset(types_by_use(tokens)) - variables
     used = {token.text for token in tokens if token.kind == "IDENTIFIER"}
     typedefs = sorted(((known & used) | inferred) - (C_KEYWORDS - {"bool"}) | {"__auto"})
     prelude = [f"typedef int {name};" for name in typedefs]

@@ -236,7 +236,9 @@ class _FunctionProof:
 
     def _parse(self, parameters: list[str]) -> c_ast.FuncDef:
         types = self.unit.types | self.text.type_parameters
-        names = Names(types, frozenset(parameters))
+        numbers = frozenset(self.text.template_parameters) - self.text.type_parameters
+        shared = (self.unit.device_variables | self.unit.constants.keys()) - types
+        names = Names(types, numbers | shared | frozenset(parameters))
         self.normal = normalise(parameters, self.text.body, names)
         unit = parse_lines(self.normal.text)
         return next(node for node in unit.ext if isinstance(node, c_ast.FuncDef))
@@ -285,9 +287,9 @@ class _FunctionProof:
         return self.expressions.converted(value, type_, c_ast.EmptyStatement())
 
     def _join(self, proof: Proof, findings: Findings, node: c_ast.Node) -> None:
-        if proof.impurity is not None and findings.refusal is None:
+        if proof.impurity is not None:
             message = f"{proof.impurity.message} (in '{proof.text.name}')"
-            findings.refusal = (proof.impurity.code, message, node)
+            findings.refuse(proof.impurity.code, message, node)
         findings.needs_warps |= proof.needs_warps
         for name, facts in zip(DIMENSIONS, proof.dimensions, strict=True):
             if facts.indexed:

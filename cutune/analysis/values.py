@@ -75,6 +75,9 @@ class Findings:
     reads: bool = False
 
     def refuse(self, code: Code, what: str, node: c_ast.Node) -> None:
-        """Keep the first refusal."""
-        if self.refusal is None:
+        """Keep the first refusal; warp-level code, which an annotation may settle, gives way."""
+        is_kept = self.refusal is not None and (
+            self.refusal[0] is not Code.WARP_LEVEL or code in (Code.WARP_LEVEL, Code.BARRIER)
+        )
+        if not is_kept:
             self.refusal = (code, what, node)

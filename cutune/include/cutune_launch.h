@@ -18,7 +18,7 @@ struct cutune_request {
     dim3 grid, block;
     size_t smem;
     // Per dimension: the guard bound g where the kernel has one and enough threads were asked for,
-    // else the thread space T = grid * block.
+    // else the thread space T = grid * block; the number of blocks where these are kept.
     long long extent[3];
     // The kernel arguments in order; 0 in place of those that are no integers.
     const long long *arguments;
@@ -41,6 +41,7 @@ enum cutune_rule {
     cutune_fixed,    // block and grid of this dimension stay
     cutune_divide,   // the block divides T: exactly the same threads run
     cutune_guarded,  // besides, threads from the guard bound on have no effect
+    cutune_kept,     // the blocks stay, of whatever size they are
 };
 
 struct cutune_site {
@@ -106,9 +107,10 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
     const long long space[3] = {static_cast<long long>(grid.x) * block.x,
                                 static_cast<long long>(grid.y) * block.y,
                                 static_cast<long long>(grid.z) * block.z};
+    const unsigned blocks[3] = {grid.x, grid.y, grid.z};
     const bool computable = (site.guard_arguments & ~integers) == 0;
     for (int d = 0; d < 3; ++d) {
-        request.extent[d] = space[d];
+        request.extent[d] = site.rule[d] == cutune_kept ? blocks[d] : space[d];
         if (site.rule[d] != cutune_guarded || !computable) continue;
         const long long bound = site.guard[d](arguments);
         // Fewer threads than the bound: each of them counts. Outside of 32 bits the kernel, which
@@ -169,7 +171,7 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
     for (int d = 0; d < 3; ++d) {
         const long long extent = request.extent[d], width = after[d];
         const bool guarded = (request.guarded >> d & 1u) != 0;
-        if (after[d] == before[d] && !guarded) continue;
+        if (site.rule[d] == cutune_kept || (after[d] == before[d] && !guarded)) continue;
         if (site.rule[d] == cutune_fixed || extent == 0) return false;
         if (!guarded && extent % width != 0) return false;
         const long long blocks = (extent + width - 1) / width;

@@ -82,7 +82,7 @@ def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
     """What one warp of working threads executes."""
     if model.published is not None:
         return _published(lines, model.published)
-    working = lines.define("working", maximum(1, model.working.expression()))
+    working = lines.define("working", maximum(1, _working(model)))
     memory = expression(0)
     for index, (group, requests) in enumerate(zip(model.groups, model.requests, strict=True)):
         trips = lines.define(f"trips_{index}", maximum(0, group.expression()) / working)
@@ -98,6 +98,17 @@ def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
     transactions = lines.define("transactions", scattered / maximum(TINY, uncoalesced))
     barriers = lines.define("barriers", maximum(0, model.barriers.expression()) / working)
     return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, barriers)
+
+
+def _working(model: FittedModel) -> Expression:
+    """Threads that share the work: where the grid is kept, all that a block has."""
+    if not any(model.facts.grid_kept):
+        return model.working.expression()
+    threads = expression(1)
+    for name, is_kept in zip("xyz", model.facts.grid_kept, strict=True):
+        threads = threads * Parameter(f"extent_{name}")
+        threads = threads * Parameter(f"block_{name}") if is_kept else threads
+    return threads
 
 
 def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
@@ -144,8 +155,8 @@ def define_launch(lines: Lines, model: FittedModel, device: DeviceProfile) -> La
     blocks = expression(1)
     for axis, name in enumerate("xyz"):
         lines.properties[f"block_{name}"] = tuple(block[axis] for block in model.blocks)
-        extent = Parameter(f"extent_{name}")
-        blocks = blocks * ceiling(extent / Parameter(f"block_{name}"))
+        extent, is_kept = Parameter(f"extent_{name}"), model.facts.grid_kept[axis]
+        blocks = blocks * (extent if is_kept else ceiling(extent / Parameter(f"block_{name}")))
     static, resident, warps = model.facts.static, [], []
     for block in model.blocks:
         x, y, z = block

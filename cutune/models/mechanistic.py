@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
 from cutune.candidates import WARP, Block
 from cutune.device import DeviceProfile, ModelConstants
-from cutune.fitted import FeatureColumn, FittedModel
+from cutune.fitted import BARRIER, FIXED, ISSUE, STEP, FeatureColumn, FittedModel
 from cutune.models.occupancy import BlockResources, can_launch, resident_blocks
 from cutune.rational import RationalFunction
 from cutune.rational_program import (
@@ -50,6 +51,7 @@ FILL_OFFSET, FILL_SLOPE = Fraction(73, 100), Fraction(27, 100)
 
 #: What one unit of a feature costs.
 COST_OF = {
+    "request": "cycles_per_request",
     "load": "load_cycles_per_wavefront",
     "shared": "shared_cycles_per_wavefront",
     "store": "store_cycles_per_sector",
@@ -102,6 +104,7 @@ class _Composer:
     def __init__(self, model: FittedModel, device: DeviceProfile, symbolic: bool) -> None:
         self.model, self.device = model, device
         self.symbolic = symbolic
+        self.keeps_grid = any(model.facts.grid_kept)
         self.definitions: list[Definition] = []
         self.tables: dict[str, tuple[Fraction, ...]] = {}
         self.properties: dict[str, tuple[int, ...]] = {}
@@ -141,6 +144,10 @@ class _Composer:
             self.properties[f"footprint_{name}"] = tuple(
                 warp_footprint(block)[axis] for block in blocks
             )
+            if self.model.facts.grid_kept[axis]:
+                self.properties[f"footprints_{name}"] = tuple(
+                    -(-block[axis] // warp_footprint(block)[axis]) for block in blocks
+                )
         threads = [x * y * z for x, y, z in blocks]
         warps = [-(-t // WARP) for t in threads]
         limits = self.device.limits
@@ -190,13 +197,23 @@ class _Composer:
         """Bytes per thread that miss L1, with a block that is neither good nor bad at reuse."""
         columns = [column for column in self.model.columns if column.kind == "missed"]
         cells = range(len(columns[0].values) if columns else 0)
-        by_reuse = sorted(cells, key=lambda cell: sum(c.values[cell] for c in columns))
+        scale = self._thread_scale()
+
+        def bytes_of(column: FeatureColumn, cell: int) -> Fraction:
+            return column.values[cell] * scale[cell % len(scale)]
+
+        by_reuse = sorted(cells, key=lambda cell: sum(bytes_of(c, cell) for c in columns))
         total = expression(0)
         for column in columns:
             # A sector per warp is a byte per thread.
-            typical = column.values[by_reuse[len(by_reuse) // 2]]
+            typical = bytes_of(column, by_reuse[len(by_reuse) // 2])
             total = total + typical * Parameter(f"trips_{column.group}")
         return total
+
+    def _thread_scale(self) -> Sequence[Fraction]:
+        """By block: its threads by those of the block that was counted, where the grid is kept."""
+        threads = [prod(block) for block in self.model.blocks]
+        return [Fraction(t, min(threads) if self.keeps_grid else t) for t in threads]
 
     def _class_index(self) -> Expression:
         """Which alignment class: residues of the data parameters, mixed radix."""
@@ -212,10 +229,11 @@ class _Composer:
     def _define_demand(self) -> tuple[Expression, Expression]:
         """Cycles of the load/store unit and of the traffic below L1, per warp."""
         load, store = expression(0), expression(0)
-        for index, requests in enumerate(self.model.requests):
+        fixed = [] if self.keeps_grid else self.model.requests
+        for index, requests in enumerate(fixed):
             cycles = self.constant("cycles_per_request") * requests
             load = load + cycles * Parameter(f"trips_{index}")
-        load = self._sum("load", load, ("load", "shared"))
+        load = self._sum("load", load, ("request", "load", "shared"))
         store = self._sum("store", store, ("store", "missed")) + self._rewritten()
         tiny = Fraction(1, 1000)
         load_cycles = self._define("load_cycles", maximum(tiny, load))
@@ -269,14 +287,32 @@ class _Composer:
         slots = self._define("slots", slots)
         units = cycles(model.double, "double_cycles") + cycles(model.special, "special_cycles")
         tiny = Fraction(1, 1000)
+        barriers = maximum(0, model.barriers.expression()) / working
+        if self.keeps_grid:
+            barriers = self._define("barriers", barriers)
+            return self._kept_issue(slots, units * self._only(ISSUE), barriers)
         plain = maximum(tiny, slots / self.constant("issue_per_cycle"))
         issue = self._norm(3, plain, maximum(tiny, units))
-        issue = self._define("issue_cycles", issue) * self._only("issue")
-        barriers = self._define("barriers", maximum(0, model.barriers.expression()) / working)
+        issue = self._define("issue_cycles", issue) * self._only(ISSUE)
+        barriers = self._define("barriers", barriers)
         if self._has_barriers():
             cost = self._define("barrier_cost", barriers * self.constant("barrier_cycles"))
-            issue = issue + cost * self._only("barrier")
+            issue = issue + cost * self._only(BARRIER)
         return issue
+
+    def _kept_issue(self, slots: Expression, units: Expression, barriers: Expression) -> Expression:
+        """The same where the threads of a block share its work, however many they are."""
+
+        def grown(name: str, kind: str, count: Expression) -> Expression:
+            return self._define(name, count * self._only(kind) + self._only(f"{kind}{FIXED}"))
+
+        slots = grown("warp_slots", ISSUE, slots)
+        barriers = grown("warp_barriers", BARRIER, barriers)
+        grown("warp_steps", STEP, Parameter("steps"))
+        tiny = Fraction(1, 1000)
+        plain = maximum(tiny, slots / self.constant("issue_per_cycle"))
+        issue = self._define("issue_cycles", self._norm(3, plain, maximum(tiny, units)))
+        return issue + barriers * self.constant("barrier_cycles")
 
     def _has_barriers(self) -> bool:
         return any(c.numerator for _, c in self.model.barriers.numerator.terms)
@@ -340,12 +376,13 @@ class _Composer:
 
     def _latency(self) -> Expression:
         """Cycles that a warp alone would take: instructions, load steps, misses, barriers."""
-        steps = Parameter("steps")
-        uneven = self._only("issue")
+        own = "warp_" if self.keeps_grid else ""
+        steps: Expression = Parameter(f"{own}steps")
+        uneven = self._only(ISSUE)
         waiting = self.constant("latency_cycles_per_step") * steps
-        fixed = self.constant("latency_cycles_per_slot") * Parameter("slots")
-        fixed = fixed + self.constant("latency_cycles_per_barrier") * Parameter("barriers")
-        if uneven != expression(1):
+        fixed = self.constant("latency_cycles_per_slot") * Parameter(f"{own}slots")
+        fixed = fixed + self.constant("latency_cycles_per_barrier") * Parameter(f"{own}barriers")
+        if uneven != expression(1) and not self.keeps_grid:
             steps = self._define("warp_steps", steps * uneven)
             waiting, fixed = waiting * uneven, fixed * uneven
         fixed = self._define("latency_fixed", self.constant("latency_cycles_start") + fixed)
@@ -377,11 +414,16 @@ class _Composer:
     def _define_grid(self) -> tuple[Expression, Expression]:
         """Blocks that have work, and warps that have work."""
         blocks, active = expression(1), expression(1)
+        kept = dict(zip("xyz", self.model.facts.grid_kept, strict=True))
         for name in self._used_dimensions():
             extent = Parameter(f"extent_{name}")
+            if kept[name]:
+                blocks = blocks * extent
+                active = active * (extent * Parameter(f"footprints_{name}"))
+                continue
             blocks = blocks * ceiling(extent / Parameter(f"block_{name}"))
             active = active * ceiling(extent / Parameter(f"footprint_{name}"))
-        if self.model.one_dimensional:
+        if self.model.one_dimensional and not self.keeps_grid:
             working = Parameter("working")
             blocks = minimum(blocks, ceiling(working / Parameter("threads")))
             active = maximum(1, working / WARP)
@@ -393,6 +435,7 @@ class _Composer:
         single_thread = [
             facts.guards[axis] is None
             and not facts.variable_extents[axis]
+            and not facts.grid_kept[axis]
             and all(threads[axis] == 1 for _, threads in facts.recorded)
             for axis in range(3)
         ]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from cutune.device import DeviceProfile
 from cutune.emit import Emitter
-from cutune.emit_selection import Decider
+from cutune.emit_selection import Decider, printed_extents
 from cutune.neighbours.blocks import BlockChoice
 from cutune.neighbours.emission import emit_choices
 from cutune.prelude import c_string
@@ -76,14 +76,17 @@ def _text(kernel: Kernel, choice: BlockChoice, name: str) -> str:
 def _place(column: str, positions: dict[str, int]) -> str:
     if column in positions:
         return f"arguments[{positions[column]}]"
-    return f"extent[{DIMENSIONS.index(column.removeprefix('T.'))}]"
+    return f"extent[{DIMENSIONS.index(column[-1])}]"
 
 
 def _emit_answer(
     emit: Emitter, kernel: Kernel, name: str, count: int, values: Sequence[str]
 ) -> None:
     """Give the block if it covers the threads of the launch; show what has not been shown yet."""
+    kept = [facts.grid_kept for facts in kernel.dimensions]
     for axis, d in enumerate(DIMENSIONS):
+        if kept[axis]:
+            continue
         emit(f"if (cutune_{d} != cutune_asked->block.{d} &&")
         if d in kernel.pure_dimensions:
             emit(f"    (cutune_asked->guarded >> {axis} & 1u) == 0 &&")
@@ -97,6 +100,6 @@ def _emit_answer(
         emit(f"const long long cutune_here[{count}] = {{{', '.join(values)}}};")
         with emit.braces("if (memcmp(cutune_shown, cutune_here, sizeof cutune_here) != 0)"):
             emit("memcpy(cutune_shown, cutune_here, sizeof cutune_here);")
-            kernel_name = c_string(kernel.name)
-            emit(f"cutune_print_decision({kernel_name}, *cutune_asked, cutune_answer.block);")
+            words = f"{c_string(kernel.name)}, {printed_extents(kept)}"
+            emit(f"cutune_print_decision({words}, *cutune_asked, cutune_answer.block);")
     emit("return cutune_answer;")

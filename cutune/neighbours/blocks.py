@@ -50,7 +50,8 @@ class BlockChoice:
     """The classifier of one kernel on one device.
 
     Attributes:
-        columns: the data parameters, `T.x` for the threads to be covered in x.
+        columns: the data parameters, `T.x` for the threads to be covered in x, `G.x` for the blocks
+            where these are kept.
         lowest, highest: what was measured, data parameter by data parameter.
         links: those that follow from others; the model knows the rest by name.
     """
@@ -91,7 +92,7 @@ class BlockChoice:
                 )
         known_values = dict(named)
         if every is not None:
-            arguments = (name for name in self.columns if not name.startswith("T."))
+            arguments = (name for name in self.columns if "." not in name)
             known_values = {**dict.fromkeys(arguments, every), **known_values}
         followers = {link.column: link for link in self.links}
         values: list[int] = []
@@ -175,7 +176,9 @@ def fit_kernel(
 
     A launch that was swept repeatedly, or from several places, counts with its median.
     """
-    columns = (*kernel.sizes, *(f"T.{d}" for d in DIMENSIONS))
+    dimensions = zip(DIMENSIONS, kernel.dimensions, strict=True)
+    extents = (f"{'G' if facts.grid_kept else 'T'}.{d}" for d, facts in dimensions)
+    columns = (*kernel.sizes, *extents)
     samples: dict[Point, dict[Configuration, list[float]]] = {}
     for launch in launches:
         if launch.extents is not None and all(name in launch.sizes for name in kernel.sizes):

@@ -41,6 +41,33 @@ int main(int argc, char **argv) {
 }
 """
 
+#: Right for all blocks whose warps are 32 neighbours.
+SHUFFLES = """
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+#pragma cutune kernel sums data(n) block(x: 32, 48, 64, 128, 256, 512) grid(keep)
+__global__ void sums(const int *in, int *out, int n) {
+    int sum = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) sum += in[blockIdx.x * n + i];
+    for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffff, sum, half);
+    if (threadIdx.x % 32 == 0) atomicAdd(&out[blockIdx.x], sum);
+}
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 100, rows = 40;
+    std::vector<int> h(n * rows);
+    for (int i = 0; i < n * rows; ++i) h[i] = i % 1013;
+    int *a, *b;
+    cudaMalloc(&a, n * rows * 4);
+    cudaMalloc(&b, rows * 4);
+    cudaMemset(b, 0, rows * 4);
+    cudaMemcpy(a, h.data(), n * rows * 4, cudaMemcpyHostToDevice);
+    sums<<<rows, 128>>>(a, b, n);
+    cudaMemcpy(h.data(), b, rows * 4, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < rows; ++i) printf("%d\\n", h[i]);
+}
+"""
+
 
 def test_wrong_candidates_are_left_out(tmp_path: Path) -> None:
     source, tuned = tmp_path / "sums.cu", tmp_path / "sums.tuned.cu"
@@ -91,4 +118,22 @@ def test_no_annotation_no_change(tmp_path: Path) -> None:
     done = cutune("instrument", source)
     assert done.stdout == source.read_text()
     suggested = cutune("inspect", "--suggest", source).stdout
-    assert "#pragma cutune kernel sums data(n) block(x: 32..1024)" in suggested
+    assert "#pragma cutune kernel sums data(n) block(x: 32, 64, 128, 256)" in suggested
+
+
+def test_warps_keep_their_threads(tmp_path: Path) -> None:
+    source, tuned = tmp_path / "sums.cu", tmp_path / "sums.tuned.cu"
+    source.write_text(SHUFFLES)
+    done = cutune(
+        *("tune", source, "--run", "./{program} {n}", "--vary", "n=300,1000"),
+        *("--workspace", tmp_path / "work", "-o", tuned),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "CT416" not in done.stderr
+    ranked = select("sums", tmp_path / "work", "n=5000", "G.x=40")["ranked"]
+    assert sorted(entry["block"][0] for entry in ranked) == [32, 64, 128, 256, 512]
+    binary = compiled(tuned, source, tmp_path / "tuned")
+    original = compiled(source, source, tmp_path / "original")
+    chosen = run(binary, "5000", CUTUNE="verbose")
+    assert "block 128x1x1 -> 512x1x1" in chosen.stderr
+    assert chosen.stdout == run(original, "5000").stdout != ""

@@ -15,7 +15,7 @@ from tests.end_to_end.tuning import host_program
 
 pytestmark = pytest.mark.nvcc
 
-FIXED, DIVIDE, GUARDED = 0, 1, 2
+FIXED, DIVIDE, GUARDED, KEPT = 0, 1, 2, 3
 Triple = tuple[int, int, int]
 
 
@@ -84,6 +84,10 @@ def one(program: Path, question: Question) -> Answer:
         # What is not pure stays.
         (Question((0, 1, 0), (0, 0, 0), (4, 8, 1), (32, 8, 1), (64, 4, 1)), None),
         (Question((0, 1, 0), (0, 0, 0), (4, 8, 1), (32, 8, 1), (32, 16, 1)), (4, 4, 1)),
+        # The blocks stay, whatever their size.
+        (Question((3, 0, 0), (0, 0, 0), (7, 2, 1), (96, 1, 1), (256, 1, 1)), (7, 2, 1)),
+        (Question((2, 3, 0), (100, 0, 0), (4, 7, 1), (32, 8, 1), (64, 5, 1)), (2, 7, 1)),
+        (Question((3, 0, 0), (0, 0, 0), (7, 2, 1), (96, 1, 1), (512, 1, 1), 256), None),
         # The program's own block keeps its own grid, whatever that is.
         (Question((2, 0, 0), (10, 0, 0), (4, 1, 1), (256, 1, 1), (256, 1, 1)), (4, 1, 1)),
         # Limits.
@@ -133,7 +137,7 @@ def random_questions(count: int) -> Iterator[Question]:
 
     for _ in range(count):
         yield Question(
-            triple(FIXED, DIVIDE, GUARDED),
+            triple(FIXED, DIVIDE, GUARDED, KEPT),
             triple(-5, 1, 31, 32, 33, 100, 1000),
             triple(1, 2, 3, 4, 8, 33),
             triple(1, 2, 4, 7, 8, 32),
@@ -152,7 +156,9 @@ def test_the_same_effective_threads_run(program: Path) -> None:
             before = question.grid[axis] * question.block[axis]
             after = answer.grid[axis] * question.new_block[axis]
             bound = question.bound[axis]
-            if question.rule[axis] == GUARDED and 0 < bound <= before:
+            if question.rule[axis] == KEPT:
+                assert answer.grid[axis] == question.grid[axis]
+            elif question.rule[axis] == GUARDED and 0 < bound <= before:
                 assert bound <= after < bound + question.new_block[axis]
             else:
                 assert after == before

@@ -49,6 +49,24 @@ def test_grid(grid: str, guard: str | None) -> None:
     assert found.dimensions[0].guard == guard
 
 
+def test_the_grid_is_kept() -> None:
+    found = kernel("block(x: 32..256) grid(keep)")
+    assert found.pure_dimensions == found.asserted == ("x",)
+    assert found.dimensions[0].grid_kept and found.dimensions[0].guard is None
+    # A kernel that is proven, too: what is said is more than that.
+    text = "__global__ void k(int n, int *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = n; }\n"
+    found = analyze(parse(Source("a.cu", f"#pragma cutune kernel k grid(keep)\n{text}"))).kernels[0]
+    assert found.asserted == ("x",)
+
+
+def test_warp_level_code_hides_nothing_that_stays_refused() -> None:
+    body = "int i = threadIdx.x; a[i] = __shfl_xor_sync(-1, i, 1); a[atomicAdd(a, n)] = 1;"
+    text = f"__global__ void k(int n, int *a) {{ {body} }}\n"
+    found = analyze(parse(Source("a.cu", f"#pragma cutune kernel k block(x: 32, 64)\n{text}")))
+    assert [diagnostic.code.number for diagnostic in found.diagnostics] == ["CT248"]
+    assert found.kernels[0].allowed is None
+
+
 @pytest.mark.parametrize("bound", ["n / 0", "n / m", "n % m", "ceil(n / m)", "ceil(n, m)", "n < m"])
 def test_bounds_that_cannot_be_computed_are_refused(bound: str) -> None:
     found = program(f"#pragma cutune kernel k grid(ceil(({bound}) / x))\n")

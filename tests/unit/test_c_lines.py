@@ -42,3 +42,8 @@ def test_errors_are_at_the_same_place(text: str) -> None:
     with pytest.raises(ParseError) as there:
         CParser().parse(text)
     assert str(here.value) == str(there.value)
+
+
+def test_an_error_that_pycparser_does_not_place() -> None:
+    with pytest.raises(ParseError, match=r"^:6:1: Invalid expression"):
+        parse_lines("typedef int T;\nint a\n=\n(\nT\n-\n1\n)\n;")

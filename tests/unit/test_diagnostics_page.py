@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from cutune.diagnostics import Code, Diagnostic
 from cutune.diagnostics_page import MEANINGS, diagnostics_page
 from cutune.source import Source, Span
@@ -32,3 +34,13 @@ def test_carets_stand_below_characters_though_columns_count_bytes() -> None:
         "    1 | \tä = é文(1);",
         "      | \t    ^~",
     ]
+
+
+@pytest.mark.parametrize("letter", ["x", "\xc3\xa9"])
+def test_long_lines_are_shown_around_the_place(letter: str) -> None:
+    text = letter * 300 + "launch" + "y" * 300 + "\n"
+    start = text.index("launch")
+    found = Diagnostic.at(Code.IGNORED, Source("a.cu", text), Span(start, start + 6))
+    _, line, carets = found.render().splitlines()
+    assert line.startswith("    1 | ... ") and len(line) < 180
+    assert carets.index("^") == line.index("launch") and carets.endswith("^~~~~~")

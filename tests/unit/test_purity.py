@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from cutune.analysis.variable_names import variable_names
 from cutune.analyze import analyze
 from cutune.diagnostics import Code
 from cutune.program import Kernel
 from cutune.source import Source
 from cutune.syntax import parse
+from cutune.tokens import lex_significant
 
 ID = "blockIdx.x * blockDim.x + threadIdx.x"
 
@@ -228,6 +230,45 @@ def test_impure_with_declarations(before: str, body: str) -> None:
 )
 def test_other_variables_of_a_name(before: str, body: str) -> None:
     assert kernel_of(body, before).pure_dimensions == ("x",)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "const int half = 2, k = (half - 1); a[i] = half * k;",
+        "unsigned half = n / 2; if (i < half) a[i] = half * (half);",
+        "for (int half = 8; half > 0; half /= 2) { a[i] += half * half; }",
+        "for (int half = 8; half > 0; half >>= 1) a[i] += half * half;",
+        "int j, uint, *ushort; uint = 3; a[i] = (uint - 1) * n;",
+        "int uchar[2]; uchar[0] = 1; a[i] = (uchar[0] - 1) * n;",
+        "{ float float2(3); a[i] = (float2 - 1) * n; }",
+        "struct P { int half; } p; p.half = 3; a[i] = (p.half - 1) * n;",
+        "a[i] = (ulong - 1) * n;",
+        "a[i] = (longlong - 1) * n;",
+        "float half = 1; { half *= 2; int k = (half - 1); a[i] = half * k; }",
+    ],
+)
+def test_variables_named_like_types(body: str) -> None:
+    before = "__constant__ int longlong;"
+    kernel = kernel_of(f"\nint i = {ID};\n{body}\n", before, "int n, int ulong, float *a")
+    assert kernel.impurity is None
+    assert kernel.pure_dimensions == ("x",)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a[i] = (uint)-3; { int uint = 2; a[i] = uint; }",
+        "{ int uint = 2; a[i] = uint; } uint x = 3; a[i] = x;",
+        "for (int uint = 0; uint < 3; uint++) a[i] = uint; a[i] = uint(n);",
+        "typedef float half; half x = 3; a[i] = (half)-x;",
+        "half *b = (half *)a, c = half(3); b[i] = (half)-c;",
+        "float2 v = float2(); a[i] = v.x;",
+    ],
+)
+def test_types_named_like_variables_elsewhere(body: str) -> None:
+    types = {"uint", "half", "float2"}
+    assert not set(variable_names(lex_significant(f"{{ {body} }}"), types))
 
 
 def test_dimensions_are_independent() -> None:

@@ -43,12 +43,40 @@ __global__ void old(float *a, int n) {
     last = a[i];
     if (i < n) a[i] = 0;
 }
-// What nobody can assert.
+// The blocks stay, their size varies.
+#pragma cutune kernel rows data(n) block(x: 64, 128, 256) grid(keep)
+__global__ void rows(float *a, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) a[blockIdx.x * n + i] *= 2;
+}
+#pragma cutune kernel columns data(keep) block(x: 8..32, y: 1..32) grid(ceil(keep / x), keep)
+__global__ void columns(float *a, int keep) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < keep)
+        for (int j = threadIdx.y; j < keep; j += blockDim.y) a[j * keep + i] += blockIdx.y;
+}
+// Warp-level code, where each warp keeps its threads; what calls it has shared memory, too.
 #pragma cutune kernel warp block(x: 32..1024)
 __global__ void warp(int *a) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     a[i] = __shfl_xor_sync(0xffffffff, a[i], 1);
 }
+__device__ int together(int x) { return __shfl_down_sync(0xffffffff, x, 1); }
+#pragma cutune kernel reduces block(x: 16, 32, 48, 64)
+__global__ void reduces(int *a) {
+    __shared__ int sums[32];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    sums[threadIdx.x / 32] = together(a[i]);
+    __syncthreads();
+    a[i] = sums[0];
+}
+// What nobody can assert.
+#pragma cutune kernel partial block(x: 16, 48)  // expect CT249: annotation ignored: kernel 'partial' holds warp-level code, and no block that it allows has whole warps in x; name multiples of 32
+__global__ void partial(int *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = __shfl_xor_sync(0xffffffff, a[i], 1);
+}
+#pragma cutune kernel queue data(n) block(x: 32..1024)  // expect CT248: annotation ignored: kernel 'queue' uses the result of atomicAdd, which depends on the order of threads, which no annotation can settle
+__global__ void queue(int n, int *a) { a[1 + atomicAdd(a, n)] = threadIdx.x; }
 struct shape { int n; };
 __global__ void wrong(shape p, int n, float *a) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -64,6 +92,11 @@ void run(float *a, float *b, int *c, int n, shape p) {
     waits<<<n, 256>>>(n, a);
     spelled<<<n, 256>>>(a);
     old<<<n, 256>>>(a, n);
-    warp<<<n, 256>>>(c);  // expect CT213: kernel 'warp' uses the warp-level function __shfl_xor_sync
+    warp<<<n, 256>>>(c);
+    reduces<<<n, 64>>>(c);
+    partial<<<n, 256>>>(c);  // expect CT213: kernel 'partial' uses the warp-level function __shfl_xor_sync
+    queue<<<n, 256>>>(n, c);  // expect CT216: kernel 'queue' uses the result of atomicAdd, which depends on the order of threads
     wrong<<<n, 256>>>(p, n, a);
+    rows<<<n, 256>>>(a, n);
+    columns<<<dim3((n + 15) / 16, 4), dim3(16, 16)>>>(a, n);
 }

@@ -44,17 +44,17 @@ __global__ void k8(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
 }
-#pragma cutune kernel k9 grid(ceil(n / y))  // expect CT235: annotation ignored: the grid in x must be ceil(g / x), g / x or 1, with g made of integer parameters
+#pragma cutune kernel k9 grid(ceil(n / y))  // expect CT235: annotation ignored: the grid in x must be ceil(g / x) or g / x, with g made of integer parameters, or keep; a number only where block(...) does not name x
 __global__ void k9(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
 }
-#pragma cutune kernel k10 grid(ceil((n < 4) / x))  // expect CT235: annotation ignored: the grid in x must be ceil(g / x), g / x or 1, with g made of integer parameters
+#pragma cutune kernel k10 grid(ceil((n < 4) / x))  // expect CT235: annotation ignored: the grid in x must be ceil(g / x) or g / x, with g made of integer parameters, or keep; a number only where block(...) does not name x
 __global__ void k10(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
 }
-#pragma cutune kernel k11 grid(n)  // expect CT235: annotation ignored: the grid in x must be ceil(g / x), g / x or 1, with g made of integer parameters
+#pragma cutune kernel k11 grid(n)  // expect CT235: annotation ignored: the grid in x must be ceil(g / x) or g / x, with g made of integer parameters, or keep; a number only where block(...) does not name x
 __global__ void k11(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
@@ -69,7 +69,12 @@ __global__ void k13(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
 }
-#pragma cutune kernel none data(n)  // expect CT231: annotation ignored: no kernel is named 'none'; known: k, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, silent
+#pragma cutune kernel k14 block(x: 64, 128) grid(1)  // expect CT235: annotation ignored: the grid in x must be ceil(g / x) or g / x, with g made of integer parameters, or keep; a number only where block(...) does not name x
+__global__ void k14(shape p, int n, float *a, float f) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = f;
+}
+#pragma cutune kernel none data(n)  // expect CT231: annotation ignored: no kernel is named 'none'; known: k, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, k14, silent
 #pragma cutune kernel silent data(n)  // expect CT236: annotation of kernel 'silent' names no dimension; add block(x: 32..1024) for those in which any block gives the same results
 __global__ void silent(int n, float *a) {
     __shared__ float b;

@@ -7,10 +7,11 @@ static const cutune_site cutune_sites[] = {
     {2, "inner", "rules.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, nullptr, false},
     {3, "unguarded", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, nullptr, false},
     {4, "strided", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, nullptr, false},
+    {5, "rows", "rules.cu", {cutune_kept, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, nullptr, false},
 };
 #include "cutune_probe.h"
 #line 1 "rules.cu"
-// What the table says of each dimension: guarded, dividing, fixed.
+// What the table says of each dimension: guarded, dividing, fixed, kept.
 #include <cstddef>
 
 __global__ void guarded(int rows, size_t columns, float *x) {
@@ -31,10 +32,16 @@ __global__ void strided(int n, float *x) {
         x[i] = 0.0f;
 }
 
+#pragma cutune kernel rows data(n) block(x: 64, 128, 256) grid(keep)
+__global__ void rows(int n, float *x) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) x[blockIdx.x * n + i] = 0.0f;
+}
+
 void run(int rows, size_t columns, float *x) {
     dim3 block(32, 8);
     for (cutune_launch cutune_1(1, dim3(4, 3), block, 0, 0, rows, columns, x); cutune_1.next();) guarded<<<cutune_1.grid, cutune_1.block, cutune_1.smem, cutune_1.stream>>>(rows, columns, x);
     for (cutune_launch cutune_2(2, 64, 128, 0, 0, 7000u, x); cutune_2.next();) inner<<<cutune_2.grid, cutune_2.block, cutune_2.smem, cutune_2.stream>>>(7000u, x);
     for (cutune_launch cutune_3(3, 64, 128, 0, 0, x); cutune_3.next();) unguarded<<<cutune_3.grid, cutune_3.block, cutune_3.smem, cutune_3.stream>>>(x);
     for (cutune_launch cutune_4(4, 64, 128, 0, 0, rows, x); cutune_4.next();) strided<<<cutune_4.grid, cutune_4.block, cutune_4.smem, cutune_4.stream>>>(rows, x);
+    for (cutune_launch cutune_5(5, 64, 128, 0, 0, rows, x); cutune_5.next();) ::rows<<<cutune_5.grid, cutune_5.block, cutune_5.smem, cutune_5.stream>>>(rows, x);
 }

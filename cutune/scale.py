@@ -1,0 +1,139 @@
+"""From the counters of a few blocks to the work of a warp. Takes one feature launch of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from cutune.candidates import WARP
+from cutune.counts import CountFunctions
+from cutune.measure import MeasuredKernel, Measurement
+
+#: Ratios that close to 1 are 1.
+NEAR_ONE = 0.02
+#: Load steps, as the counts and as basic blocks call them.
+STEPS, LOAD_PHASES = "steps", "load_phases"
+
+
+class Scale:
+    """From the counters of a few blocks to work per warp and trip of the count group.
+
+    The counts of a proven kernel are the same for every block; how often a *warp* executes
+    something follows from its lanes. Where blocks are only asserted to be equal (shared memory,
+    barriers), the work differs between them, and is taken relative to the fitted counts. Where the
+    grid is kept, more threads share the same work: per warp, then, of all warps of a block.
+    """
+
+    def __init__(
+        self, facts: MeasuredKernel, counts: CountFunctions, measurement: Measurement
+    ) -> None:
+        self._facts, self._counts, self._measured = facts, counts, measurement
+        self._sizes = dict(measurement.sizes)
+        self._keeps_grid = any(facts.grid_kept)
+        self._warps = measurement.warps if self._keeps_grid else measurement.working_warps
+
+    def cost(self, sites: Sequence[int], attribute: str) -> float:
+        """A counter of some memory instructions, per warp and trip."""
+        total = 0.0
+        for index in sites:
+            site = self._measured.sites[index]
+            if site.traced:
+                unit = 20 if attribute.endswith("_x20") else 1
+                value = int(getattr(site, attribute)) / unit / site.traced
+                total += value * self._executions(index)
+        return total
+
+    def requests(self, sites: Sequence[int]) -> float:
+        """Executions of some memory instructions, per warp and trip."""
+        return sum(self._executions(index) for index in sites)
+
+    def missing(self, sites: Sequence[int]) -> float:
+        """The share of steps in which some warp of the block misses, of the worst instruction."""
+        x, y, z = self._measured.block
+        warps = -(-x * y * z // WARP)
+        found = [self._measured.sites[index] for index in sites]
+        shares = [min(1.0, s.missing * warps / s.traced) for s in found if s.traced]
+        return max(shares, default=0.0) * max(self._executions(index) for index in sites)
+
+    def atomic_bytes(self, sites: Sequence[int]) -> float:
+        """Bytes that atomic operations change, per thread and trip (of all, where it is kept)."""
+        widths = [self._facts.memory[index].bytes for index in sites]
+        if not self._facts.asserted:
+            return float(sum(widths))
+        changed = _dot([self._measured.sites[index].lanes for index in sites], widths)
+        if self._keeps_grid:
+            share = self._measured.executed_blocks / prod(self._measured.grid)
+            group = self._counts.groups[self._counts.group_of[sites[0]]]
+            return changed / share / max(1.0, float(group(self._sizes)))
+        return changed / max(1, self._measured.working_threads) / self._trips(sites[0])
+
+    def busiest(self) -> float:
+        """Load steps of the busiest warp by those of a mean one: at a barrier all wait for it."""
+        x, y, z = self._measured.block
+        pairs = zip(self._measured.sites, self._facts.memory, strict=True)
+        loads = [site for site, m in pairs if m.kind == "load" and not m.shared]
+        mean = sum(site.executions for site in loads) / -(-x * y * z // WARP)
+        return _near_one(sum(site.busiest for site in loads) / mean) if mean else 1.0
+
+    def relative(self, what: str) -> float:
+        """Work of a warp by basic blocks, relative to the fitted work of a thread."""
+        measured = self._measured
+        if self._facts.asserted:
+            per_thread = self.per_thread(what)
+        else:
+            weights = self._weights(what)
+            per_thread = _dot(measured.lanes, weights) / max(1, measured.working_threads)
+        per_warp = self.per_warp(what)
+        return _near_one(per_warp / per_thread) if per_thread > 0 else 1.0
+
+    def per_thread(self, what: str) -> float:
+        """The fitted work of a thread."""
+        return self._counts.per_thread(getattr(self._counts, what), self._sizes)
+
+    def per_warp(self, what: str) -> float:
+        """The work of a warp by basic blocks."""
+        return _dot(self._measured.executions, self._weights(what)) / self._warps
+
+    def _weights(self, what: str) -> list[int]:
+        name = LOAD_PHASES if what == STEPS else what
+        return [int(getattr(block, name)) for block in self._facts.code_blocks]
+
+    def _executions(self, index: int) -> float:
+        """Executions by a warp per trip of the instruction's count group."""
+        site = self._measured.sites[index]
+        per_warp = site.executions / self._warps
+        if self._facts.asserted:
+            return per_warp / self._trips(index)
+        if not site.lanes:
+            return 0.0
+        return _near_one(per_warp * self._measured.working_threads / site.lanes)
+
+    def _trips(self, index: int) -> float:
+        group = self._counts.groups[self._counts.group_of[index]]
+        return max(1e-9, self._counts.per_thread(group, self._sizes))
+
+
+def _dot(counts: Sequence[int], weights: Sequence[int]) -> int:
+    return sum(count * weight for count, weight in zip(counts, weights, strict=True))
+
+
+def growth(larger: Scale, smaller: Scale, what: str) -> tuple[float, float]:
+    """The work of a warp as slope * (fitted work of a thread) + fixed, from launches of two sizes.
+
+    Where more threads share a row, steps of the loop over it become fewer, but what each warp does
+    besides, a reduction for instance, does not.
+    """
+    threads, warps = larger.per_thread(what), larger.per_warp(what)
+    if threads <= 0:
+        return 0.0, warps
+    run = threads - smaller.per_thread(what)
+    slope = (warps - smaller.per_warp(what)) / run if run > NEAR_ONE * threads else -1.0
+    fixed = warps - slope * threads
+    if slope < 0 or fixed < 0:
+        return warps / threads, 0.0
+    return slope, fixed
+
+
+def _near_one(ratio: float) -> float:
+    """Warps at the edge of the sampled blocks are not worth a table of their own."""
+    return 1.0 if abs(ratio - 1) < NEAR_ONE else ratio

@@ -1,0 +1,119 @@
+"""One block per row: the number of blocks stays, their size is chosen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.tuning import compiled, cutune, run, select
+
+pytestmark = pytest.mark.nvcc
+
+#: `softmax` is right for powers of two. `tiles` splits rows of the grid among threads in y.
+PROGRAM = """
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+#pragma cutune kernel softmax data(n) block(x: 32, 64, 96, 128, 256, 512, 1024) grid(keep)
+__global__ void softmax(const float *in, float *out, int n) {
+    __shared__ float cache[1024];
+    const float *row = in + (size_t)blockIdx.x * n;
+    float most = -INFINITY;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) most = fmaxf(most, row[i]);
+    cache[threadIdx.x] = most;
+    __syncthreads();
+    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half)
+            cache[threadIdx.x] = fmaxf(cache[threadIdx.x], cache[threadIdx.x + half]);
+        __syncthreads();
+    }
+    most = cache[0];
+    __syncthreads();
+    float sum = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) sum += expf(row[i] - most);
+    cache[threadIdx.x] = sum;
+    __syncthreads();
+    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) cache[threadIdx.x] += cache[threadIdx.x + half];
+        __syncthreads();
+    }
+    sum = cache[0];
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        out[blockIdx.x * n + i] = expf(row[i] - most) / sum;
+}
+#pragma cutune kernel tiles data(n) block(x: 8, 16, 32, y: 4..32) grid(ceil(n / x), keep)
+__global__ void tiles(const float *in, float *out, int n) {
+    __shared__ float tile[32];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.y == 0) tile[threadIdx.x] = i < n ? in[i] : 0;
+    __syncthreads();
+    if (i < n)
+        for (int j = threadIdx.y; j < n; j += blockDim.y)
+            out[(blockIdx.y * n + j) * n + i] += tile[threadIdx.x] * j;
+}
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 100, rows = argc > 2 ? atoi(argv[2]) : 24, count = 2 * n * n;
+    if (count < rows * n) count = rows * n;
+    std::vector<float> h(count);
+    for (int i = 0; i < count; ++i) h[i] = i * 7919 % 1000 / 100.0f;
+    float *a, *b;
+    cudaMalloc(&a, count * 4);
+    cudaMalloc(&b, count * 4);
+    cudaMemset(b, 0, count * 4);
+    cudaMemcpy(a, h.data(), count * 4, cudaMemcpyHostToDevice);
+    softmax<<<rows, 256>>>(a, b, n);
+    tiles<<<dim3((n + 15) / 16, 2), dim3(16, 16)>>>(a, b, n);
+    cudaMemcpy(h.data(), b, count * 4, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < count; i += 37) printf("%.4g\\n", h[i]);
+    return cudaGetLastError() != cudaSuccess;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rows")
+    source = folder / "rows.cu"
+    source.write_text(PROGRAM)
+    done = cutune(
+        *("tune", source, "--run", "./{program} {n}", "--vary", "n=100,300"),
+        *("--workspace", folder / "work", "-o", folder / "rows.tuned.cu"),
+    )
+    assert done.returncode == 0, done.stderr
+    # A reduction by halves loses summands where it starts from 96.
+    assert "1 blocks of kernel 'softmax'" in done.stderr and "CT416" in done.stderr
+    return folder
+
+
+def test_the_choice_keeps_the_grid(tuned: Path) -> None:
+    small = select("softmax", tuned / "work", "n=64", "G.x=100000")
+    large = select("softmax", tuned / "work", "n=20000", "G.x=20")
+    assert {entry["grid"][0] for entry in small["ranked"]} == {100000}
+    assert {entry["block"][0] for entry in small["ranked"]} == {32, 64, 128, 256, 512, 1024}
+    # Short rows leave most threads of a large block without work, few rows a GPU of small ones.
+    assert small["choice"]["block"][0] <= 128
+    assert large["choice"]["block"][0] >= 512
+    both = select("tiles", tuned / "work", "n=1000", "G.y=2")["ranked"]
+    assert all(entry["grid"][:2] == [-(-1000 // entry["block"][0]), 2] for entry in both)
+    assert len(both) == 12
+
+
+def test_results_stay(tuned: Path) -> None:
+    programs = [
+        compiled(tuned / name, tuned / "rows.cu", tuned / name.removesuffix(".cu"))
+        for name in ("rows.cu", "rows.tuned.cu")
+    ]
+    for sizes in (("100", "24"), ("777", "3"), ("64", "500"), ("2000", "1")):
+        asked, chosen = (run(binary, *sizes, CUTUNE="verbose") for binary in programs)
+        assert asked.returncode == chosen.returncode == 0
+        assert chosen.stdout == asked.stdout != ""
+        decisions = re.findall(r"(\w+), (\d+) x \d+ x 1 blocks or threads: block", chosen.stderr)
+        assert decisions == [("softmax", sizes[1]), ("tiles", sizes[0])]
+    done = cutune(
+        *("verify", *programs, "--run", "./{program} {n}", "--vary", "n=50,1000"),
+        *("--tolerance", "1e-5"),
+    )
+    assert done.returncode == 0, done.stderr
