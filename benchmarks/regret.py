@@ -1,12 +1,13 @@
 """How far the chosen blocks are from the best of exhaustive sweeps recorded on an H200.
 
-Tunes the samples and the judge set without a GPU, then compares with tests/recorded/*_h200.json;
+Tunes the samples and the judge sets without a GPU, then compares with tests/recorded/*_h200.json;
 `cutune evaluate --from` does the same for models that are there already. No timing enters the
 choice.
 """
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from cutune.workspace import Workspace
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "recorded"
 SAMPLES, JUDGE = ROOT / "samples" / "polybench", ROOT / "benchmarks" / "judge"
+SECOND_JUDGE = ROOT / "benchmarks" / "judge_second"
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.
 TRAIN = 512
 #: What the emulated device runs: kernels of two dimensions, and others.
@@ -39,7 +41,7 @@ LONG = ("5000", "20000")
 
 
 def main() -> None:
-    """Print the scores of the samples, then those of the judge set, and every launch of it."""
+    """Print the scores of the samples, then those of the judge sets, and every launch of these."""
     device = DeviceProfile.named("h200")
     samples = read_sweep(RECORDED / "polybench_h200.json")
     models = [model for path in _programs(SAMPLES) for model in tuned(path, SMALL, device)]
@@ -51,6 +53,14 @@ def main() -> None:
         for model in tuned(path, RUNS.get(path.stem, LONG), device)
     ]
     print_evaluation(evaluate(judge, models, device), per_launch=True)
+    second = read_sweep(RECORDED / "judge_second_h200.json")
+    plan = json.loads((SECOND_JUDGE / "sizes.json").read_text())
+    models = [
+        model
+        for path in _programs(SECOND_JUDGE)
+        for model in tuned(path, [str(size) for size in plan[path.stem]["emulated"]], device)
+    ]
+    print_evaluation(evaluate(second, models, device), per_launch=True)
 
 
 def _programs(folder: Path) -> list[Path]:
@@ -62,6 +72,8 @@ def tuned(path: Path, sizes: Sequence[str], device: DeviceProfile) -> list[Fitte
     with tempfile.TemporaryDirectory() as folder:
         session, workspace = Session(), Workspace(Path(folder))
         program = session.load(str(path), require_nvcc=True)
+        if not program.tunable_launches:
+            return []
         collect(session, program, "./{program} {n}", {"n": sizes}, device, workspace, "paper")
         # A program whose work depends on its data is left alone.
         return fit(session, workspace) if workspace.measurements.exists() else []

@@ -16,8 +16,7 @@ from cutune.measure import COUNTS, FEATURES, PROBE, SMALLER, TRAINING, MeasuredK
 BASES = (512, 256, 128)
 #: Loop-free kernels cost nothing at any size: by number of free dimensions.
 LOOP_FREE_BASES = {1: 1 << 20, 2: 2048, 3: 256}
-#: Where the grid is kept, a block does all the work of its row however many threads it has, and
-#: even the largest block should have several steps to make.
+#: Where threads of a block share work, even the largest block should have several steps to make.
 KEPT_BASES = (4096, 2048, 1024, 512, 256)
 #: By how much sizes differ between the two launches that show how the work of a warp grows.
 SMALLER_BY = 4
@@ -40,6 +39,8 @@ class Replay:
     sizes: Mapping[str, int]
     block: Block
     trace_every: int
+    #: Blocks all over the grid, where the work of a thread depends on its place.
+    is_spread: bool = False
 
 
 def count_block(facts: MeasuredKernel) -> Block:
@@ -92,8 +93,18 @@ def _kept_extents(facts: MeasuredKernel) -> dict[str, int]:
 
 
 def sizes_at(facts: MeasuredKernel, size: int) -> dict[str, int]:
-    """Every variable at one size, but for numbers of blocks."""
-    return {**dict.fromkeys(facts.variables, size), **_kept_extents(facts)}
+    """Every variable at one size, but for numbers of blocks, and of threads that share work."""
+    sizes = {**dict.fromkeys(facts.variables, size), **_kept_extents(facts)}
+    for name in set(facts.extent_words.values()) - set(_kept_extents(facts)):
+        if facts.asserted and facts.parameters:
+            sizes[name] = size * _threads_per_size(facts, "xyz".index(name[-1]))
+    return sizes
+
+
+def _threads_per_size(facts: MeasuredKernel, axis: int) -> int:
+    """How many times as many threads as its greatest size the recorded launches had."""
+    pairs = ((extents[axis], max(sizes)) for sizes, extents in facts.recorded)
+    return max(max(1, threads // size) if size > 0 else 1 for threads, size in pairs)
 
 
 def is_looped(facts: MeasuredKernel) -> bool:
@@ -107,7 +118,9 @@ def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:
     """The size near which address features are taken; a multiple of every period."""
     if not is_looped(facts):
         return LOOP_FREE_BASES[max(1, sum(facts.free))]
-    bases = KEPT_BASES if any(facts.grid_kept) else BASES
+    bases: Sequence[int] = KEPT_BASES if any(facts.grid_kept) else BASES
+    if facts.asserted and facts.extent_words and not any(facts.grid_kept):
+        bases = KEPT_BASES[1:]
     for base in bases:
         if counts.per_thread(counts.instructions, sizes_at(facts, base)) <= WARP_BUDGET:
             return base
@@ -136,7 +149,7 @@ def feature_launches(
         for name, residue in zip(facts.parameters, residues, strict=True):
             sizes[name] += residue
         for block in blocks:
-            yield Replay(FEATURES, sizes, block, every)
+            yield Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
     if any(facts.grid_kept):
         for block in blocks:
             yield Replay(SMALLER, sizes_at(facts, base // SMALLER_BY), block, every)

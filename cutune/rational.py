@@ -40,6 +40,9 @@ EXACT_DEGREES = ((0, 1), (1, 1), (2, 1), (1, 2), (2, 2))
 NUMERICAL_DEGREES = ((0, 0), (1, 0), (2, 0), (1, 1), (3, 0), (2, 1), (4, 0), (3, 1), (2, 2))
 #: Relative residuals beyond which a sample counts less and less in the last refinement.
 OUTLIER = 0.01
+#: A function that close at the held-out sizes is good enough: what a higher degree would gain there
+#: it may lose many times at sizes far beyond.
+GOOD_ENOUGH = 0.02
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,7 @@ def _terms(
 def fit_numerical(
     variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
 ) -> RationalFunction:
-    """The rational function whose error at the held-out largest sizes is least."""
+    """The simplest rational function that is good enough at the held-out largest sizes, or best."""
     sizes = np.array(points, dtype=np.float64)
     targets = np.array(values, dtype=np.float64)
     order = np.argsort(sizes.sum(axis=1), kind="stable")
@@ -211,6 +214,8 @@ def fit_numerical(
             best is None or candidate.held_out_error < 0.9 * best.held_out_error - 1e-12
         ):
             best = candidate
+        if best and best.held_out_error <= GOOD_ENOUGH:
+            break
     if best is None:
         mean = Fraction(float(targets.mean())).limit_denominator(10**6)
         return RationalFunction(

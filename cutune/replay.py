@@ -81,7 +81,8 @@ class Replayer:
         if plan.purpose != COUNTS:
             grid = self._grid(plan.block, plan.sizes)
             threads = plan.block[0] * plan.block[1] * plan.block[2]
-            blocks = interior_blocks(grid, -(-threads // WARP))
+            chosen = spread_blocks if plan.is_spread else interior_blocks
+            blocks = chosen(grid, -(-threads // WARP))
         return self.run(
             plan.purpose, plan.sizes, plan.block, blocks=blocks, trace_every=plan.trace_every
         )
@@ -189,3 +190,11 @@ def interior_blocks(grid: Block, warps: int, wanted_warps: int = 16) -> list[int
         z = (grid[2] - 1) // 2
         chosen.append((z * grid[1] + y) * grid[0] + x)
     return sorted(set(chosen))
+
+
+def spread_blocks(grid: Block, warps: int, wanted_warps: int = 512) -> list[int]:
+    """Linear indices of blocks all over the grid, in steps that follow no row or column."""
+    total = grid[0] * grid[1] * grid[2]
+    count = min(total, max(16, wanted_warps // warps))
+    golden = 0.6180339887498949
+    return sorted({int((index * golden + golden / 2) % 1.0 * total) for index in range(count)})

@@ -119,6 +119,8 @@ def test_wide_shared_accesses_go_in_phases() -> None:
     assert launch(shared("u64", 8, "%rd1"), 32, 1, trace=True).sites[0]["wavefronts"] == 2
     vector = shared("v4.u32", 16, "{%w0, %w1, %w2, %w3}")
     assert launch(vector, 32, 1, trace=True).sites[0]["wavefronts"] == 4
+    # One element for all lanes is a broadcast, however wide it is.
+    assert launch(shared("u64", 8, "%rd1"), 32, 0, trace=True).sites[0]["wavefronts"] == 1
     # Two 8-byte elements apart, half a warp meets each of 16 banks twice.
     assert launch(shared("u64", 8, "%rd1"), 32, 2, trace=True).sites[0]["wavefronts"] == 4
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cutune.classes import representatives
 from cutune.counts import MAX_POINTS, count_points
-from cutune.replay import interior_blocks
+from cutune.replay import interior_blocks, spread_blocks
 
 EXTENT = st.integers(1, 5000)
 
@@ -39,3 +39,12 @@ def test_every_size_is_varied_on_its_own(width: int) -> None:
 
 def test_classes_are_represented_by_their_best_aligned_residue() -> None:
     assert representatives([0, 2, 1, 2, 0, 2, 1, 2]) == [0, 2, 1]
+
+
+def test_spread_blocks_lie_all_over_the_grid() -> None:
+    grid = (100, 80, 1)
+    blocks = spread_blocks(grid, 8)
+    assert len(blocks) == 64
+    rows, columns = {b // 100 * 4 // 80 for b in blocks}, {b % 100 * 4 // 100 for b in blocks}
+    assert rows == columns == {0, 1, 2, 3}
+    assert spread_blocks((3, 1, 1), 1) == [0, 1, 2]

@@ -61,6 +61,18 @@ def test_held_out_samples_decide_the_degree() -> None:
     assert float(found({"N": 2048})) == pytest.approx(3 * 2048 * 2048, rel=1e-3)
 
 
+def test_work_that_depends_on_the_place_does_not_grow_beyond_its_degree() -> None:
+    # Steps of an iteration per point of the plane, as a fractal has them: about 30 each.
+    def total(width: int, height: int) -> int:
+        places = ((x / width - 0.4, y / height - 0.6) for y in range(height) for x in range(width))
+        return sum(20 + int(40 / (1 + 30 * abs(x * y))) for x, y in places)
+
+    values = [total(width, height) for width, height in GRID]
+    found = fit_numerical(VARIABLES, GRID, values)
+    expected = total(1600, 1200)
+    assert float(found({"NI": 1600, "NJ": 1200})) == pytest.approx(expected, rel=0.1)
+
+
 def test_the_expression_form_has_the_same_value() -> None:
     truth = Polynomial(
         VARIABLES, (((2, 1), Fraction(1, 2)), ((0, 1), Fraction(-3)), ((0, 0), Fraction(7)))

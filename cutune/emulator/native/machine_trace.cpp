@@ -2,9 +2,10 @@
 //
 // Of each execution: distinct 32-byte sectors, of these the fully touched ones, 128-byte lines, and
 // wavefronts (distinct 4-byte words in the busiest of 32 banks; shared accesses of 8 and 16 bytes
-// per lane go by half and quarter warps). `new_sectors` counts the sectors that the block touched
-// neither before in the same window of 8 executions nor in the window before, per loop and per
-// direction; a window is the number of the warp's execution of the instruction, divided by 8.
+// per lane go by half and quarter warps, unless all lanes want the same). `new_sectors` counts the
+// sectors that the block touched neither before in the same window of 8 executions nor in the
+// window before, per loop and per direction; a window is the number of the warp's execution of the
+// instruction, divided by 8.
 //
 // With trace_every = k > 1 one window of each k consecutive ones is looked at, the same for all
 // warps and all sites of a loop; the sectors of the window before it are recorded too. It is drawn
@@ -110,7 +111,7 @@ void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f) {
 }
 
 u32 shared_wavefronts(const u64* offset, u32 mask, u32 bytes, Pattern pattern) {
-    if (pattern == UNIFORM) return bytes <= 4 ? 1 : bytes / 4;
+    if (pattern == UNIFORM) return 1;
     if (pattern == SEQUENTIAL && bytes >= 4) return bytes / 4;
     const u32 lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
     u32 total = 0;
