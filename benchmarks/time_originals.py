@@ -14,6 +14,7 @@ from pathlib import Path
 
 CUDA = Path("/usr/local/cuda")
 RUNS = 3
+RUN_SECONDS = 15
 #: Launches that are timed; programs with time steps repeat themselves.
 LIMIT = 600
 
@@ -30,7 +31,14 @@ def main(folder: Path, output: Path, seconds: float, more: dict[str, str]) -> No
             if time.monotonic() > end:
                 print("no time left")
                 break
-            measured = timed(folder / "bin", entry, output / "launches.txt", shim, more)
+            start = time.monotonic()
+            try:
+                measured = timed(folder / "bin", entry, output / "launches.txt", shim, more)
+            except subprocess.SubprocessError as error:
+                print(f"{entry['original']}: {error}", flush=True)
+                continue
+            seconds_taken = time.monotonic() - start
+            print(f"{entry['original']}: {seconds_taken:.1f} s", flush=True)
             file.write(json.dumps(measured) + "\n")
             file.flush()
 
@@ -54,7 +62,9 @@ def timed(
             own = {**environment, **more} if word == "tuned" else environment
             lines.unlink(missing_ok=True)
             binary = str(folder / str(entry[word]))
-            subprocess.run([binary], env=own, stdout=subprocess.DEVNULL, check=True, timeout=120)
+            subprocess.run(
+                [binary], env=own, stdout=subprocess.DEVNULL, check=True, timeout=RUN_SECONDS
+            )
             rows = [row.split() for row in lines.read_text().splitlines()]
             times.append([float(row[-1]) for row in rows])
             blocks.setdefault(word, sorted({" ".join(row[:-1]) for row in rows}))

@@ -36,11 +36,11 @@ class FeatureColumn:
     Costs per thread and trip of the count group `group`, except `issue`, `barrier`, `step` and
     `busiest`: these are ratios to the counts of the whole kernel:
 
-    - `load`: wavefronts, or 0.35 per line if that is more; `store`: full sectors plus twice the
-      partial ones, or 1.65 per line if that is more; `shared`: wavefronts.
+    - `load`: wavefronts, or 0.35 per line if that is more; `store`: bytes / 32, plus 1.5 per line
+      with a partially written sector, or 1.65 per line if that is more; `shared`: wavefronts.
     - `request`: executions; only where the grid is kept, elsewhere they follow from the trips.
-    - `rewritten`: partial sectors that the warp's store just before touched as well; they are
-      not in `store`.
+    - `rewritten`: sectors of which the warp's store just before wrote another part; they are not
+      in `store`.
     - `missed`: sectors that the block touches first in a window of eight executions; they count
       only where `array` is not small.
     - `missing`: the share of steps in which the block misses L1.

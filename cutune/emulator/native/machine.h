@@ -68,8 +68,8 @@ struct Site {  // counters of one static memory instruction; costs are defined i
     uint64_t lines;              // of 128 bytes, distinct per execution
     uint64_t wavefronts;         // distinct 4-byte words in the busiest of 32 banks
     uint64_t load_cost_x20;      // sum of max(20 wavefronts, 7 lines)
-    uint64_t store_cost_x20;     // sum of max(20 full + 40 partial sectors, 33 lines), fresh ones
-    uint64_t rewritten_sectors;  // partial ones that the warp's store just before touched as well
+    uint64_t store_cost_x20;     // sum of max(5/8 bytes + 30 partial lines, 33 lines), fresh ones
+    uint64_t rewritten_sectors;  // other parts of sectors that the warp's store just before touched
     uint64_t new_sectors;        // first touched by the block in a window of 8 executions
     uint64_t missing;            // steps of the block (warps side by side) with such a sector
     uint64_t lowest;             // lowest and one past the highest address touched

@@ -193,6 +193,7 @@ struct Barrier {
 struct Features {
     s64 sector[LANES];
     u32 sectors = 0, full = 0, lines = 0, wavefronts = 0;
+    u32 bytes = 0, partial_lines = 0;  // distinct bytes; lines with a partially touched sector
     s64 lowest = 0, highest = 0;  // from the first lane's address
 };
 
@@ -231,6 +232,7 @@ class SectorTable {
 struct LastStore {
     u64 sector[LANES];
     u32 sectors = 0;
+    u64 first = 0;  // the address of the first lane
     u32 site = 0, region = 0, execution = 0;
 };
 

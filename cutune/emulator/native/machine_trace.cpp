@@ -44,6 +44,8 @@ u64 line_sector(u64 address) { return address >> 7 << 2; }
 void uniform_features(u64 address, u32 bytes, Features& f) {
     f.sector[0] = (address >> 5) - line_sector(address);
     f.sectors = f.lines = f.wavefronts = 1;
+    f.bytes = bytes;
+    f.partial_lines = bytes < 32;
     f.lowest = 0;
     f.highest = bytes;
 }
@@ -53,6 +55,9 @@ void sequential_features(u64 address, u32 bytes, Features& f) {
     for (u64 s = address >> 5; s <= (end - 1) >> 5; s++) f.sector[f.sectors++] = s - from;
     f.full = (end >> 5) - ((address + 31) >> 5);
     f.lines = ((end - 1) >> 7) - (address >> 7) + 1;
+    f.bytes = LANES * bytes;
+    const bool head = address & 31, tail = end & 31;
+    f.partial_lines = f.lines == 1 ? head || tail : head + tail;
     f.wavefronts = std::max(1u, bytes / 4);
     f.lowest = 0;
     f.highest = LANES * bytes;
@@ -92,19 +97,30 @@ void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f) {
     const u64 first = address[__builtin_ctz(mask)], from = line_sector(first);
     const u32 touch = bytes >= 32 ? ~0u : (1u << bytes) - 1;
     u32 touched = 0;
+    bool partial = false;  // some sector of the line
     u64 last = 0;
+    const auto sector_ends = [&] {
+        f.full += touched == ~0u;
+        f.bytes += __builtin_popcount(touched);
+        partial |= touched != ~0u;
+    };
     for (u32 k = 0; k < count; k++) {
         const u64 sector = sorted[k] >> 5;
         if (k == 0 || sector != last) {
-            f.full += k && touched == ~0u;
-            f.lines += k == 0 || sector >> 2 != last >> 2;
+            if (k) sector_ends();
+            if (k == 0 || sector >> 2 != last >> 2) {
+                f.partial_lines += partial;
+                partial = false;
+                f.lines++;
+            }
             f.sector[f.sectors++] = s64(sector - from);
             touched = 0;
             last = sector;
         }
         touched |= touch << (sorted[k] & 31);
     }
-    f.full += touched == ~0u;
+    sector_ends();
+    f.partial_lines += partial;
     f.wavefronts = busiest_bank(sorted, count, bytes);
     f.lowest = s64(sorted[0] - first);
     f.highest = s64(sorted[count - 1] + bytes - first);
@@ -164,9 +180,8 @@ void add(Site& site, const SiteFacts& facts, const Features& f, u64 first, u32 r
     if (facts.kind == LOAD)
         site.load_cost_x20 += std::max(20 * f.wavefronts, 7 * f.lines);
     else if (f.sectors) {
-        const u32 partial = f.sectors - f.full - rewritten;
-        const u32 lines = f.lines * (f.sectors - rewritten) / f.sectors;
-        site.store_cost_x20 += std::max(20 * f.full + 40 * partial, 33 * lines);
+        const u32 cost = std::max(f.bytes * 20 / 32 + 30 * f.partial_lines, 33 * f.lines);
+        site.store_cost_x20 += cost * (f.sectors - rewritten) / f.sectors;
         site.rewritten_sectors += rewritten;
     } else
         site.store_cost_x20 += 20 * f.wavefronts;
@@ -175,12 +190,12 @@ void add(Site& site, const SiteFacts& facts, const Features& f, u64 first, u32 r
     if (highest > site.highest) site.highest = highest;
 }
 
-// How many of the partially touched sectors the warp's last store has just touched, from another
-// instruction in the same iteration: on their way to L2 the two become one.
+// How many of the partially touched sectors the warp's last store has just touched at other bytes,
+// from another instruction in the same iteration: on their way to L2 the two may become one.
 u32 rewritten_sectors(LastStore& last, const SiteFacts& facts, u32 site, u32 execution,
-                      const Features& f, u64 from) {
+                      const Features& f, u64 from, u64 first) {
     const bool together =
-        last.site != site && last.region == facts.region && last.execution == execution;
+        last.site != site && last.first != first && last.region == facts.region && last.execution == execution;
     u32 both = 0;
     for (u32 k = 0, other = 0; together && k < f.sectors; k++) {
         const u64 sector = from + u64(f.sector[k]);
@@ -189,6 +204,7 @@ u32 rewritten_sectors(LastStore& last, const SiteFacts& facts, u32 site, u32 exe
     }
     for (u32 k = 0; k < f.sectors; k++) last.sector[k] = from + u64(f.sector[k]);
     last.sectors = f.sectors;
+    last.first = first;
     last.site = site;
     last.region = facts.region;
     last.execution = execution;
@@ -212,6 +228,8 @@ void trace_local(const Warp& w, const u64* address, u32 bytes, const SiteFacts& 
     scattered_features(interleaved, w.mask, std::min(bytes, 4u), f);
     const u32 words = std::max(1u, bytes / 4);
     f.lines *= words;
+    f.partial_lines *= words;
+    f.bytes *= words;
     f.sectors *= words;
     f.full *= words;
     f.wavefronts *= words;
@@ -271,9 +289,11 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
     const u64 from = line_sector(first);
     for (u32 k = 0; k < f->sectors; k++)
         unseen += x.sectors.touch(region, from + u64(f->sector[k]), window);
+    // While a warp waits for what L1 does not have, its last store is long gone.
+    if (facts.kind == LOAD && unseen) x.last_store[w.index].sectors = 0;
     const u32 rewritten =
         facts.kind == STORE
-            ? rewritten_sectors(x.last_store[w.index], facts, i->x, execution, *f, from)
+            ? rewritten_sectors(x.last_store[w.index], facts, i->x, execution, *f, from, first)
             : 0;
     if (!drawn) return;
     add(*site, facts, *f, first, rewritten);
