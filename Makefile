@@ -20,7 +20,7 @@ demo: $(VENV)/.installed ## tune samples/polybench/gemm.cu for an H200, without 
 	$(BIN)/python samples/demo.py
 
 test: $(VENV)/.installed ## run all tests that need no GPU
-	$(BIN)/python -m pytest -m "not gpu"
+	$(BIN)/python -m pytest -m "not gpu" -n auto --dist worksteal
 
 check: $(VENV)/.installed ## formatter, linter, types: read only
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy

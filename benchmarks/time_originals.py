@@ -63,7 +63,12 @@ def timed(
             lines.unlink(missing_ok=True)
             binary = str(folder / str(entry[word]))
             subprocess.run(
-                [binary], env=own, stdout=subprocess.DEVNULL, check=True, timeout=RUN_SECONDS
+                [binary],
+                env=own,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                check=True,
+                timeout=RUN_SECONDS,
             )
             rows = [row.split() for row in lines.read_text().splitlines()]
             times.append([float(row[-1]) for row in rows])

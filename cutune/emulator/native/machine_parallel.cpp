@@ -64,6 +64,7 @@ void add(Report& into, const Report& part) {
     for (size_t k = 0; k < into.sites.size(); k++) {
         into.sites[k].executions += part.sites[k].executions;
         into.sites[k].lanes += part.sites[k].lanes;
+        into.sites[k].busiest += part.sites[k].busiest;
         if (part.sites[k].traced) merge(into.sites[k], part.sites[k]);
     }
     into.executed_blocks += part.executed_blocks;
