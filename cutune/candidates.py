@@ -22,6 +22,17 @@ def as_block(values: Sequence[int]) -> Block:
     return (x, y, z)
 
 
+def threads_of(block: Block) -> int:
+    """Threads of a block."""
+    x, y, z = block
+    return x * y * z
+
+
+def warps_of(block: Block) -> int:
+    """Warps of a block, the last one possibly with idle lanes."""
+    return -(-threads_of(block) // WARP)
+
+
 def candidate_blocks(
     free: Sequence[bool],
     kept: Block,
@@ -88,5 +99,5 @@ def _bounded(axes: list[list[int]], max_threads: int) -> list[Block]:
 
 
 def _fits(shape: Block, which: str) -> bool:
-    threads = shape[0] * shape[1] * shape[2]
+    threads = threads_of(shape)
     return threads >= WARP and (which != "all" or threads % WARP == 0)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from cutune.emit import Emitter, c_text, double_text, float_text, operation_text
-from cutune.models.mechanistic import TIME, TIME_WITH_FLOOR
+from cutune.models.lines import TIME, TIME_WITH_FLOOR
 from cutune.rational_program import (
     CANDIDATE,
     Expression,

@@ -16,7 +16,7 @@ from cutune.candidates import Block
 from cutune.device import DeviceProfile
 from cutune.diagnostics import CutuneError
 from cutune.fitted import FittedModel
-from cutune.models.mechanistic import EXTENTS
+from cutune.models.lines import EXTENTS
 from cutune.models.registry import DEFAULT, MODELS
 from cutune.question import choose_block
 from cutune.strategies import (

@@ -74,7 +74,7 @@ def fit_model(
     ordered = [cells[row, block] for row in rows for block in blocks]
     by_block = {m.block: m for m in measurements if m.purpose == SMALLER}
     smaller = [by_block[block] for block in blocks if block in by_block]
-    if any(facts.grid_kept) and len(smaller) < len(blocks):
+    if facts.keeps_grid and len(smaller) < len(blocks):
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
     published = fit_published(facts, measurements) if method == PAPER else None
     if isinstance(published, Diagnostic):

@@ -15,7 +15,7 @@ from typing import Any
 
 from cutune.block_range import BlockRange
 from cutune.c_expression import parse_expression
-from cutune.candidates import LARGEST_SHARED, WARP, Block, candidate_blocks
+from cutune.candidates import LARGEST_SHARED, Block, candidate_blocks, threads_of, warps_of
 from cutune.rational_program import value_of
 from cutune.source import Source
 from cutune.static_counters import StaticCounters
@@ -146,6 +146,11 @@ class MeasuredKernel:
         return _bytes_of(self.shared, block)
 
     @property
+    def keeps_grid(self) -> bool:
+        """Do the threads of a block share work that does not grow with the block?"""
+        return any(self.grid_kept)
+
+    @property
     def variables(self) -> tuple[str, ...]:
         """Everything that the counts may depend on: data parameters, then unguarded extents."""
         extents = zip("xyz", self.variable_extents, strict=True)
@@ -226,14 +231,12 @@ class Measurement:
     @property
     def warps(self) -> int:
         """The warps of all blocks that were executed."""
-        x, y, z = self.block
-        return max(1, self.executed_blocks * -(-x * y * z // WARP))
+        return max(1, self.executed_blocks * warps_of(self.block))
 
     @property
     def working_warps(self) -> float:
         """Warps that touch memory, supposing that their threads all do or all do not."""
-        x, y, z = self.block
-        threads_per_warp = x * y * z / -(-x * y * z // WARP)
+        threads_per_warp = threads_of(self.block) / warps_of(self.block)
         return max(1.0, self.working_threads / threads_per_warp)
 
     @property

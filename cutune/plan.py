@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 
-from cutune.candidates import WARP, Block
+from cutune.candidates import WARP, Block, threads_of
 from cutune.classes import modulus, representatives
 from cutune.counts import LEVELS, CountFunctions, count_points
 from cutune.measure import COUNTS, FEATURES, PROBE, SMALLER, TRAINING, MeasuredKernel
@@ -17,7 +16,7 @@ BASES = (512, 256, 128)
 #: Loop-free kernels cost nothing at any size: by number of free dimensions.
 LOOP_FREE_BASES = {1: 1 << 20, 2: 2048, 3: 256}
 #: Where threads of a block share work, even the largest block should have several steps to make.
-KEPT_BASES = (4096, 2048, 1024, 512, 256)
+SHARED_BASES = (4096, 2048, 1024, 512, 256)
 #: By how much sizes differ between the two launches that show how the work of a warp grows.
 SMALLER_BY = 4
 #: Instructions that one warp may take in a feature launch.
@@ -50,8 +49,8 @@ def count_block(facts: MeasuredKernel) -> Block:
     counts have to be independent of it: there the program's own block is taken, or another that
     divides a warp. Where the grid is kept, it is the smallest, which idles at no size.
     """
-    if any(facts.grid_kept):
-        return min(_tried(facts), key=prod)
+    if facts.keeps_grid:
+        return min(_tried(facts), key=threads_of)
     if facts.asserted:
         own = facts.original
         fitting = [own, *(block for block in _tried(facts) if block != own)]
@@ -94,9 +93,10 @@ def _kept_extents(facts: MeasuredKernel) -> dict[str, int]:
 
 def sizes_at(facts: MeasuredKernel, size: int) -> dict[str, int]:
     """Every variable at one size, but for numbers of blocks, and of threads that share work."""
-    sizes = {**dict.fromkeys(facts.variables, size), **_kept_extents(facts)}
-    for name in set(facts.extent_words.values()) - set(_kept_extents(facts)):
-        if facts.asserted and facts.parameters:
+    kept = _kept_extents(facts)
+    sizes = {**dict.fromkeys(facts.variables, size), **kept}
+    if facts.asserted and facts.parameters:
+        for name in set(facts.extent_words.values()) - kept.keys():
             sizes[name] = size * _threads_per_size(facts, "xyz".index(name[-1]))
     return sizes
 
@@ -118,9 +118,11 @@ def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:
     """The size near which address features are taken; a multiple of every period."""
     if not is_looped(facts):
         return LOOP_FREE_BASES[max(1, sum(facts.free))]
-    bases: Sequence[int] = KEPT_BASES if any(facts.grid_kept) else BASES
-    if facts.asserted and facts.extent_words and not any(facts.grid_kept):
-        bases = KEPT_BASES[1:]
+    bases: Sequence[int] = BASES
+    if facts.keeps_grid:
+        bases = SHARED_BASES
+    elif facts.asserted and facts.extent_words:
+        bases = SHARED_BASES[1:]
     for base in bases:
         if counts.per_thread(counts.instructions, sizes_at(facts, base)) <= WARP_BUDGET:
             return base
@@ -150,7 +152,7 @@ def feature_launches(
             sizes[name] += residue
         for block in blocks:
             yield Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
-    if any(facts.grid_kept):
+    if facts.keeps_grid:
         for block in blocks:
             yield Replay(SMALLER, sizes_at(facts, base // SMALLER_BY), block, every)
 
@@ -189,5 +191,5 @@ def _trace_every(
 def _probe_blocks(facts: MeasuredKernel) -> list[Block]:
     """A wide, a square-ish and a tall shape."""
     blocks = _tried(facts, "paper", min(256, facts.max_threads))
-    full = [b for b in blocks if b[0] * b[1] * b[2] == max(x * y * z for x, y, z in blocks)]
+    full = [b for b in blocks if threads_of(b) == max(map(threads_of, blocks))]
     return sorted({full[0], full[len(full) // 2], full[-1]})

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from cutune.c_expression import parse_expression
-from cutune.candidates import WARP, Block
+from cutune.candidates import Block, warps_of
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
 from cutune.emulator.module import Kernel as KernelCode
@@ -80,9 +81,8 @@ class Replayer:
         blocks = None
         if plan.purpose != COUNTS:
             grid = self._grid(plan.block, plan.sizes)
-            threads = plan.block[0] * plan.block[1] * plan.block[2]
             chosen = spread_blocks if plan.is_spread else interior_blocks
-            blocks = chosen(grid, -(-threads // WARP))
+            blocks = chosen(grid, warps_of(plan.block))
         return self.run(
             plan.purpose, plan.sizes, plan.block, blocks=blocks, trace_every=plan.trace_every
         )
@@ -194,7 +194,7 @@ def interior_blocks(grid: Block, warps: int, wanted_warps: int = 16) -> list[int
 
 def spread_blocks(grid: Block, warps: int, wanted_warps: int = 512) -> list[int]:
     """Linear indices of blocks all over the grid, in steps that follow no row or column."""
-    total = grid[0] * grid[1] * grid[2]
+    total = prod(grid)
     count = min(total, max(16, wanted_warps // warps))
     golden = 0.6180339887498949
     return sorted({int((index * golden + golden / 2) % 1.0 * total) for index in range(count)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from cutune.candidates import WARP
+from cutune.candidates import warps_of
 from cutune.counts import CountFunctions
 from cutune.measure import MeasuredKernel, Measurement
 
@@ -29,7 +29,7 @@ class Scale:
     ) -> None:
         self._facts, self._counts, self._measured = facts, counts, measurement
         self._sizes = dict(measurement.sizes)
-        self._keeps_grid = any(facts.grid_kept)
+        self._keeps_grid = facts.keeps_grid
         self._warps = measurement.warps if self._keeps_grid else measurement.working_warps
 
     def cost(self, sites: Sequence[int], attribute: str) -> float:
@@ -49,8 +49,7 @@ class Scale:
 
     def missing(self, sites: Sequence[int]) -> float:
         """The share of steps in which some warp of the block misses, of the worst instruction."""
-        x, y, z = self._measured.block
-        warps = -(-x * y * z // WARP)
+        warps = warps_of(self._measured.block)
         found = [self._measured.sites[index] for index in sites]
         shares = [min(1.0, s.missing * warps / s.traced) for s in found if s.traced]
         return max(shares, default=0.0) * max(self._executions(index) for index in sites)
@@ -69,10 +68,9 @@ class Scale:
 
     def busiest(self) -> float:
         """Load steps of the busiest warp by those of a mean one: at a barrier all wait for it."""
-        x, y, z = self._measured.block
         pairs = zip(self._measured.sites, self._facts.memory, strict=True)
         loads = [site for site, m in pairs if m.kind == "load" and not m.shared]
-        mean = sum(site.executions for site in loads) / -(-x * y * z // WARP)
+        mean = sum(site.executions for site in loads) / warps_of(self._measured.block)
         return _near_one(sum(site.busiest for site in loads) / mean) if mean else 1.0
 
     def relative(self, what: str) -> float:

@@ -15,8 +15,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.candidates import Block
-from cutune.models.mechanistic import CYCLES_PER_WARP, EXTENTS, TIME, TIME_WITH_FLOOR
+from cutune.candidates import Block, threads_of
+from cutune.models.lines import CYCLES_PER_WARP, EXTENTS, TIME, TIME_WITH_FLOOR
 from cutune.rational_program import TERM, RationalProgram, evaluate
 
 #: Below this multiple of the launch floor the choice hardly matters.
@@ -128,7 +128,7 @@ def selection_rule(
     Otherwise those of one dimension lean to 192 to 256 threads: the walks of the calibration suite
     are up to 3 % faster so, and blocks share fewer lines at their edges.
     """
-    threads = [x * y * z for x, y, z in blocks]
+    threads = [threads_of(block) for block in blocks]
     if one_dimensional:
         bound = [(from_range(t, 64, 128), 0.0) for t in threads]
         other = [(from_range(t, 192, 256), 0.0) for t in threads]

@@ -13,7 +13,7 @@ from statistics import median
 
 from rich.table import Table
 
-from cutune.candidates import Block
+from cutune.candidates import Block, threads_of
 from cutune.device import DeviceProfile
 from cutune.diagnostics import CutuneError
 from cutune.fitted import FittedModel, PublishedCounts
@@ -92,7 +92,7 @@ def _cycles(model: FittedModel, question: Question, device: DeviceProfile) -> li
 
 def _least(cycles: dict[Block, float]) -> Block:
     """The fastest; of equals the smallest, then the narrowest, as in the paper."""
-    return min(cycles, key=lambda b: (cycles[b], b[0] * b[1] * b[2], b[0]))
+    return min(cycles, key=lambda b: (cycles[b], threads_of(b), b[0]))
 
 
 def print_training(rows: Iterable[TrainingRow]) -> None:

@@ -18,7 +18,8 @@ from cutune.calibration.prior import Belief
 from cutune.candidates import Block
 from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
-from cutune.models.mechanistic import EXTENTS, TIME, compose_symbolic
+from cutune.models.lines import EXTENTS, TIME
+from cutune.models.mechanistic import compose_symbolic
 from cutune.rational_program import RationalProgram, evaluate
 
 Floats = NDArray[np.float64]

@@ -1,27 +1,25 @@
 """What the published models read: counts per warp and the launch, as definitions of a program.
 
-Takes a `FittedModel` and a `DeviceProfile`; `Lines` collects the definitions of a rational program
-whose entries are the candidate blocks. The counts are totals over threads divided by the threads
-that work, which is what each warp of them executes; nothing is fitted per warp.
+Takes a `FittedModel` and a `DeviceProfile`, adds to the `Lines` of a rational program. The counts
+are totals over threads divided by the threads that work, which is what each warp of them executes;
+nothing is fitted per warp.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
-from cutune.candidates import WARP
+from cutune.candidates import warps_of
 from cutune.device import DeviceProfile
 from cutune.fitted import SCATTERED, SECTORS, UNCOALESCED, FittedModel, PublishedCounts
-from cutune.models.mechanistic import CYCLES_PER_WARP, EXTENTS, TIME, TIME_WITH_FLOOR
-from cutune.models.occupancy import BlockResources, resident_blocks
+from cutune.models.lines import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR, Lines, resources_of
+from cutune.models.occupancy import resident_blocks
 from cutune.rational import RationalFunction
 from cutune.rational_program import (
     CANDIDATE,
-    Definition,
     Expression,
     Lookup,
-    Number,
     Parameter,
     RationalProgram,
     ceiling,
@@ -32,20 +30,6 @@ from cutune.rational_program import (
 
 #: Keeps divisions by counts that may be 0 finite.
 TINY = Fraction(1, 1000)
-
-
-@dataclass
-class Lines:
-    """Definitions and tables, collected line by line."""
-
-    definitions: list[Definition] = field(default_factory=list)
-    tables: dict[str, tuple[Fraction, ...]] = field(default_factory=dict)
-    properties: dict[str, tuple[int, ...]] = field(default_factory=dict)
-
-    def define(self, name: str, value: Number) -> Parameter:
-        """Give a value a name; what is returned reads it."""
-        self.definitions.append(Definition(name, expression(value)))
-        return Parameter(name)
 
 
 @dataclass(frozen=True)
@@ -90,7 +74,7 @@ def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
     memory = lines.define("memory", memory)
     issued = maximum(0, model.instructions.expression()) / working
     compute = lines.define("compute", maximum(0, issued - memory))
-    lines.define("row", _class_index(lines, model) * len(model.blocks))
+    lines.define("row", lines.class_index(model) * len(model.blocks))
     uncoalesced = lines.define("uncoalesced", _weighted(lines, model, UNCOALESCED))
     scattered = lines.define("scattered", _weighted(lines, model, SCATTERED))
     sectors = lines.define("sectors", _weighted(lines, model, SECTORS))
@@ -102,7 +86,7 @@ def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
 
 def _working(model: FittedModel) -> Expression:
     """Threads that share the work: where the grid is kept, all that a block has."""
-    if not any(model.facts.grid_kept):
+    if not model.facts.keeps_grid:
         return model.working.expression()
     threads = expression(1)
     for name, is_kept in zip("xyz", model.facts.grid_kept, strict=True):
@@ -127,17 +111,6 @@ def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
     return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, barriers)
 
 
-def _class_index(lines: Lines, model: FittedModel) -> Expression:
-    """Which alignment class: residues of the data parameters, mixed radix."""
-    index = expression(0)
-    for name, classes in zip(model.facts.parameters, model.classes, strict=True):
-        if len(set(classes)) > 1:
-            lines.tables[f"class_of_{name}"] = tuple(Fraction(c) for c in classes)
-            residue = Lookup(f"class_of_{name}", Parameter(name) % len(classes))
-            index = index * (max(classes) + 1) + residue
-    return index
-
-
 def _weighted(lines: Lines, model: FittedModel, kind: str) -> Expression:
     """A feature per execution times how often that happens, over all groups."""
     total = expression(0)
@@ -157,15 +130,10 @@ def define_launch(lines: Lines, model: FittedModel, device: DeviceProfile) -> La
         lines.properties[f"block_{name}"] = tuple(block[axis] for block in model.blocks)
         extent, is_kept = Parameter(f"extent_{name}"), model.facts.grid_kept[axis]
         blocks = blocks * (extent if is_kept else ceiling(extent / Parameter(f"block_{name}")))
-    static, resident, warps = model.facts.static, [], []
-    for block in model.blocks:
-        x, y, z = block
-        shared = static.static_shared_bytes + model.facts.shared_bytes(block)
-        resources = BlockResources(x * y * z, static.registers, shared)
-        resident.append(max(1, resident_blocks(resources, device.limits)))
-        warps.append(-(-x * y * z // WARP))
-    lines.properties["warps"] = tuple(warps)
-    lines.properties["resident"] = tuple(resident)
+    lines.properties["warps"] = tuple(warps_of(block) for block in model.blocks)
+    lines.properties["resident"] = tuple(
+        max(1, resident_blocks(resources_of(model, block), device.limits)) for block in model.blocks
+    )
     blocks = lines.define("blocks", blocks)
     sms = lines.define("sms", minimum(device.sm_count, blocks))
     return LaunchShape(blocks, Parameter("warps"), Parameter("resident"), sms)
@@ -180,10 +148,4 @@ def finished(
     lines.define(TIME_WITH_FLOOR, time)
     warps = Parameter("blocks") * Parameter("warps")
     lines.define(CYCLES_PER_WARP, total * Parameter("sms") / warps)
-    return RationalProgram(
-        (*model.facts.parameters, *EXTENTS),
-        lines.properties,
-        lines.tables,
-        tuple(lines.definitions),
-        len(model.blocks),
-    )
+    return lines.program(model)

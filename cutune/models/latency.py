@@ -14,12 +14,12 @@ from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
 from cutune.models.counted import (
     LaunchShape,
-    Lines,
     WarpCounts,
     define_counts,
     define_launch,
     finished,
 )
+from cutune.models.lines import Lines
 from cutune.models.mwp_cwp import MEMORY_LATENCY, SECTOR_BYTES
 from cutune.rational_program import (
     Expression,

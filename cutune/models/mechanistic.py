@@ -5,30 +5,33 @@ parameters and thread-space extents, one entry per candidate block. No timing of
 
 Per warp, the load/store unit, the traffic below L1 and the issue slots are worked in parallel;
 per SM, throughput and latency; per GPU, the SMs and the dispatcher. Each pair of parallel
-resources is joined by a smooth maximum, a p-norm, in a rational form (error below 0.12 %).
+resources is joined by a smooth maximum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields
 from fractions import Fraction
-from math import prod
 
-import numpy as np
-
-from cutune.candidates import WARP, Block
+from cutune.candidates import WARP, threads_of, warps_of
 from cutune.device import DeviceProfile, ModelConstants
 from cutune.fitted import BARRIER, FIXED, ISSUE, STEP, FeatureColumn, FittedModel
-from cutune.models.occupancy import BlockResources, can_launch, resident_blocks
+from cutune.models.lines import (
+    CYCLES_PER_WARP,
+    TIME,
+    TIME_WITH_FLOOR,
+    Lines,
+    resources_of,
+    single,
+)
+from cutune.models.occupancy import can_launch, resident_blocks
 from cutune.rational import RationalFunction
 from cutune.rational_program import (
     CANDIDATE,
     TERM,
-    Definition,
     Expression,
     Lookup,
-    Number,
     Parameter,
     RationalProgram,
     ceiling,
@@ -40,12 +43,6 @@ from cutune.rational_program import (
     minimum,
 )
 
-#: Coefficients (c, d) of a * (1 + c r^p / (1 + d r^p)), r = b/a: rational forms of the p-norm.
-NORMS = {
-    2: (Fraction(1, 2), Fraction(212, 1000)),
-    3: (Fraction(1, 3), Fraction(847, 3000)),
-    8: (Fraction(1, 8), Fraction(381, 1000)),
-}
 #: Rational substitute for fill^0.79: warps of partly idle blocks are not free.
 FILL_OFFSET, FILL_SLOPE = Fraction(73, 100), Fraction(27, 100)
 
@@ -66,9 +63,6 @@ PER_WARP_TERMS = {
     "issue": "warp_issue_cycles",
 }
 
-EXTENTS = ("extent_x", "extent_y", "extent_z")
-TIME, TIME_WITH_FLOOR, CYCLES_PER_WARP = "time_us", "time_with_floor_us", "cycles_per_warp"
-
 
 def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
     """Write the model of one kernel on one device as a rational program.
@@ -88,14 +82,8 @@ def launchable(model: FittedModel, device: DeviceProfile) -> FittedModel:
     """The model without the candidates that ask for more than the device has."""
     limits = device.limits
     return model.restricted(
-        [block for block in model.blocks if can_launch(_resources(model, block), limits)]
+        [block for block in model.blocks if can_launch(resources_of(model, block), limits)]
     )
-
-
-def _resources(model: FittedModel, block: Block) -> BlockResources:
-    static, threads = model.facts.static, block[0] * block[1] * block[2]
-    shared = static.static_shared_bytes + model.facts.shared_bytes(block)
-    return BlockResources(threads, static.registers, shared)
 
 
 class _Composer:
@@ -104,10 +92,8 @@ class _Composer:
     def __init__(self, model: FittedModel, device: DeviceProfile, symbolic: bool) -> None:
         self.model, self.device = model, device
         self.symbolic = symbolic
-        self.keeps_grid = any(model.facts.grid_kept)
-        self.definitions: list[Definition] = []
-        self.tables: dict[str, tuple[Fraction, ...]] = {}
-        self.properties: dict[str, tuple[int, ...]] = {}
+        self.keeps_grid = model.facts.keeps_grid
+        self.lines = Lines()
         self.warps_at_once: Sequence[int] = ()
 
     def constant(self, name: str) -> Expression:
@@ -121,60 +107,52 @@ class _Composer:
         self._define_sizes()
         self._define_footprint()
         load, store = self._define_demand()
-        issue = self._define("warp_issue_cycles", self._issue())
-        cycles = self._norm(3, self._norm(3, load, store), issue)
-        cycles = self._define(CYCLES_PER_WARP, cycles)
+        issue = self.lines.define("warp_issue_cycles", self._issue())
+        cycles = self.lines.norm(3, self.lines.norm(3, load, store), issue)
+        cycles = self.lines.define(CYCLES_PER_WARP, cycles)
         self._define_times(cycles)
         self._define_terms()
-        constants = CONSTANTS if self.symbolic else ()
-        return RationalProgram(
-            (*self.model.facts.parameters, *EXTENTS, *constants),
-            self.properties,
-            self.tables,
-            tuple(self.definitions),
-            len(self.model.blocks),
-        )
+        return self.lines.program(self.model, CONSTANTS if self.symbolic else ())
 
     # ---- what is known of the candidates at emit time
 
     def _describe_candidates(self) -> None:
         blocks = self.model.blocks
         for axis, name in enumerate("xyz"):
-            self.properties[f"block_{name}"] = tuple(block[axis] for block in blocks)
-            self.properties[f"footprint_{name}"] = tuple(
+            self.lines.properties[f"block_{name}"] = tuple(block[axis] for block in blocks)
+            self.lines.properties[f"footprint_{name}"] = tuple(
                 warp_footprint(block)[axis] for block in blocks
             )
             if self.model.facts.grid_kept[axis]:
-                self.properties[f"footprints_{name}"] = tuple(
+                self.lines.properties[f"footprints_{name}"] = tuple(
                     -(-block[axis] // warp_footprint(block)[axis]) for block in blocks
                 )
-        threads = [x * y * z for x, y, z in blocks]
-        warps = [-(-t // WARP) for t in threads]
+        warps = [warps_of(block) for block in blocks]
         limits = self.device.limits
-        resident = [max(1, resident_blocks(_resources(self.model, b), limits)) for b in blocks]
+        resident = [max(1, resident_blocks(resources_of(self.model, b), limits)) for b in blocks]
         at_once = [min(r * w, limits.warps_per_sm) for r, w in zip(resident, warps, strict=True)]
         self.warps_at_once = at_once
-        self.properties["threads"] = tuple(threads)
-        self.properties["warps"] = tuple(warps)
+        self.lines.properties["threads"] = tuple(threads_of(block) for block in blocks)
+        self.lines.properties["warps"] = tuple(warps)
         # Blocks that fill the GPU once; the other two save a division per candidate.
-        self.properties["wave"] = tuple(self.device.sm_count * r for r in resident)
-        self.tables["turnover"] = single(Fraction(1, r) for r in resident)
-        self.tables["share"] = single(Fraction(1, n) for n in at_once)
+        self.lines.properties["wave"] = tuple(self.device.sm_count * r for r in resident)
+        self.lines.tables["turnover"] = single(Fraction(1, r) for r in resident)
+        self.lines.tables["share"] = single(Fraction(1, n) for n in at_once)
 
     # ---- once per launch
 
     def _define_sizes(self) -> None:
         model = self.model
-        working = self._define("working", maximum(1, model.working.expression()))
+        working = self.lines.define("working", maximum(1, model.working.expression()))
         for index, group in enumerate(model.groups):
-            self._define(f"trips_{index}", maximum(0, group.expression()) / working)
-        self._define("steps", maximum(0, model.steps.expression()) / working)
+            self.lines.define(f"trips_{index}", maximum(0, group.expression()) / working)
+        self.lines.define("steps", maximum(0, model.steps.expression()) / working)
         for index, array in enumerate(model.arrays):
-            extent = self._define(
+            extent = self.lines.define(
                 f"array_bytes_{index}", maximum(0, array.extent_bytes.expression())
             )
-            self._define(f"far_{index}", less(self.constant("resident_vector_bytes"), extent))
-        self._define("row", self._class_index() * len(model.blocks))
+            self.lines.define(f"far_{index}", less(self.constant("resident_vector_bytes"), extent))
+        self.lines.define("row", self.lines.class_index(self.model) * len(model.blocks))
 
     def _define_footprint(self) -> None:
         """How much of the traffic goes to DRAM, and how long DRAM takes for all of it."""
@@ -183,15 +161,15 @@ class _Composer:
             passes = array.is_loaded + array.is_stored
             footprint = footprint + Parameter(f"array_bytes_{index}")
             traffic = traffic + passes * Parameter(f"array_bytes_{index}")
-        footprint = self._define("footprint_bytes", footprint)
+        footprint = self.lines.define("footprint_bytes", footprint)
         filled = footprint / self.device.l2_bytes - self.constant("l2_share_kept")
         share = minimum(1, maximum(0, filled / self.constant("l2_share_lost")))
-        share = self._define("dram_share", share)
+        share = self.lines.define("dram_share", share)
         rate = self.device.dram_gbs * 1000 * self.constant("dram_efficiency")
-        self._define("dram_us", share * traffic / rate)
+        self.lines.define("dram_us", share * traffic / rate)
         # Of what misses L1, the first touch of each byte goes to DRAM; the others find it in L2.
         missed = maximum(1, Parameter("working") * self._missed_bytes())
-        self._define("dram_misses", share * minimum(1, traffic / missed))
+        self.lines.define("dram_misses", share * minimum(1, traffic / missed))
 
     def _missed_bytes(self) -> Expression:
         """Bytes per thread that miss L1, with a block that is neither good nor bad at reuse."""
@@ -212,19 +190,8 @@ class _Composer:
 
     def _thread_scale(self) -> Sequence[Fraction]:
         """By block: its threads by those of the block that was counted, where the grid is kept."""
-        threads = [prod(block) for block in self.model.blocks]
+        threads = [threads_of(block) for block in self.model.blocks]
         return [Fraction(t, min(threads) if self.keeps_grid else t) for t in threads]
-
-    def _class_index(self) -> Expression:
-        """Which alignment class: residues of the data parameters, mixed radix."""
-        index = expression(0)
-        for name, classes in zip(self.model.facts.parameters, self.model.classes, strict=True):
-            if len(set(classes)) > 1:
-                table = f"class_of_{name}"
-                self.tables[table] = tuple(Fraction(c) for c in classes)
-                residue = Lookup(table, Parameter(name) % len(classes))
-                index = index * (max(classes) + 1) + residue
-        return index
 
     def _define_demand(self) -> tuple[Expression, Expression]:
         """Cycles of the load/store unit and of the traffic below L1, per warp."""
@@ -236,8 +203,8 @@ class _Composer:
         load = self._sum("load", load, ("request", "load", "shared"))
         store = self._sum("store", store, ("store", "missed")) + self._rewritten()
         tiny = Fraction(1, 1000)
-        load_cycles = self._define("load_cycles", maximum(tiny, load))
-        return load_cycles, self._define("store_cycles", maximum(tiny, store))
+        load_cycles = self.lines.define("load_cycles", maximum(tiny, load))
+        return load_cycles, self.lines.define("store_cycles", maximum(tiny, store))
 
     def _sum(self, name: str, fixed: Expression, kinds: Collection[str]) -> Expression:
         """All columns of some kinds, times trips and cost: `fixed` plus what differs by block."""
@@ -250,17 +217,18 @@ class _Composer:
                 weight = weight * Parameter(f"far_{column.array}")
             cell = self._cell(index, column)
             if isinstance(cell, Lookup):
-                varying = varying + self._define(f"weight_{index}", weight) * cell
+                varying = varying + self.lines.define(f"weight_{index}", weight) * cell
             else:
                 fixed = fixed + weight * cell
-        return self._define(f"{name}_fixed", fixed) + varying
+        return self.lines.define(f"{name}_fixed", fixed) + varying
 
     def _rewritten(self) -> Expression:
         """Cycles of stores to sectors on their way to L2: more warps, more that do not meet."""
         if not any(c.kind == "rewritten" and any(c.values) for c in self.model.columns):
             return expression(0)
         most = self.device.limits.warps_per_sm
-        self.tables["crowding"] = single(Fraction(warps, most) for warps in self.warps_at_once)
+        crowding = single(Fraction(warps, most) for warps in self.warps_at_once)
+        self.lines.tables["crowding"] = crowding
         cycles = self._sum("rewritten", expression(0), ("rewritten",))
         return cycles * Lookup("crowding", Parameter(CANDIDATE))
 
@@ -268,7 +236,7 @@ class _Composer:
         """A column at the class and candidate: a table, unless it holds one value only."""
         if len(set(column.values)) == 1:
             return expression(column.values[0])
-        self.tables[f"feature_{index}"] = column.values
+        self.lines.tables[f"feature_{index}"] = column.values
         return Lookup(f"feature_{index}", Parameter("row") + Parameter(CANDIDATE))
 
     def _only(self, kind: str) -> Expression:
@@ -284,19 +252,19 @@ class _Composer:
             return self.constant(constant) * maximum(0, count.expression()) / working
 
         slots = maximum(0, model.instructions.expression()) / working
-        slots = self._define("slots", slots)
+        slots = self.lines.define("slots", slots)
         units = cycles(model.double, "double_cycles") + cycles(model.special, "special_cycles")
         tiny = Fraction(1, 1000)
         barriers = maximum(0, model.barriers.expression()) / working
         if self.keeps_grid:
-            barriers = self._define("barriers", barriers)
+            barriers = self.lines.define("barriers", barriers)
             return self._kept_issue(slots, units * self._only(ISSUE), barriers)
         plain = maximum(tiny, slots / self.constant("issue_per_cycle"))
-        issue = self._norm(3, plain, maximum(tiny, units))
-        issue = self._define("issue_cycles", issue) * self._only(ISSUE)
-        barriers = self._define("barriers", barriers)
+        issue = self.lines.norm(3, plain, maximum(tiny, units))
+        issue = self.lines.define("issue_cycles", issue) * self._only(ISSUE)
+        barriers = self.lines.define("barriers", barriers)
         if self._has_barriers():
-            cost = self._define("barrier_cost", barriers * self.constant("barrier_cycles"))
+            cost = self.lines.define("barrier_cost", barriers * self.constant("barrier_cycles"))
             issue = issue + cost * self._only(BARRIER)
         return issue
 
@@ -304,14 +272,14 @@ class _Composer:
         """The same where the threads of a block share its work, however many they are."""
 
         def grown(name: str, kind: str, count: Expression) -> Expression:
-            return self._define(name, count * self._only(kind) + self._only(f"{kind}{FIXED}"))
+            return self.lines.define(name, count * self._only(kind) + self._only(f"{kind}{FIXED}"))
 
         slots = grown("warp_slots", ISSUE, slots)
         barriers = grown("warp_barriers", BARRIER, barriers)
         grown("warp_steps", STEP, Parameter("steps"))
         tiny = Fraction(1, 1000)
         plain = maximum(tiny, slots / self.constant("issue_per_cycle"))
-        issue = self._define("issue_cycles", self._norm(3, plain, maximum(tiny, units)))
+        issue = self.lines.define("issue_cycles", self.lines.norm(3, plain, maximum(tiny, units)))
         return issue + barriers * self.constant("barrier_cycles")
 
     def _has_barriers(self) -> bool:
@@ -326,15 +294,15 @@ class _Composer:
         device = self.device
         warps = Parameter("warps")
         blocks, active_warps = self._define_grid()
-        fill = self._define("fill", minimum(1, active_warps / (blocks * warps)))
-        share = self._define("blocks_per_sm", blocks / device.sm_count)
+        fill = self.lines.define("fill", minimum(1, active_warps / (blocks * warps)))
+        share = self.lines.define("blocks_per_sm", blocks / device.sm_count)
         one_wave = less_equal(blocks, Parameter("wave"))
         per_sm = choice(one_wave, ceiling(share), share + Fraction(1, 2))
         if self.model.one_dimensional:
             on_sm = maximum(1, minimum(per_sm * warps, active_warps))
         else:
             on_sm = per_sm * warps * fill / (FILL_OFFSET + FILL_SLOPE * fill)
-        busy_warps = self._define("warps_on_sm", on_sm)
+        busy_warps = self.lines.define("warps_on_sm", on_sm)
         rounds = maximum(1, busy_warps * Lookup("share", Parameter(CANDIDATE)))
         if self.model.looped:
             # Blocks that all take as long end together: the last wave counts whole.
@@ -347,32 +315,32 @@ class _Composer:
             loss = self.constant("block_granularity") + Parameter("dram_share") * self.constant(
                 "block_granularity_dram"
             )
-            loss = self._define("turnover_loss", loss)
-            loss = self._define(
+            loss = self.lines.define("turnover_loss", loss)
+            loss = self.lines.define(
                 "turnover_factor", 1 + loss * Lookup("turnover", Parameter(CANDIDATE))
             )
             waiting = waiting * loss
-        throughput = self._define("throughput_cycles", throughput)
-        waiting = self._define("waiting_cycles", waiting)
-        busy = self._norm(2 if self._in_phases() else 3, throughput, waiting)
+        throughput = self.lines.define("throughput_cycles", throughput)
+        waiting = self.lines.define("waiting_cycles", waiting)
+        busy = self.lines.norm(2 if self._in_phases() else 3, throughput, waiting)
         busy = busy / (device.clock_ghz * 1000)
-        busy = self._define("busy_us", busy)
-        dispatch = self._define("dispatch_us", self.constant("dispatch_us_per_block") * blocks)
-        busy = self._norm(3, busy, self._atomics())
-        time = self.constant("launch_us") + self._norm(8, busy, dispatch)
-        time = self._define(TIME, time)
-        self._define(TIME_WITH_FLOOR, self._norm(8, time, self.constant("floor_us")))
+        busy = self.lines.define("busy_us", busy)
+        dispatch = self.lines.define("dispatch_us", self.constant("dispatch_us_per_block") * blocks)
+        busy = self.lines.norm(3, busy, self._atomics())
+        time = self.constant("launch_us") + self.lines.norm(8, busy, dispatch)
+        time = self.lines.define(TIME, time)
+        self.lines.define(TIME_WITH_FLOOR, self.lines.norm(8, time, self.constant("floor_us")))
 
     def _define_terms(self) -> None:
         """What each resource would take alone: for people, no part of the time."""
         per_us = self.device.clock_ghz * 1000
         for term, cycles in PER_WARP_TERMS.items():
             time = Parameter(cycles) * Parameter("warps_on_sm") / per_us
-            self._define(f"{TERM}{term}", time)
-        self._define(f"{TERM}waiting", Parameter("waiting_cycles") / per_us)
-        self._define(f"{TERM}dispatch", Parameter("dispatch_us"))
-        self._define(f"{TERM}dram", Parameter("dram_us"))
-        self._define(f"{TERM}launch", self.constant("launch_us"))
+            self.lines.define(f"{TERM}{term}", time)
+        self.lines.define(f"{TERM}waiting", Parameter("waiting_cycles") / per_us)
+        self.lines.define(f"{TERM}dispatch", Parameter("dispatch_us"))
+        self.lines.define(f"{TERM}dram", Parameter("dram_us"))
+        self.lines.define(f"{TERM}launch", self.constant("launch_us"))
 
     def _latency(self) -> Expression:
         """Cycles that a warp alone would take: instructions, load steps, misses, barriers."""
@@ -383,20 +351,20 @@ class _Composer:
         fixed = self.constant("latency_cycles_per_slot") * Parameter(f"{own}slots")
         fixed = fixed + self.constant("latency_cycles_per_barrier") * Parameter(f"{own}barriers")
         if uneven != expression(1) and not self.keeps_grid:
-            steps = self._define("warp_steps", steps * uneven)
+            steps = self.lines.define("warp_steps", steps * uneven)
             waiting, fixed = waiting * uneven, fixed * uneven
-        fixed = self._define("latency_fixed", self.constant("latency_cycles_start") + fixed)
+        fixed = self.lines.define("latency_fixed", self.constant("latency_cycles_start") + fixed)
         miss = self.constant("latency_cycles_per_miss")
         miss = miss + self.constant("latency_cycles_dram") * Parameter("dram_misses")
-        miss = self._define("miss_latency", miss)
+        miss = self.lines.define("miss_latency", miss)
         missing = expression(0)
         for index, column in enumerate(self.model.columns):
             if column.kind == "missing" and any(column.values):
                 missing = missing + Parameter(f"trips_{column.group}") * self._cell(index, column)
-        waiting = self._define("steps_latency", waiting) + miss * minimum(steps, missing)
+        waiting = self.lines.define("steps_latency", waiting) + miss * minimum(steps, missing)
         if self._in_phases():
             waiting = waiting * self._only("busiest")
-        return self._define("latency_cycles", fixed + waiting)
+        return self.lines.define("latency_cycles", fixed + waiting)
 
     def _atomics(self) -> Expression:
         """Time of DRAM, or of the busiest address where atomics meet: one after the other."""
@@ -407,7 +375,7 @@ class _Composer:
             operations = maximum(0, self.model.groups[column.group].expression())
             changed = maximum(1, Parameter(f"array_bytes_{column.array}"))
             each = self.constant("atomic_us_same_address") * operations / changed
-            each = self._define(f"atomic_us_{index}", each)
+            each = self.lines.define(f"atomic_us_{index}", each)
             busiest = maximum(busiest, each * self._cell(index, column))
         return busiest
 
@@ -427,7 +395,7 @@ class _Composer:
             working = Parameter("working")
             blocks = minimum(blocks, ceiling(working / Parameter("threads")))
             active = maximum(1, working / WARP)
-        return self._define("blocks", blocks), self._define("active_warps", active)
+        return self.lines.define("blocks", blocks), self.lines.define("active_warps", active)
 
     def _used_dimensions(self) -> str:
         """Dimensions in which the thread space may be larger than 1."""
@@ -440,35 +408,6 @@ class _Composer:
             for axis in range(3)
         ]
         return "".join(n for n, one in zip("xyz", single_thread, strict=True) if not one)
-
-    # ---- building blocks
-
-    def _define(self, name: str, value: Number) -> Parameter:
-        self.definitions.append(Definition(name, expression(value)))
-        return Parameter(name)
-
-    def _norm(self, power: int, first: Number, second: Number) -> Expression:
-        """Smooth maximum of two positive quantities."""
-        index = len(self.definitions)
-        first = self._define(f"first_{index}", first)
-        second = self._define(f"second_{index}", second)
-        larger = self._define(f"larger_{index}", maximum(first, second))
-        ratio = self._define(f"ratio_{index}", minimum(first, second) / larger)
-        square = self._define(f"square_{index}", ratio * ratio)
-        raised: Expression = square
-        if power == 3:
-            raised = square * ratio
-        elif power == 8:
-            fourth = self._define(f"fourth_{index}", square * square)
-            raised = fourth * fourth
-        raised = self._define(f"raised_{index}", raised)
-        top, bottom = NORMS[power]
-        return larger * (1 + top * raised / (1 + bottom * raised))
-
-
-def single(values: Iterable[Fraction]) -> tuple[Fraction, ...]:
-    """Rounded to single precision, as the tables of the emitted C hold them."""
-    return tuple(Fraction(float(np.float32(float(value)))) for value in values)
 
 
 def warp_footprint(block: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -16,12 +16,12 @@ from cutune.fitted import FittedModel
 from cutune.models.counted import (
     TINY,
     LaunchShape,
-    Lines,
     WarpCounts,
     define_counts,
     define_launch,
     finished,
 )
+from cutune.models.lines import Lines
 from cutune.rational_program import (
     Expression,
     Number,

@@ -15,7 +15,7 @@ from pycparser import c_ast, c_parser
 
 from cutune.emit import emit_choice
 from cutune.emit_model import emit_model, padded
-from cutune.models.mechanistic import TIME, TIME_WITH_FLOOR
+from cutune.models.lines import TIME, TIME_WITH_FLOOR
 from cutune.rational_program import (
     CANDIDATE,
     Constant,

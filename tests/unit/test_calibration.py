@@ -11,7 +11,8 @@ from cutune.calibration.fitting import TimedCase, fit_constants
 from cutune.calibration.prior import beliefs
 from cutune.calibration.suite import cases
 from cutune.device import DeviceProfile
-from cutune.models.mechanistic import CONSTANTS, EXTENTS, TIME, compose, compose_symbolic
+from cutune.models.lines import EXTENTS, TIME
+from cutune.models.mechanistic import CONSTANTS, compose, compose_symbolic
 from cutune.rational_program import evaluate
 from tests.recorded.calibrate_h200 import models_of_suite, recalibrate
 

@@ -8,7 +8,8 @@ import pytest
 
 from cutune.device import DeviceProfile
 from cutune.models import latency, mwp_cwp
-from cutune.models.counted import LaunchShape, Lines, WarpCounts
+from cutune.models.counted import LaunchShape, WarpCounts
+from cutune.models.lines import Lines
 from cutune.models.registry import MODELS
 from cutune.options import MODEL_NAMES
 from cutune.rational_program import Constant, RationalProgram, evaluate, expression, value_of
