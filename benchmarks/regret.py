@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from cutune.device import DeviceProfile
@@ -23,21 +23,12 @@ from cutune.workspace import Workspace
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "recorded"
-SAMPLES, JUDGE = ROOT / "samples" / "polybench", ROOT / "benchmarks" / "judge"
-SECOND_JUDGE = ROOT / "benchmarks" / "judge_second"
+SAMPLES = ROOT / "samples" / "polybench"
+JUDGES = (ROOT / "benchmarks" / "judge", ROOT / "benchmarks" / "judge_second")
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.
 TRAIN = 512
-#: What the emulated device runs: kernels of two dimensions, and others.
+#: What the emulated device runs of the samples; each judge set has its own sizes.json.
 SMALL = ("64", "96")
-RUNS: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(("dgemm", "mandelbrot", "tiled_matmul"), SMALL),
-    **dict.fromkeys(("half_smooth", "tile_transpose", "wide_filter"), ("96", "200")),
-    **dict.fromkeys(("nbody", "nbody_tiled"), ("128", "256")),
-    "batch_cholesky": ("1000", "3000"),
-    "spmv_csr": ("2000", "5000"),
-    "stencil3d": ("32", "48"),
-}
-LONG = ("5000", "20000")
 
 
 def main() -> None:
@@ -46,21 +37,15 @@ def main() -> None:
     samples = read_sweep(RECORDED / "polybench_h200.json")
     models = [model for path in _programs(SAMPLES) for model in tuned(path, SMALL, device)]
     print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
-    judge = read_sweep(RECORDED / "judge_h200.json")
-    models = [
-        model
-        for path in _programs(JUDGE)
-        for model in tuned(path, RUNS.get(path.stem, LONG), device)
-    ]
-    print_evaluation(evaluate(judge, models, device), per_launch=True)
-    second = read_sweep(RECORDED / "judge_second_h200.json")
-    plan = json.loads((SECOND_JUDGE / "sizes.json").read_text())
-    models = [
-        model
-        for path in _programs(SECOND_JUDGE)
-        for model in tuned(path, [str(size) for size in plan[path.stem]["emulated"]], device)
-    ]
-    print_evaluation(evaluate(second, models, device), per_launch=True)
+    for folder in JUDGES:
+        sweep = read_sweep(RECORDED / f"{folder.name}_h200.json")
+        plan = json.loads((folder / "sizes.json").read_text())
+        models = [
+            model
+            for path in _programs(folder)
+            for model in tuned(path, [str(n) for n in plan[path.stem]["emulated"]], device)
+        ]
+        print_evaluation(evaluate(sweep, models, device), per_launch=True)
 
 
 def _programs(folder: Path) -> list[Path]:

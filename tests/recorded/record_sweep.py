@@ -27,45 +27,24 @@ from cutune.workspace import make_folder
 ARCHITECTURE = "sm_90"
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-JUDGE, POLYBENCH = ROOT / "benchmarks" / "judge", ROOT / "samples" / "polybench"
-SECOND_JUDGE = ROOT / "benchmarks" / "judge_second"
-RECORDED = {
-    JUDGE: HERE / "judge_h200.json",
-    SECOND_JUDGE: HERE / "judge_second_h200.json",
-    POLYBENCH: HERE / "polybench_h200.json",
-}
+POLYBENCH = ROOT / "samples" / "polybench"
+#: Each has a sizes.json.
+JUDGES = (ROOT / "benchmarks" / "judge", ROOT / "benchmarks" / "judge_second")
+RECORDED = {place: HERE / f"{place.name}_h200.json" for place in (*JUDGES, POLYBENCH)}
 METHOD = (
     "instrumented programs, CUTUNE_MODE=sweep: least of the event times per block after one"
     " warm-up, of three (of one for blocks three times slower than the best)"
 )
 
-LONG = (1_000_000, 5_000_000, 33_554_432)
+
+def _judged(place: Path) -> dict[str, Sequence[int]]:
+    sizes = json.loads((place / "sizes.json").read_text())
+    return {name: of_program["judged"] for name, of_program in sizes.items()}
+
+
 #: Sizes per program, in the order of their importance.
 PLAN: Mapping[Path, Mapping[str, Sequence[int]]] = {
-    JUDGE: {
-        "batch_cholesky": (100_000, 500_000, 2_000_000),
-        "block_sum": (1_000_000, 10_000_000, 67_108_864),
-        "dgemm": (700, 1024, 2000),
-        "gather": (1_000_000, 4_000_000, 16_000_000),
-        "half_smooth": (1000, 2048, 5001),
-        "histogram": (1_000_000, 10_000_000, 67_108_864),
-        "mandelbrot": (1000, 2048, 5000),
-        "nbody": (8192, 20_000, 50_000),
-        "nbody_tiled": (8192, 20_000, 50_000),
-        "option_prices": LONG,
-        "particle_step": (1_000_000, 4_000_000, 10_000_000),
-        "scan_step": LONG,
-        "spmv_csr": (100_000, 500_000, 2_000_000),
-        "stencil3d": (200, 256, 400),
-        "tile_transpose": (1000, 2048, 5001),
-        "tiled_matmul": (1000, 1536, 3000),
-        "triad": LONG,
-        "wide_filter": (1000, 2048, 5001),
-    },
-    SECOND_JUDGE: {
-        name: sizes["judged"]
-        for name, sizes in json.loads((SECOND_JUDGE / "sizes.json").read_text()).items()
-    },
+    **{place: _judged(place) for place in JUDGES},
     POLYBENCH: {
         "gesummv": (3000,),
         "mvt": (3000,),
