@@ -25,7 +25,7 @@ import numpy as np
 HERE = Path(__file__).parent
 #: With the calls that newer toolkits lack.
 FLAGS = ("-O3", "-DcudaThreadSynchronize=cudaDeviceSynchronize")
-SMALL = (64, 96)
+SMALL, SMALL_WHOLE = (64, 96), (256, 512)
 #: Data sizes, and for programs whose kernels take long, smaller ones.
 SIZES = (512, 1000, 1024, 2048, 3000)
 SLOW = dict.fromkeys(("2MM", "3MM", "SYR2K", "SYRK", "GEMM"), (256, 512, 1000, 1024, 1500))
@@ -71,7 +71,7 @@ def build(collection: Path, folder: Path, only: Sequence[str]) -> None:
 
 def _built(source: Path, binaries: Path) -> Iterator[dict[str, object]]:
     binaries.mkdir(parents=True, exist_ok=True)
-    for size in SMALL if source.parent.name not in WHOLE else (256, 512):
+    for size in SMALL_WHOLE if source.parent.name in WHOLE else SMALL:
         _resize(source.parent, size)
         _cutune("collect", "-q", source.name, *_defines(), "--run", "./{program}", at=source)
     _cutune("fit", "-q", at=source)
