@@ -55,7 +55,7 @@ _VECTOR_TYPES = frozenset(
     )
     for width in (1, 2, 3, 4)
 )
-_LIBRARY_TYPES = (
+LIBRARY_TYPES = (
     frozenset(ALIASES)
     | _VECTOR_TYPES
     | word_set(
@@ -70,7 +70,7 @@ _LIBRARY_TYPES = (
 
 
 #: Types of the toolkit for which a program may define operators.
-OBJECT_TYPES = _LIBRARY_TYPES - frozenset(ALIASES)
+OBJECT_TYPES = LIBRARY_TYPES - frozenset(ALIASES)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def normalise(parameters: Sequence[str], body: Sequence[Token], names: Names) ->
     tokens = list(body)
     for step in (_drop_qualifiers, _keywords):
         tokens = step(tokens)
-    types = names.types | _LIBRARY_TYPES
+    types = names.types | LIBRARY_TYPES
     variables = names.variables | frozenset(variable_names(tokens, types))
     tokens = fold_names(Names(names.types - variables, variables), tokens)
     known = types - variables

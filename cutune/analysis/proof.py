@@ -29,7 +29,7 @@ from cutune.analysis.hidden import (
     may_handle_objects,
 )
 from cutune.analysis.names import SCOPE, Names, NotC
-from cutune.analysis.normalise import NormalText, normalise
+from cutune.analysis.normalise import LIBRARY_TYPES, NormalText, normalise
 from cutune.analysis.parameters import parameter_of, returned_type
 from cutune.analysis.polynomial import Polynomial, to_c
 from cutune.analysis.scope import hides_type
@@ -237,7 +237,8 @@ class _FunctionProof:
     def _parse(self, parameters: list[str]) -> c_ast.FuncDef:
         types = self.unit.types | self.text.type_parameters
         numbers = frozenset(self.text.template_parameters) - self.text.type_parameters
-        shared = (self.unit.device_variables | self.unit.constants.keys()) - types
+        # Of the file's variables only what would be taken for a type: others may be templates.
+        shared = (self.unit.device_variables | self.unit.constants.keys()) & LIBRARY_TYPES - types
         names = Names(types, numbers | shared | frozenset(parameters))
         self.normal = normalise(parameters, self.text.body, names)
         unit = parse_lines(self.normal.text)

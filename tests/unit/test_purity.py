@@ -232,6 +232,13 @@ def test_other_variables_of_a_name(before: str, body: str) -> None:
     assert kernel_of(body, before).pure_dimensions == ("x",)
 
 
+def test_a_variable_of_the_file_may_be_a_template() -> None:
+    before = "template <typename T> __constant__ T mask[8];"
+    kernel = kernel_of(f"\nint i = {ID};\na[i] = a[i] * mask<float>[n];\n", before)
+    assert kernel.impurity is None
+    assert kernel.pure_dimensions == ("x",)
+
+
 @pytest.mark.parametrize(
     "body",
     [
