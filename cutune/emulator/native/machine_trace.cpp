@@ -194,8 +194,8 @@ void add(Site& site, const SiteFacts& facts, const Features& f, u64 first, u32 r
 // from another instruction in the same iteration: on their way to L2 the two may become one.
 u32 rewritten_sectors(LastStore& last, const SiteFacts& facts, u32 site, u32 execution,
                       const Features& f, u64 from, u64 first) {
-    const bool together =
-        last.site != site && last.first != first && last.region == facts.region && last.execution == execution;
+    const bool together = last.site != site && last.first != first &&
+                          last.region == facts.region && last.execution == execution;
     u32 both = 0;
     for (u32 k = 0, other = 0; together && k < f.sectors; k++) {
         const u64 sector = from + u64(f.sector[k]);
