@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import signal
 from dataclasses import dataclass
+from itertools import zip_longest
+from math import isclose
 
 _PASSED = re.compile(r"\b(pass(ed)?|success(ful|fully)?|correct|verified|ok)\b", re.IGNORECASE)
 _WRONG = re.compile(
@@ -23,6 +25,17 @@ _FAULT = re.compile(
     r"kernel|launch|time|it |.*: ).*$",
     re.MULTILINE,
 )
+
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf", re.IGNORECASE)
+#: Lines that are allowed to differ between two devices: they speak of time, or of the device.
+_OF_THE_DEVICE = re.compile(
+    r"time|second|elapsed|duration|bandwidth|throughput|latency|speed|perf|\b[munµ]?s\b|\bsecs?\b|"
+    r"[a-z]*(flop|byte|op|sample|element|pixel)s?/s|[GMK]i?B/s|GB|fps|device|GPU|memory|SMs?\b",
+    re.IGNORECASE,
+)
+#: Sums in another order differ in their last digits.
+_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -84,3 +97,22 @@ def judge(text: str, status: int, absent: str = "") -> tuple[str, str]:
         return "error", f"status {status}: {' '.join(text.split())[-200:]}"
     passed = next((line for line in text.splitlines() if _PASSED.search(line)), "")
     return ("passed", passed.strip()) if passed else ("ended", "")
+
+
+def different_lines(one: str, other: str) -> list[str]:
+    """Pairs of lines in which two runs of a program print another result, as `one | other`."""
+    ones, others = _results(one), _results(other)
+    pairs = list(zip_longest(ones, others, fillvalue=""))
+    return [f"{a} | {b}" for a, b in pairs if not _same(a, b)]
+
+
+def _results(text: str) -> list[str]:
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return [line for line in lines if line and not _OF_THE_DEVICE.search(line)]
+
+
+def _same(one: str, other: str) -> bool:
+    if _NUMBER.sub("#", one) != _NUMBER.sub("#", other):
+        return False
+    pairs = zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True)
+    return all(a == b or isclose(float(a), float(b), rel_tol=_TOLERANCE) for a, b in pairs)

@@ -1,8 +1,9 @@
 """How many programs of a public collection run on the emulated device: draws, builds, runs, sorts.
 
-    python -m benchmarks.public_programs build COLLECTION WORK
-    python -m benchmarks.public_programs run --limit 60 WORK [NAME …]
+    python -m benchmarks.public_programs build [--jobs N] COLLECTION WORK
+    python -m benchmarks.public_programs run [--jobs N] --limit 60 WORK [NAME …]
     python -m benchmarks.public_programs load WORK
+    python -m benchmarks.public_programs compare WORK
     python -m benchmarks.public_programs table WORK
 
 A program is a folder with a Makefile whose target `run` starts it. The sorted names of all folders
@@ -17,6 +18,9 @@ replacement libcudart lacks.
 number (in this field nearly always the number of repetitions) becomes 1 and others above 4096
 become 4096; where a program ends with an error that way, it is run again with its own numbers,
 and where it does not end, with numbers of at most 256. Time is processor time.
+
+`compare` wants a GPU: it runs the same files with the same command lines under NVIDIA's libcudart,
+and names the programs that print another result there.
 """
 
 from __future__ import annotations
@@ -32,13 +36,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.outcomes import KINDS, Outcome, judge, refused
+from benchmarks.outcomes import KINDS, Outcome, different_lines, judge, refused
 from cutune.emulator.assemble import assemble
 from cutune.emulator.link import append_flags, runtime_library
 from cutune.emulator.ptx import PtxError
@@ -51,6 +57,7 @@ LARGEST, SMALL = 4096, 256
 BUILD_LIMIT_S = 900
 MEMORY_BYTES = 6 << 30
 FILE_BYTES = 1 << 30
+DOES_NOT_COMPILE = "does not compile"
 PATIENCE = 20  # seconds of waiting per second of the limit, on a busy machine
 
 _PTX = re.compile(rb"\.version \d+\.\d+\s*\n[^\0]*\0")
@@ -67,7 +74,7 @@ def draw(collection: Path, suffix: str) -> list[str]:
     return random.Random(STATE).sample(names, len(names))
 
 
-def build(collection: Path, work: Path, suffix: str, count: int) -> None:
+def build(collection: Path, work: Path, suffix: str, count: int, jobs: int) -> None:
     """Build programs in their order until `count` compile; what was built before is kept."""
     tree = work / "tree"
     tree.mkdir(parents=True, exist_ok=True)
@@ -76,25 +83,35 @@ def build(collection: Path, work: Path, suffix: str, count: int) -> None:
             (tree / path.name).symlink_to(path)
     record = work / "builds.json"
     built: dict[str, str] = json.loads(record.read_text()) if record.exists() else {}
-    for name in draw(collection, suffix):
-        if sum(how != "does not compile" for how in built.values()) >= count:
+    append_flags(find_nvcc())  # what all builds need, once
+    untried = [name for name in draw(collection, suffix) if name not in built]
+    while missing := count - sum(how != DOES_NOT_COMPILE for how in built.values()):
+        lot, untried = untried[:missing], untried[missing:]
+        for name in lot:  # all before the first is built: some include files of others
+            _copy(collection / name, tree / name)
+        with ThreadPoolExecutor(jobs) as pool:
+            folders = [tree / name for name in lot]
+            for name, how in zip(lot, pool.map(_build_one, folders), strict=True):
+                built[name] = how
+                record.write_text(json.dumps(built, indent=1))
+                print(f"{len(built):4d} {name}: {how}", flush=True)
+        if not lot:
             break
-        if name not in built:
-            built[name] = _build_one(collection / name, tree / name)
-            record.write_text(json.dumps(built, indent=1))
-            print(f"{len(built):4d} {name}: {built[name]}", flush=True)
 
 
-def _build_one(source: Path, folder: Path) -> str:
-    """`built`, `no build` when only plain nvcc compiles it, or `does not compile`."""
+def _copy(source: Path, folder: Path) -> None:
     if folder.is_symlink():
         folder.unlink()
         shutil.copytree(source, folder, symlinks=True)
+
+
+def _build_one(folder: Path) -> str:
+    """`built`, `no build` when only plain nvcc compiles it, or that it does not compile."""
     flags = append_flags(find_nvcc())
     if _make(folder, "compute_80", {"NVCC_APPEND_FLAGS": flags}):
         return "built"
     subprocess.run(["make", "clean"], cwd=folder, capture_output=True, check=False)
-    return "no build" if _make(folder, "sm_80", {}) else "does not compile"
+    return "no build" if _make(folder, "sm_80", {}) else DOES_NOT_COMPILE
 
 
 def _make(folder: Path, architecture: str, settings: Mapping[str, str]) -> bool:
@@ -244,16 +261,55 @@ def _small(folder: Path, argv: Sequence[str], limit_s: float) -> Outcome | None:
     return outcome if outcome.kind in ("passed", "ended", "wrong", "fault") else None
 
 
-def run(work: Path, names: Sequence[str], limit_s: float) -> None:
+def run(work: Path, names: Sequence[str], limit_s: float, jobs: int) -> None:
     """Run the programs that were built, or those named; outcomes are kept in results.json."""
     built: dict[str, str] = json.loads((work / "builds.json").read_text())
     record = work / "results.json"
     known = json.loads(record.read_text()) if record.exists() else {}
-    for name in names or [n for n, how in built.items() if how == "built" and n not in known]:
+    writing = threading.Lock()
+
+    def run_and_keep(name: str) -> None:
         outcome = run_one(work / "tree" / name, limit_s)
-        known[name] = asdict(outcome)
-        record.write_text(json.dumps(known, indent=1))
-        print(f"{name}: {outcome.kind} {outcome.seconds} s {outcome.said}", flush=True)
+        with writing:
+            known[name] = asdict(outcome)
+            record.write_text(json.dumps(known, indent=1))
+            print(f"{name}: {outcome.kind} {outcome.seconds} s {outcome.said}", flush=True)
+
+    chosen = names or [n for n, how in built.items() if how == "built" and n not in known]
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(run_and_keep, chosen))
+
+
+def compare(work: Path, limit_s: float) -> None:
+    """Run what ended on the emulated device on the GPU, and say what is printed differently."""
+    known = json.loads((work / "results.json").read_text())
+    ended = {name: entry for name, entry in known.items() if entry["kind"] in ("passed", "ended")}
+    unequal = 0
+    for name, entry in ended.items():
+        folder = work / "tree" / name
+        emulated = (folder / "run.log").read_bytes().decode("utf-8", "replace")
+        argv = shlex.split(entry["command"])
+        try:
+            done = subprocess.run(
+                [str((folder / argv[0]).resolve()), *argv[1:]],
+                cwd=folder,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                timeout=limit_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            print(f"{name}: does not end on the GPU")
+            continue
+        printed = done.stdout.decode("utf-8", "replace")
+        different = different_lines(emulated, printed)
+        if done.returncode != entry["status"]:
+            different.insert(0, f"status {entry['status']} | {done.returncode}")
+        unequal += bool(different)
+        for line in different[:12]:
+            print(f"{name}: {line}", flush=True)
+    print(f"{len(ended)} programs, {unequal} with lines that differ")
 
 
 def load(work: Path) -> None:
@@ -336,14 +392,23 @@ def main() -> int:
     running = verbs.add_parser("run")
     running.add_argument("work", type=Path)
     running.add_argument("names", nargs="*")
-    running.add_argument("--limit", type=float, default=60.0)
+    comparing = verbs.add_parser("compare")
+    comparing.add_argument("work", type=Path)
+    for verb in (running, comparing):
+        verb.add_argument("--limit", type=float, default=60.0)
+    for verb in (building, running):
+        verb.add_argument("--jobs", type=int, default=1)
     verbs.add_parser("load").add_argument("work", type=Path)
     verbs.add_parser("table").add_argument("work", type=Path)
     options = parser.parse_args()
     if options.verb == "build":
-        build(options.collection, options.work.resolve(), options.suffix, options.count)
+        build(
+            options.collection, options.work.resolve(), options.suffix, options.count, options.jobs
+        )
     elif options.verb == "run":
-        run(options.work.resolve(), options.names, options.limit)
+        run(options.work.resolve(), options.names, options.limit, options.jobs)
+    elif options.verb == "compare":
+        compare(options.work.resolve(), options.limit)
     elif options.verb == "load":
         load(options.work.resolve())
     else:
