@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import chain
 
 from cutune.emulator.control_flow import ControlFlow, call_target, control_flow
 from cutune.emulator.detours import detour, in_loop
@@ -86,7 +87,8 @@ def results(instruction: Instruction) -> tuple[str, ...]:
         has_result = True
     if not has_result or not instruction.operands:
         return ()
-    return tuple(name for name in names(instruction.operands[0]) if name != "_")
+    written = names(instruction.operands[0])
+    return tuple(name for name in written if name != "_") if "_" in written else written
 
 
 @cache
@@ -98,13 +100,18 @@ def names(operand: str) -> tuple[str, ...]:
 def sources(instruction: Instruction) -> tuple[str, ...]:
     """The registers that an instruction reads, its guard included."""
     operands = instruction.operands[1:] if results(instruction) else instruction.operands
-    found = [name for operand in operands for name in names(operand)]
-    return (*found, instruction.guard) if instruction.guard else tuple(found)
+    found = tuple(chain.from_iterable(map(names, operands)))
+    return (*found, instruction.guard) if instruction.guard else found
 
 
-def spaces(instruction: Instruction) -> set[str]:
+def spaces(instruction: Instruction) -> frozenset[str]:
     """The state spaces among the modifiers."""
-    return {m.split("::")[0] for m in instruction.modifiers}
+    return _bases(instruction.modifiers)
+
+
+@cache
+def _bases(modifiers: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(m.split("::")[0] for m in modifiers)
 
 
 def data_oblivious(kernel: Function, functions: dict[str, Function]) -> Obliviousness:

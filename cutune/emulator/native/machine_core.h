@@ -212,7 +212,13 @@ class SectorTable {
     SectorTable() : entries_(1024) {}
     void clear(size_t regions);
     // Is the sector new in this window and in the one before?
-    bool touch(u32 region, u64 sector, u32 window);
+    ALWAYS_INLINE bool touch(u32 region, u64 sector, u32 window) {
+        const u64 key = u64(region) << 43 | (sector & ((1ull << 43) - 1));
+        const Entry& entry = entries_[slot(key)];
+        const bool again = entry.key == key && entry.generation == generation_ &&
+                           entry.window == window && (entry.history & 1);
+        return again ? false : touch(region, key, window, slot(key));
+    }
 
   private:
     struct Entry {
@@ -221,6 +227,8 @@ class SectorTable {
         u16 history;      // bit k: touched in window - k
         u16 generation;
     };
+    size_t slot(u64 key) const { return (key * 0x9e3779b97f4a7c15ull) >> 20 & (entries_.size() - 1); }
+    bool touch(u32 region, u64 key, u32 window, size_t slot);
     void grow();
     std::vector<Entry> entries_;
     std::vector<u32> newest_;

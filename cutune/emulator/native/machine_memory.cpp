@@ -138,6 +138,16 @@ template <u32 N> ALWAYS_INLINE const u32* registers(const Instruction* i, const 
     return N == 1 ? &single : &w.execution->module.operands[further_operands(*i)];
 }
 
+// Side by side in both; one of them is a register.
+template <class To, class From> ALWAYS_INLINE void copy_lanes(To* to, const From* from) {
+    if constexpr (sizeof(To) == sizeof(From)) {
+        memcpy(to, from, LANES * sizeof(To));
+    } else {
+#pragma GCC ivdep
+        for (u32 l = 0; l < LANES; l++) to[l] = static_cast<To>(from[l]);
+    }
+}
+
 // Rows of eight lanes, each uniform or sequential.
 template <class T> ALWAYS_INLINE void load_row(Lane<T>* d, const T* from, bool sequential) {
     typedef Lane<T> Row __attribute__((vector_size(ROW * sizeof(Lane<T>))));
@@ -184,6 +194,47 @@ template <class T> ALWAYS_INLINE bool load_shared_rows(const Instruction* i, War
     return true;
 }
 
+// Where a full warp's regular access begins and how it goes on, by the registers alone: an offset
+// moves all lanes alike. SCATTERED: it has another shape, leaves the allocation, has no memory or
+// is to be watched.
+template <u32 BYTES> struct Regular {
+    Pattern pattern = SCATTERED;
+    u64 first = 0;
+
+    ALWAYS_INLINE Regular(const Instruction* i, Warp& w) {
+        const Range& range = w.execution->ranges[i->x];
+        if (is_watched(i, w) || range.ghosts) return;
+        const u64* const a = w.wide(i->a);
+        const Pattern found = pattern_of<BYTES>(w, a);
+        first = a[0] + i->imm;
+        const u64 length = found == SEQUENTIAL ? LANES * BYTES : BYTES;
+        if ((found != SEQUENTIAL && found != UNIFORM) || first & (BYTES - 1) ||
+            range.size < length || first - range.base > range.size - length)
+            return;
+        pattern = found;
+    }
+};
+
+template <class T> ALWAYS_INLINE bool load_regular(const Instruction* i, Warp& w) {
+    const Regular<sizeof(T)> at(i, w);
+    if (at.pattern == SCATTERED) return false;
+    Lane<T>* const d = lanes<T>(w, i->d);
+    if (at.pattern == UNIFORM) {
+        const Lane<T> value = extended(read<T>(at.first));
+        for (u32 l = 0; l < LANES; l++) d[l] = value;
+    } else {
+        copy_lanes(d, reinterpret_cast<const T*>(at.first));
+    }
+    return true;
+}
+
+template <class T> ALWAYS_INLINE bool store_regular(const Instruction* i, Warp& w) {
+    const Regular<sizeof(T)> at(i, w);
+    if (at.pattern != SEQUENTIAL) return false;
+    copy_lanes(reinterpret_cast<T*>(at.first), lanes<T>(w, i->b));
+    return true;
+}
+
 template <class T, Space S>
 ALWAYS_INLINE void load_single(Lane<T>* d, const Warp& w, const Access<T, 1, S>& at) {
     if (at.pattern == SEQUENTIAL) {
@@ -206,6 +257,8 @@ ALWAYS_INLINE void load_single(Lane<T>* d, const Warp& w, const Access<T, 1, S>&
 template <class T, u32 N, Space S> const Instruction* load(const Instruction* i, Warp& w) {
     if constexpr (S == SHARED_SPACE && N == 1)
         if (load_shared_rows<T>(i, w)) return i + 1;
+    if constexpr (S == GLOBAL_SPACE && N == 1)
+        if (load_regular<T>(i, w)) return i + 1;
     const Access<T, N, S> at(i, w);
     if constexpr (N == 1)
         if (!at.ghosts) {
@@ -222,6 +275,8 @@ template <class T, u32 N, Space S> const Instruction* load(const Instruction* i,
 }
 
 template <class T, u32 N, Space S> const Instruction* store(const Instruction* i, Warp& w) {
+    if constexpr (S == GLOBAL_SPACE && N == 1)
+        if (store_regular<T>(i, w)) return i + 1;
     const Access<T, N, S> at(i, w);
     if constexpr (N == 1)
         if (!at.ghosts && w.full) {

@@ -171,7 +171,8 @@ const Features& recalled(Execution& x, u32 site, const u64* address, u32 mask, F
     return known;
 }
 
-void add(Site& site, const SiteFacts& facts, const Features& f, u64 first, u32 rewritten) {
+ALWAYS_INLINE void add(Site& site, const SiteFacts& facts, const Features& f, u64 first,
+                       u32 rewritten) {
     site.traced++;
     site.sectors += f.sectors;
     site.full_sectors += f.full;
@@ -181,7 +182,8 @@ void add(Site& site, const SiteFacts& facts, const Features& f, u64 first, u32 r
         site.load_cost_x20 += std::max(20 * f.wavefronts, 7 * f.lines);
     else if (f.sectors) {
         const u32 cost = std::max(f.bytes * 20 / 32 + 30 * f.partial_lines, 33 * f.lines);
-        site.store_cost_x20 += cost * (f.sectors - rewritten) / f.sectors;
+        // A division takes as long as all the rest, and most stores rewrite nothing.
+        site.store_cost_x20 += rewritten ? cost * (f.sectors - rewritten) / f.sectors : cost;
         site.rewritten_sectors += rewritten;
     } else
         site.store_cost_x20 += 20 * f.wavefronts;
@@ -363,10 +365,9 @@ void SectorTable::clear(size_t regions) {
     }
 }
 
-bool SectorTable::touch(u32 region, u64 sector, u32 window) {
-    const u64 key = u64(region) << 43 | (sector & ((1ull << 43) - 1));
+bool SectorTable::touch(u32 region, u64 key, u32 window, size_t slot) {
     const size_t last = entries_.size() - 1;
-    for (size_t k = (key * 0x9e3779b97f4a7c15ull) >> 20 & last;; k = (k + 1) & last) {
+    for (size_t k = slot;; k = (k + 1) & last) {
         Entry& entry = entries_[k];
         if (entry.generation != generation_) {
             entry = {key, window, 1, generation_};
@@ -402,7 +403,7 @@ void SectorTable::grow() {
     entries_.assign(size, Entry());
     const size_t last = size - 1;
     for (const Entry& entry : kept) {
-        size_t k = (entry.key * 0x9e3779b97f4a7c15ull) >> 20 & last;
+        size_t k = slot(entry.key);
         while (entries_[k].generation == generation_) k = (k + 1) & last;
         entries_[k] = entry;
     }
