@@ -24,7 +24,7 @@ from cutune.workspace import Workspace
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "recorded"
 SAMPLES = ROOT / "samples" / "polybench"
-JUDGES = (ROOT / "benchmarks" / "judge", ROOT / "benchmarks" / "judge_second")
+JUDGES = tuple(ROOT / "benchmarks" / name for name in ("judge", "judge_second", "judge_third"))
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.
 TRAIN = 512
 #: What the emulated device runs of the samples; each judge set has its own sizes.json.
@@ -38,14 +38,17 @@ def main() -> None:
     models = [model for path in _programs(SAMPLES) for model in tuned(path, SMALL, device)]
     print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
     for folder in JUDGES:
-        sweep = read_sweep(RECORDED / f"{folder.name}_h200.json")
+        recorded = RECORDED / f"{folder.name}_h200.json"
+        if not recorded.exists():
+            print(f"{folder.name} has not been swept yet")
+            continue
         plan = json.loads((folder / "sizes.json").read_text())
         models = [
             model
             for path in _programs(folder)
             for model in tuned(path, [str(n) for n in plan[path.stem]["emulated"]], device)
         ]
-        print_evaluation(evaluate(sweep, models, device), per_launch=True)
+        print_evaluation(evaluate(read_sweep(recorded), models, device), per_launch=True)
 
 
 def _programs(folder: Path) -> list[Path]:

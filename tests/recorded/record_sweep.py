@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 POLYBENCH = ROOT / "samples" / "polybench"
 #: Each has a sizes.json.
-JUDGES = (ROOT / "benchmarks" / "judge", ROOT / "benchmarks" / "judge_second")
+JUDGES = tuple(ROOT / "benchmarks" / name for name in ("judge", "judge_second", "judge_third"))
 RECORDED = {place: HERE / f"{place.name}_h200.json" for place in (*JUDGES, POLYBENCH)}
 METHOD = (
     "instrumented programs, CUTUNE_MODE=sweep: least of the event times per block after one"
@@ -92,6 +92,8 @@ def save(output: Path) -> None:
             for launch in _measured(session, place / f"{name}.cu", output)
         ]
         path = RECORDED[place]
+        if not measured and not path.exists():
+            continue
         sweep = Sweep(about["device"], about["driver"], METHOD, ())
         if path.exists():
             sweep = read_sweep(path)
