@@ -36,9 +36,11 @@ KERNEL(atomics_64, Longs<12>, 1, 5, 100, 0) {
     S *b = (S *)out->at + 6;
     const U x = any64(i);
     const S y = S(any64(i, 1));
-    atomicAdd(&a[0], x), atomicMin(&a[1], x), atomicMax(&a[2], x), atomicOr(&a[4], x & 0x1011), atomicXor(&a[5], x);
+    atomicAdd(&a[0], x), atomicMin(&a[1], x), atomicMax(&a[2], x), atomicOr(&a[4], x & 0x1011),
+        atomicXor(&a[5], x);
     atomicAnd(&a[3], x | U(0xfff) << (i & 15));
-    atomicAdd((U *)&b[0], U(y)), atomicMin(&b[1], y), atomicMax(&b[2], y), atomicOr(&b[4], y & 0x1011), atomicXor(&b[5], y);
+    atomicAdd((U *)&b[0], U(y)), atomicMin(&b[1], y), atomicMax(&b[2], y),
+        atomicOr(&b[4], y & 0x1011), atomicXor(&b[5], y);
     atomicAnd(&b[3], y | S(0xfff) << (i & 15));
 }
 EXPECT(atomics_64) {
@@ -59,17 +61,22 @@ KERNEL(shared_atomics, Words<18>, 3, 3, 96, 0) {
     atomicAdd(&bins[word(i) & 3], 1u);
     atomicAdd(&sum, any64(i));
     __syncthreads();
-    if (t < 12) out[blockIdx.x].at[t] = a[t];
-    else if (t < 16) out[blockIdx.x].at[t] = bins[t - 12];
-    else if (t < 18) out[blockIdx.x].at[t] = u32(sum >> 32 * (t - 16));
+    if (t < 12)
+        out[blockIdx.x].at[t] = a[t];
+    else if (t < 16)
+        out[blockIdx.x].at[t] = bins[t - 12];
+    else if (t < 18)
+        out[blockIdx.x].at[t] = u32(sum >> 32 * (t - 16));
 }
 EXPECT(shared_atomics) {
     for (u32 b = 0; b < 3; ++b) {
         u64 sum = 0;
         // The mask depends on the number of the thread in the grid, and 96 is a multiple of 16.
         expect_all<u32>(want[b].at, 96, [b](u32 t) { return any32(b * 96 + t); });
-        expect_all<s32>((s32 *)want[b].at + 6, 96, [b](u32 t) { return s32(any32(b * 96 + t, 1)); });
-        for (u32 i = b * 96; i < b * 96 + 96; ++i) ++want[b].at[12 + (word(i) & 3)], sum += any64(i);
+        expect_all<s32>((s32 *)want[b].at + 6, 96,
+                        [b](u32 t) { return s32(any32(b * 96 + t, 1)); });
+        for (u32 i = b * 96; i < b * 96 + 96; ++i)
+            ++want[b].at[12 + (word(i) & 3)], sum += any64(i);
         want[b].at[16] = u32(sum), want[b].at[17] = u32(sum >> 32);
     }
 }
@@ -98,7 +105,8 @@ KERNEL(exchanges, Longs<3>, 1, 4, 64, 0) {
     static __device__ u32 narrow;
     static __device__ unsigned long long wide, counted;
     const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
-    atomicXor((unsigned long long *)&out->at[0], (unsigned long long)(atomicExch(&narrow, word(i)) ^ word(i)));
+    atomicXor((unsigned long long *)&out->at[0],
+              (unsigned long long)(atomicExch(&narrow, word(i)) ^ word(i)));
     atomicXor((unsigned long long *)&out->at[1], atomicExch(&wide, word64(i)) ^ word64(i));
     unsigned long long old = counted, assumed;
     do {
@@ -141,7 +149,8 @@ KERNEL(compare_and_swap, Longs<4>, 1, 6, 50, 0) {
     }
     // The largest double, as its bits; the smallest pair of key and number.
     const double x = fabs(tame_double(i));
-    for (U old = *(volatile U *)largest, seen = ~old; old != seen && __longlong_as_double((long long)old) < x;) {
+    for (U old = *(volatile U *)largest, seen = ~old;
+         old != seen && __longlong_as_double((long long)old) < x;) {
         seen = old;
         old = atomicCAS(largest, seen, (U)__double_as_longlong(x));
     }
@@ -196,7 +205,8 @@ KERNEL(histogram, u32, 64, 4, 128, 0) {
     __shared__ u32 bins[64];
     for (u32 k = threadIdx.x; k < 64; k += blockDim.x) bins[k] = 0;
     __syncthreads();
-    for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < 3000; k += gridDim.x * blockDim.x) atomicAdd(&bins[word(k) * word(k, 1) >> 26], 1u);
+    for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < 3000; k += gridDim.x * blockDim.x)
+        atomicAdd(&bins[word(k) * word(k, 1) >> 26], 1u);
     __syncthreads();
     for (u32 k = threadIdx.x; k < 64; k += blockDim.x) atomicAdd(&out[k], bins[k]);
 }
@@ -249,13 +259,15 @@ KERNEL(locks_and_scopes, Longs<4>, 1, 4, 33, 0) {
         atomicXor((U *)&out->at[3], (U)local);
         __threadfence();
         static __device__ u32 finished;
-        if (atomicAdd(&finished, 1u) == 3) out->at[0] = *(volatile u64 *)&sum, out->at[1] = *(volatile u64 *)&square;
+        if (atomicAdd(&finished, 1u) == 3)
+            out->at[0] = *(volatile u64 *)&sum, out->at[1] = *(volatile u64 *)&square;
     }
 }
 EXPECT(locks_and_scopes) {
     u32 largest[4] = {};
     for (u32 i = 0; i < 132; ++i) {
-        want->at[0] += word(i), want->at[1] += u64(word(i)) * (word(i) & 0xffff), want->at[2] += word(i);
+        want->at[0] += word(i), want->at[1] += u64(word(i)) * (word(i) & 0xffff),
+            want->at[2] += word(i);
         largest[i / 33] = std::max(largest[i / 33], word(i));
     }
     for (const u32 each : largest) want->at[3] ^= each;

@@ -23,7 +23,8 @@ EXPECT(tree_reduction) {
         float part[192];
         for (u32 t = 0; t < 192; ++t) part[t] = tame_single(b, t);
         for (u32 n = 192; n > 1; n = (n + 1) / 2)
-            for (u32 t = 0; t + (n + 1) / 2 < n; ++t) part[t] = in_pairs(part[t], part[t + (n + 1) / 2]);
+            for (u32 t = 0; t + (n + 1) / 2 < n; ++t)
+                part[t] = in_pairs(part[t], part[t + (n + 1) / 2]);
         want[b] = bits(part[0]);
     }
 }
@@ -97,7 +98,8 @@ EXPECT(bitonic_sort) {
         for (u32 k = 0; k < 256; ++k) {
             const u64 key = word64(k, b) >> (b * 60);
             u32 at = k;
-            for (; at && want[b * 256 + at - 1] > key; --at) want[b * 256 + at] = want[b * 256 + at - 1];
+            for (; at && want[b * 256 + at - 1] > key; --at)
+                want[b * 256 + at] = want[b * 256 + at - 1];
             want[b * 256 + at] = key;
         }
 }
@@ -164,7 +166,8 @@ template <> HD float entry(u32 i, u32 k) { return tame_single(i, k); }
 template <> HD double entry(u32 i, u32 k) { return tame_double(i, k); }
 template <class T, u32 N> __device__ T tiled_product() {
     __shared__ T a[8][8], b[8][8];
-    const u32 x = threadIdx.x, y = threadIdx.y, column = blockIdx.x * 8 + x, row = blockIdx.y * 8 + y;
+    const u32 x = threadIdx.x, y = threadIdx.y, column = blockIdx.x * 8 + x,
+              row = blockIdx.y * 8 + y;
     T sum = 0;
     for (u32 k = 0; k < N; k += 8) {
         a[y][x] = entry<T>(row, k + x);
@@ -181,13 +184,15 @@ template <class T> static T plain_product(u32 row, u32 column, u32 n) {
     return sum;
 }
 KERNEL(tiled_singles, u32, 24 * 16, dim3(3, 2), dim3(8, 8), 0) {
-    out[(blockIdx.y * 8 + threadIdx.y) * 24 + blockIdx.x * 8 + threadIdx.x] = bits(tiled_product<float, 40>());
+    out[(blockIdx.y * 8 + threadIdx.y) * 24 + blockIdx.x * 8 + threadIdx.x] =
+        bits(tiled_product<float, 40>());
 }
 EXPECT(tiled_singles) {
     for (u32 k = 0; k < 24 * 16; ++k) want[k] = bits(plain_product<float>(k / 24, k % 24, 40));
 }
 KERNEL(tiled_doubles, u64, 16 * 16, dim3(2, 2), dim3(8, 8), 0) {
-    out[(blockIdx.y * 8 + threadIdx.y) * 16 + blockIdx.x * 8 + threadIdx.x] = bits(tiled_product<double, 32>());
+    out[(blockIdx.y * 8 + threadIdx.y) * 16 + blockIdx.x * 8 + threadIdx.x] =
+        bits(tiled_product<double, 32>());
 }
 EXPECT(tiled_doubles) {
     for (u32 k = 0; k < 16 * 16; ++k) want[k] = bits(plain_product<double>(k / 16, k % 16, 32));
@@ -197,11 +202,13 @@ EXPECT(tiled_doubles) {
 KERNEL(stencil, u32, 16 * 16, 1, dim3(16, 16), 0) {
     __shared__ float plate[2][18][18];
     const u32 x = threadIdx.x + 1, y = threadIdx.y + 1, t = threadIdx.y * 16 + threadIdx.x;
-    for (u32 k = t; k < 2 * 18 * 18; k += 256) plate[k / 324][k % 324 / 18][k % 18] = tame_single(k % 324);
+    for (u32 k = t; k < 2 * 18 * 18; k += 256)
+        plate[k / 324][k % 324 / 18][k % 18] = tame_single(k % 324);
     __syncthreads();
     for (u32 step = 0; step < 9; ++step) {
         const auto &from = plate[step & 1];
-        plate[~step & 1][y][x] = 0.5f * from[y][x] + 0.125f * (from[y - 1][x] + from[y + 1][x]) + 0.125f * from[y][x - 1] + 0.125f * from[y][x + 1];
+        plate[~step & 1][y][x] = 0.5f * from[y][x] + 0.125f * (from[y - 1][x] + from[y + 1][x]) +
+                                 0.125f * from[y][x - 1] + 0.125f * from[y][x + 1];
         __syncthreads();
     }
     out[t] = bits(plate[1][y][x]);
@@ -237,9 +244,12 @@ KERNEL(common_subsequence, u32, 20, 20, 40, 0) {
     for (u32 d = 0; d < 79; ++d) {
         const u32 column = d - t;
         if (t <= d && column < 40) {
-            const u16 left = column ? best[(d + 2) % 3][t + 1] : u16(0), above = best[(d + 2) % 3][t];
+            const u16 left = column ? best[(d + 2) % 3][t + 1] : u16(0),
+                      above = best[(d + 2) % 3][t];
             const u16 corner = column ? best[(d + 1) % 3][t] : u16(0);
-            best[d % 3][t + 1] = (word(b, t) & 3) == (word(b, column + 100) & 3) ? u16(corner + 1) : left > above ? left : above;
+            best[d % 3][t + 1] = (word(b, t) & 3) == (word(b, column + 100) & 3) ? u16(corner + 1)
+                                 : left > above                                  ? left
+                                                                                 : above;
         }
         __syncthreads();
     }
@@ -250,7 +260,9 @@ EXPECT(common_subsequence) {
         u32 best[41][41] = {};
         for (u32 r = 0; r < 40; ++r)
             for (u32 c = 0; c < 40; ++c)
-                best[r + 1][c + 1] = (word(b, r) & 3) == (word(b, c + 100) & 3) ? best[r][c] + 1 : std::max(best[r][c + 1], best[r + 1][c]);
+                best[r + 1][c + 1] = (word(b, r) & 3) == (word(b, c + 100) & 3)
+                                         ? best[r][c] + 1
+                                         : std::max(best[r][c + 1], best[r + 1][c]);
         want[b] = best[40][40];
     }
 }
@@ -268,10 +280,14 @@ KERNEL(shortest_paths, u32, 24 * 24, 1, dim3(24, 24), 0) {
     out[y * 24 + x] = path[y][x];
 }
 EXPECT(shortest_paths) {
-    for (u32 k = 0; k < 576; ++k) want[k] = k / 24 == k % 24 ? 0 : word(k / 24, k % 24) % 5 ? 1000000 : word(k / 24, k % 24) % 997;
+    for (u32 k = 0; k < 576; ++k)
+        want[k] = k / 24 == k % 24           ? 0
+                  : word(k / 24, k % 24) % 5 ? 1000000
+                                             : word(k / 24, k % 24) % 997;
     for (u32 k = 0; k < 24; ++k)
         for (u32 y = 0; y < 24; ++y)
-            for (u32 x = 0; x < 24; ++x) want[y * 24 + x] = std::min(want[y * 24 + x], want[y * 24 + k] + want[k * 24 + x]);
+            for (u32 x = 0; x < 24; ++x)
+                want[y * 24 + x] = std::min(want[y * 24 + x], want[y * 24 + k] + want[k * 24 + x]);
 }
 
 // Two warps make numbers that two others use: barriers with a number and half of the threads.

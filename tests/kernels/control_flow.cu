@@ -23,7 +23,8 @@ BOTH(nested_loops, Words<3>, 1000) {
 // A machine with an instruction set: a switch in a loop, jumps that depend on data.
 BOTH(interpreter, Words<4>, 500) {
     u32 r[4] = {word(i, 0), word(i, 1) & 15, 0, i}, at = 0, steps = 0;
-    static constexpr u8 code[] = {0x10, 0x51, 0x82, 0x23, 0x6d, 0x31, 0x40, 0x72, 0x93, 0xa0, 0x52, 0x61};
+    static constexpr u8 code[] = {0x10, 0x51, 0x82, 0x23, 0x6d, 0x31,
+                                  0x40, 0x72, 0x93, 0xa0, 0x52, 0x61};
     while (steps < 60) {
         const u8 op = code[at % sizeof code], x = op & 3, y = op >> 2 & 3;
         ++steps, ++at;
@@ -36,8 +37,10 @@ BOTH(interpreter, Words<4>, 500) {
         case 4: r[2] = r[2] * 3 + r[x]; [[fallthrough]];
         case 5: r[x] = r[x] >> 1 | r[x] << 31; break;
         case 6:
-            if (r[x] & 1) at -= y;
-            else r[y] += 5;
+            if (r[x] & 1)
+                at -= y;
+            else
+                r[y] += 5;
             break;
         case 7: r[3] = r[2] % 1000 == 3 ? r[0] : r[3] + 1; break;
         case 8:
@@ -95,7 +98,11 @@ __host__ __device__ __noinline__ u64 towers(u32 n, u32 from, u32 to, u32 seed) {
 __host__ __device__ __noinline__ bool even(u32 n);
 __host__ __device__ __noinline__ bool odd(u32 n) { return n != 0 && even(n - 1); }
 __host__ __device__ __noinline__ bool even(u32 n) { return n == 0 || odd(n - 1); }
-BOTH(recursion, Longs<3>, 200) { return {{ackermann(i % 3, i % 5), towers(i % 6, 0, 2, i), u64(even(i % 37)) * 2 + odd(i % 11)}}; }
+BOTH(recursion, Longs<3>, 200) {
+    return {{ackermann(i % 3, i % 5), towers(i % 6, 0, 2, i), u64(even(i % 37)) * 2 + odd(i % 11)}};
+}
+
+PREPARE(recursion) { succeed(cudaDeviceSetLimit(cudaLimitStackSize, 16384), "stack"); }
 
 // Partitions on a stack of its own: each thread sorts its array.
 BOTH(quick_sort, Words<24>, 200) {
@@ -128,7 +135,8 @@ BOTH(back_tracking, u32, 64) {
     u32 rows[8] = {i / 8, i % 8}, solutions = 0;
     const auto attacked = [&](u32 c) {
         for (u32 k = 0; k < c; ++k)
-            if (rows[k] == rows[c] || rows[k] + c - k == rows[c] || rows[k] == rows[c] + c - k) return true;
+            if (rows[k] == rows[c] || rows[k] + c - k == rows[c] || rows[k] == rows[c] + c - k)
+                return true;
         return false;
     };
     if (attacked(1)) return ~0u;
@@ -139,8 +147,10 @@ BOTH(back_tracking, u32, 64) {
             rows[++c] = 0;
             continue;
         }
-        if (rows[c] < n) ++solutions;
-        else if (--c < 2) break;
+        if (rows[c] < n)
+            ++solutions;
+        else if (--c < 2)
+            break;
         ++rows[c];
     }
     return solutions;
@@ -266,8 +276,10 @@ template <> struct Power<0> {
     template <class T> static HD T of(T) { return T(1); }
 };
 template <class First, class... Rest> HD u64 folded(First first, Rest... rest) {
-    if constexpr (sizeof...(rest) > 0) return u64(first) * 3 + folded(rest...);
-    else return u64(first);
+    if constexpr (sizeof...(rest) > 0)
+        return u64(first) * 3 + folded(rest...);
+    else
+        return u64(first);
 }
 template <class F, class G> HD auto composed(F f, G g) {
     return [=](auto x) { return g(f(x)); };
@@ -278,7 +290,8 @@ BOTH(templates, Longs<4>, 500) {
     u64 total = 0;
     const auto each = [&](auto... values) { ((total = total * 5 + u64(values)), ...); };
     each(i, u8(i), s64(i) - 400, i > 3);
-    return {{Power<7>::of(u64(i)), folded(i, u16(i * 77), s8(i), u64(i) << 33), composed(add, square)(i ^ 5), total}};
+    return {{Power<7>::of(u64(i)), folded(i, u16(i * 77), s8(i), u64(i) << 33),
+             composed(add, square)(i ^ 5), total}};
 }
 
 // Warps of which lanes and whole warps leave early, and a block that is no multiple of a warp.

@@ -3,35 +3,46 @@
 
 BOTH(double_sums, Longs<12>, 1000) {
     const double a = any_double(i, 0), b = any_double(i, 1);
-    return {{bits(EITHER(__dadd_rn(a, b), a + b)), bits(EITHER(__dadd_rz(a, b), TOWARDS(TO_ZERO, a + b))),
-             bits(EITHER(__dadd_ru(a, b), TOWARDS(UP, a + b))), bits(EITHER(__dadd_rd(a, b), TOWARDS(DOWN, a + b))),
-             bits(EITHER(__dsub_rn(a, b), a - b)), bits(EITHER(__dsub_rz(a, b), TOWARDS(TO_ZERO, a - b))),
-             bits(EITHER(__dsub_ru(a, b), TOWARDS(UP, a - b))), bits(EITHER(__dsub_rd(a, b), TOWARDS(DOWN, a - b))),
-             bits(EITHER(__dmul_rn(a, b), a * b)), bits(EITHER(__dmul_rz(a, b), TOWARDS(TO_ZERO, a * b))),
-             bits(EITHER(__dmul_ru(a, b), TOWARDS(UP, a * b))), bits(EITHER(__dmul_rd(a, b), TOWARDS(DOWN, a * b)))}};
+    return {
+        {bits(EITHER(__dadd_rn(a, b), a + b)),
+         bits(EITHER(__dadd_rz(a, b), TOWARDS(TO_ZERO, a + b))),
+         bits(EITHER(__dadd_ru(a, b), TOWARDS(UP, a + b))),
+         bits(EITHER(__dadd_rd(a, b), TOWARDS(DOWN, a + b))), bits(EITHER(__dsub_rn(a, b), a - b)),
+         bits(EITHER(__dsub_rz(a, b), TOWARDS(TO_ZERO, a - b))),
+         bits(EITHER(__dsub_ru(a, b), TOWARDS(UP, a - b))),
+         bits(EITHER(__dsub_rd(a, b), TOWARDS(DOWN, a - b))), bits(EITHER(__dmul_rn(a, b), a * b)),
+         bits(EITHER(__dmul_rz(a, b), TOWARDS(TO_ZERO, a * b))),
+         bits(EITHER(__dmul_ru(a, b), TOWARDS(UP, a * b))),
+         bits(EITHER(__dmul_rd(a, b), TOWARDS(DOWN, a * b)))}};
 }
 
 BOTH(double_quotients, Longs<12>, 1000) {
     const double a = any_double(i, 0), b = any_double(i, 1), c = fabs(a);
-    return {{bits(EITHER(__ddiv_rn(a, b), a / b)), bits(EITHER(__ddiv_rz(a, b), TOWARDS(TO_ZERO, a / b))),
-             bits(EITHER(__ddiv_ru(a, b), TOWARDS(UP, a / b))), bits(EITHER(__ddiv_rd(a, b), TOWARDS(DOWN, a / b))),
-             bits(EITHER(__drcp_rn(b), 1 / b)), bits(EITHER(__drcp_rz(b), TOWARDS(TO_ZERO, 1 / b))),
-             bits(EITHER(__drcp_ru(b), TOWARDS(UP, 1 / b))), bits(EITHER(__drcp_rd(b), TOWARDS(DOWN, 1 / b))),
-             bits(EITHER(__dsqrt_rn(a), sqrt(a))), bits(EITHER(__dsqrt_rz(c), TOWARDS(TO_ZERO, sqrt(c)))),
-             bits(EITHER(__dsqrt_ru(c), TOWARDS(UP, sqrt(c)))), bits(EITHER(__dsqrt_rd(c), TOWARDS(DOWN, sqrt(c))))}};
+    return {{bits(EITHER(__ddiv_rn(a, b), a / b)),
+             bits(EITHER(__ddiv_rz(a, b), TOWARDS(TO_ZERO, a / b))),
+             bits(EITHER(__ddiv_ru(a, b), TOWARDS(UP, a / b))),
+             bits(EITHER(__ddiv_rd(a, b), TOWARDS(DOWN, a / b))), bits(EITHER(__drcp_rn(b), 1 / b)),
+             bits(EITHER(__drcp_rz(b), TOWARDS(TO_ZERO, 1 / b))),
+             bits(EITHER(__drcp_ru(b), TOWARDS(UP, 1 / b))),
+             bits(EITHER(__drcp_rd(b), TOWARDS(DOWN, 1 / b))), bits(EITHER(__dsqrt_rn(a), sqrt(a))),
+             bits(EITHER(__dsqrt_rz(c), TOWARDS(TO_ZERO, sqrt(c)))),
+             bits(EITHER(__dsqrt_ru(c), TOWARDS(UP, sqrt(c)))),
+             bits(EITHER(__dsqrt_rd(c), TOWARDS(DOWN, sqrt(c))))}};
 }
 
 BOTH(double_fused, Longs<5>, 1000) {
     const double a = any_double(i, 0), b = any_double(i, 1);
     const double c = word(i, 8) % 4 ? any_double(i, 2) : -a * b;
-    return {{bits(EITHER(__fma_rn(a, b, c), fma(a, b, c))), bits(EITHER(__fma_rz(a, b, c), TOWARDS(TO_ZERO, fma(a, b, c)))),
-             bits(EITHER(__fma_ru(a, b, c), TOWARDS(UP, fma(a, b, c)))), bits(EITHER(__fma_rd(a, b, c), TOWARDS(DOWN, fma(a, b, c)))),
-             bits(fma(-a, b, -c))}};
+    return {{bits(EITHER(__fma_rn(a, b, c), fma(a, b, c))),
+             bits(EITHER(__fma_rz(a, b, c), TOWARDS(TO_ZERO, fma(a, b, c)))),
+             bits(EITHER(__fma_ru(a, b, c), TOWARDS(UP, fma(a, b, c)))),
+             bits(EITHER(__fma_rd(a, b, c), TOWARDS(DOWN, fma(a, b, c)))), bits(fma(-a, b, -c))}};
 }
 
 DEVICE(double_contracted, Longs<4>, 1000) {
     const double a = tame_double(i, 0), b = tame_double(i, 1), c = tame_double(i, 2);
-    return {{bits(a * b + c), bits(c - a * b), bits(__dmul_rn(a, b) + c), bits(a * a + b * b - c * c)}};
+    return {
+        {bits(a * b + c), bits(c - a * b), bits(__dmul_rn(a, b) + c), bits(a * a + b * b - c * c)}};
 }
 
 // Numbers of 106 bits as pairs: sums of a series, and what is left of e - 1 / (1 / e).
@@ -89,7 +100,8 @@ BOTH(elimination, Longs<7>, 100) {
         determinant *= pivot;
         for (int r = k + 1; r < 6; ++r) {
             const double factor = a[order[r]][k] / pivot;
-            for (int c = k; c < 7; ++c) a[order[r]][c] = fma(-factor, a[order[k]][c], a[order[r]][c]);
+            for (int c = k; c < 7; ++c)
+                a[order[r]][c] = fma(-factor, a[order[k]][c], a[order[r]][c]);
         }
     }
     Longs<7> out;
@@ -105,7 +117,8 @@ BOTH(elimination, Longs<7>, 100) {
 
 // A chaotic orbit makes every bit count; nvcc chooses what it contracts.
 DEVICE(orbits, Longs<5>, 200) {
-    double x = 1 + tame_double(i, 0), y = tame_double(i, 1), z = 20 + tame_double(i, 2), logistic = 0.3 + 0.3 * fabs(y);
+    double x = 1 + tame_double(i, 0), y = tame_double(i, 1), z = 20 + tame_double(i, 2),
+           logistic = 0.3 + 0.3 * fabs(y);
     for (int k = 0; k < 100; ++k) {
         const double h = 0.01, dx = 10 * (y - x), dy = x * (28 - z) - y, dz = x * y - z * (8.0 / 3);
         const double mx = x + h / 2 * dx, my = y + h / 2 * dy, mz = z + h / 2 * dz;
@@ -141,16 +154,19 @@ DEVICE(bodies, Longs<6>, 64) {
 }
 
 BOTH(double_integral_parts, Longs<6>, 1000) {
-    const double a = word(i, 7) % 3 ? any_double(i) : tame_double(i) * double(1ull << word(i, 8) % 55);
+    const double a =
+        word(i, 7) % 3 ? any_double(i) : tame_double(i) * double(1ull << word(i, 8) % 55);
     double whole = 0;
     const double part = modf(a, &whole);
-    return {{bits(floor(a)), bits(ceil(a)), bits(rint(a)), bits(round(a)), bits(whole), bits(part)}};
+    return {
+        {bits(floor(a)), bits(ceil(a)), bits(rint(a)), bits(round(a)), bits(whole), bits(part)}};
 }
 
 DEVICE(double_compared, Longs<6>, 1000) {
     const double a = any_double(i, 0), b = word(i, 7) % 5 ? any_double(i, 1) : -a;
-    const u64 order = (a < b) | (a <= b) << 1 | (a == b) << 2 | (a != b) << 3 | (a > b) << 4 | (a >= b) << 5 |
-                      !(a > b) << 6 | !!isnan(a) << 7 | !!isinf(a) << 8 | !!signbit(a) << 9;
+    const u64 order = (a < b) | (a <= b) << 1 | (a == b) << 2 | (a != b) << 3 | (a > b) << 4 |
+                      (a >= b) << 5 | !(a > b) << 6 | !!isnan(a) << 7 | !!isinf(a) << 8 |
+                      !!signbit(a) << 9;
     int exponent = 0;
     const double mantissa = frexp(a, &exponent);
     return {{order, bits(fmin(a, b)), bits(fmax(a, b)), bits(copysign(a, b)), bits(mantissa),
@@ -159,6 +175,6 @@ DEVICE(double_compared, Longs<6>, 1000) {
 
 DEVICE(double_functions, Longs<9>, 400) {
     const double x = tame_double(i, 0) * (i % 5 ? 10 : 1e7), y = tame_double(i, 1);
-    return {{bits(sin(x)), bits(cos(x)), bits(exp(y * 20)), bits(exp2(y)), bits(expm1(y)), bits(sinpi(x)),
-             bits(exp10(y)), bits(atan2(x, y)), bits(fmod(x, y))}};
+    return {{bits(sin(x)), bits(cos(x)), bits(exp(y * 20)), bits(exp2(y)), bits(expm1(y)),
+             bits(sinpi(x)), bits(exp10(y)), bits(atan2(x, y)), bits(fmod(x, y))}};
 }

@@ -42,7 +42,8 @@ BOTH(philox, Words<4>, 1000) {
     u32 c[4] = {i, i * 3, 0, 7}, key[2] = {0xdeadbeef, 0x12345678};
     for (int round = 0; round < 10; ++round) {
         const u64 x = u64(0xd2511f53) * c[0], y = u64(0xcd9e8d57) * c[2];
-        const u32 next[4] = {u32(y >> 32) ^ c[1] ^ key[0], u32(y), u32(x >> 32) ^ c[3] ^ key[1], u32(x)};
+        const u32 next[4] = {u32(y >> 32) ^ c[1] ^ key[0], u32(y), u32(x >> 32) ^ c[3] ^ key[1],
+                             u32(x)};
         for (int k = 0; k < 4; ++k) c[k] = next[k];
         key[0] += 0x9e3779b9, key[1] += 0xbb67ae85;
     }
@@ -106,7 +107,8 @@ BOTH(crc_by_bits, u64, 500) {
     u64 crc = 0;
     for (u32 k = 0; k < 16 + i % 5; ++k) {
         crc ^= u64(message_byte(i, k)) << 56;
-        for (int bit = 0; bit < 8; ++bit) crc = s64(crc) < 0 ? crc << 1 ^ 0x42f0e1eba9ea3693ull : crc << 1;
+        for (int bit = 0; bit < 8; ++bit)
+            crc = s64(crc) < 0 ? crc << 1 ^ 0x42f0e1eba9ea3693ull : crc << 1;
     }
     return crc;
 }
@@ -126,7 +128,8 @@ BOTH(byte_hashes, Words<4>, 500) {
 BOTH(murmur, u32, 1000) {
     const u32 n = i % 23;
     u32 h = 0x9747b28c;
-    for (u32 k = 0; k < n / 4; ++k) h = rotated(h ^ rotated(word(i, k) * 0xcc9e2d51, 15) * 0x1b873593, 13) * 5 + 0xe6546b64;
+    for (u32 k = 0; k < n / 4; ++k)
+        h = rotated(h ^ rotated(word(i, k) * 0xcc9e2d51, 15) * 0x1b873593, 13) * 5 + 0xe6546b64;
     u32 tail = 0;
     switch (n & 3) {
     case 3: tail ^= message_byte(i, n - 1) << 16; [[fallthrough]];
@@ -148,7 +151,8 @@ struct Sip {
 };
 BOTH(sip_hash, u64, 1000) {
     const u64 a = word64(i, 1), b = word64(i, 2);
-    Sip s = {{a ^ 0x736f6d6570736575ull, b ^ 0x646f72616e646f6dull, a ^ 0x6c7967656e657261ull, b ^ 0x7465646279746573ull}};
+    Sip s = {{a ^ 0x736f6d6570736575ull, b ^ 0x646f72616e646f6dull, a ^ 0x6c7967656e657261ull,
+              b ^ 0x7465646279746573ull}};
     for (u32 k = 0; k < 4; ++k) {
         const u64 m = k < 3 ? word64(i, 3 + k) : 24ull << 56;
         s.v[3] ^= m;
@@ -178,10 +182,13 @@ HD void sha256(const u32 *table, const u32 *message, u32 *digest) {
     for (int k = 0; k < 64; ++k) {
         if (k >= 16) {
             const u32 x = w[(k + 1) & 15], y = w[(k + 14) & 15];
-            w[k & 15] += w[(k + 9) & 15] + (rotated(x, 25) ^ rotated(x, 14) ^ x >> 3) + (rotated(y, 15) ^ rotated(y, 13) ^ y >> 10);
+            w[k & 15] += w[(k + 9) & 15] + (rotated(x, 25) ^ rotated(x, 14) ^ x >> 3) +
+                         (rotated(y, 15) ^ rotated(y, 13) ^ y >> 10);
         }
-        const u32 t = s[7] + (rotated(s[4], 26) ^ rotated(s[4], 21) ^ rotated(s[4], 7)) + ((s[4] & s[5]) ^ (~s[4] & s[6])) + table[k] + w[k & 15];
-        const u32 u = (rotated(s[0], 30) ^ rotated(s[0], 19) ^ rotated(s[0], 10)) + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+        const u32 t = s[7] + (rotated(s[4], 26) ^ rotated(s[4], 21) ^ rotated(s[4], 7)) +
+                      ((s[4] & s[5]) ^ (~s[4] & s[6])) + table[k] + w[k & 15];
+        const u32 u = (rotated(s[0], 30) ^ rotated(s[0], 19) ^ rotated(s[0], 10)) +
+                      ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
         for (int j = 7; j; --j) s[j] = s[j - 1];
         s[4] += t;
         s[0] = t + u;
@@ -215,7 +222,8 @@ EXPECT(sha_256) {
     u32 table[72], m[16];
     sha_table(table);
     for (u32 i = 0; i < 200; ++i) sha_message(i, m), sha256(table, m, want[i].at);
-    want[0] = {{0xba7816bf, 0x8f01cfea, 0x414140de, 0x5dae2223, 0xb00361a3, 0x96177a9c, 0xb410ff61, 0xf20015ad}};
+    want[0] = {{0xba7816bf, 0x8f01cfea, 0x414140de, 0x5dae2223, 0xb00361a3, 0x96177a9c, 0xb410ff61,
+                0xf20015ad}};
 }
 
 BOTH(cha_cha, Words<16>, 300) {
@@ -227,9 +235,12 @@ BOTH(cha_cha, Words<16>, 300) {
     for (int round = 0; round < 10; ++round)
 #pragma unroll
         for (int k = 0; k < 8; ++k) {
-            const int s = k / 4, a = k & 3, b = 4 + (k + s & 3), c = 8 + (k + 2 * s & 3), d = 12 + (k + 3 * s & 3);
-            y[a] += y[b], y[d] = rotated(y[d] ^ y[a], 16), y[c] += y[d], y[b] = rotated(y[b] ^ y[c], 12);
-            y[a] += y[b], y[d] = rotated(y[d] ^ y[a], 8), y[c] += y[d], y[b] = rotated(y[b] ^ y[c], 7);
+            const int s = k / 4, a = k & 3, b = 4 + (k + s & 3), c = 8 + (k + 2 * s & 3),
+                      d = 12 + (k + 3 * s & 3);
+            y[a] += y[b], y[d] = rotated(y[d] ^ y[a], 16), y[c] += y[d],
+                          y[b] = rotated(y[b] ^ y[c], 12);
+            y[a] += y[b], y[d] = rotated(y[d] ^ y[a], 8), y[c] += y[d],
+                          y[b] = rotated(y[b] ^ y[c], 7);
         }
     Words<16> r;
     for (int k = 0; k < 16; ++k) r.at[k] = x[k] + y[k];
@@ -253,7 +264,8 @@ BOTH(keccak, Longs<25>, 60) {
             b[nx + 5 * ny] = by ? rotated64(a[x + 5 * y], by) : a[x + 5 * y];
             x = nx, y = ny;
         }
-        for (int k = 0; k < 25; ++k) a[k] = b[k] ^ (~b[k / 5 * 5 + (k + 1) % 5] & b[k / 5 * 5 + (k + 2) % 5]);
+        for (int k = 0; k < 25; ++k)
+            a[k] = b[k] ^ (~b[k / 5 * 5 + (k + 1) % 5] & b[k / 5 * 5 + (k + 2) % 5]);
         for (u32 k = 0; k < 7; ++k) {
             if (shifter & 1) a[0] ^= 1ull << ((1u << k) - 1);
             shifter = shifter << 1 ^ (shifter >> 7) * 0x171;
@@ -272,12 +284,14 @@ HD u8 substituted(u8 x) {
         for (int step = 0; step < 2; ++step) {
             u8 product = 0, factor = step ? power : inverse;
             if (step == 0 && !(e & 1)) continue;
-            for (u8 y = power; y; y >>= 1, factor = times_two(factor)) product ^= y & 1 ? factor : 0;
+            for (u8 y = power; y; y >>= 1, factor = times_two(factor))
+                product ^= y & 1 ? factor : 0;
             (step ? power : inverse) = product;
         }
     }
     const u8 b = inverse;
-    return b ^ u8(b << 1 | b >> 7) ^ u8(b << 2 | b >> 6) ^ u8(b << 3 | b >> 5) ^ u8(b << 4 | b >> 4) ^ 0x63;
+    return b ^ u8(b << 1 | b >> 7) ^ u8(b << 2 | b >> 6) ^ u8(b << 3 | b >> 5) ^
+           u8(b << 4 | b >> 4) ^ 0x63;
 }
 HD void encrypt(const u8 *box, u8 *x, u8 *key) {
     u8 round_constant = 1;
@@ -289,11 +303,15 @@ HD void encrypt(const u8 *box, u8 *x, u8 *key) {
         for (int c = 0; c < 16; c += 4) {
             const u8 all = y[c] ^ y[c + 1] ^ y[c + 2] ^ y[c + 3];
             for (int k = 0; k < 4; ++k)
-                x[c + k] = round == 10 ? y[c + k] : u8(y[c + k] ^ all ^ times_two(y[c + k] ^ y[c + (k + 1) % 4]));
+                x[c + k] = round == 10
+                               ? y[c + k]
+                               : u8(y[c + k] ^ all ^ times_two(y[c + k] ^ y[c + (k + 1) % 4]));
         }
         for (int k = 0; k < 16; ++k) {
-            if (k < 4) key[k] ^= box[key[12 + (k + 1) % 4]] ^ (k ? 0 : round_constant);
-            else key[k] ^= key[k - 4];
+            if (k < 4)
+                key[k] ^= box[key[12 + (k + 1) % 4]] ^ (k ? 0 : round_constant);
+            else
+                key[k] ^= key[k - 4];
         }
         round_constant = times_two(round_constant);
         for (int k = 0; k < 16; ++k) x[k] ^= key[k];
@@ -326,5 +344,6 @@ EXPECT(advanced_encryption) {
         encrypt(box, want[i].at, key.at);
     }
     // FIPS 197, appendix C.1
-    want[0] = {{0x69, 0xc4, 0xe0, 0xd8, 0x6a, 0x7b, 0x04, 0x30, 0xd8, 0xcd, 0xb7, 0x80, 0x70, 0xb4, 0xc5, 0x5a}};
+    want[0] = {{0x69, 0xc4, 0xe0, 0xd8, 0x6a, 0x7b, 0x04, 0x30, 0xd8, 0xcd, 0xb7, 0x80, 0x70, 0xb4,
+                0xc5, 0x5a}};
 }

@@ -15,7 +15,8 @@ BOTH(high_products, Words<6>, 1000) {
     return {{EITHER(__umulhi(a, b), u32(u64(a) * b >> 32)),
              EITHER(u32(__mulhi(a, b)), u32(s64(s32(a)) * s32(b) >> 32)),
              EITHER(u32(__mul24(a, b)), u32(s64(c) * d)),
-             EITHER(__umul24(a, b), (a & 0xffffff) * (b & 0xffffff)), a * b + 7, u32(c) * u32(d) - a}};
+             EITHER(__umul24(a, b), (a & 0xffffff) * (b & 0xffffff)), a * b + 7,
+             u32(c) * u32(d) - a}};
 }
 
 // Four words and a carry through all of them.
@@ -46,11 +47,14 @@ BOTH(long_multiplication, Words<8>, 1000) {
     for (int k = 0; k < 4; ++k) a[k] = any32(i, k), b[k] = any32(i, k + 4);
     for (int j = 0; j < 4; ++j) {
 #ifdef __CUDA_ARCH__
-        asm("mad.lo.cc.u32 %0, %5, %9, %0; madc.lo.cc.u32 %1, %6, %9, %1; madc.lo.cc.u32 %2, %7, %9, %2;"
+        asm("mad.lo.cc.u32 %0, %5, %9, %0; madc.lo.cc.u32 %1, %6, %9, %1; madc.lo.cc.u32 %2, %7, "
+            "%9, %2;"
             "madc.lo.cc.u32 %3, %8, %9, %3; addc.u32 %4, %4, 0;"
-            : "+r"(r.at[j]), "+r"(r.at[j + 1]), "+r"(r.at[j + 2]), "+r"(r.at[j + 3]), "+r"(r.at[j + 4])
+            : "+r"(r.at[j]), "+r"(r.at[j + 1]), "+r"(r.at[j + 2]), "+r"(r.at[j + 3]),
+              "+r"(r.at[j + 4])
             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[j]));
-        asm("mad.hi.cc.u32 %0, %4, %8, %0; madc.hi.cc.u32 %1, %5, %8, %1; madc.hi.cc.u32 %2, %6, %8, %2;"
+        asm("mad.hi.cc.u32 %0, %4, %8, %0; madc.hi.cc.u32 %1, %5, %8, %1; madc.hi.cc.u32 %2, %6, "
+            "%8, %2;"
             "madc.hi.u32 %3, %7, %8, %3;"
             : "+r"(r.at[j + 1]), "+r"(r.at[j + 2]), "+r"(r.at[j + 3]), "+r"(r.at[j + 4])
             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[j]));
@@ -76,7 +80,8 @@ BOTH(quotients, Words<8>, 2000) {
 BOTH(long_quotients, Longs<8>, 1000) {
     const u64 a = any64(i, 0), b = any64(i, 1) | (any64(i, 1) == 0);
     const s64 c = s64(a), d = b == ~0ull ? 3 : s64(b);
-    return {{a / b, a % b, u64(c / d), u64(c % d), a / 1000000007, u64(c / -1000), u64(c % 60), a % 0x100000001ull}};
+    return {{a / b, a % b, u64(c / d), u64(c % d), a / 1000000007, u64(c / -1000), u64(c % 60),
+             a % 0x100000001ull}};
 }
 
 BOTH(quotients_128, Longs<4>, 200) {
@@ -95,8 +100,9 @@ BOTH(narrow_types, Words<6>, 1000) {
     wrapped += b;
     s8 shifted = s8(c >> 3);
     shifted ^= d;
-    return {{u32(u8(a * b)) | u32(wrapped) << 8 | u32(u8(shifted)) << 16, u32(u8(c / d)) | u32(u8(a % b)) << 8,
-             u32(s16(e * f)), u32(e / f) ^ u32(e % f) << 16, u32(u16(g / h)) | u32(u16(g * h)) << 16,
+    return {{u32(u8(a * b)) | u32(wrapped) << 8 | u32(u8(shifted)) << 16,
+             u32(u8(c / d)) | u32(u8(a % b)) << 8, u32(s16(e * f)), u32(e / f) ^ u32(e % f) << 16,
+             u32(u16(g / h)) | u32(u16(g * h)) << 16,
              u32(s8(e)) + u32(u16(c)) + (a < c) + (g > f) * 2 + (b == d) * 4}};
 }
 
@@ -104,7 +110,8 @@ BOTH(shifts, Longs<6>, 1000) {
     const u64 a = any64(i, 0);
     const u32 b = any32(i, 1), n = word(i, 2) & 63, m = word(i, 3) & 31;
     return {{a << n, a >> n, u64(s64(a) >> n), a << n | a >> (64 - n & 63),
-             u64(b << m) << 32 | b >> m, u64(u32(s32(b) >> m)) << 32 | (b << m | b >> (32 - m & 31))}};
+             u64(b << m) << 32 | b >> m,
+             u64(u32(s32(b) >> m)) << 32 | (b << m | b >> (32 - m & 31))}};
 }
 
 BOTH(funnel_shifts, Words<4>, 1000) {
@@ -122,18 +129,23 @@ BOTH(bit_counts, Words<8>, 1000) {
     const u64 b = any64(i, 1);
     u64 mirrored = 0;
     for (int k = 0; k < 64; ++k) mirrored |= (b >> k & 1) << (63 - k);
-    return {{EITHER(u32(__popc(a)), u32(__builtin_popcount(a))), EITHER(u32(__popcll(b)), u32(__builtin_popcountll(b))),
-             EITHER(u32(__clz(a)), u32(a ? __builtin_clz(a) : 32)), EITHER(u32(__clzll(b)), u32(b ? __builtin_clzll(b) : 64)),
-             EITHER(u32(__ffs(a)), u32(__builtin_ffs(a))), EITHER(u32(__ffsll(b)), u32(__builtin_ffsll(b))),
+    return {{EITHER(u32(__popc(a)), u32(__builtin_popcount(a))),
+             EITHER(u32(__popcll(b)), u32(__builtin_popcountll(b))),
+             EITHER(u32(__clz(a)), u32(a ? __builtin_clz(a) : 32)),
+             EITHER(u32(__clzll(b)), u32(b ? __builtin_clzll(b) : 64)),
+             EITHER(u32(__ffs(a)), u32(__builtin_ffs(a))),
+             EITHER(u32(__ffsll(b)), u32(__builtin_ffsll(b))),
              EITHER(__brev(u32(b)), u32(mirrored >> 32)), EITHER(u32(__brevll(b)), u32(mirrored))}};
 }
 
 BOTH(byte_permutations, Words<4>, 1000) {
     const u32 a = word(i, 0), b = word(i, 1), s = word(i, 2) & 0x7777;
     u32 host = 0;
-    for (int k = 0; k < 4; ++k) host |= u32((u64(b) << 32 | a) >> 8 * (s >> 4 * k & 7) & 255) << 8 * k;
+    for (int k = 0; k < 4; ++k)
+        host |= u32((u64(b) << 32 | a) >> 8 * (s >> 4 * k & 7) & 255) << 8 * k;
     const u32 swapped = a << 24 | (a & 0xff00) << 8 | (a >> 8 & 0xff00) | a >> 24;
-    return {{EITHER(__byte_perm(a, b, s), host), swapped, (a & 0xffff) | b << 16, u32(s8(a >> 8)) + u8(b >> 16)}};
+    return {{EITHER(__byte_perm(a, b, s), host), swapped, (a & 0xffff) | b << 16,
+             u32(s8(a >> 8)) + u8(b >> 16)}};
 }
 
 BOTH(dot_products, Words<6>, 1000) {
@@ -149,47 +161,58 @@ BOTH(dot_products, Words<6>, 1000) {
         high += s16(a >> 16 * k) * s8(b >> (16 + 8 * k));
     }
     return {{EITHER(__dp4a(a, b, c), plain), EITHER(u32(__dp4a(s32(a), s32(b), s32(c))), with_sign),
-             EITHER(__dp2a_lo(a, b, c), pairs), EITHER(u32(__dp2a_lo(s32(a), s32(b), s32(c))), signed_pairs),
+             EITHER(__dp2a_lo(a, b, c), pairs),
+             EITHER(u32(__dp2a_lo(s32(a), s32(b), s32(c))), signed_pairs),
              EITHER(u32(__dp2a_hi(s32(a), s32(b), s32(c))), high), plain ^ with_sign}};
 }
 
 // One lane of a packed operation on the host: bytes or halfwords.
 template <class T, class F> HD u32 lanes(u32 a, u32 b, F f) {
     u32 r = 0;
-    for (u32 k = 0; k < 32; k += 8 * sizeof(T)) r |= (u32(f(T(a >> k), T(b >> k))) & (sizeof(T) == 1 ? 255 : 65535)) << k;
+    for (u32 k = 0; k < 32; k += 8 * sizeof(T))
+        r |= (u32(f(T(a >> k), T(b >> k))) & (sizeof(T) == 1 ? 255 : 65535)) << k;
     return r;
 }
 template <class T> HD int clamp_to(int x) {
-    const int low = T(-1) < 0 ? -(1 << (8 * sizeof(T) - 1)) : 0, high = low + (1 << 8 * sizeof(T)) - 1;
+    const int low = T(-1) < 0 ? -(1 << (8 * sizeof(T) - 1)) : 0,
+              high = low + (1 << 8 * sizeof(T)) - 1;
     return x < low ? low : x > high ? high : x;
 }
 #define PACKED(device, T, f) EITHER(device(a, b), (lanes<T>(a, b, [](int x, int y) { return f; })))
 
 BOTH(packed_bytes, Words<12>, 1000) {
     const u32 a = word(i, 0), b = word(i, 1);
-    return {{PACKED(__vadd4, u8, x + y), PACKED(__vsub4, u8, x - y), PACKED(__vaddss4, s8, clamp_to<s8>(x + y)),
-             PACKED(__vaddus4, u8, clamp_to<u8>(x + y)), PACKED(__vsubss4, s8, clamp_to<s8>(x - y)),
-             PACKED(__vmaxs4, s8, x > y ? x : y), PACKED(__vminu4, u8, x < y ? x : y),
-             PACKED(__vavgu4, u8, (x + y + 1) >> 1), PACKED(__vabsdiffu4, u8, x > y ? x - y : y - x),
+    return {{PACKED(__vadd4, u8, x + y), PACKED(__vsub4, u8, x - y),
+             PACKED(__vaddss4, s8, clamp_to<s8>(x + y)), PACKED(__vaddus4, u8, clamp_to<u8>(x + y)),
+             PACKED(__vsubss4, s8, clamp_to<s8>(x - y)), PACKED(__vmaxs4, s8, x > y ? x : y),
+             PACKED(__vminu4, u8, x < y ? x : y), PACKED(__vavgu4, u8, (x + y + 1) >> 1),
+             PACKED(__vabsdiffu4, u8, x > y ? x - y : y - x),
              PACKED(__vcmpgts4, s8, x > y ? 255 : 0), PACKED(__vseteq4, u8, x == y),
              PACKED(__vhaddu4, u8, (x + y) >> 1)}};
 }
 
 BOTH(packed_halfwords, Words<10>, 1000) {
     const u32 a = word(i, 0), b = word(i, 1);
-    return {{PACKED(__vadd2, u16, x + y), PACKED(__vsub2, u16, x - y), PACKED(__vaddss2, s16, clamp_to<s16>(x + y)),
+    return {{PACKED(__vadd2, u16, x + y), PACKED(__vsub2, u16, x - y),
+             PACKED(__vaddss2, s16, clamp_to<s16>(x + y)),
              PACKED(__vsubus2, u16, clamp_to<u16>(x - y)), PACKED(__vmaxu2, u16, x > y ? x : y),
-             PACKED(__vmins2, s16, x < y ? x : y), PACKED(__vavgs2, s16, (x + y + (x + y >= 0)) >> 1),
-             PACKED(__vcmpltu2, u16, x < y ? 65535 : 0), PACKED(__vabsdiffs2, s16, x > y ? x - y : y - x),
-             EITHER(__vsadu2(a, b), u32(abs(int(u16(a)) - u16(b)) + abs(int(a >> 16) - int(b >> 16))))}};
+             PACKED(__vmins2, s16, x < y ? x : y),
+             PACKED(__vavgs2, s16, (x + y + (x + y >= 0)) >> 1),
+             PACKED(__vcmpltu2, u16, x < y ? 65535 : 0),
+             PACKED(__vabsdiffs2, s16, x > y ? x - y : y - x),
+             EITHER(__vsadu2(a, b),
+                    u32(abs(int(u16(a)) - u16(b)) + abs(int(a >> 16) - int(b >> 16))))}};
 }
 
 BOTH(averages_and_distances, Words<6>, 1000) {
     const s32 a = s32(any32(i, 0)), b = s32(any32(i, 1));
     const u32 c = u32(a), d = u32(b), e = word(i, 2);
-    return {{EITHER(u32(__hadd(a, b)), u32((s64(a) + b) >> 1)), EITHER(u32(__rhadd(a, b)), u32((s64(a) + b + 1) >> 1)),
-             EITHER(__uhadd(c, d), u32((u64(c) + d) >> 1)), EITHER(__urhadd(c, d), u32((u64(c) + d + 1) >> 1)),
-             EITHER(__sad(a, b, e), e + (a > b ? c - d : d - c)), EITHER(__usad(c, d, e), e + (c > d ? c - d : d - c))}};
+    return {{EITHER(u32(__hadd(a, b)), u32((s64(a) + b) >> 1)),
+             EITHER(u32(__rhadd(a, b)), u32((s64(a) + b + 1) >> 1)),
+             EITHER(__uhadd(c, d), u32((u64(c) + d) >> 1)),
+             EITHER(__urhadd(c, d), u32((u64(c) + d + 1) >> 1)),
+             EITHER(__sad(a, b, e), e + (a > b ? c - d : d - c)),
+             EITHER(__usad(c, d, e), e + (c > d ? c - d : d - c))}};
 }
 
 BOTH(number_theory, Words<5>, 500) {

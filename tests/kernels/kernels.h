@@ -66,7 +66,9 @@ HD u64 any64(u32 i, u32 k = 0) {
 HD float single_of(u32 x) { return EITHER(__uint_as_float(x), *(float *)&x); }
 HD double double_of(u64 x) { return EITHER(__longlong_as_double(x), *(double *)&x); }
 HD u32 bits(float x) { return x != x ? 0x7fffffffu : EITHER(__float_as_uint(x), *(u32 *)&x); }
-HD u64 bits(double x) { return x != x ? 0x7ff8ull << 48 : EITHER(u64(__double_as_longlong(x)), *(u64 *)&x); }
+HD u64 bits(double x) {
+    return x != x ? 0x7ff8ull << 48 : EITHER(u64(__double_as_longlong(x)), *(u64 *)&x);
+}
 
 // Numbers of every kind: zeros, subnormal, the smallest normal, huge, infinite, NaN, tame.
 HD float any_single(u32 i, u32 k = 0) {
@@ -133,46 +135,47 @@ struct Registered {
 };
 
 // KERNEL(name, type, count, grid, block, bytes of shared memory) { … out[…] = …; }
-#define KERNEL(name, type, count, grid, block, shared)                                           \
-    using name##_type = type;                                                                    \
-    __global__ void name(name##_type *out);                                                      \
-    static Case name##_case = {#name, (count) * sizeof(name##_type),                             \
-                               [](void *out) { name<<<grid, block, shared>>>((name##_type *)out); }}; \
-    static const Registered name##_registered(&name##_case);                                     \
+#define KERNEL(name, type, count, grid, block, shared)                                \
+    using name##_type = type;                                                         \
+    __global__ void name(name##_type *out);                                           \
+    static Case name##_case = {#name, (count) * sizeof(name##_type), [](void *out) {  \
+                                   name<<<grid, block, shared>>>((name##_type *)out); \
+                               }};                                                    \
+    static const Registered name##_registered(&name##_case);                          \
     __global__ void name(name##_type *out)
 
 // EXPECT(name) { … want[…] = …; }: what the host makes of a kernel's task.
-#define EXPECT(name)                                                                             \
-    static void name##_expected(name##_type *want);                                              \
-    static const bool name##_known =                                                             \
-        (name##_case.expect = [](void *want) { name##_expected((name##_type *)want); }, true);   \
+#define EXPECT(name)                                                                           \
+    static void name##_expected(name##_type *want);                                            \
+    static const bool name##_known =                                                           \
+        (name##_case.expect = [](void *want) { name##_expected((name##_type *)want); }, true); \
     static void name##_expected(name##_type *want)
 
 // PREPARE(name) { … }: runs on the host before the kernel.
-#define PREPARE(name)                                                                            \
-    static void name##_prepared();                                                               \
-    static const bool name##_ready = (name##_case.prepare = name##_prepared, true);              \
+#define PREPARE(name)                                                               \
+    static void name##_prepared();                                                  \
+    static const bool name##_ready = (name##_case.prepare = name##_prepared, true); \
     static void name##_prepared()
 
 // DEVICE(name, type, count) { … return …; }: element i of the output by thread i.
-#define DEVICE(name, type, count)                                                                \
-    static __device__ type name##_of(u32 i);                                                     \
-    KERNEL(name, type, count, ((count) + 95) / 96, 96, 0) {                                      \
-        const u32 i = blockIdx.x * blockDim.x + threadIdx.x;                                     \
-        if (i < (count)) out[i] = name##_of(i);                                                  \
-    }                                                                                            \
+#define DEVICE(name, type, count)                            \
+    static __device__ type name##_of(u32 i);                 \
+    KERNEL(name, type, count, ((count) + 95) / 96, 96, 0) {  \
+        const u32 i = blockIdx.x * blockDim.x + threadIdx.x; \
+        if (i < (count)) out[i] = name##_of(i);              \
+    }                                                        \
     static __device__ type name##_of(u32 i)
 
 // BOTH(name, type, count) { … return …; }: the same, and the host computes all elements, too.
-#define BOTH(name, type, count)                                                                  \
-    static __host__ __device__ type name##_of(u32 i);                                            \
-    KERNEL(name, type, count, ((count) + 95) / 96, 96, 0) {                                      \
-        const u32 i = blockIdx.x * blockDim.x + threadIdx.x;                                     \
-        if (i < (count)) out[i] = name##_of(i);                                                  \
-    }                                                                                            \
-    EXPECT(name) {                                                                               \
-        for (u32 i = 0; i < (count); ++i) want[i] = name##_of(i);                                \
-    }                                                                                            \
+#define BOTH(name, type, count)                                   \
+    static __host__ __device__ type name##_of(u32 i);             \
+    KERNEL(name, type, count, ((count) + 95) / 96, 96, 0) {       \
+        const u32 i = blockIdx.x * blockDim.x + threadIdx.x;      \
+        if (i < (count)) out[i] = name##_of(i);                   \
+    }                                                             \
+    EXPECT(name) {                                                \
+        for (u32 i = 0; i < (count); ++i) want[i] = name##_of(i); \
+    }                                                             \
     static __host__ __device__ type name##_of(u32 i)
 
 inline void succeed(cudaError_t error, const char *what) {

@@ -48,12 +48,17 @@ __host__ __device__ __noinline__ Particle moved(Particle p, float by) {
 BOTH(structures, Words<8>, 500) {
     Particle p[3];
     for (u32 k = 0; k < 3; ++k) {
-        p[k] = {{float(i), 2, float(k), 4}, double(i) + 0.5, s16(word(i, k)), u8(k * 50), (i & 1) != 0, {word(i, k + 9)}};
+        p[k] = {{float(i), 2, float(k), 4},
+                double(i) + 0.5,
+                s16(word(i, k)),
+                u8(k * 50),
+                (i & 1) != 0,
+                {word(i, k + 9)}};
         p[k] = moved(p[k], 0.25f * float(k));
     }
     const Particle q = moved(p[word(i) % 3], 1);
-    return {{bits(q.position.x), bits(q.position.w), u32(bits(q.mass) >> 32), u32(q.charge), q.kind, q.alive, q.word,
-             q.bytes[3] + u32(sizeof q) + bits(p[2].number)}};
+    return {{bits(q.position.x), bits(q.position.w), u32(bits(q.mass) >> 32), u32(q.charge), q.kind,
+             q.alive, q.word, q.bytes[3] + u32(sizeof q) + bits(p[2].number)}};
 }
 
 // Loads and stores of whole vectors.
@@ -105,12 +110,14 @@ EXPECT(device_memcpy) {
         memcpy(to + 3, from + i % 7, 11 + i % 40);
         memcpy(to + 60, from + 60, 16);
         memset(to + i % 13, int(i), i % 9);
-            memcpy(want[i].at, to + 8, 64);
+        memcpy(want[i].at, to + 8, 64);
     }
 }
 
-static __constant__ float weights[5][7] = {{1, 2, 3}, {0.5f, 0.25f}, {-1, -2, -3, -4, -5, -6, -7}, {9}, {0, 1, 0, 1, 0, 1, 0}};
-static __constant__ short steps[16] = {1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12, 13, -14, 15, -16};
+static __constant__ float weights[5][7] = {
+    {1, 2, 3}, {0.5f, 0.25f}, {-1, -2, -3, -4, -5, -6, -7}, {9}, {0, 1, 0, 1, 0, 1, 0}};
+static __constant__ short steps[16] = {1, -2,  3,  -4,  5,  -6,  7,  -8,
+                                       9, -10, 11, -12, 13, -14, 15, -16};
 static __device__ const char *names[] = {"alpha", "beta", "gamma", "delta"};
 static __device__ u32 counters[3] = {100, 200};
 KERNEL(constants, Words<4>, 200, 4, 50, 0) {
@@ -142,7 +149,8 @@ BOTH(packed_structures, Longs<2>, 400) {
         p[k].d = word64(i, k + 8);
     }
     u64 sum = 0;
-    for (u32 k = 0; k < 4; ++k) sum = sum * 3 + p[(i + k) % 4].b + p[k].a * p[k].c + p[(k * i) % 4].d;
+    for (u32 k = 0; k < 4; ++k)
+        sum = sum * 3 + p[(i + k) % 4].b + p[k].a * p[k].c + p[(k * i) % 4].d;
     const u8 *raw = (const u8 *)p;
     u64 hash = 14695981039346656037ull;
     for (u32 k = 0; k < sizeof p; ++k) hash = (hash ^ raw[k]) * 1099511628211ull;
@@ -153,13 +161,15 @@ BOTH(packed_structures, Longs<2>, 400) {
 KERNEL(three_dimensions, Words<4>, 3 * 5 * 2 * 7 * 3 * 5, dim3(3, 5, 2), dim3(7, 3, 5), 0) {
     const u32 thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
     const u32 block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-    const u32 x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y, z = blockIdx.z * blockDim.z + threadIdx.z;
+    const u32 x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y,
+              z = blockIdx.z * blockDim.z + threadIdx.z;
     const u32 place = (z * gridDim.y * blockDim.y + y) * gridDim.x * blockDim.x + x;
     out[place] = {{block, thread, x | y << 8 | z << 16, thread & 31}};
 }
 EXPECT(three_dimensions) {
     for (u32 p = 0; p < 3150; ++p) {
-        const u32 x = p % 21, y = p / 21 % 15, z = p / 315, thread = (z % 5 * 3 + y % 3) * 7 + x % 7;
+        const u32 x = p % 21, y = p / 21 % 15, z = p / 315,
+                  thread = (z % 5 * 3 + y % 3) * 7 + x % 7;
         want[p] = {{(z / 5 * 5 + y / 3) * 3 + x / 7, thread, x | y << 8 | z << 16, thread & 31}};
     }
 }
@@ -190,16 +200,20 @@ KERNEL(generic_addresses, u32, 128, 2, 64, 0) {
     __syncthreads();
     const u32 way = word(i) % (blockIdx.x ? 2 : 3);
     const u32 *from = way == 0 ? &own[t % 5] : way == 1 ? &tile[t ^ 1] : &apart[t];
-    out[i] = from[0] + __isShared(from) * 100000 + __isLocal(from) * 200000 + __isGlobal(from) * 400000;
+    out[i] =
+        from[0] + __isShared(from) * 100000 + __isLocal(from) * 200000 + __isGlobal(from) * 400000;
 }
 EXPECT(generic_addresses) {
     for (u32 i = 0; i < 128; ++i) {
         const u32 way = word(i) % (i < 64 ? 3 : 2);
-        want[i] = way == 0 ? i * 10 + i % 64 % 5 + 200000 : way == 1 ? (i ^ 1) + 105000 : i + 409000;
+        want[i] = way == 0   ? i * 10 + i % 64 % 5 + 200000
+                  : way == 1 ? (i ^ 1) + 105000
+                             : i + 409000;
     }
 }
 
-static cudaTextureObject_t sampled(const cudaResourceDesc &resource, cudaTextureAddressMode mode, bool normalized = false) {
+static cudaTextureObject_t sampled(const cudaResourceDesc &resource, cudaTextureAddressMode mode,
+                                   bool normalized = false) {
     cudaTextureDesc reading = {};
     for (int k = 0; k < 3; ++k) reading.addressMode[k] = mode;
     reading.filterMode = cudaFilterModePoint;
@@ -210,15 +224,16 @@ static cudaTextureObject_t sampled(const cudaResourceDesc &resource, cudaTexture
     return texture;
 }
 // W by H elements of an array: number k is word(k).
-template <class T> cudaResourceDesc picture(u32 width, u32 height) {
+template <class T> cudaResourceDesc picture(u32 width, u32 height, u32 flags = 0) {
     std::vector<T> texels(width * height);
     for (u32 k = 0; k < texels.size() * sizeof(T) / 4; ++k) ((u32 *)texels.data())[k] = word(k);
     cudaResourceDesc resource = {};
     resource.resType = cudaResourceTypeArray;
     const cudaChannelFormatDesc format = cudaCreateChannelDesc<T>();
-    succeed(cudaMallocArray(&resource.res.array.array, &format, width, height), "array");
-    succeed(cudaMemcpy2DToArray(resource.res.array.array, 0, 0, texels.data(), width * sizeof(T), width * sizeof(T),
-                                height, cudaMemcpyHostToDevice), "array");
+    succeed(cudaMallocArray(&resource.res.array.array, &format, width, height, flags), "array");
+    succeed(cudaMemcpy2DToArray(resource.res.array.array, 0, 0, texels.data(), width * sizeof(T),
+                                width * sizeof(T), height, cudaMemcpyHostToDevice),
+            "array");
     return resource;
 }
 static __constant__ cudaTextureObject_t texture_objects[6];
@@ -244,19 +259,23 @@ PREPARE(textures) {
     linear.res.linear.desc = cudaCreateChannelDesc<u32>();
     linear.res.linear.sizeInBytes = sizeof line;
     succeed(cudaMalloc(&linear.res.linear.devPtr, sizeof line), "line");
-    succeed(cudaMemcpy(linear.res.linear.devPtr, line, sizeof line, cudaMemcpyHostToDevice), "line");
+    succeed(cudaMemcpy(linear.res.linear.devPtr, line, sizeof line, cudaMemcpyHostToDevice),
+            "line");
     t[4] = sampled(linear, cudaAddressModeClamp);
     succeed(cudaMemcpyToSymbol(texture_objects, t, sizeof t), "objects");
 }
 EXPECT(textures) {
     const auto in = [](s32 x, s32 n) { return x < 0 ? 0 : x < n ? x : n - 1; };
-    const auto mirrored = [](s32 x, s32 n) { return (x & n) ? n - 1 - (x & (n - 1)) : x & (n - 1); };
+    const auto mirrored = [](s32 x, s32 n) {
+        return (x & n) ? n - 1 - (x & (n - 1)) : x & (n - 1);
+    };
     for (u32 i = 0; i < 256; ++i) {
         const s32 x = s32(i % 32) - 8, y = s32(i / 32) - 2;
         const u32 at = u32(in(y, 4) * 16 + in(x, 16)) * 4;
         const bool inside = x >= 0 && x < 16 && y >= 0 && y < 4;
-        want[i] = {{word(at) ^ word(at + 2), word(at + 1) + word(at + 3), inside ? word(u32(y * 16 + x)) : 0,
-                    word(u32((y & 3) * 16 + (x & 15))), word(u32(mirrored(y, 4) * 16 + mirrored(x, 16))), word(i, 3)}};
+        want[i] = {{word(at) ^ word(at + 2), word(at + 1) + word(at + 3),
+                    inside ? word(u32(y * 16 + x)) : 0, word(u32((y & 3) * 16 + (x & 15))),
+                    word(u32(mirrored(y, 4) * 16 + mirrored(x, 16))), word(i, 3)}};
     }
 }
 
@@ -272,7 +291,7 @@ KERNEL(surface_rotation, u32, 16 * 16, dim3(2, 2), dim3(8, 8), 0) {
 PREPARE(surface_rotation) {
     cudaSurfaceObject_t s[2];
     for (auto &surface : s) {
-        const cudaResourceDesc resource = picture<u32>(16, 16);
+        const cudaResourceDesc resource = picture<u32>(16, 16, cudaArraySurfaceLoadStore);
         succeed(cudaCreateSurfaceObject(&surface, &resource), "surface");
     }
     succeed(cudaMemcpyToSymbol(surfaces, s, sizeof s), "surfaces");

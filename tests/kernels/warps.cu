@@ -5,14 +5,18 @@ constexpr u32 ALL = 0xffffffff;
 
 KERNEL(shuffles, Words<8>, 96, 1, 96, 0) {
     const u32 t = threadIdx.x, lane = t & 31, x = word(t);
-    out[t] = {{__shfl_sync(ALL, x, 5), __shfl_sync(ALL, x, int(word(t, 1))), __shfl_up_sync(ALL, x, 3), __shfl_down_sync(ALL, x, 7),
-               __shfl_xor_sync(ALL, x, 9), __shfl_sync(ALL, x, int(lane * 7 + 40)), __shfl_up_sync(ALL, x, 0), __shfl_xor_sync(ALL, x, 31)}};
+    out[t] = {{__shfl_sync(ALL, x, 5), __shfl_sync(ALL, x, int(word(t, 1))),
+               __shfl_up_sync(ALL, x, 3), __shfl_down_sync(ALL, x, 7), __shfl_xor_sync(ALL, x, 9),
+               __shfl_sync(ALL, x, int(lane * 7 + 40)), __shfl_up_sync(ALL, x, 0),
+               __shfl_xor_sync(ALL, x, 31)}};
 }
 EXPECT(shuffles) {
     for (u32 t = 0; t < 96; ++t) {
         const u32 base = t & ~31u, lane = t & 31;
         const auto x = [&](u32 k) { return word(base + (k & 31)); };
-        want[t] = {{x(5), x(word(t, 1)), x(lane < 3 ? lane : lane - 3), x(lane + 7 > 31 ? lane : lane + 7), x(lane ^ 9), x(lane * 7 + 40), x(lane), x(lane ^ 31)}};
+        want[t] = {{x(5), x(word(t, 1)), x(lane < 3 ? lane : lane - 3),
+                    x(lane + 7 > 31 ? lane : lane + 7), x(lane ^ 9), x(lane * 7 + 40), x(lane),
+                    x(lane ^ 31)}};
     }
 }
 
@@ -23,8 +27,10 @@ KERNEL(shuffle_widths, Words<12>, 64, 2, 32, 0) {
 #pragma unroll
     for (int width = 2; width <= 16; width *= 2) {
         r.at[n++] = __shfl_sync(ALL, x, int(i * 3), width) + __shfl_xor_sync(ALL, x, 1, width);
-        r.at[n++] = __shfl_up_sync(ALL, x, 1, width) ^ __shfl_up_sync(ALL, x, u32(width - 1), width);
-        r.at[n++] = __shfl_down_sync(ALL, x, 2, width) ^ __shfl_xor_sync(ALL, x, width / 2 + 1, width);
+        r.at[n++] =
+            __shfl_up_sync(ALL, x, 1, width) ^ __shfl_up_sync(ALL, x, u32(width - 1), width);
+        r.at[n++] =
+            __shfl_down_sync(ALL, x, 2, width) ^ __shfl_xor_sync(ALL, x, width / 2 + 1, width);
     }
     out[i] = r;
 }
@@ -36,7 +42,8 @@ EXPECT(shuffle_widths) {
             const u32 partner = i ^ (width / 2 + 1);
             want[i].at[n++] = word(base + (i * 3 & (width - 1))) + word(i ^ 1);
             want[i].at[n++] = up(1) ^ up(width - 1);
-            want[i].at[n++] = word(lane + 2 < width ? i + 2 : i) ^ word((partner & 31) <= (i & 31 | (width - 1)) ? partner : i);
+            want[i].at[n++] = word(lane + 2 < width ? i + 2 : i) ^
+                              word((partner & 31) <= (i & 31 | (width - 1)) ? partner : i);
         }
 }
 
@@ -46,7 +53,8 @@ KERNEL(wide_shuffles, Longs<4>, 64, 1, 64, 0) {
     const double x = tame_double(t);
     const float y = tame_single(t);
     const u64 z = word64(t, 3);
-    out[t] = {{bits(__shfl_down_sync(ALL, x, 4)), bits(__shfl_xor_sync(ALL, y, 16)), __shfl_sync(ALL, z, int(t * 5)), u64(__shfl_up_sync(ALL, s64(z), 2, 8))}};
+    out[t] = {{bits(__shfl_down_sync(ALL, x, 4)), bits(__shfl_xor_sync(ALL, y, 16)),
+               __shfl_sync(ALL, z, int(t * 5)), u64(__shfl_up_sync(ALL, s64(z), 2, 8))}};
 }
 
 // Sums in the order of a butterfly: the same bits in all lanes.
@@ -54,7 +62,8 @@ KERNEL(butterfly_sums, Longs<2>, 96, 3, 32, 0) {
     const u32 i = blockIdx.x * 32 + threadIdx.x;
     double x = tame_double(i);
     float y = tame_single(i);
-    for (int by = 16; by; by /= 2) x += __shfl_xor_sync(ALL, x, by), y += __shfl_down_sync(ALL, y, u32(by));
+    for (int by = 16; by; by /= 2)
+        x += __shfl_xor_sync(ALL, x, by), y += __shfl_down_sync(ALL, y, u32(by));
     out[i] = {{bits(x), bits(y)}};
 }
 EXPECT(butterfly_sums) {
@@ -64,7 +73,8 @@ EXPECT(butterfly_sums) {
         for (u32 l = 0; l < 32; ++l) x[l] = tame_double(w * 32 + l), y[l] = tame_single(w * 32 + l);
         for (u32 by = 16; by; by /= 2) {
             memcpy(before, x, sizeof x), memcpy(y_before, y, sizeof y);
-            for (u32 l = 0; l < 32; ++l) x[l] += before[l ^ by], y[l] += y_before[l + by < 32 ? l + by : l];
+            for (u32 l = 0; l < 32; ++l)
+                x[l] += before[l ^ by], y[l] += y_before[l + by < 32 ? l + by : l];
         }
         for (u32 l = 0; l < 32; ++l) want[w * 32 + l] = {{bits(x[l]), bits(y[l])}};
     }
@@ -103,8 +113,10 @@ KERNEL(votes, Words<5>, 200, 2, 100, 0) {
     const u32 i = blockIdx.x * 100 + threadIdx.x, x = word(i);
     const u32 members = threadIdx.x < 96 ? ALL : 15;
     const u32 ballot = __ballot_sync(members, x % 3 == 0);
-    out[i] = {{ballot, u32(__all_sync(members, x % 97 != 3) != 0), u32(__any_sync(members, x % 61 == 7) != 0),
-               u32(__popc(ballot & ((1u << (threadIdx.x & 31)) - 1))), u32(__uni_sync(members, ballot % 5 == 0) != 0)}};
+    out[i] = {{ballot, u32(__all_sync(members, x % 97 != 3) != 0),
+               u32(__any_sync(members, x % 61 == 7) != 0),
+               u32(__popc(ballot & ((1u << (threadIdx.x & 31)) - 1))),
+               u32(__uni_sync(members, ballot % 5 == 0) != 0)}};
 }
 EXPECT(votes) {
     for (u32 i = 0; i < 200; ++i) {
@@ -128,7 +140,8 @@ KERNEL(matches, Words<4>, 128, 2, 64, 0) {
     const u32 same = __match_any_sync(ALL, key), like = __match_any_sync(ALL, wide);
     int whole = 0;
     const u32 all = __match_all_sync(ALL, i / 40, &whole);
-    out[i] = {{same, like, all ^ u32(whole) << 7, u32(__ffs(int(same)) - 1 == int(threadIdx.x & 31) ? __popc(same) : 0)}};
+    out[i] = {{same, like, all ^ u32(whole) << 7,
+               u32(__ffs(int(same)) - 1 == int(threadIdx.x & 31) ? __popc(same) : 0)}};
 }
 EXPECT(matches) {
     for (u32 i = 0; i < 128; ++i) {
@@ -140,14 +153,17 @@ EXPECT(matches) {
             like |= u32(word64(k / 40) * (k % 2 + 1) == word64(i / 40) * (i % 2 + 1)) << l;
             whole &= k / 40 == i / 40;
         }
-        want[i] = {{same, like, whole ? ALL ^ 128 : 0, u32(__builtin_ctz(same) == int(i & 31) ? __builtin_popcount(same) : 0)}};
+        want[i] = {{same, like, whole ? ALL ^ 128 : 0,
+                    u32(__builtin_ctz(same) == int(i & 31) ? __builtin_popcount(same) : 0)}};
     }
 }
 
 KERNEL(warp_reductions, Words<8>, 64, 1, 64, 0) {
     const u32 t = threadIdx.x, x = any32(t);
-    out[t] = {{__reduce_add_sync(ALL, x), __reduce_min_sync(ALL, x), __reduce_max_sync(ALL, x), u32(__reduce_min_sync(ALL, s32(x))),
-               u32(__reduce_max_sync(ALL, s32(x))), __reduce_and_sync(ALL, x | 0xf0f0), __reduce_or_sync(ALL, x & 0x10f0f), __reduce_xor_sync(ALL, x)}};
+    out[t] = {{__reduce_add_sync(ALL, x), __reduce_min_sync(ALL, x), __reduce_max_sync(ALL, x),
+               u32(__reduce_min_sync(ALL, s32(x))), u32(__reduce_max_sync(ALL, s32(x))),
+               __reduce_and_sync(ALL, x | 0xf0f0), __reduce_or_sync(ALL, x & 0x10f0f),
+               __reduce_xor_sync(ALL, x)}};
 }
 EXPECT(warp_reductions) {
     for (u32 w = 0; w < 2; ++w) {
@@ -155,7 +171,8 @@ EXPECT(warp_reductions) {
         for (u32 t = w * 32; t < w * 32 + 32; ++t) {
             const u32 x = any32(t);
             r.at[0] += x, r.at[1] = x < r.at[1] ? x : r.at[1], r.at[2] = x > r.at[2] ? x : r.at[2];
-            r.at[3] = s32(x) < s32(r.at[3]) ? x : r.at[3], r.at[4] = s32(x) > s32(r.at[4]) ? x : r.at[4];
+            r.at[3] = s32(x) < s32(r.at[3]) ? x : r.at[3],
+            r.at[4] = s32(x) > s32(r.at[4]) ? x : r.at[4];
             r.at[5] &= x | 0xf0f0, r.at[6] |= x & 0x10f0f, r.at[7] ^= x;
         }
         for (u32 t = 0; t < 32; ++t) want[w * 32 + t] = r;
@@ -169,7 +186,8 @@ KERNEL(partial_masks, Words<4>, 96, 3, 32, 0) {
     Words<4> r = {};
     u32 x = word(i);
     if (lane & 1) {
-        for (u32 k = 0; k < 1 + blockIdx.x; ++k) x = x * 3 + __shfl_sync(odd, x, int((lane + 2) & 31));
+        for (u32 k = 0; k < 1 + blockIdx.x; ++k)
+            x = x * 3 + __shfl_sync(odd, x, int((lane + 2) & 31));
         r.at[0] = __ballot_sync(odd, x & 4);
         r.at[1] = __reduce_xor_sync(odd, x);
     } else {
@@ -177,8 +195,10 @@ KERNEL(partial_masks, Words<4>, 96, 3, 32, 0) {
         r.at[0] = __ballot_sync(mine, x & 8);
         r.at[1] = __reduce_add_sync(mine, x);
         r.at[2] = u32(__any_sync(mine, (x & 255) == 17) != 0);
-        if (lane < 16) x ^= __shfl_xor_sync(low, x, 2);
-        else x += __shfl_sync(high, x, 30);
+        if (lane < 16)
+            x ^= __shfl_xor_sync(low, x, 2);
+        else
+            x += __shfl_sync(high, x, 30);
     }
     __syncwarp();
     r.at[3] = __shfl_xor_sync(ALL, x, 1);
@@ -196,9 +216,11 @@ EXPECT(partial_masks) {
         for (u32 l = 0; l < 32; ++l) {
             Words<4> &r = want[w * 32 + l];
             for (u32 k = 0; k < 32; ++k) {
-                if (l & 1) r.at[0] |= u32(k & 1 && before[k] & 4) << k, r.at[1] ^= k & 1 ? before[k] : 0;
+                if (l & 1)
+                    r.at[0] |= u32(k & 1 && before[k] & 4) << k, r.at[1] ^= k & 1 ? before[k] : 0;
                 else if (!(k & 1) && k / 16 == l / 16)
-                    r.at[0] |= u32((before[k] & 8) != 0) << k, r.at[1] += before[k], r.at[2] |= (before[k] & 255) == 17;
+                    r.at[0] |= u32((before[k] & 8) != 0) << k, r.at[1] += before[k],
+                        r.at[2] |= (before[k] & 255) == 17;
             }
             if (!(l & 1)) x[l] = l < 16 ? before[l] ^ before[l ^ 2] : before[l] + before[30];
         }
