@@ -87,6 +87,7 @@ class _Splitter:
     def __init__(self, function: Function, is_builtin: Callable[[str], bool]) -> None:
         assert function.body is not None
         self.body = function.body
+        self.registers = function.registers
         self.is_builtin = is_builtin
         self.tables = {x.name: x.table for x in self.body if isinstance(x, Label) and x.table}
         self.blocks: list[tuple[list[Instruction], Terminator | None]] = [([], None)]
@@ -145,6 +146,8 @@ class _Splitter:
         return item.opcode != "call" or not self.is_builtin(call_target(item))
 
     def _suspend(self, item: Instruction) -> None:
+        if item.opcode == "call" and call_target(item) in self.registers:
+            self._begin()  # lanes that call different functions execute it one after the other
         here = len(self.blocks) - 1
         if item.guard:
             # Lanes without the guard go round it: the machine suspends whole groups only.

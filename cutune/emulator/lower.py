@@ -205,7 +205,8 @@ def _permute(emitter: Emitter, instruction: Instruction) -> None:
     _apply(emitter, name, instruction.operands)
 
 
-def _dot_product(emitter: Emitter, instruction: Instruction) -> None:
+def _packed(emitter: Emitter, instruction: Instruction) -> None:
+    """Operations on packed values, whose handlers have all modifiers in their names."""
     _apply(
         emitter,
         "_".join([instruction.opcode, *instruction.modifiers]),
@@ -258,8 +259,10 @@ _LOWERINGS: dict[str, Callable[[Emitter, Instruction], None]] = {
     "lop3": _logic3,
     "bfi": _insert_field,
     "prmt": _permute,
-    "dp4a": _dot_product,
-    "dp2a": _dot_product,
+    "dp4a": _packed,
+    "dp2a": _packed,
+    "vabsdiff2": _packed,
+    "vabsdiff4": _packed,
     "add": _add,
     "sub": _add,
     "mad": _add,

@@ -371,6 +371,26 @@ def test_indirect_call() -> None:
     assert run(body, before=CALLED) == [24] * 32
 
 
+def test_indirect_call_of_several_functions() -> None:
+    other = CALLED.replace("factorial", "other").replace("mul.lo", "add")
+    body = """
+      and.b32 %r3, %r1, 1;
+      setp.eq.u32 %p1, %r3, 0;
+      mov.u64 %rd4, factorial;
+      mov.u64 %rd5, other;
+      selp.b64 %rd4, %rd4, %rd5, %p1;
+      {
+      .param .b32 p; .param .b32 q;
+      st.param.b32 [p], 4;
+      prototype: .callprototype (.param .b32 _) _ (.param .b32 _);
+      call (q), %rd4, (p), prototype;
+      ld.param.b32 %r2, [q];
+      }
+      add.u32 %r2, %r2, %r1;
+    """
+    assert run(body, before=CALLED + other) == [i + (10 if i & 1 else 24) for i in range(32)]
+
+
 def test_counters_of_called_functions_follow_the_kernels() -> None:
     body = """
       {

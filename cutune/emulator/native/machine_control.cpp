@@ -251,12 +251,17 @@ const Instruction* enter(const Instruction* i, Warp& w, u32 index) {
 // imm: index of the function, x: block behind the call.
 HANDLER(call) { return enter(i, w, static_cast<u32>(i->imm)); }
 
-// a: address of the function, which is its index and one.
+// a: address of the function, which is its index and one. Lanes that call another one come back to
+// this block, which holds nothing but the call, when the first have returned.
 HANDLER(call_indirect) {
     const u64* a = w.wide(i->a);
     const u64 target = a[__builtin_ctz(w.mask)];
-    FOR_ACTIVE(w, l) if (a[l] != target)
-        fail(Outcome::unsupported, i, w, l, "an indirect call that goes to several functions");
+    u32 same = 0;
+    FOR_ACTIVE(w, l) same |= u32(a[l] == target) << l;
+    if (same != w.mask) {
+        w.groups.push_back({w.block, w.mask & ~same});
+        w.set_mask(same);
+    }
     return enter(i, w, static_cast<u32>(target - 1));
 }
 

@@ -108,6 +108,22 @@ template <class A, class B> ALWAYS_INLINE s32 dot2(u32 a, u32 b, u32 c) {
     return sum;
 }
 
+// Differences of packed bytes or halfwords without sign, and their sum.
+template <u32 WIDTH> ALWAYS_INLINE u32 differences(u32 a, u32 b) {
+    u32 result = 0;
+    for (u32 k = 0; k < 32; k += WIDTH) {
+        const u32 x = a >> k & ((1u << WIDTH) - 1), y = b >> k & ((1u << WIDTH) - 1);
+        result |= (x > y ? x - y : y - x) << k;
+    }
+    return result;
+}
+template <u32 WIDTH> ALWAYS_INLINE u32 distance(u32 a, u32 b) {
+    const u32 each = differences<WIDTH>(a, b);
+    u32 sum = 0;
+    for (u32 k = 0; k < 32; k += WIDTH) sum += each >> k & ((1u << WIDTH) - 1);
+    return sum;
+}
+
 ALWAYS_INLINE u32 pair(u32 low, u32 high) { return (low & 0xffff) | high << 16; }
 
 ALWAYS_INLINE u32 bit_mask(u32 position, u32 count, bool wrap) {
@@ -280,6 +296,10 @@ OP3(dp2a_hi_u32_u32, u32, u32, u32, u32, u32(dot2<u16, u8>(a, b >> 16, c)))
 OP3(dp2a_hi_s32_u32, u32, u32, u32, u32, u32(dot2<s16, u8>(a, b >> 16, c)))
 OP3(dp2a_hi_u32_s32, u32, u32, u32, u32, u32(dot2<u16, s8>(a, b >> 16, c)))
 OP3(dp2a_hi_s32_s32, u32, u32, u32, u32, u32(dot2<s16, s8>(a, b >> 16, c)))
+OP3(vabsdiff2_u32_u32_u32, u32, u32, u32, u32, (void(c), differences<16>(a, b)))
+OP3(vabsdiff2_u32_u32_u32_add, u32, u32, u32, u32, distance<16>(a, b) + c)
+OP3(vabsdiff4_u32_u32_u32, u32, u32, u32, u32, (void(c), differences<8>(a, b)))
+OP3(vabsdiff4_u32_u32_u32_add, u32, u32, u32, u32, distance<8>(a, b) + c)
 
 OP2(and_pred, pred, pred, pred, a & b)
 OP2(or_pred, pred, pred, pred, a | b)
