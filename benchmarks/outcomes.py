@@ -88,6 +88,8 @@ def judge(text: str, status: int, absent: str = "") -> tuple[str, str]:
         return "no input", absent
     if status < 0:
         return "crash", f"{signal.Signals(-status).name}: {' '.join(text.split())[-200:]}"
+    if absent and (missing := _NO_INPUT.search(text)):
+        return "no input", missing.group()
     wrong = [
         line for line in text.splitlines() if _WRONG.search(line) and not _NO_HARM.search(line)
     ]

@@ -140,6 +140,27 @@ def test_a_program_without_ptx_says_how_to_rebuild_it(nvcc: Nvcc, tmp_path: Path
     assert done.stderr.count("built without PTX, only for sm_90; rebuild it") == 1
 
 
+def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
+    build: Build, tmp_path: Path
+) -> None:
+    library = tmp_path / "libcublas.so"
+    text = 'extern "C" int cublasNothing() { return 0; }'
+    command = ["g++", "-x", "c++", "-shared", "-fPIC", "-", "-Wl,-soname,libcublas.so.13"]
+    subprocess.run([*command, "-o", str(library)], input=text, text=True, check=True)
+    (tmp_path / "libcublas.so.13").symlink_to(library)
+    source = tmp_path / "calls_a_library.cu"
+    source.write_text(
+        """#include <cstdio>
+        extern "C" int cublasNothing();
+        int main() { std::puts("begins"); return cudaFree(nullptr) + cublasNothing(); }
+        """
+    )
+    flags = (f"-L{tmp_path}", "-lcublas", "-Xlinker", f"-rpath={tmp_path}")
+    done = execute(build(source, flags=flags))
+    assert (done.returncode, done.stdout) == (1, "begins\n")
+    assert "libcublas.so.13 is not supported on the emulated device" in done.stderr
+
+
 def test_an_illegal_access_names_its_place_in_the_source(build: Build) -> None:
     done = execute(build(PROGRAMS / "sticky.cu"))
     assert "cutune: illegal address: kernel _Z6beyondPi" in done.stderr

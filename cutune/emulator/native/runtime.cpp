@@ -3,12 +3,14 @@
 
 #include "runtime_check.h"
 
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 
 namespace cutune {
@@ -25,9 +27,38 @@ uint64_t arena_capacity() {
     return host == 0 ? device().memory_bytes : std::min(device().memory_bytes, host);
 }
 
+// NVIDIA's libraries bring kernels as machine code and a runtime of their own: given addresses of
+// the emulated device, they would fail, or compute on a GPU what nobody here sees.
+const char* const kClosedLibraries[] = {"libcublas",  "libcudnn",  "libcufft",   "libcurand",
+                                        "libcusolver", "libcusparse", "libcutensor", "libnccl",
+                                        "libnpp",     "libnvjpeg"};
+
+int note_closed_library(dl_phdr_info* object, size_t, void* found) {
+    const char* const slash = std::strrchr(object->dlpi_name, '/');
+    const char* const name = slash ? slash + 1 : object->dlpi_name;
+    for (const char* closed : kClosedLibraries)
+        if (std::strncmp(name, closed, std::strlen(closed)) == 0) {
+            *static_cast<std::string*>(found) = name;
+            return 1;
+        }
+    return 0;
+}
+
+void refuse_closed_libraries() {
+    std::string found;
+    if (!dl_iterate_phdr(note_closed_library, &found)) return;
+    std::fflush(nullptr);
+    say("%s is not supported on the emulated device: it brings its kernels as machine code",
+        found.c_str());
+    _exit(1);
+}
+
 }  // namespace
 
-Runtime::Runtime() : arena(arena_capacity()) { arena.written = written(); }
+Runtime::Runtime() : arena(arena_capacity()) {
+    refuse_closed_libraries();
+    arena.written = written();
+}
 
 Runtime& runtime() {
     static Runtime* const shared = new Runtime;
