@@ -20,6 +20,7 @@ _UNDEFINED = re.compile(
     r"^\s*(?:@!?%\w+\s+)?(\w[\w.]*\.(?:approx|full)\b[\w.]*|(?:ex2|lg2|sin|cos|tanh)\.[\w.]+)\s",
     re.MULTILINE,
 )
+_ROUNDED_FREELY = re.compile(r"\b(mul|add|sub)((?:\.ftz)?\.(?:bf16|f16|f32|f64)\w*)\s+([^;]+);")
 #: A reciprocal that the quotient of two integers starts from, and that it corrects.
 CORRECTED = {("quotients_128", "rcp.approx.f32")}
 
@@ -37,13 +38,23 @@ def build(nvcc: Nvcc, source: Path, folder: Path, flags: Sequence[str]) -> Path:
 
 
 def undefined_operations(ptx: str) -> Iterator[tuple[str, str]]:
-    """Kernels, and their instructions of which PTX leaves the result open."""
-    kernel = ""
+    """Kernels, and their instructions of which PTX leaves the result open.
+
+    These are approximations, and sums of products where neither names its rounding: an assembler
+    may contract them.
+    """
+    kernel, products = "", set[str]()
     for line in ptx.splitlines():
         if found := _ENTRY.search(line):
-            kernel = found[2][: int(found[1])]
+            kernel, products = found[2][: int(found[1])], set()
         elif (match := _UNDEFINED.match(line)) and (kernel, match[1]) not in CORRECTED:
             yield kernel, match[1]
+        elif free := _ROUNDED_FREELY.search(line):
+            result, *operands = (word.strip() for word in free[3].split(","))
+            if free[1] == "mul":
+                products.add(result)
+            elif not products.isdisjoint(operands):
+                yield kernel, free[1] + free[2]
 
 
 def hashes(output: str) -> dict[str, str]:
