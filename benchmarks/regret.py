@@ -3,11 +3,15 @@
 Tunes the samples and the judge sets without a GPU, then compares with tests/recorded/*_h200.json;
 `cutune evaluate --from` does the same for models that are there already. No timing enters the
 choice.
+
+    python -m benchmarks regret                  # all
+    python -m benchmarks.regret judge_third …    # only these: polybench, judge, judge_second, …
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,13 +35,16 @@ TRAIN = 512
 SMALL = ("64", "96")
 
 
-def main() -> None:
+def main(only: Sequence[str] = ()) -> None:
     """Print the scores of the samples, then those of the judge sets, and every launch of these."""
     device = DeviceProfile.named("h200")
-    samples = read_sweep(RECORDED / "polybench_h200.json")
-    models = [model for path in _programs(SAMPLES) for model in tuned(path, SMALL, device)]
-    print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
+    if not only or SAMPLES.name in only:
+        samples = read_sweep(RECORDED / "polybench_h200.json")
+        models = [model for path in _programs(SAMPLES) for model in tuned(path, SMALL, device)]
+        print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
     for folder in JUDGES:
+        if only and folder.name not in only:
+            continue
         recorded = RECORDED / f"{folder.name}_h200.json"
         if not recorded.exists():
             print(f"{folder.name} has not been swept yet")
@@ -68,4 +75,4 @@ def tuned(path: Path, sizes: Sequence[str], device: DeviceProfile) -> list[Fitte
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
