@@ -26,7 +26,8 @@ from cutune.emulator.emitter import (
     Record,
     parameter_offsets,
 )
-from cutune.emulator.image import Writer
+from cutune.emulator.image import Writer, encoded_leap
+from cutune.emulator.leaps import leap_of
 from cutune.emulator.lower import lower
 from cutune.emulator.module import (
     AssembledModule,
@@ -38,7 +39,7 @@ from cutune.emulator.module import (
     load_phases,
 )
 from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable, parse
-from cutune.emulator.taint import data_oblivious
+from cutune.emulator.taint import Obliviousness, data_oblivious
 from cutune.emulator.units import demand_of
 
 _NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
@@ -57,7 +58,8 @@ class _Assembler:
         self.operands: list[int] = []
         self.sites: list[tuple[Access, int, int, str]] = []
         self.records: list[Record] = []
-        self.blocks: list[tuple[int, int]] = []
+        self.blocks: list[tuple[int, int, bytes]] = []
+        self.verdicts: dict[str, Obliviousness] = {}
         self.emitters: dict[str, Emitter] = {}
         self.flows: dict[str, ControlFlow] = {}
         self.first_block: dict[str, int] = {}
@@ -143,9 +145,10 @@ class _Assembler:
         emitter.records = self.records
         start = len(self.records)
         base, first_operand, first_site = len(self.blocks), len(self.operands), len(self.sites)
-        for block in flow.blocks:
+        for index, block in enumerate(flow.blocks):
             self.here = (len(self.blocks), self.regions + block.loop + 1, name)
-            self.blocks.append((len(self.records), len(block.instructions)))
+            leap = self._leap(emitter, index, block)
+            self.blocks.append((len(self.records), len(block.instructions), leap))
             _lower_block(emitter, block, base)
         emitter.records = self.records[start:]
         emitter.finish(first_operand)
@@ -153,6 +156,22 @@ class _Assembler:
         self.emitters[name], self.flows[name] = emitter, flow
         self.first_block[name] = base
         self.site_range[name] = range(first_site, len(self.sites))
+
+    def _verdict(self, name: str) -> Obliviousness:
+        if name not in self.verdicts:
+            self.verdicts[name] = data_oblivious(self.functions[name], self.functions)
+        return self.verdicts[name]
+
+    def _leap(self, emitter: Emitter, index: int, block: BasicBlock) -> bytes:
+        """How the block repeats, for launches without data; nothing when it is not known."""
+        function = emitter.function
+        if not function.is_kernel or index not in block.terminator.targets:
+            return b""
+        verdict = self._verdict(function.name)
+        if not verdict.holds or verdict.uncertain:
+            return b""
+        leap = leap_of(index, block, function.registers, verdict.loaded)
+        return encoded_leap(leap, emitter) if leap else b""
 
     # ---- results --------------------------------------------------------------------------
 
@@ -202,7 +221,7 @@ class _Assembler:
             tuple(Parameter(p.name, p.type, p.size, o) for o, p in parameter_offsets(function)),
             tuple(blocks),
             tuple(sites),
-            data_oblivious(function, self.functions),
+            self._verdict(name),
             self._layout(function)[1],
             _max_threads(function),
             tuple(block_indices),
@@ -213,7 +232,7 @@ class _Assembler:
         writer = Writer()
         names = {r.handler: 0 for r in self.records}
         handlers = {name: index for index, name in enumerate(names)}
-        writer.raw(b"CUTUNE-1")
+        writer.raw(b"CUTUNE-2")
         writer.texts(handlers)
         placed = [v for v in self.module.variables if v.space in ("global", "const") and v.count]
         writer.u32(len(placed))
@@ -227,8 +246,9 @@ class _Assembler:
             fields = (handlers[r.handler], r.d, r.a, r.b, r.c, r.x, r.flags)
             writer.raw(struct.pack("<7IqII", *fields, r.imm, r.line, r.source_line))
         writer.u32(len(self.blocks))
-        for first, count in self.blocks:
+        for first, count, leap in self.blocks:
             writer.u32(first, count)
+            writer.block(leap)
         writer.u32(len(self.operands), *self.operands)
         writer.u32(len(self.sites))
         for access, block, region, _ in self.sites:

@@ -1,6 +1,6 @@
 """The binary layout of an assembled module, which machine_load.cpp reads: little-endian, unpadded.
 
-image    = "CUTUNE-1" handlers variables functions code blocks operands sites
+image    = "CUTUNE-2" handlers variables functions code blocks operands sites
 text     = u32 length, bytes;  each list = u32 count, elements
 """
 
@@ -10,7 +10,8 @@ import re
 import struct
 from collections.abc import Iterable
 
-from cutune.emulator.emitter import Relocation, literal_bits
+from cutune.emulator.emitter import Emitter, Relocation, literal_bits, width_of
+from cutune.emulator.leaps import Leap, Sum
 from cutune.emulator.ptx import TYPE_BYTES, PtxError, Variable, split_operands
 
 _ADDRESS = re.compile(r"(?:generic\s*\(\s*)?([%$A-Za-z_][\w$]*)\s*\)?\s*(?:\+\s*(\d+))?$")
@@ -68,6 +69,32 @@ class Writer:
         self.raw(struct.pack("<Q", variable.size))
         self.block(data)
         self.relocations(relocations)
+
+
+def encoded_leap(leap: Leap, emitter: Emitter) -> bytes:
+    """How a block repeats, with registers as offsets."""
+    writer = Writer()
+    carried = [name for name, _ in leap.steps]
+    assert leap.tested.start is not None
+    comparison = ("ne", "lt", "le", "gt", "ge").index(leap.comparison)
+    writer.u32(comparison, leap.type[0] == "s", width_of(leap.type))
+    writer.u32(carried.index(leap.tested.start))
+    _write_sum(writer, leap.tested, emitter)
+    _write_sum(writer, leap.bound, emitter)
+    writer.u32(len(leap.steps))
+    for name, step in leap.steps:
+        writer.u32(emitter.register(name), width_of(emitter.register_type(name)))
+        _write_sum(writer, step, emitter)
+    return writer.result()
+
+
+def _write_sum(writer: Writer, found: Sum, emitter: Emitter) -> None:
+    """Its number and terms; what it starts from stands elsewhere."""
+    writer.raw(struct.pack("<Q", found.number & ((1 << 64) - 1)))
+    writer.u32(len(found.terms))
+    for name, count in found.terms:
+        writer.u32(emitter.register(name), width_of(emitter.register_type(name)))
+        writer.raw(struct.pack("<q", count))
 
 
 def initial_bytes(variable: Variable) -> tuple[bytes, list[Relocation]]:

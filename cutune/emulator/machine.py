@@ -97,6 +97,7 @@ class _Totals(ctypes.Structure):
         ("thread_instructions", ctypes.c_uint64),
         ("executed_blocks", ctypes.c_uint64),
         ("working_threads", ctypes.c_uint64),
+        ("leapt_instructions", ctypes.c_uint64),
     )
 
 
@@ -108,6 +109,7 @@ class Counters:
     thread_instructions: int
     executed_blocks: int
     working_threads: int
+    leapt_instructions: int
     block_executions: NDArray[np.uint64]
     block_lanes: NDArray[np.uint64]
     sites: NDArray[np.void]
@@ -246,6 +248,7 @@ class LoadedModule:
             totals.thread_instructions,
             totals.executed_blocks,
             totals.working_threads,
+            totals.leapt_instructions,
             executions[block_indices],
             lanes[block_indices],
             sites[site_indices],

@@ -23,10 +23,15 @@ from cutune.emulator.machine import SITE, Counters, LoadedModule
 
 #: Warp instructions that a sampled launch should take: some ten milliseconds of one core.
 BUDGET = 500_000
-#: Warp instructions of one block at which sampling by blocks is refused.
+#: Warp instructions of one block, leaps aside, at which sampling by blocks is refused.
 LONGEST_BLOCK = 4_000_000
+#: Of the windows of eight executions that a loop has, so many times the root are traced.
+ROOTS = 0.5
+#: And so many at least, and at most.
+WINDOWS = (4, 32)
 #: Blocks at most; more see nothing new.
 MOST_BLOCKS = 48
+WARP = 32
 _COUNTED = ("executions", "lanes")
 _TRACED = tuple(
     name for name in SITE.names or () if name not in (*_COUNTED, "traced", "lowest", "highest")
@@ -82,16 +87,19 @@ def run_sampled(
     ghosts: tuple[int, int],
     shared_bytes: int = 0,
     budget: int = BUDGET,
-    trace_every: int = 1,
+    trace_every: int | None = None,
 ) -> SampledCounters:
     """Run some blocks of a launch without data or memory; see `LoadedModule.run`.
 
     The kernel's branches and addresses must not depend on data. One block in the middle says how
-    many fit into `budget` warp instructions.
+    many fit into `budget` warp instructions, and, unless `trace_every` does, how few windows of a
+    long loop are to be traced.
 
     Raises:
         CutuneError: as `LoadedModule.run`; CT465 when a single block takes too long.
     """
+
+    every = 1
 
     def run(blocks: tuple[int, ...], *, trace: bool = True, limit: int = 0) -> Counters:
         return module.run(
@@ -102,7 +110,7 @@ def run_sampled(
             shared_bytes=shared_bytes,
             blocks=blocks,
             trace=trace,
-            trace_every=trace_every,
+            trace_every=every,
             ghosts=ghosts,
             instruction_limit=limit,
             threads=1,
@@ -110,7 +118,14 @@ def run_sampled(
 
     middle = max(strata(grid, 1), key=lambda stratum: stratum.size)
     probe = run(middle.blocks[:1], trace=False, limit=LONGEST_BLOCK)
-    affordable = budget // max(1, probe.warp_instructions)
+    warps = -(-prod(block) // WARP)
+    windows = int(probe.sites["executions"].max(initial=0)) / warps / 8
+    wanted = min(max(WINDOWS[0], ROOTS * sqrt(windows)), WINDOWS[1])
+    every = max(1, int(windows / wanted)) if trace_every is None else trace_every
+    # Before each window that is traced stands one that is looked at.
+    share = min(1.0, 2 / every)
+    cost = probe.warp_instructions - probe.leapt_instructions * (1 - share)
+    affordable = int(budget / max(1.0, cost))
     chosen = strata(grid, max(1, min(MOST_BLOCKS, affordable)))
     return _combined([(run(s.blocks), s.weight) for s in chosen])
 

@@ -11,7 +11,7 @@ detour (see `detours`) is accepted, and what the detour computes is tainted.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain
 
@@ -71,13 +71,15 @@ _CLOCKS = ("%clock", "%globaltimer", "%smid", "%warpid")
 class Obliviousness:
     """The verdict; when it is no, the reason and the PTX line where it shows.
 
-    `uncertain`: memory instructions that data decide about, each at most once per thread.
+    `uncertain`: memory instructions that data decide about, each at most once per thread. `loaded`:
+    registers that hold what depends on data.
     """
 
     holds: bool
     reason: str = ""
     line: int = 0
     uncertain: int = 0
+    loaded: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
 
 def results(instruction: Instruction) -> tuple[str, ...]:
@@ -148,7 +150,8 @@ class _Analysis:
                 if problem.holds:
                     problem = self._judge(instruction)
         if problem.holds:
-            problem = Obliviousness(True, uncertain=sum(self.detours.values()))
+            uncertain = sum(self.detours.values())
+            problem = Obliviousness(True, uncertain=uncertain, loaded=frozenset(self.tainted))
         return problem, any(result.name in self.tainted for result in self.function.results)
 
     def _is_tainted(self, found: tuple[str, ...]) -> bool:

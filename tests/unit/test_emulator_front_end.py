@@ -264,7 +264,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, image = tmp_path / "in.ptx", tmp_path / "out.image"
     source.write_text(kernel("add.u32 %r1, %r1, 1;"), encoding="utf-8")
     assert main([str(source), str(image)]) == 0
-    assert image.read_bytes().startswith(b"CUTUNE-1")
+    assert image.read_bytes().startswith(b"CUTUNE-2")
     source.write_text(kernel(".loc 1 9 1\nfrobnicate.u32 %r1;"), encoding="utf-8")
     assert main([str(source), str(image)]) == 1
     assert re.fullmatch(

@@ -93,7 +93,7 @@ struct Launch {
     bool trace;                      // look at addresses (implies count)
     uint32_t trace_every;            // trace one window of 8 executions out of this many (1: all)
     uint64_t ghost_base, ghost_size; // addresses here have no memory: loads give 0, stores vanish
-    uint64_t instruction_limit;      // warp instructions per launch; 0: none
+    uint64_t instruction_limit;      // warp instructions per launch, leaps aside; 0: none
     const uint64_t* traced_blocks;   // sorted; with trace: look at these blocks only, or nullptr: all
     uint64_t traced_block_count;
     Checker* checker;                // look for hazards, or nullptr
@@ -119,6 +119,7 @@ struct Report {
     uint64_t thread_instructions = 0;
     uint64_t executed_blocks = 0;
     uint64_t working_threads = 0;      // that ran a block which accesses global memory
+    uint64_t leapt_instructions = 0;   // of the warp instructions: counted without being executed
     std::vector<uint64_t> block_executions;  // per basic block: by warps
     std::vector<uint64_t> block_lanes;       // per basic block: active lanes
     std::vector<Site> sites;

@@ -66,7 +66,8 @@ const char* cutune_findings(void) { return last_findings.c_str(); }
 struct cutune_totals {
     int32_t outcome;
     char message[1020];
-    uint64_t warp_instructions, thread_instructions, executed_blocks, working_threads;
+    uint64_t warp_instructions, thread_instructions, executed_blocks, working_threads,
+        leapt_instructions;
 };
 
 ModuleImage* cutune_load(const uint8_t* bytes, size_t size, char* error, size_t error_size) {
@@ -97,6 +98,7 @@ bool cutune_run(ModuleImage* module, const char* name, const Launch* launch,
     totals->thread_instructions = report.thread_instructions;
     totals->executed_blocks = report.executed_blocks;
     totals->working_threads = report.working_threads;
+    totals->leapt_instructions = report.leapt_instructions;
     std::copy(report.block_executions.begin(), report.block_executions.end(), block_executions);
     std::copy(report.block_lanes.begin(), report.block_lanes.end(), block_lanes);
     std::copy(report.sites.begin(), report.sites.end(), sites);

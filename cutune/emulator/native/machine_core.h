@@ -29,6 +29,7 @@ constexpr u32 LANES = 32;
 constexpr u32 FULL = ~0u;
 constexpr u32 NO_REGISTER = ~0u;  // the destination of `red`
 constexpr u32 BARRIERS = 16;
+constexpr u32 WINDOW = 3;  // log2 of the executions in a window of tracing
 
 struct BlockOrder;  // machine_check.h
 struct Warp;
@@ -55,11 +56,39 @@ ALWAYS_INLINE u32 further_operands(const Instruction& i) { return i.flags >> 8; 
 
 // ---- modules ----------------------------------------------------------------------------------
 
+// How a block that branches to itself goes on: see leaps.py.
+struct LeapRegister {
+    u32 offset, width;
+};
+struct LeapTerm {
+    LeapRegister from;
+    s64 count;
+};
+struct LeapSum {
+    u64 number;
+    std::vector<LeapTerm> terms;
+};
+struct LeapStep {  // what an iteration adds to a register
+    LeapRegister to;
+    LeapSum step;
+};
+struct Leap {
+    enum : u32 { not_equal, less, less_equal, greater, greater_equal } comparison;
+    bool is_signed;
+    u32 width;
+    u32 tested;     // its place among the steps
+    LeapSum ahead;  // of the tested register at the block's beginning, where it is compared
+    LeapSum bound;
+    std::vector<LeapStep> steps;
+};
+
 struct Block {
     const Instruction* first;
     u32 instructions;  // PTX instructions, for the counters
     u32 index;         // in the module
     u32 touches = 0;   // all ones when it accesses global memory
+    u32 first_site = 0, site_count = 0;
+    std::unique_ptr<Leap> leap;
 };
 
 enum Kind : u8 { LOAD, STORE, ATOMIC };
@@ -253,6 +282,7 @@ struct Execution {
     std::vector<Range> ranges;  // by site
     bool tracing = false;       // this block
     bool watching = false;      // tracing, or a checker looks on
+    bool leaping = false;       // may pass over iterations that nobody looks at
     bool alone = true;          // no other thread runs blocks of this launch
     u64 instructions = 0;
     u64 limit = ~0ull;
@@ -290,6 +320,7 @@ struct Execution {
     // The same in parts, for blocks that take turns: begin, turns until nothing remains, end.
     void begin_block(u64 linear);
     template <bool CHECKED> void run_warps(bool once);
+    void leap(Warp& w, const Block& block);
     [[noreturn]] void exhausted() const;
     void turn();
     void end_block();
@@ -300,6 +331,8 @@ struct Execution {
     std::string place(const Instruction* i, const Warp& w, u32 lane) const;
 };
 
+// The first window of a loop from `window` on that tracing looks at, or prepares to: `end` at most.
+u64 next_window(const Execution& x, u32 region, u64 window, u64 end);
 // Add the traced counters of one site to another's.
 void merge(Site& into, const Site& from);
 // Zero counters for all blocks and sites.

@@ -13,7 +13,7 @@ std::unordered_map<std::string, Handler>& handlers() {
 
 namespace {
 
-constexpr char MAGIC[9] = "CUTUNE-1";
+constexpr char MAGIC[9] = "CUTUNE-2";
 
 struct Malformed {
     std::string reason;
@@ -132,6 +132,39 @@ void read_functions(Reader& in, ModuleImage& module,
     }
 }
 
+LeapRegister read_register(Reader& in) {
+    const u32 offset = in.u();
+    return {offset, in.u()};
+}
+
+LeapSum read_sum(Reader& in) {
+    LeapSum sum;
+    sum.number = in.number<u64>();
+    sum.terms.resize(in.u());
+    for (LeapTerm& term : sum.terms) {
+        term.from = read_register(in);
+        term.count = in.number<s64>();
+    }
+    return sum;
+}
+
+std::unique_ptr<Leap> read_leap(Reader& in) {
+    std::unique_ptr<Leap> leap(new Leap());
+    leap->comparison = static_cast<decltype(leap->comparison)>(in.u());
+    leap->is_signed = in.u();
+    leap->width = in.u();
+    leap->tested = in.u();
+    leap->ahead = read_sum(in);
+    leap->bound = read_sum(in);
+    leap->steps.resize(in.u());
+    for (LeapStep& each : leap->steps) {
+        each.to = read_register(in);
+        each.step = read_sum(in);
+    }
+    if (leap->tested >= leap->steps.size()) throw Malformed{"a leap that tests nothing"};
+    return leap;
+}
+
 void read_code(Reader& in, ModuleImage& module, const std::vector<Handler>& used) {
     module.code.resize(in.u());
     for (Instruction& i : module.code) {
@@ -151,7 +184,12 @@ void read_code(Reader& in, ModuleImage& module, const std::vector<Handler>& used
         const u32 first = in.u();
         if (first >= module.code.size()) throw Malformed{"a block begins behind the code"};
         const u32 instructions = in.u();
-        module.blocks.push_back({&module.code[first], instructions, k});
+        Block block;
+        block.first = &module.code[first];
+        block.instructions = instructions;
+        block.index = k;
+        if (in.u()) block.leap = read_leap(in);
+        module.blocks.push_back(std::move(block));
     }
     module.operands.resize(in.u());
     for (u32& operand : module.operands) operand = in.u();
@@ -164,8 +202,10 @@ void read_code(Reader& in, ModuleImage& module, const std::vector<Handler>& used
         site.space = Space(in.u());
         site.guarded = in.u();
         if (site.block >= module.blocks.size()) throw Malformed{"a site in no block"};
+        Block& block = module.blocks[site.block];
+        if (!block.site_count++) block.first_site = u32(&site - module.sites.data());
         if (site.space == GLOBAL_SPACE || site.space == GENERIC_SPACE)
-            module.blocks[site.block].touches = FULL;
+            block.touches = FULL;
         module.region_count = std::max(module.region_count, site.region + 1);
     }
 }

@@ -266,6 +266,10 @@ template <class T, u32 N, Space S> const Instruction* load(const Instruction* i,
             return i + 1;
         }
     const u32* const targets = registers<N>(i, w, i->d);
+    if (w.full && at.ghosts == FULL) {
+        for (u32 k = 0; k < N; k++) memset(lanes<T>(w, targets[k]), 0, LANES * sizeof(Lane<T>));
+        return i + 1;
+    }
     for (u32 k = 0; k < N; k++) {
         Lane<T>* d = lanes<T>(w, targets[k]);
         FOR_ACTIVE(w, l)
@@ -289,6 +293,7 @@ template <class T, u32 N, Space S> const Instruction* store(const Instruction* i
             }
             return i + 1;
         }
+    if ((at.ghosts & w.mask) == w.mask) return i + 1;
     const u32* const sources = registers<N>(i, w, i->b);
     FOR_ACTIVE(w, l)
         if (!(at.ghosts >> l & 1))

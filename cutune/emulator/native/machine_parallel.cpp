@@ -69,6 +69,7 @@ void add(Report& into, const Report& part) {
     }
     into.executed_blocks += part.executed_blocks;
     into.working_threads += part.working_threads;
+    into.leapt_instructions += part.leapt_instructions;
 }
 
 void spread(Execution& x, u64 first, u64 count, u32 threads) {

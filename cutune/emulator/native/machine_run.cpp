@@ -134,6 +134,7 @@ void Execution::begin_block(u64 linear) {
                                      launch.traced_blocks + launch.traced_block_count, linear);
     if (tracing) begin_trace();
     watching = tracing || launch.checker;
+    leaping = launch.ghost_size && !launch.cooperative;
     if (launch.checker) launch.checker->begin_block(*this);
 }
 
@@ -172,6 +173,7 @@ template <bool CHECKED> void Execution::run_warps(bool once) {
             progress = true;
             const Block& block = *w.block;
             if (CHECKED) launch.checker->enter(w);
+            else if (UNLIKELY(block.leap && leaping)) leap(w, block);
             executions[block.index]++;
             active_lanes[block.index] += __builtin_popcount(w.mask);
             w.touched |= w.mask & block.touches;

@@ -22,7 +22,6 @@ namespace cutune {
 
 namespace {
 
-constexpr u32 WINDOW = 3;  // log2 of executions per window
 constexpr u32 HISTORY = 16;
 
 u64 scrambled(u64 x) {
@@ -31,11 +30,18 @@ u64 scrambled(u64 x) {
     return x ^ (x >> 31);
 }
 
+// The drawn window of a group behind the first: its place in the group.
+u32 drawn_place(u64 seed, u32 group, u32 every) {
+    return u32(scrambled(seed + (u64(group) << 32)) % every);
+}
+
+u64 seed_of(u64 block, u32 region) { return scrambled(block * 0x9e3779b97f4a7c15ull + region); }
+
 bool is_drawn(u64 block, u32 region, u32 window, u32 every) {
     const u32 group = window / every;
-    const u64 seed = scrambled(block * 0x9e3779b97f4a7c15ull + region);
+    const u64 seed = seed_of(block, region);
     if (group == 0) return scrambled(seed + window) % (window + 1) == 0;
-    return scrambled(seed + (u64(group) << 32)) % every == window % every;
+    return drawn_place(seed, group, every) == window % every;
 }
 
 // The first sector of the line that holds the address.
@@ -306,6 +312,24 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
 }
 
 }  // namespace
+
+u64 next_window(const Execution& x, u32 region, u64 window, u64 end) {
+    const u32 every = x.launch.trace_every;
+    if (every <= 1) return window;
+    const u64 seed = seed_of(x.linear_block, region);
+    for (; window < end; window++) {
+        if (is_drawn(x.linear_block, region, u32(window), every) ||
+            is_drawn(x.linear_block, region, u32(window + 1), every))
+            return window;
+        const u32 group = u32(window / every);
+        if (group == 0) continue;
+        // One of each group: go to the window before it, or on to the next group.
+        const u64 drawn = u64(group) * every + drawn_place(seed, group, every);
+        const u64 next = drawn > window ? drawn - 1 : u64(group + 1) * every - 1;
+        window = std::max(window, next - 1);
+    }
+    return end;
+}
 
 void merge(Site& into, const Site& from) {
     const u64 lowest = into.traced ? std::min(into.lowest, from.lowest) : from.lowest;

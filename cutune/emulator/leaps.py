@@ -1,0 +1,193 @@
+"""Loops that a launch without data may leap through: takes a block, says how its registers go on.
+
+A block that branches to itself, whose carried registers all grow by the same amount each time and
+whose end compares one of them with something that stays, does nothing new while no one looks at its
+addresses. From the values at its beginning follow how often it will run and all values then, so the
+machine (machine_leap.cpp) adds up what many iterations would count and goes on at the next one of
+interest. Values that come from memory may be carried in any way: in a kernel whose branches and
+addresses do not depend on data, nothing is decided by them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
+
+from cutune.emulator.control_flow import BasicBlock
+from cutune.emulator.ptx import Instruction, integer
+from cutune.emulator.taint import results, sources, spaces
+
+_ARITHMETIC = frozenset(
+    """
+    abs add and bfe bfi bfind brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma fns lg2 lop3
+    mad mad24 max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr
+    sin slct sqrt sub tanh testp xor
+    """.split()  # noqa: SIM905
+)
+_INTEGERS = frozenset(("s32", "u32", "b32", "s64", "u64", "b64"))
+_NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
+#: Comparisons that may end a loop: the other way round, and with the sides exchanged.
+_OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "ne": "eq", "eq": "ne"}
+_EXCHANGED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "ne": "ne", "eq": "eq"}
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What a register had at the block's beginning (or nothing), a number, and registers that stay.
+
+    `terms` are registers that the block does not write, with how often each is added.
+    """
+
+    start: str | None = None
+    number: int = 0
+    terms: tuple[tuple[str, int], ...] = ()
+
+    def plus(self, other: Sum, sign: int) -> Sum | None:
+        """The sum with another, or the difference; None when it has no such form."""
+        if other.start is not None and (self.start is not None or sign < 0):
+            return None
+        counts = dict(self.terms)
+        for name, count in other.terms:
+            counts[name] = counts.get(name, 0) + sign * count
+        terms = tuple(sorted((name, count) for name, count in counts.items() if count))
+        return Sum(self.start or other.start, self.number + sign * other.number, terms)
+
+
+@dataclass(frozen=True)
+class Leap:
+    """The block repeats while `tested` is `comparison` (as `type`) to `bound`.
+
+    `steps`: what one iteration adds to each carried register; these sums start from nothing, as
+    does `bound`.
+    """
+
+    comparison: str
+    type: str
+    tested: Sum
+    bound: Sum
+    steps: tuple[tuple[str, Sum], ...]
+
+
+def leap_of(
+    index: int, block: BasicBlock, registers: Container[str], loaded: Container[str]
+) -> Leap | None:
+    """How the block with this number repeats, or None when nothing is known of that.
+
+    Args:
+        registers: all that the function declares.
+        loaded: those that hold what comes from memory, in a kernel that never decides by them.
+    """
+    end = block.terminator
+    if end.kind != "branch" or index not in end.targets or end.instruction is None:
+        return None
+    body = [x for x in block.instructions if x is not end.instruction]
+    if not all(map(_is_plain, body)):
+        return None
+    final, tests, carried = _executed(body, registers)
+    steps = []
+    for name in carried:
+        if name in loaded:
+            continue
+        value = final[name]
+        if value is None or value.start != name:
+            return None
+        steps.append((name, replace(value, start=None)))
+    test = tests.get(end.guard)
+    if test is None:
+        return None
+    repeats = (index == end.targets[0]) != end.negated
+    return _bounded(test if repeats else _opposite(test), tuple(steps))
+
+
+@dataclass(frozen=True)
+class _Test:
+    comparison: str
+    type: str
+    left: Sum
+    right: Sum
+
+
+def _opposite(test: _Test) -> _Test:
+    return replace(test, comparison=_OPPOSITE[test.comparison])
+
+
+def _bounded(test: _Test, steps: tuple[tuple[str, Sum], ...]) -> Leap | None:
+    if test.left.start is None:
+        other = _EXCHANGED[test.comparison]
+        test = replace(test, comparison=other, left=test.right, right=test.left)
+    if test.right.start is not None or test.left.start not in dict(steps):
+        return None
+    if test.comparison == "eq":
+        return None
+    return Leap(test.comparison, test.type, test.left, test.right, steps)
+
+
+def _is_plain(instruction: Instruction) -> bool:
+    """Does it leave nothing behind but its result, and what a store to an array writes?"""
+    if instruction.guard or "cc" in instruction.modifiers:
+        return False
+    if instruction.opcode == "st":
+        return "global" in spaces(instruction)
+    return instruction.opcode in _ARITHMETIC or instruction.opcode in ("ld", "ldu")
+
+
+def _executed(
+    body: list[Instruction], registers: Container[str]
+) -> tuple[dict[str, Sum | None], dict[str, _Test], list[str]]:
+    """Registers after the block as sums, the tests made in it, and what is read before written."""
+    written = {name for instruction in body for name in results(instruction)}
+    values: dict[str, Sum | None] = {}
+    tests: dict[str, _Test] = {}
+    carried: list[str] = []
+
+    def value(operand: str) -> Sum | None:
+        if operand in values:
+            return values[operand]
+        if _NUMBER.fullmatch(operand):
+            return Sum(number=integer(operand))
+        if operand not in registers:
+            return None
+        return Sum(start=operand) if operand in written else Sum(terms=((operand, 1),))
+
+    for instruction in body:
+        carried += [
+            name
+            for name in sources(instruction)
+            if name in written and name not in values and name not in carried
+        ]
+        found = _sum(instruction, value)
+        test = _test(instruction, value)
+        for name in results(instruction):
+            values[name] = found
+            tests.pop(name, None)
+            if test is not None:
+                tests[name] = test
+    return values, tests, carried
+
+
+_Value = Callable[[str], Sum | None]
+
+
+def _sum(instruction: Instruction, value: _Value) -> Sum | None:
+    opcode, modifiers, operands = instruction.opcode, instruction.modifiers, instruction.operands
+    if not modifiers or modifiers[-1] not in _INTEGERS:
+        return None
+    if (opcode == "mov" and len(modifiers) == 1) or (opcode == "cvta" and "global" in modifiers):
+        return value(operands[1])
+    if opcode not in ("add", "sub") or len(modifiers) != 1:
+        return None
+    left, right = value(operands[1]), value(operands[2])
+    if left is None or right is None:
+        return None
+    return left.plus(right, 1 if opcode == "add" else -1)
+
+
+def _test(instruction: Instruction, value: _Value) -> _Test | None:
+    modifiers, operands = instruction.modifiers, instruction.operands
+    if instruction.opcode != "setp" or len(modifiers) != 2 or modifiers[1] not in _INTEGERS:
+        return None
+    left, right = value(operands[1]), value(operands[2])
+    if modifiers[0] not in _OPPOSITE or left is None or right is None:
+        return None
+    return _Test(modifiers[0], modifiers[1], left, right)

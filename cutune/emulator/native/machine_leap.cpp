@@ -1,0 +1,123 @@
+// Leaps: a launch without data passes over iterations of a loop at whose addresses nobody looks.
+//
+// cutune/emulator/leaps.py says which blocks repeat in a way that their registers foretell. Counters
+// and registers become what they would be had all iterations been executed.
+#include <algorithm>
+
+#include "machine_core.h"
+
+namespace cutune {
+
+namespace {
+
+constexpr s64 HUGE_NUMBER = 1ll << 62;  // beyond it sums of two might not fit
+
+u64 widened(u32 active) { return u64(s64(s32(active))); }
+
+void add_register(const Warp& w, const LeapRegister& r, s64 count, u64* sums) {
+    const u8* const at = w.registers + r.offset;
+    if (r.width == 4) {
+        const u32* const a = static_cast<const u32*>(__builtin_assume_aligned(at, 64));
+        for (u32 l = 0; l < LANES; l++) sums[l] += u64(count) * a[l];
+    } else {
+        const u64* const a = static_cast<const u64*>(__builtin_assume_aligned(at, 64));
+        for (u32 l = 0; l < LANES; l++) sums[l] += u64(count) * a[l];
+    }
+}
+
+// The sums of all lanes, as numbers of the type that is compared.
+struct Numbers {
+    alignas(64) s64 of[LANES];
+
+    Numbers(const Warp& w, const LeapSum& sum, const LeapRegister* start, u32 width,
+            bool is_signed) {
+        alignas(64) u64 sums[LANES];
+        for (u32 l = 0; l < LANES; l++) sums[l] = sum.number;
+        if (start) add_register(w, *start, 1, sums);
+        for (const LeapTerm& term : sum.terms) add_register(w, term.from, term.count, sums);
+        for (u32 l = 0; l < LANES; l++)
+            of[l] = width == 8 ? s64(sums[l]) : is_signed ? s64(s32(sums[l])) : s64(u32(sums[l]));
+    }
+};
+
+// How many times from here the block is surely repeated; 0 when nothing is sure.
+u64 repetitions(const Leap& leap, s64 value, s64 step, s64 bound) {
+    for (const s64 each : {value, bound, step})
+        if (each <= -HUGE_NUMBER || each >= HUGE_NUMBER) return 0;
+    if (leap.width == 8 && !leap.is_signed && (value < 0 || bound < 0)) return 0;
+    const s64 most = leap.width == 8 ? HUGE_NUMBER : leap.is_signed ? 0x7fffffffll : 0xffffffffll;
+    s64 room = most - value;  // before the value wraps around
+    if (leap.comparison == Leap::greater || leap.comparison == Leap::greater_equal ||
+        (leap.comparison == Leap::not_equal && step < 0)) {
+        room = value - (leap.is_signed ? -most : 0);
+        value = -value, bound = -bound, step = -step;
+    }
+    if (leap.comparison == Leap::less_equal || leap.comparison == Leap::greater_equal) bound++;
+    if (step <= 0 || value >= bound) return 0;
+    const s64 distance = bound - value;
+    if (leap.comparison == Leap::not_equal && distance % step) return 0;
+    const s64 count = (distance - 1) / step + 1;
+    return count > room / step ? 0 : u64(count);
+}
+
+// The same for all active lanes, most often with equal numbers.
+u64 repetitions(const Leap& leap, const Warp& w) {
+    const LeapStep& carried = leap.steps[leap.tested];
+    const Numbers value(w, leap.ahead, &carried.to, leap.width, leap.is_signed);
+    const Numbers step(w, carried.step, nullptr, leap.width, true);
+    const Numbers bound(w, leap.bound, nullptr, leap.width, leap.is_signed);
+    const u32 first = __builtin_ctz(w.mask);
+    u64 count = repetitions(leap, value.of[first], step.of[first], bound.of[first]);
+    u64 different = 0;
+    for (u32 l = 0; l < LANES; l++)
+        different |= ((value.of[l] ^ value.of[first]) | (step.of[l] ^ step.of[first]) |
+                      (bound.of[l] ^ bound.of[first])) &
+                     widened(w.active[l]);
+    if (!different) return count;
+    FOR_ACTIVE(w, l)
+        count = std::min(count, repetitions(leap, value.of[l], step.of[l], bound.of[l]));
+    return count;
+}
+
+// How many of the next `most` executions nobody looks at.
+u64 unseen(const Execution& x, const Warp& w, const Block& block, u64 most) {
+    if (!x.tracing || !block.site_count) return most;
+    const u32 region = x.module.sites[block.first_site].region;
+    const u64 done = x.counts[w.index * x.module.sites.size() + block.first_site];
+    const u64 next = next_window(x, region, done >> WINDOW, ((done + most) >> WINDOW) + 1);
+    return std::min(std::max(next << WINDOW, done) - done, most);
+}
+
+// Only what a store to memory leaves behind would be missed.
+bool leaves_nothing(const Execution& x, const Block& block) {
+    for (u32 k = block.first_site; k < block.first_site + block.site_count; k++)
+        if (x.module.sites[k].kind == STORE && !x.ranges[k].ghosts) return false;
+    return true;
+}
+
+}  // namespace
+
+void Execution::leap(Warp& w, const Block& block) {
+    const Leap& leap = *block.leap;
+    if (!leaves_nothing(*this, block) || !unseen(*this, w, block, 1)) return;
+    const u64 count = unseen(*this, w, block, repetitions(leap, w));
+    if (!count) return;
+    for (const LeapStep& carried : leap.steps) {
+        const Numbers step(w, carried.step, nullptr, carried.to.width, true);
+        if (carried.to.width == 4) {
+            u32* const d = w.narrow(carried.to.offset);
+            for (u32 l = 0; l < LANES; l++) d[l] += u32(count * u64(step.of[l])) & w.active[l];
+        } else {
+            u64* const d = w.wide(carried.to.offset);
+            for (u32 l = 0; l < LANES; l++) d[l] += count * u64(step.of[l]) & widened(w.active[l]);
+        }
+    }
+    report.block_executions[block.index] += count;
+    report.block_lanes[block.index] += count * __builtin_popcount(w.mask);
+    report.leapt_instructions += count * block.instructions;
+    if (tracing)
+        for (u32 k = block.first_site; k < block.first_site + block.site_count; k++)
+            counts[w.index * module.sites.size() + k] += u32(count);
+}
+
+}  // namespace cutune
