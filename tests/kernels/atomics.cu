@@ -181,9 +181,9 @@ KERNEL(floating_sums, Longs<2>, 2, 2, 150, 0) {
     if (threadIdx.x == 0) part = 0, whole = 0;
     __syncthreads();
     const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
-    const float x = float(s32(word(i) % 2001) - 1000) * 0.25f;
+    const float x = times(float(s32(word(i) % 2001) - 1000), 0.25f);
     atomicAdd(&part, x);
-    atomicAdd(&whole, double(x) * 0.125);
+    atomicAdd(&whole, times(double(x), 0.125));
     atomicAdd((float *)&out[1].at[0], x);
     atomicAdd((double *)&out[1].at[1], double(x));
     __syncthreads();

@@ -157,18 +157,18 @@ BOTH(back_tracking, u32, 64) {
 }
 
 using Function = u32 (*)(u32, u32);
-__device__ u32 plus(u32 a, u32 b) { return a + b; }
-__device__ u32 times(u32 a, u32 b) { return a * (b | 1); }
+__device__ u32 added(u32 a, u32 b) { return a + b; }
+__device__ u32 multiplied(u32 a, u32 b) { return a * (b | 1); }
 __device__ u32 turned(u32 a, u32 b) { return a << (b & 31) | a >> (-b & 31); }
 __device__ u32 looped(u32 a, u32 b) {
     for (u32 k = 0; k < (b & 7); ++k) a = a * 3 + k;
     return a;
 }
-static __device__ Function table[4] = {plus, times, turned, looped};
+static __device__ Function table[4] = {added, multiplied, turned, looped};
 KERNEL(function_pointers, u32, 600, 5, 120, 0) {
     const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     u32 x = i;
-    Function last = i & 1 ? plus : turned;
+    Function last = i & 1 ? added : turned;
     for (u32 k = 0; k < 9; ++k) {
         const Function f = table[word(i, k) & 3];
         x = f(x, word(i, k + 50));

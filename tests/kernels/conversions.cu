@@ -190,7 +190,7 @@ template <class T> __device__ Shorts fused_arithmetic(u32 i) {
     const T a = any<T>(i, 0), b = any<T>(i, 1), c = any<T>(i, 2);
     return {{bits(__hfma(a, b, c)), bits(__hfma_sat(a, b, c)), bits(__hfma_relu(a, b, c)),
              bits(__hadd_sat(a, b)), bits(__hmul_sat(a, b)), bits(__hmin(a, b)), bits(__hmax(a, b)),
-             bits(__hmin_nan(a, b)), bits(__hmax_nan(a, b)), bits(a * b + c),
+             bits(__hmin_nan(a, b)), bits(__hmax_nan(a, b)), bits(__hadd_rn(__hmul_rn(a, b), c)),
              bits(__hsub_sat(a, b))}};
 }
 DEVICE(half_fused, Shorts, 3000) { return fused_arithmetic<half>(i); }

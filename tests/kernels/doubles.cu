@@ -39,10 +39,11 @@ BOTH(double_fused, Longs<5>, 1000) {
              bits(EITHER(__fma_rd(a, b, c), TOWARDS(DOWN, fma(a, b, c)))), bits(fma(-a, b, -c))}};
 }
 
-DEVICE(double_contracted, Longs<4>, 1000) {
-    const double a = tame_double(i, 0), b = tame_double(i, 1), c = tame_double(i, 2);
-    return {
-        {bits(a * b + c), bits(c - a * b), bits(__dmul_rn(a, b) + c), bits(a * a + b * b - c * c)}};
+DEVICE(double_contracted, Longs<5>, 1000) {
+    const double a = tame_double(i, 0), b = tame_double(i, 1), c = tame_double(i, 2),
+                 d = tame_double(i, 3);
+    return {{bits(a * b + c), bits(a * d - 0.5), bits(a * a + b * b + c * c),
+             bits(__dmul_rn(a, b) + c), bits(c - __dmul_rn(a, b))}};
 }
 
 // Numbers of 106 bits as pairs: sums of a series, and what is left of e - 1 / (1 / e).
@@ -58,7 +59,7 @@ HD Pair sum(Pair a, Pair b) {
     return quick(s, lost + a.low + b.low);
 }
 HD Pair product(Pair a, Pair b) {
-    const double p = EITHER(__dmul_rn(a.high, b.high), a.high * b.high);
+    const double p = times(a.high, b.high);
     return quick(p, fma(a.high, b.low, fma(a.low, b.high, fma(a.high, b.high, -p))));
 }
 HD Pair quotient(Pair a, Pair b) {
@@ -120,12 +121,13 @@ DEVICE(orbits, Longs<5>, 200) {
     double x = 1 + tame_double(i, 0), y = tame_double(i, 1), z = 20 + tame_double(i, 2),
            logistic = 0.3 + 0.3 * fabs(y);
     for (int k = 0; k < 100; ++k) {
-        const double h = 0.01, dx = 10 * (y - x), dy = x * (28 - z) - y, dz = x * y - z * (8.0 / 3);
+        const double h = 0.01, dx = 10 * (y - x), dy = fma(x, 28 - z, -y),
+                     dz = fma(x, y, -times(z, 8.0 / 3));
         const double mx = x + h / 2 * dx, my = y + h / 2 * dy, mz = z + h / 2 * dz;
         x += h * 10 * (my - mx);
-        y += h * (mx * (28 - mz) - my);
-        z += h * (mx * my - mz * (8.0 / 3));
-        logistic = 3.99 * logistic * (1 - logistic);
+        y += h * (times(mx, 28 - mz) - my);
+        z += h * (times(mx, my) - times(mz, 8.0 / 3));
+        logistic = times(3.99 * logistic, 1 - logistic);
     }
     return {{bits(x), bits(y), bits(z), bits(logistic), bits(sqrt(x * x + y * y + z * z))}};
 }
@@ -155,7 +157,7 @@ DEVICE(bodies, Longs<6>, 64) {
 
 BOTH(double_integral_parts, Longs<6>, 1000) {
     const double a =
-        word(i, 7) % 3 ? any_double(i) : tame_double(i) * double(1ull << word(i, 8) % 55);
+        word(i, 7) % 3 ? any_double(i) : times(tame_double(i), double(1ull << word(i, 8) % 55));
     double whole = 0;
     const double part = modf(a, &whole);
     return {
@@ -167,14 +169,12 @@ DEVICE(double_compared, Longs<6>, 1000) {
     const u64 order = (a < b) | (a <= b) << 1 | (a == b) << 2 | (a != b) << 3 | (a > b) << 4 |
                       (a >= b) << 5 | !(a > b) << 6 | !!isnan(a) << 7 | !!isinf(a) << 8 |
                       !!signbit(a) << 9;
-    int exponent = 0;
-    const double mantissa = frexp(a, &exponent);
-    return {{order, bits(fmin(a, b)), bits(fmax(a, b)), bits(copysign(a, b)), bits(mantissa),
+    return {{order, bits(fmin(a, b)), bits(fmax(a, b)), bits(copysign(a, b)), bits(logb(a)),
              bits(ldexp(a, int(word(i, 5) % 2400) - 1200)) ^ bits(nextafter(a, b))}};
 }
 
 DEVICE(double_functions, Longs<9>, 400) {
-    const double x = tame_double(i, 0) * (i % 5 ? 10 : 1e7), y = tame_double(i, 1);
-    return {{bits(sin(x)), bits(cos(x)), bits(exp(y * 20)), bits(exp2(y)), bits(expm1(y)),
+    const double x = times(tame_double(i, 0), i % 5 ? 10 : 1e7), y = tame_double(i, 1);
+    return {{bits(sin(x)), bits(cos(x)), bits(exp(times(y, 20))), bits(exp2(y)), bits(expm1(y)),
              bits(sinpi(x)), bits(exp10(y)), bits(atan2(x, y)), bits(fmod(x, y))}};
 }

@@ -70,6 +70,10 @@ HD u64 bits(double x) {
     return x != x ? 0x7ff8ull << 48 : EITHER(u64(__double_as_longlong(x)), *(u64 *)&x);
 }
 
+// A product rounded by name: sums and differences of others an assembler may contract.
+HD float times(float a, float b) { return EITHER(__fmul_rn(a, b), a * b); }
+HD double times(double a, double b) { return EITHER(__dmul_rn(a, b), a * b); }
+
 // Numbers of every kind: zeros, subnormal, the smallest normal, huge, infinite, NaN, tame.
 HD float any_single(u32 i, u32 k = 0) {
     const u32 x = word(i, k), how = word(i, k + 900);
@@ -100,8 +104,8 @@ HD double any_double(u32 i, u32 k = 0) {
 }
 
 // Numbers between -1 and 1 of which sums and products stay finite.
-HD float tame_single(u32 i, u32 k = 0) { return float(s32(word(i, k)) >> 8) * 0x1p-23f; }
-HD double tame_double(u32 i, u32 k = 0) { return double(s64(word64(i, k)) >> 11) * 0x1p-52; }
+HD float tame_single(u32 i, u32 k = 0) { return times(float(s32(word(i, k)) >> 8), 0x1p-23f); }
+HD double tame_double(u32 i, u32 k = 0) { return times(double(s64(word64(i, k)) >> 11), 0x1p-52); }
 
 // The host's result in a rounding direction. `mode` counts as below.
 enum { NEAREST, TO_ZERO, UP, DOWN };
