@@ -28,6 +28,12 @@ extern "C" __global__ void triangle(int n, float *a) {
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     for (int k = x; k < n; k++) a[x * n + k] = k;
 }
+extern "C" __global__ void search(unsigned n, float *a) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned k = x;
+    do a[x] += 1, k = k * 1664525 + 1013904223;
+    while (k % n);
+}
 """
 
 
@@ -54,7 +60,7 @@ def test_sampled_counters_are_those_of_the_full_launch(tmp_path: Path) -> None:
     module = load(assemble(find_nvcc().ptx(source)))
     for kernel, n, grid, block in (
         ("stencil", 500, (16, 63, 1), (32, 8, 1)),
-        ("triangle", 4000, (32, 1, 1), (128, 1, 1)),
+        ("triangle", 16000, (125, 1, 1), (128, 1, 1)),
     ):
         code = module.kernel(kernel)
         addresses = [GHOST_BASE + (k << 40) for k in range(len(code.parameters) - 1)]
@@ -74,8 +80,8 @@ def test_a_block_that_takes_too_long_is_refused(tmp_path: Path) -> None:
     source = tmp_path / "kernels.cu"
     source.write_text(STENCIL)
     module = load(assemble(find_nvcc().ptx(source)))
-    code = module.kernel("triangle")
+    code = module.kernel("search")
     parameters = pack_parameters(code, 1_000_000, GHOST_BASE)
     with pytest.raises(CutuneError) as caught:
-        run_sampled(module, "triangle", (8, 1, 1), (128, 1, 1), parameters, ghosts=GHOSTS)
+        run_sampled(module, "search", (8, 1, 1), (128, 1, 1), parameters, ghosts=GHOSTS)
     assert caught.value.diagnostic.code is Code.INSTRUCTION_LIMIT
