@@ -65,15 +65,18 @@ def count_launches(facts: MeasuredKernel) -> Iterator[Replay]:
     """Full launches at small sizes, every variable on its own.
 
     Where the grid is kept, few blocks are enough; the sizes are such that all of their threads have
-    work even if they share it.
+    work even if they share it, and all blocks if they do.
     """
-    block, kept = count_block(facts), _kept_extents(facts)
+    block, kept, shares = count_block(facts), _kept_extents(facts), _shares(facts)
     unit = 1
     if kept:
         most = LEVELS[-1] // WARP if len(facts.parameters) <= FEW_SIZES else LEVELS[3] // WARP
         unit = most * max(-(-width // WARP) for width in block)
     for point in count_points(facts.variables):
         sizes = {n: v // WARP if n in kept else v * unit for n, v in point.items()}
+        for name, (blocks, share) in shares.items():
+            missing = LEVELS.index(point[name]) * (share // len(LEVELS))
+            sizes[name] = share * sizes[blocks] - missing
         yield Replay(COUNTS, sizes, block, 1)
 
 
@@ -92,13 +95,49 @@ def _kept_extents(facts: MeasuredKernel) -> dict[str, int]:
 
 
 def sizes_at(facts: MeasuredKernel, size: int) -> dict[str, int]:
-    """Every variable at one size, but for numbers of blocks, and of threads that share work."""
+    """Every variable at one size, but for numbers of blocks, and of threads that share work.
+
+    Where each block has a part of fixed size, there are as many parts as blocks at least: blocks
+    without work would be looked at else.
+    """
     kept = _kept_extents(facts)
     sizes = {**dict.fromkeys(facts.variables, size), **kept}
+    for name, (blocks, share) in _shares(facts).items():
+        sizes[name] = max(size, share * sizes[blocks])
     if facts.asserted and facts.parameters:
         for name in set(facts.extent_words.values()) - kept.keys():
             sizes[name] = size * _threads_per_size(facts, "xyz".index(name[-1]))
     return sizes
+
+
+def _shares(facts: MeasuredKernel) -> dict[str, tuple[str, int]]:
+    """Data parameters that the blocks divide among them: the number of blocks, and the share of each.
+
+    That is what launches of different sizes show: there were ceil(size / share) blocks. Of the
+    shares that explain all of them, the roundest is taken.
+    """
+    found = {}
+    for word, blocks_name in facts.extent_words.items():
+        axis = "xyz".index(word[-1])
+        if not facts.grid_kept[axis]:
+            continue
+        for place, name in enumerate(facts.parameters):
+            pairs = [(sizes[place], extents[axis]) for sizes, extents in facts.recorded]
+            if len({blocks for _, blocks in pairs}) < FEW_SIZES or min(pairs)[0] <= 0:
+                continue
+            least = max(-(-size // blocks) for size, blocks in pairs)
+            most = min((size - 1) // (blocks - 1) for size, blocks in pairs if blocks > 1)
+            if WARP <= least <= most:
+                found[name] = (blocks_name, _roundest(least, most))
+    return found
+
+
+def _roundest(least: int, most: int) -> int:
+    """The number in a range that most twos divide."""
+    unit = 1
+    while -(-least // (2 * unit)) * 2 * unit <= most:
+        unit *= 2
+    return -(-least // unit) * unit
 
 
 def _threads_per_size(facts: MeasuredKernel, axis: int) -> int:
