@@ -218,9 +218,10 @@ struct Barrier {
     u32 lanes = 0, ones = 0;
 };
 
-// What the addresses of one execution cost; sectors are counted from the line of the first lane's.
+// What the addresses of one execution cost; lines are counted from that of the first lane's.
 struct Features {
-    s64 sector[LANES];
+    s64 line[LANES];
+    u8 touched[LANES];  // of each line: its sectors, one bit each
     u32 sectors = 0, full = 0, lines = 0, wavefronts = 0;
     u32 bytes = 0, partial_lines = 0;  // distinct bytes; lines with a partially touched sector
     s64 lowest = 0, highest = 0;  // from the first lane's address
@@ -235,40 +236,47 @@ struct Remembered {
     Features features[LANES];
 };
 
-// Distinct sectors of one block, by region and window of executions.
+// Distinct sectors of one block, by region and window of executions. Those of a line stand together.
 class SectorTable {
   public:
     SectorTable() : entries_(1024) {}
     void clear(size_t regions);
-    // Is the sector new in this window and in the one before?
-    ALWAYS_INLINE bool touch(u32 region, u64 sector, u32 window) {
-        const u64 key = u64(region) << 43 | (sector & ((1ull << 43) - 1));
+    // How many of the line's `touched` sectors are new in this window and in the one before?
+    ALWAYS_INLINE u32 touch(u32 region, u64 line, u32 touched, u32 window) {
+        const u64 key = u64(region) << 43 | (line & ((1ull << 43) - 1));
+        const u64 now = spread(touched);
         const Entry& entry = entries_[slot(key)];
         const bool again = entry.key == key && entry.generation == generation_ &&
-                           entry.window == window && (entry.history & 1);
-        return again ? false : touch(region, key, window, slot(key));
+                           entry.window == window && (entry.history & now) == now;
+        return again ? 0 : enter(region, key, now, window);
     }
 
   private:
     struct Entry {
         u64 key;
-        u32 window;       // last one that touched the sector
-        u16 history;      // bit k: touched in window - k
-        u16 generation;
+        u64 history;      // 16 bits per sector; bit k: touched in window - k
+        u32 window;       // last one that touched the line
+        u32 generation;
     };
+    // One bit per sector to the lowest of its 16.
+    static u64 spread(u32 sectors) {
+        return (sectors & 1) | u64(sectors & 2) << 15 | u64(sectors & 4) << 30 |
+               u64(sectors & 8) << 45;
+    }
     size_t slot(u64 key) const { return (key * 0x9e3779b97f4a7c15ull) >> 20 & (entries_.size() - 1); }
-    bool touch(u32 region, u64 key, u32 window, size_t slot);
+    u32 enter(u32 region, u64 key, u64 now, u32 window);
     void grow();
     std::vector<Entry> entries_;
     std::vector<u32> newest_;
     size_t used_ = 0;
-    u16 generation_ = 0;
+    u32 generation_ = 0;
 };
 
-// The sectors of a warp's last store.
+// The sectors of a warp's last store, line by line.
 struct LastStore {
-    u64 sector[LANES];
-    u32 sectors = 0;
+    u64 line[LANES];
+    u8 touched[LANES];
+    u32 lines = 0;
     u64 first = 0;  // the address of the first lane
     u32 site = 0, region = 0, execution = 0;
 };

@@ -44,11 +44,9 @@ bool is_drawn(u64 block, u32 region, u32 window, u32 every) {
     return drawn_place(seed, group, every) == window % every;
 }
 
-// The first sector of the line that holds the address.
-u64 line_sector(u64 address) { return address >> 7 << 2; }
-
 void uniform_features(u64 address, u32 bytes, Features& f) {
-    f.sector[0] = (address >> 5) - line_sector(address);
+    f.line[0] = 0;
+    f.touched[0] = u8(1 << (address >> 5 & 3));
     f.sectors = f.lines = f.wavefronts = 1;
     f.bytes = bytes;
     f.partial_lines = bytes < 32;
@@ -57,10 +55,16 @@ void uniform_features(u64 address, u32 bytes, Features& f) {
 }
 
 void sequential_features(u64 address, u32 bytes, Features& f) {
-    const u64 end = address + LANES * bytes, from = line_sector(address);
-    for (u64 s = address >> 5; s <= (end - 1) >> 5; s++) f.sector[f.sectors++] = s - from;
+    const u64 end = address + LANES * bytes;
+    f.sectors = ((end - 1) >> 5) - (address >> 5) + 1;
     f.full = (end >> 5) - ((address + 31) >> 5);
     f.lines = ((end - 1) >> 7) - (address >> 7) + 1;
+    for (u32 k = 0; k < f.lines; k++) {
+        f.line[k] = k;
+        f.touched[k] = 15;
+    }
+    f.touched[0] &= u8(15 << (address >> 5 & 3));
+    f.touched[f.lines - 1] &= u8(15 >> (3 - ((end - 1) >> 5 & 3)));
     f.bytes = LANES * bytes;
     const bool head = address & 31, tail = end & 31;
     f.partial_lines = f.lines == 1 ? head || tail : head + tail;
@@ -100,7 +104,7 @@ u32 busiest_bank(const u64* sorted, u32 count, u32 bytes) {
 void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f) {
     u64 sorted[LANES];
     const u32 count = gather(address, mask, sorted);
-    const u64 first = address[__builtin_ctz(mask)], from = line_sector(first);
+    const u64 first = address[__builtin_ctz(mask)];
     const u32 touch = bytes >= 32 ? ~0u : (1u << bytes) - 1;
     u32 touched = 0;
     bool partial = false;  // some sector of the line
@@ -117,9 +121,11 @@ void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f) {
             if (k == 0 || sector >> 2 != last >> 2) {
                 f.partial_lines += partial;
                 partial = false;
-                f.lines++;
+                f.touched[f.lines] = 0;
+                f.line[f.lines++] = s64((sector >> 2) - (first >> 7));
             }
-            f.sector[f.sectors++] = s64(sector - from);
+            f.touched[f.lines - 1] |= u8(1 << (sector & 3));
+            f.sectors++;
             touched = 0;
             last = sector;
         }
@@ -201,17 +207,22 @@ ALWAYS_INLINE void add(Site& site, const SiteFacts& facts, const Features& f, u6
 // How many of the partially touched sectors the warp's last store has just touched at other bytes,
 // from another instruction in the same iteration: on their way to L2 the two may become one.
 u32 rewritten_sectors(LastStore& last, const SiteFacts& facts, u32 site, u32 execution,
-                      const Features& f, u64 from, u64 first) {
+                      const Features& f, u64 first) {
     const bool together = last.site != site && last.first != first &&
                           last.region == facts.region && last.execution == execution;
+    const u64 from = first >> 7;
     u32 both = 0;
-    for (u32 k = 0, other = 0; together && k < f.sectors; k++) {
-        const u64 sector = from + u64(f.sector[k]);
-        while (other < last.sectors && last.sector[other] < sector) other++;
-        both += other < last.sectors && last.sector[other] == sector;
+    for (u32 k = 0, other = 0; together && k < f.lines; k++) {
+        const u64 line = from + u64(f.line[k]);
+        while (other < last.lines && last.line[other] < line) other++;
+        if (other < last.lines && last.line[other] == line)
+            both += __builtin_popcount(last.touched[other] & f.touched[k]);
     }
-    for (u32 k = 0; k < f.sectors; k++) last.sector[k] = from + u64(f.sector[k]);
-    last.sectors = f.sectors;
+    for (u32 k = 0; k < f.lines; k++) {
+        last.line[k] = from + u64(f.line[k]);
+        last.touched[k] = f.touched[k];
+    }
+    last.lines = f.lines;
     last.first = first;
     last.site = site;
     last.region = facts.region;
@@ -294,21 +305,20 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
         });
     u32 unseen = 0;
     const u32 region = 2 * facts.region + (facts.kind != LOAD);
-    const u64 from = line_sector(first);
-    for (u32 k = 0; k < f->sectors; k++)
-        unseen += x.sectors.touch(region, from + u64(f->sector[k]), window);
+    for (u32 k = 0; k < f->lines; k++)
+        unseen += x.sectors.touch(region, (first >> 7) + u64(f->line[k]), f->touched[k], window);
     // While a warp waits for what L1 does not have, its last store is long gone.
-    if (facts.kind == LOAD && unseen) x.last_store[w.index].sectors = 0;
+    if (facts.kind == LOAD && unseen) x.last_store[w.index].lines = 0;
     const u32 rewritten =
         facts.kind == STORE
-            ? rewritten_sectors(x.last_store[w.index], facts, i->x, execution, *f, from, first)
+            ? rewritten_sectors(x.last_store[w.index], facts, i->x, execution, *f, first)
             : 0;
     if (!drawn) return;
     add(*site, facts, *f, first, rewritten);
     site->new_sectors += unseen;
     // Warps of a block that reach the same step wait together: it counts once.
     if (unseen)
-        site->missing += x.sectors.touch(2 * x.module.region_count + i->x, execution, window);
+        site->missing += x.sectors.touch(2 * x.module.region_count + i->x, execution, 1, window);
 }
 
 }  // namespace
@@ -389,29 +399,32 @@ void SectorTable::clear(size_t regions) {
     }
 }
 
-bool SectorTable::touch(u32 region, u64 key, u32 window, size_t slot) {
+u32 SectorTable::enter(u32 region, u64 key, u64 now, u32 window) {
+    constexpr u64 EACH = 0x0001000100010001ull;  // a bit of each sector
     const size_t last = entries_.size() - 1;
-    for (size_t k = slot;; k = (k + 1) & last) {
+    for (size_t k = slot(key);; k = (k + 1) & last) {
         Entry& entry = entries_[k];
         if (entry.generation != generation_) {
-            entry = {key, window, 1, generation_};
+            entry = {key, now, window, generation_};
             if (window > newest_[region]) newest_[region] = window;
             if (++used_ * 2 > entries_.size()) grow();
-            return true;
+            return u32(__builtin_popcountll(now));
         }
         if (entry.key != key) continue;
-        // Warps drift apart: the history says in which of the last 16 windows the sector was used.
+        // Warps drift apart: the history says in which of the last 16 windows a sector was used.
         if (window > entry.window) {
             const u32 ahead = window - entry.window;
-            entry.history = ahead < HISTORY ? entry.history << ahead : 0;
+            const u64 kept = EACH * (0xffffu >> std::min(ahead, HISTORY - 1));
+            entry.history = ahead < HISTORY ? (entry.history & kept) << ahead : 0;
             entry.window = window;
             if (window > newest_[region]) newest_[region] = window;
         }
         const u32 age = entry.window - window;
-        if (age >= HISTORY) return true;
-        const u32 recent = entry.history >> age & 3;
-        entry.history |= 1u << age;
-        return !recent;
+        if (age >= HISTORY) return u32(__builtin_popcountll(now));
+        u64 recent = entry.history >> age;
+        if (age + 1 < HISTORY) recent |= entry.history >> (age + 1);
+        entry.history |= now << age;
+        return u32(__builtin_popcountll(now & ~recent));
     }
 }
 
