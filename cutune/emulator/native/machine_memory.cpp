@@ -195,15 +195,17 @@ template <class T> ALWAYS_INLINE bool load_shared_rows(const Instruction* i, War
 }
 
 // Where a full warp's regular access begins and how it goes on, by the registers alone: an offset
-// moves all lanes alike. SCATTERED: it has another shape, leaves the allocation, has no memory or
-// is to be watched.
+// moves all lanes alike. SCATTERED: it has another shape, leaves the allocation, or a checker wants
+// to see all addresses; then nothing has happened yet.
 template <u32 BYTES> struct Regular {
     Pattern pattern = SCATTERED;
     u64 first = 0;
+    bool ghosts = false;
 
     ALWAYS_INLINE Regular(const Instruction* i, Warp& w) {
-        const Range& range = w.execution->ranges[i->x];
-        if (is_watched(i, w) || range.ghosts) return;
+        const Execution& x = *w.execution;
+        const Range& range = x.ranges[i->x];
+        if ((i->flags & (GUARDED | SPINNING)) || (x.watching && x.launch.checker)) return;
         const u64* const a = w.wide(i->a);
         const Pattern found = pattern_of<BYTES>(w, a);
         first = a[0] + i->imm;
@@ -212,6 +214,8 @@ template <u32 BYTES> struct Regular {
             range.size < length || first - range.base > range.size - length)
             return;
         pattern = found;
+        ghosts = range.ghosts;
+        if (UNLIKELY(x.watching)) observe(i, w, &first, BYTES, 1, found);
     }
 };
 
@@ -219,7 +223,9 @@ template <class T> ALWAYS_INLINE bool load_regular(const Instruction* i, Warp& w
     const Regular<sizeof(T)> at(i, w);
     if (at.pattern == SCATTERED) return false;
     Lane<T>* const d = lanes<T>(w, i->d);
-    if (at.pattern == UNIFORM) {
+    if (at.ghosts) {
+        memset(d, 0, LANES * sizeof(Lane<T>));
+    } else if (at.pattern == UNIFORM) {
         const Lane<T> value = extended(read<T>(at.first));
         for (u32 l = 0; l < LANES; l++) d[l] = value;
     } else {
@@ -230,8 +236,11 @@ template <class T> ALWAYS_INLINE bool load_regular(const Instruction* i, Warp& w
 
 template <class T> ALWAYS_INLINE bool store_regular(const Instruction* i, Warp& w) {
     const Regular<sizeof(T)> at(i, w);
-    if (at.pattern != SEQUENTIAL) return false;
-    copy_lanes(reinterpret_cast<T*>(at.first), lanes<T>(w, i->b));
+    if (at.pattern == SCATTERED) return false;
+    const Lane<T>* const b = lanes<T>(w, i->b);
+    if (at.ghosts) return true;
+    if (at.pattern == UNIFORM) write<T>(at.first, static_cast<T>(b[LANES - 1]));
+    else copy_lanes(reinterpret_cast<T*>(at.first), b);
     return true;
 }
 

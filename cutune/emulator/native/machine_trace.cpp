@@ -59,12 +59,12 @@ void sequential_features(u64 address, u32 bytes, Features& f) {
     f.sectors = ((end - 1) >> 5) - (address >> 5) + 1;
     f.full = (end >> 5) - ((address + 31) >> 5);
     f.lines = ((end - 1) >> 7) - (address >> 7) + 1;
+    const u32 begins = address >> 5 & 3, ends = 3 - ((end - 1) >> 5 & 3);
     for (u32 k = 0; k < f.lines; k++) {
+        const u32 head = k ? 0 : begins, tail = k + 1 < f.lines ? 0 : ends;
         f.line[k] = k;
-        f.touched[k] = 15;
+        f.touched[k] = u8(15u >> (head + tail) << head);
     }
-    f.touched[0] &= u8(15 << (address >> 5 & 3));
-    f.touched[f.lines - 1] &= u8(15 >> (3 - ((end - 1) >> 5 & 3)));
     f.bytes = LANES * bytes;
     const bool head = address & 31, tail = end & 31;
     f.partial_lines = f.lines == 1 ? head || tail : head + tail;
