@@ -26,6 +26,8 @@ TRAINING_SIZES = (64, 128, 256, 512)
 TRAINING_BUDGET = 600_000
 #: Up to so many sizes, launches may be larger while they are counted.
 FEW_SIZES = 2
+#: Parts of a block that are larger take too long to be counted.
+LARGEST_SHARE = 1 << 17
 #: Windows of eight executions that are traced per instruction and warp, about.
 WINDOWS = 4
 
@@ -111,7 +113,7 @@ def sizes_at(facts: MeasuredKernel, size: int) -> dict[str, int]:
 
 
 def _shares(facts: MeasuredKernel) -> dict[str, tuple[str, int]]:
-    """Data parameters that the blocks divide among them: the number of blocks, and the share of each.
+    """Data parameters that blocks divide among them: the number of blocks, and the share of each.
 
     That is what launches of different sizes show: there were ceil(size / share) blocks. Of the
     shares that explain all of them, the roundest is taken.
@@ -127,7 +129,7 @@ def _shares(facts: MeasuredKernel) -> dict[str, tuple[str, int]]:
                 continue
             least = max(-(-size // blocks) for size, blocks in pairs)
             most = min((size - 1) // (blocks - 1) for size, blocks in pairs if blocks > 1)
-            if WARP <= least <= most:
+            if WARP <= least <= most <= LARGEST_SHARE:
                 found[name] = (blocks_name, _roundest(least, most))
     return found
 

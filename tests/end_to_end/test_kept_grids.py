@@ -117,3 +117,49 @@ def test_results_stay(tuned: Path) -> None:
         *("--tolerance", "1e-5"),
     )
     assert done.returncode == 0, done.stderr
+
+
+CHUNKS = """
+#include <cstdio>
+#include <cstdlib>
+#pragma cutune kernel chunk_sums data(n) block(x: 32, 64, 128, 256, 512, 1024) grid(keep)
+__global__ void chunk_sums(int n, const int *values, int *sums) {
+    __shared__ int partial[1024];
+    int start = blockIdx.x * 2000, end = min(start + 2000, n), sum = 0;
+    for (int i = start + threadIdx.x; i < end; i += blockDim.x) sum += values[i];
+    partial[threadIdx.x] = sum;
+    __syncthreads();
+    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) sums[blockIdx.x] = partial[0];
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]), *values, *sums;
+    cudaMallocManaged(&values, n * 4);
+    cudaMallocManaged(&sums, n * 4);
+    for (int i = 0; i < n; ++i) values[i] = i % 10;
+    chunk_sums<<<(n + 1999) / 2000, 256>>>(n, values, sums);
+    cudaDeviceSynchronize();
+    printf("%d\\n", sums[0]);
+}
+"""
+
+
+def test_blocks_with_a_part_of_fixed_size_all_have_work(tmp_path: Path) -> None:
+    source = tmp_path / "chunks.cu"
+    source.write_text(CHUNKS)
+    done = cutune(
+        *("tune", source, "--run", "./{program} {n}", "--vary", "n=30000,110000"),
+        *("--workspace", tmp_path / "work", "-o", tmp_path / "chunks.tuned.cu"),
+    )
+    assert done.returncode == 0, done.stderr
+    times = {}
+    for blocks in (100, 20_000):
+        answer = select("chunk_sums", tmp_path / "work", f"n={2000 * blocks}", f"G.x={blocks}")
+        times[blocks] = {e["block"][0]: 1000 * e["predicted_ms"] for e in answer["ranked"]}
+    # Few blocks: 63 steps one after the other instead of 8.
+    assert times[100][32] > 2 * times[100][256]
+    # In microseconds at least what memory takes for all of it (4.8 TB/s).
+    assert times[20_000][256] > 20_000 * 8000 / 4.8e6
