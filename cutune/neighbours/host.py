@@ -46,6 +46,9 @@ from cutune.workspace import (
 EMULATED, GPU = "emulated", "gpu"
 #: A sweep of more runs is most likely a mistake.
 MOST_RUNS = 100_000
+#: Else the first launch of a kernel, which lies in a region, would load it (CUDA guide, lazy
+#: loading), and that takes longer than a small problem.
+_READY = {"CUDA_MODULE_LOADING": "EAGER"}
 
 _SWITCH = """\
 #include <cmath>
@@ -93,7 +96,7 @@ def collect_host(
     if len(runs) * len(combinations) > MOST_RUNS:
         reason = f"{len(runs) * len(combinations)} runs are too many; name fewer tunables"
         raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
-    environment = device_environment(device, workspace.folder) if on == EMULATED else {}
+    environment = device_environment(device, workspace.folder) if on == EMULATED else _READY
     origin = Origin.of(program.source)
     kept: list[HostMeasurement] = []
     failures: list[str] = []
