@@ -19,7 +19,9 @@ from samples.tridiagonal.sweep import (
     FRESH,
     RECURSION_BETWEEN,
     RECURSION_SIZES,
+    RECURSION_SMALL,
     SIZES,
+    STREAMS,
     published_streams,
 )
 
@@ -27,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "recorded" / "tridiagonal_h200.csv"
 LIMIT = 0.04
 INNER = 10
+ALL_STREAMS = frozenset(STREAMS)
 
 #: The corrected FP64 heuristic of the publication, for an RTX 2080 Ti.
 PUBLISHED = ((4500, 4), (25_000, 8), (50_000, 16), (75_000, 20), (10**7, 32), (10**8, 64))
@@ -98,8 +101,7 @@ def main() -> None:
         whole = all_times(precision)
         print(f"{precision}:")
         _print_sub_systems(precision, whole)
-        if precision == "fp64":
-            _print_streams(whole)
+        _print_streams(whole)
         _print_recursion(precision, whole)
 
 
@@ -145,7 +147,9 @@ def _print_optima(table: TimeTable, model: ChoiceModel) -> None:
 
 def _print_streams(whole: TimeTable) -> None:
     for m in (32, 128):
-        table = stream_table(whole, SIZES, m)
+        table = stream_table(whole, _streamed(whole, m), m)
+        if not table.points:
+            continue
         model = fit_choice(table, LIMIT)
         print(f"  streams at m = {m}: {_steps(model)}")
         rule: Callable[[Point], Configuration] = lambda p: (published_streams(p[0]),)  # noqa: E731
@@ -153,11 +157,20 @@ def _print_streams(whole: TimeTable) -> None:
         print(f"    one stream: {_loss(regret(table, lambda _: (1,)))}")
 
 
+def _streamed(whole: TimeTable, m: int) -> list[int]:
+    """Those sizes at which every number of streams was measured."""
+    return [
+        n
+        for n in SIZES
+        if {s for k, r, s, _ in whole.times[(n,)] if (k, r) == (m, 0)} >= ALL_STREAMS
+    ]
+
+
 def _print_recursion(precision: str, whole: TimeTable) -> None:
     table = recursion_table(whole, _recursed(whole, RECURSION_SIZES))
+    small = recursion_table(whole, _recursed(whole, RECURSION_SMALL))
     print("  | N | R=0 | R=1 | R=2 | R=3 | R=4 | gain |\n  |-|-|-|-|-|-|-|")
-    for p in table.points:
-        own = table.times[p]
+    for p, own in (*small.times.items(), *table.times.items()):
         cells = " | ".join(f"{own[(r,)]:.4g}" for r in range(5))
         print(f"  | {p[0]} | {cells} | {own[(0,)] / min(own.values()):.3f} |")
     model = fit_choice(table, LIMIT)

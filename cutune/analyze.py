@@ -80,23 +80,27 @@ def analyze(
     )
     if not kernels and not launches and not diagnostics:
         diagnostics.append(Diagnostic.at(Code.HOST_ONLY, syntax.source))
-    host = host_tunables(syntax)
+    late = [file for file in own[1:] if file.source.path not in early]
+    host = host_tunables([*late, syntax])
     return Program(
         syntax.source,
         kernels,
         tuple(launches),
-        (*diagnostics, *host.diagnostics, *_in_headers(own[1:])),
+        (
+            *diagnostics,
+            *host.diagnostics,
+            *_too_early(file for file in own[1:] if file.source.path in early),
+        ),
         headers,
         host.tunables,
         host.regions,
     )
 
 
-def _in_headers(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
-    """Host tunables are those of the source."""
-    for header in headers:
-        for tunable in host_tunables(header).tunables:
-            yield Diagnostic.at(Code.TUNABLE_IN_HEADER, header.source, tunable.pragma)
+def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
+    """What chooses stands before line 1 of the source: a header of `-include` cannot see it."""
+    for tunable in host_tunables(headers).tunables:
+        yield Diagnostic.at(Code.TUNABLE_IN_HEADER, tunable.source, tunable.pragma)
 
 
 def _proven(unit: Unit) -> defaultdict[str, list[Kernel]]:

@@ -44,7 +44,7 @@ class Code(Enum):
     NEEDS_FOLDER = (
         13,
         ERROR,
-        "launches in '{header}' are rewritten in a copy of the sources; write: -o {folder}",
+        "what is tuned in '{header}' is rewritten in a copy of the sources; write: -o {folder}",
     )
     ALREADY_TUNED = (
         11,
@@ -271,7 +271,8 @@ class Code(Enum):
     TUNABLE_IN_HEADER = (
         260,
         WARNING,
-        "pragma ignored: host integers are chosen in the source alone; move the function there",
+        "pragma ignored: this header is read before the source, by -include; include it in the "
+        "source",
     )
     TUNABLE_SIDE_EFFECT = (
         261,

@@ -35,9 +35,9 @@ MEANINGS: dict[Code, str] = {
     Code.OUTPUT_IS_INPUT: "cutune never replaces the program that it reads. Give `-o` "
     "another name.",
     Code.DAMAGED_FILE: "Entries are missing or have another form. Make the file anew.",
-    Code.NEEDS_FOLDER: "A header that holds launches cannot be part of one output file. With a "
-    "folder as output, the source and its headers are written there with the same relative places; "
-    "compile there with the same options.",
+    Code.NEEDS_FOLDER: "A header that holds launches or host tunables cannot be part of one "
+    "output file. With a folder as output, the source and its headers are written there with the "
+    "same relative places; compile there with the same options.",
     Code.ALREADY_TUNED: "The file holds the hooks or the selection routines of cutune already.",
     Code.NOT_REPLAYED: "Launches of this kernel at other sizes end in an error on the emulated "
     "device. The reason is quoted; the other kernels are tuned.",
@@ -217,8 +217,8 @@ MEANINGS: dict[Code, str] = {
     Code.UNPAIRED_REGION: "A region is what lies between `#pragma cutune region begin` and `end`.",
     Code.REGION_ACROSS_BLOCKS: "Both ends must be reached, one after the other.",
     Code.REGION_IN_STATEMENT: "A call takes the place of the pragma.",
-    Code.TUNABLE_IN_HEADER: "A function of a header is compiled with every source that includes "
-    "it, and each would need a choice of its own.",
+    Code.TUNABLE_IN_HEADER: "What chooses stands before the first line of the source, which is too "
+    "late for such a header.",
     Code.TUNABLE_SIDE_EFFECT: "The value is evaluated together with the sizes, and their order is "
     "not defined.",
     Code.UNKNOWN_IN_CONDITION: "The condition is looked at when the choice is made; what is not "

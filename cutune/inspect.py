@@ -35,7 +35,7 @@ def to_json(programs: Iterable[Program]) -> Json:
         "schema": "cutune.inspect/1",
         "launches": [_launch_json(p, site) for p in read for site in p.launches],
         "kernels": [_kernel_json(p, kernel) for p in read for kernel in p.kernels],
-        "tunables": [_tunable_json(p, tunable) for p in read for tunable in p.tunables],
+        "tunables": [_tunable_json(tunable) for p in read for tunable in p.tunables],
     }
 
 
@@ -75,12 +75,12 @@ def _size(formula: Formula) -> str:
     return str(value) if value is not None else text_of(formula)
 
 
-def _tunable_json(program: Program, tunable: HostTunable) -> Json:
+def _tunable_json(tunable: HostTunable) -> Json:
     return {
         "name": tunable.name,
-        "file": program.source.path,
-        "line": program.source.location(tunable.value.start).line,
-        "value": program.source[tunable.value],
+        "file": tunable.source.path,
+        "line": tunable.source.location(tunable.value.start).line,
+        "value": tunable.source[tunable.value],
         "choices": list(tunable.choices),
         "data": list(tunable.data),
         "given": list(tunable.given),
@@ -157,10 +157,11 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
 
 
 def _tunable_line(program: Program, tunable: HostTunable) -> str:
-    line = program.source.location(tunable.value.start).line
+    line = tunable.source.location(tunable.value.start).line
+    place = f"line {line}" if tunable.source is program.source else f"{tunable.source.path}:{line}"
     known = ", ".join((*tunable.data, *tunable.given))
     choices = ", ".join(map(str, tunable.choices))
-    return f"tunable {tunable.name} (line {line}): {choices}; by {known}"
+    return f"tunable {tunable.name} ({place}): {choices}; by {known}"
 
 
 _COLUMNS = ("launch", "line", "kernel", "verdict", "grid", "threads", "sizes", "reason")

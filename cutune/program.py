@@ -5,6 +5,7 @@ Kernels with the facts proven about them, launch sites with their verdicts. All 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -211,6 +212,8 @@ class HostTunable:
     data: tuple[str, ...]
     #: Other tunables that are known by then, on which the choice depends.
     given: tuple[str, ...]
+    #: The file it stands in: the program's own, or a header of the user.
+    source: Source
     #: The program's own value.
     value: Span
     pragma: Span
@@ -223,6 +226,8 @@ class Region:
     """What is timed for host tunables: from one pragma to the other."""
 
     id: int
+    #: The file it stands in.
+    source: Source
     begin: Span
     end: Span
 
@@ -260,6 +265,21 @@ class Program:
     @property
     def launching_headers(self) -> tuple[Source, ...]:
         """Headers with a launch that may be tuned, in the order of the ids."""
-        found = {site.source.path: site.source for site in self.tunable_launches}
+        return self._headers_of(self.tunable_launches)
+
+    @property
+    def tunable_headers(self) -> tuple[Source, ...]:
+        """Headers with a host tunable or a region."""
+        return self._headers_of((*self.tunables, *self.regions))
+
+    @property
+    def rewritten_headers(self) -> tuple[Source, ...]:
+        """Headers of which a pass may make something else."""
+        return self._headers_of((*self.tunable_launches, *self.tunables, *self.regions))
+
+    def _headers_of(
+        self, places: Iterable[LaunchSite | HostTunable | Region]
+    ) -> tuple[Source, ...]:
+        found = {place.source.path: place.source for place in places}
         found.pop(self.source.path, None)
         return tuple(found.values())

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from cutune.edits import Edit
 from cutune.pipeline import TranslationUnit
+from cutune.prelude import prelude_edit
 from cutune.program import HostTunable, Region
 from cutune.rewrite import line_structure
+from cutune.source import Source
 
 Call = Callable[[HostTunable], tuple[str, str]]
 """A tunable → what stands before and behind the program's own value."""
@@ -28,9 +30,17 @@ def data_arguments(tunable: HostTunable) -> list[str]:
     return [f"(long long)({name})" for name in (*tunable.data, *tunable.given)]
 
 
-def region_edits(unit: TranslationUnit, region: Region) -> Iterator[Edit]:
+def region_edits(region: Region) -> Iterator[Edit]:
     """Calls in place of the pragmas."""
-    source = unit.program.source
     for span, word in ((region.begin, "begin"), (region.end, "end")):
         text = f"cutune_region_{word}({region.id});"
-        yield Edit(span, text + line_structure(source[span]))
+        yield Edit(span, text + line_structure(region.source[span]))
+
+
+def with_file_edits(
+    unit: TranslationUnit, owner: str, edits: Iterable[Edit], source: Source
+) -> TranslationUnit:
+    """Further edits of a file; in a header, nvcc's messages go on naming the user's."""
+    if source is not unit.program.source:
+        unit = unit.with_edits(owner, [prelude_edit(source, "")], source)
+    return unit.with_edits(owner, edits, source)

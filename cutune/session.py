@@ -157,13 +157,18 @@ class Session:
         return binary
 
     def _write_instrumented(self, program: Program, folder: Path) -> tuple[Path, list[str]]:
-        """The source with hooks, and the flags to compile it with."""
+        return self.write_rewritten(program, folder, "instrumented", (InstrumentLaunches(),))
+
+    def write_rewritten(
+        self, program: Program, folder: Path, word: str, passes: Sequence[Pass]
+    ) -> tuple[Path, list[str]]:
+        """What passes make of a program, written into a folder; the flags to compile it with."""
         flags = self.compile_flags(program.source.path)
         make_folder(folder)
-        target = Target.within(program, folder, "instrumented")
+        target = Target.within(program, folder, word)
         if target.is_folder:
             flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
-        return target.write(self.instrument(program)), flags
+        return target.write(self.instrument(program, passes)), flags
 
     def build(
         self,

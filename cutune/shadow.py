@@ -33,7 +33,7 @@ class Target:
         Raises:
             CutuneError: CT010 when it is the source, CT013 when one file is not enough.
         """
-        source, headers = Path(program.source.path), program.launching_headers
+        source, headers = Path(program.source.path), program.rewritten_headers
         if output is None:
             suffix = "" if headers else source.suffix
             return Target(source.with_name(f"{source.stem}.{word}{suffix}"), bool(headers))

@@ -27,7 +27,12 @@ from typing import ClassVar
 from cutune.pipeline import Pass, TranslationUnit
 from cutune.prelude import c_string
 from cutune.program import HostTunable
-from cutune.rewrite_tunables import data_arguments, region_edits, tunable_edits
+from cutune.rewrite_tunables import (
+    data_arguments,
+    region_edits,
+    tunable_edits,
+    with_file_edits,
+)
 
 
 @dataclass(frozen=True)
@@ -43,9 +48,9 @@ class InstrumentTunables(Pass):
             return unit
         unit = unit.with_prelude('#include "cutune_tunables.h"\n')
         for tunable in program.tunables:
-            unit = unit.with_edits(self.name, tunable_edits(tunable, _call))
+            unit = with_file_edits(unit, self.name, tunable_edits(tunable, _call), tunable.source)
         for region in program.regions:
-            unit = unit.with_edits(self.name, region_edits(unit, region))
+            unit = with_file_edits(unit, self.name, region_edits(region), region.source)
         return unit
 
 

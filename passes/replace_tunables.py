@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from cutune.pipeline import Pass, TranslationUnit
 from cutune.program import HostTunable
-from cutune.rewrite_tunables import data_arguments, tunable_edits
+from cutune.rewrite_tunables import data_arguments, tunable_edits, with_file_edits
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class ReplaceTunables(Pass):
             return unit
         unit = unit.with_prelude(self.selection)
         for tunable in tunables:
-            unit = unit.with_edits(self.name, tunable_edits(tunable, self._call))
+            edits = tunable_edits(tunable, self._call)
+            unit = with_file_edits(unit, self.name, edits, tunable.source)
         return unit
 
     def _call(self, tunable: HostTunable) -> tuple[str, str]:

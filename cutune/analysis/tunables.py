@@ -1,4 +1,4 @@
-"""Host integers that may be chosen. Takes a `Syntax`, gives tunables, regions and complaints.
+"""Host integers that may be chosen. Takes `Syntax`es, gives tunables, regions and complaints.
 
 `#pragma cutune tune(m: 4, 8) data(N)` speaks of the next declaration `int m = 32;`, or assignment,
 in the same block. `#pragma cutune region begin` and `end` stand between statements of one block.
@@ -8,7 +8,7 @@ What cannot be honoured is left as it is, with a warning.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cutune.analysis.integers import integer_type
@@ -40,19 +40,25 @@ MOST_CHOICES = 4096
 
 @dataclass(frozen=True)
 class Tunables:
-    """What the pragmas of one source say about host integers."""
+    """What the pragmas of a source and its headers say about host integers."""
 
     tunables: tuple[HostTunable, ...] = ()
     regions: tuple[Region, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def host_tunables(syntax: Syntax) -> Tunables:
-    """All tunables and regions of a source; ids count from 1."""
-    found: list[HostTunable] = []
-    complaints: list[Diagnostic] = []
+def host_tunables(files: Iterable[Syntax]) -> Tunables:
+    """All tunables and regions, from 1 on; what is found later may depend on the earlier."""
+    found = Tunables()
+    for syntax in files:
+        found = _with_file(syntax, found)
+    return found
+
+
+def _with_file(syntax: Syntax, earlier: Tunables) -> Tunables:
+    found, regions = [*earlier.tunables], [*earlier.regions]
+    complaints = [*earlier.diagnostics]
     begins: list[Pragma] = []
-    regions: list[Region] = []
     reader = _Reader(syntax)
     for pragma in syntax.pragmas:
         try:
@@ -107,6 +113,7 @@ class _Reader:
                 self._choices(pragma, name, values),
                 tuple(d for d in data if d not in names),
                 tuple(d for d in data if d in names),
+                self.syntax.source,
                 self._value(pragma, name),
                 pragma.token.span,
                 said.where,
@@ -121,7 +128,7 @@ class _Reader:
         begin = begins.pop()
         if begins or self._block(begin) != self._block(end):
             raise self._error(Code.REGION_ACROSS_BLOCKS, end)
-        return Region(number, begin.token.span, end.token.span)
+        return Region(number, self.syntax.source, begin.token.span, end.token.span)
 
     def check_statement_place(self, pragma: Pragma) -> None:
         """A statement must be allowed where the pragma stands."""

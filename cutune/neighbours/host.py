@@ -33,7 +33,6 @@ from cutune.on_gpu import gpu_target
 from cutune.passes import InstrumentTunables, ReplaceTunables
 from cutune.program import HostTunable, Program
 from cutune.session import Session
-from cutune.shadow import Target
 from cutune.workspace import (
     Workspace,
     append_lines,
@@ -46,6 +45,9 @@ from cutune.workspace import (
 EMULATED, GPU = "emulated", "gpu"
 #: A sweep of more runs is most likely a mistake.
 MOST_RUNS = 100_000
+#: Else the first launch of a kernel, which lies in a region, would load it (CUDA guide, lazy
+#: loading), and that takes longer than a small problem.
+_READY = {"CUDA_MODULE_LOADING": "EAGER"}
 
 _SWITCH = """\
 #include <cmath>
@@ -93,8 +95,8 @@ def collect_host(
     if len(runs) * len(combinations) > MOST_RUNS:
         reason = f"{len(runs) * len(combinations)} runs are too many; name fewer tunables"
         raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
-    environment = device_environment(device, workspace.folder) if on == EMULATED else {}
-    origin = Origin.of(program.source)
+    environment = device_environment(device, workspace.folder) if on == EMULATED else _READY
+    origin = _origin(program)
     kept: list[HostMeasurement] = []
     failures: list[str] = []
     done = 0
@@ -123,9 +125,7 @@ def build(
     session: Session, program: Program, folder: Path, target: Sequence[str] | None = None
 ) -> Path:
     """The instrumented program, for the emulated device or what the options `target` say."""
-    place = Target.within(program, folder, "tunables")
-    text = place.write(session.instrument(program, (InstrumentTunables(),)))
-    flags = session.compile_flags(program.source.path)
+    text, flags = session.write_rewritten(program, folder, "tunables", (InstrumentTunables(),))
     return session.build(text, flags, text.with_suffix(""), target)
 
 
@@ -165,18 +165,22 @@ def _report(
 
 
 def fit_host(
-    session: Session, program: Program, workspace: Workspace, limit: float
+    session: Session, program: Program, workspace: Workspace, limit: float, device: DeviceProfile
 ) -> list[ChoiceModel]:
     """A model per pragma from the workspace's times of this version of the program; not saved.
+
+    Where several GPUs were measured, the times of `device` count.
 
     Raises:
         CutuneError: CT009 without measurements, CT423 where none is of this version.
     """
-    origin = Origin.of(program.source)
+    origin = _origin(program)
     path = workspace.host_measurements
     command = "cutune collect --tunables"
     lines = read_lines(path, SCHEMA, HostMeasurement.from_json, command, session.warn)
     measured = [one for one in lines if one.origin == origin]
+    if len({one.device for one in measured}) > 1:
+        measured = [one for one in measured if one.device == device.name]
     models = []
     for group in dict.fromkeys(tunable.group for tunable in program.tunables):
         table = group_table(program.tunables, group, measured)
@@ -199,7 +203,7 @@ def write_choices(
         CutuneError: CT002.
     """
     document = {
-        "origin": asdict(Origin.of(program.source)),
+        "origin": asdict(_origin(program)),
         "models": [to_json(model) for model in models],
         "launches": {
             "origin": asdict(Origin.of(program.source, program.launching_headers)),
@@ -249,6 +253,10 @@ def read_blocks(
     return origin, found
 
 
+def _origin(program: Program) -> Origin:
+    return Origin.of(program.source, program.tunable_headers)
+
+
 def _first(program: Program, group: int) -> HostTunable:
     return next(tunable for tunable in program.tunables if tunable.group == group)
 
@@ -273,7 +281,7 @@ def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
     if not program.tunables or not workspace.choices.exists():
         return ReplaceTunables()
     document = read_document(workspace.choices, CHOICES_SCHEMA, "cutune fit --model neighbours")
-    origin = Origin.of(program.source)
+    origin = _origin(program)
     if document["origin"]["path"] != origin.path:
         return ReplaceTunables()
     if document["origin"]["content"] != origin.content:

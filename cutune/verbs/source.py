@@ -52,7 +52,7 @@ def instrument(options: argparse.Namespace) -> int:
         target = Target.of(program, options.output, "instrumented")
         target.write(session.instrument(program, passes, options.print_after))
         return 0
-    if headers := program.launching_headers:
+    if headers := program.rewritten_headers:
         raise needs_folder(headers[0], Path(options.file).with_suffix(".instrumented"))
     unit = session.instrument(program, passes, options.print_after)
     sys.stdout.buffer.write(unit.rewritten().encode())

@@ -20,6 +20,7 @@ from cutune.verbs.common import (
 
 if TYPE_CHECKING:
     from cutune.measure import MeasuredKernel
+    from cutune.neighbours.model import ChoiceModel
     from cutune.program import Program
     from cutune.session import Session
 
@@ -116,7 +117,9 @@ def _fit_neighbours(options: argparse.Namespace) -> int:
     has_host_times = workspace.host_measurements.exists()
     blocks = fit_blocks(session, program, workspace, limit, has_host_times)
     is_host_wanted = has_host_times or (program.tunables and not blocks)
-    models = fit_host(session, program, workspace, limit) if is_host_wanted else []
+    models: list[ChoiceModel] = []
+    if is_host_wanted:
+        models = fit_host(session, program, workspace, limit, device_of(options))
     write_choices(program, workspace, models, blocks)
     for model in models:
         print_model(model)

@@ -30,6 +30,8 @@ RECURSION_SIZES = tuple(
     for k in (1, 10, 20, 22, 23, 24, 25, 30, 40, 45, 48, 50, 80, 84, 92, 96, 100, 1000)
 )
 RECURSION_BETWEEN = tuple(round(1e5 * k) for k in (3, 6, 15, 35, 65, 200, 400))
+#: Below all of these, where recursion must cease to pay.
+RECURSION_SMALL = (2_000, 5_000, 10_000, 20_000, 40_000, 70_000)
 SUB_SYSTEMS = (4, 5, 8, 10, 16, 20, 25, 32, 40, 64, 100, 128, 256, 512, 1250)
 #: Without recursion, and with it: the more the host has to solve, the larger m should be.
 LARGE_SUB_SYSTEMS = (16, 32, 64, 128, 256, 512)
@@ -91,6 +93,10 @@ def main(folder: Path) -> None:
         "7-recursion-fp32": recursion("fp32", RECURSION_SIZES),
         "8-m-fresh-fp64": sub_systems("fp64", FRESH, 16),
         "8-m-fresh-fp32": sub_systems("fp32", FRESH, 16),
+        "9-recursion-small-fp64": recursion("fp64", RECURSION_SMALL),
+        "9-recursion-small-fp32": recursion("fp32", RECURSION_SMALL),
+        "9-recursion-between-fp32": recursion("fp32", RECURSION_BETWEEN),
+        "9-streams-fp32": streams("fp32", SIZES),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, lines in questions.items():

@@ -9,10 +9,12 @@
 // are divided among S streams, so that copies and kernels overlap. No pivoting: the matrix has to
 // be diagonally dominant.
 //
-//     tridiagonal [--fp32] N                      m, R, S and block as chosen below
-//     tridiagonal [--fp32] N m R S block [m1 ..]  as given; m1 .. m4 are for the recursive steps
-//     tridiagonal --sweep FILE                    times of many configurations as CSV; each line of
-//                                                 FILE: fp64|fp32 N m R S block m1 m2 m3 m4
+//     tridiagonal [OPTIONS] N                      m, R, S and block as chosen below
+//     tridiagonal [OPTIONS] N m R S block [m1 ..]  as given; m1 .. m4 are for the recursive steps
+//     tridiagonal --sweep FILE                     times of many configurations as CSV
+//
+// Options: --fp32, then --repeat COUNT (solve the same system so often). Each line of FILE:
+// fp64|fp32 N m R S block m1 m2 m3 m4, or fp64|fp32 N for those chosen below.
 //
 // Method, and the nearest neighbours by which m and R are chosen: M. Veneva, "ML-Based Optimum
 // Sub-system Size for the GPU Implementation of the Tridiagonal Partition Method".
@@ -404,15 +406,17 @@ Configuration configuration_for(int N)
 }
 
 template <typename Real>
-int solve_one(int N, const Configuration &configuration)
+int solve_one(int N, const Configuration &configuration, int count)
 {
     const int *m = configuration.m;
     const int smallest = *std::min_element(m, m + configuration.steps + 1);
     Solver<Real> solver(N, smallest, m[0]);
     fill(solver.host.rows, N);
+    for (int i = 0; i < count; ++i) {
 #pragma cutune region begin
-    solver.solve(N, configuration);
+        solver.solve(N, configuration);
 #pragma cutune region end
+    }
     const double off = residual(solver.host.rows, solver.host.x, N);
     const double difference = difference_from_thomas(solver.host.rows, solver.host.x, N);
     std::printf("N %d, m %d, R %d, S %d, block %d: relative residual %.2e, "
@@ -492,9 +496,14 @@ int sweep_file(const char *path)
         std::istringstream words(line);
         Row row;
         Configuration &c = row.configuration;
-        words >> row.precision >> row.N >> c.m[0] >> c.steps >> c.streams >> c.block;
-        for (int step = 1; step <= MAX_STEPS; ++step) words >> c.m[step];
-        if (!words || row.N < 1 || c.steps > MAX_STEPS || c.streams > MAX_STREAMS) {
+        words >> row.precision >> row.N;
+        if (words.eof() || (words >> std::ws).eof()) {
+            c = configuration_for(row.N);
+        } else {
+            words >> c.m[0] >> c.steps >> c.streams >> c.block;
+            for (int step = 1; step <= MAX_STEPS; ++step) words >> c.m[step];
+        }
+        if (words.fail() || row.N < 1 || c.steps > MAX_STEPS || c.streams > MAX_STREAMS) {
             std::fprintf(stderr, "not understood: %s\n", line.c_str());
             return 2;
         }
@@ -512,13 +521,18 @@ int main(int argc, char **argv)
     if (words.size() == 2 && words[0] == "--sweep") return sweep_file(argv[2]);
     const bool single = !words.empty() && words[0] == "--fp32";
     if (single) words.erase(words.begin());
+    int count = 1;
+    if (words.size() >= 2 && words[0] == "--repeat") {
+        count = std::atoi(words[1].c_str());
+        words.erase(words.begin(), words.begin() + 2);
+    }
     std::vector<int> numbers;
     for (const std::string &word : words) numbers.push_back(std::atoi(word.c_str()));
     const size_t given = numbers.size();
-    bool understood = given == 1 || (given >= 5 && given <= 5 + MAX_STEPS);
+    bool understood = count > 0 && (given == 1 || (given >= 5 && given <= 5 + MAX_STEPS));
     for (size_t i = 0; i < given; ++i) understood = understood && (numbers[i] > 0 || i == 2);
     if (!understood) {
-        std::fprintf(stderr, "usage: tridiagonal [--fp32] N [m R S block [m1 .. m4]]\n");
+        std::fprintf(stderr, "usage: tridiagonal [--fp32] [--repeat COUNT] N [m R S block [m1 .. m4]]\n");
         return 2;
     }
     Configuration configuration;
@@ -534,6 +548,6 @@ int main(int argc, char **argv)
         std::fprintf(stderr, "tridiagonal: m >= 3, R <= %d, S <= %d\n", MAX_STEPS, MAX_STREAMS);
         return 2;
     }
-    return single ? solve_one<float>(numbers[0], configuration)
-                  : solve_one<double>(numbers[0], configuration);
+    return single ? solve_one<float>(numbers[0], configuration, count)
+                  : solve_one<double>(numbers[0], configuration, count);
 }

@@ -11,6 +11,7 @@ import pytest
 
 from cutune.cli import main
 from cutune.collect import Run
+from cutune.device import DeviceProfile
 from cutune.diagnostics import CutuneError
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
@@ -101,17 +102,17 @@ def test_what_cannot_be_swept_is_diagnosed(
     assert code in capsys.readouterr().err
 
 
-def fill_workspace(program: Path) -> None:
-    """Times in which R = 1 wins above 1000, and m = 8 wins where R is 1."""
+def fill_workspace(program: Path, device: str = "a GPU", limit: int = 1000) -> None:
+    """Times in which R = 1 wins above the limit, and m = 8 wins where R is 1."""
     origin = Origin.of(Source.read(program))
     lines = []
     for n in (10, 100, 1000, 10_000, 100_000):
         for steps in (0, 1):
             for m in (4, 8):
-                time = 1 + (steps != (n > 1000)) + 0.5 * ((m == 8) != (steps == 1))
+                time = 1 + (steps != (n > limit)) + 0.5 * ((m == 8) != (steps == 1))
                 values, data = {"R": steps, "m": m}, {"R": {"N": n}, "m": {"N": n, "R": steps}}
-                lines.append(HostMeasurement(origin, "a GPU", values, data, time).to_json())
-    (program.parent / ".cutune").mkdir()
+                lines.append(HostMeasurement(origin, device, values, data, time).to_json())
+    (program.parent / ".cutune").mkdir(exist_ok=True)
     append_lines(program.parent / ".cutune" / "host-measurements.jsonl", lines)
 
 
@@ -148,6 +149,84 @@ def test_measured_times_become_a_program_that_chooses(
     assert "[CT513]" in capsys.readouterr().err
     assert main(["fit", str(program), "--model", "neighbours", "-q"]) == 1
     assert "[CT423]" in capsys.readouterr().err
+
+
+def test_times_of_several_gpus_are_not_mixed(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill_workspace(program)
+    fill_workspace(program, DeviceProfile.named("h200").name, 100)
+    fit = ["fit", str(program), "--model", "neighbours", "-q"]
+    assert main(fit) == 0
+    assert "N <= 276: R = 0\n  above: R = 1" in capsys.readouterr().out
+    assert main([*fit, "--device", "a100"]) == 1
+    assert "[CT423]" in capsys.readouterr().err
+
+
+SOLVER = """#pragma once
+inline int sub_system(int N) {
+#pragma cutune tune(m: 4, 8) data(N)
+    int m = 5;
+    return m;
+}
+inline void solve(int N, int m, int *x) {
+#pragma cutune region begin
+    cudaMemset(x, m, N * sizeof(int));
+#pragma cutune region end
+}
+"""
+CALLER = """#include <cstdio>
+#include <cstdlib>
+#include "solver.h"
+int main(int argc, char **argv) {
+    int N = atoi(argv[1]), m = sub_system(N), *x;
+    cudaMalloc(&x, N * sizeof(int));
+    solve(N, m, x);
+    printf("m %d\\n", m);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_host_tunables_of_a_header(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A header is rewritten in a copy of the sources, and its text belongs to the version."""
+    header, source = tmp_path / "include" / "solver.h", tmp_path / "src" / "caller.cu"
+    for path, text in ((header, SOLVER), (source, CALLER)):
+        path.parent.mkdir()
+        path.write_text(text)
+    found = ["-I", str(header.parent), "-q"]
+    sweep = ["--tunables", "--on", "emulated", "--run", "{program} {n}", "--vary", "n=64"]
+    assert main(["collect", str(source), *sweep, *found]) == 0
+    assert "2 configurations run" in capsys.readouterr().out
+    assert main(["inspect", str(source), *found]) == 0
+    assert f"tunable m ({header}:4): 4, 8; by N" in capsys.readouterr().out.replace("\n", "")
+
+    origin = Origin.of(Source.read(source), [Source.read(header)])
+    times = (((10, 4), 1.0), ((10, 8), 2.0), ((1000, 4), 2.0), ((1000, 8), 1.0))
+    append_lines(
+        source.parent / ".cutune" / "host-measurements.jsonl",
+        (
+            HostMeasurement(origin, "a GPU", {"m": m}, {"m": {"N": n}}, time).to_json()
+            for (n, m), time in times
+        ),
+    )
+    assert main(["fit", str(source), "--model", "neighbours", *found]) == 0
+    assert main(["emit", str(source), *found]) == 0
+    tuned, binary = source.with_name("caller.tuned"), tmp_path / "tuned"
+    nvcc = find_nvcc()
+    include = f"-I{tuned / 'include'}"
+    nvcc.check(
+        [str(tuned / "src" / "caller.cu"), include, *own_build_flags(nvcc), "-o", str(binary)]
+    )
+    environment = program_environment(binary)
+    for n, m in ((20, 4), (900, 8), (2000, 5)):
+        done = subprocess.run(
+            [binary, str(n)], env=environment, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == f"m {m}\n"
+    header.write_text(SOLVER + "// changed\n")
+    assert main(["emit", str(source), *found]) == 1
+    assert "[CT513]" in capsys.readouterr().err
 
 
 def test_a_region_of_several_sizes_is_refused(tmp_path: Path) -> None:

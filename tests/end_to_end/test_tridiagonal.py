@@ -65,3 +65,24 @@ def test_single_precision(solver: Path) -> None:
 )
 def test_misuse_is_refused(solver: Path, arguments: tuple[object, ...]) -> None:
     assert run(solver, *arguments).returncode == 2
+
+
+def test_what_is_chosen_is_timed_beside_what_is_given(solver: Path, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.txt"
+    rows.write_text("fp64 300\nfp64 300 4 1 2 64 5 10 10 10\nfp32 200 8 0 1 32 10 10 10 10\n")
+    result = run(solver, "--sweep", rows)
+    assert result.returncode == 0, result.stderr
+    _, *lines = result.stdout.splitlines()
+    assert [line.rpartition(",")[0] for line in lines] == [
+        "fp64,300,32,0,1,256,10,10,10,10",
+        "fp64,300,4,1,2,64,5,10,10,10",
+        "fp32,200,8,0,1,32,10,10,10,10",
+    ]
+    rows.write_text("fp64 300 4\n")
+    assert run(solver, "--sweep", rows).returncode == 2
+
+
+def test_the_same_system_is_solved_repeatedly(solver: Path) -> None:
+    once, again = (run(solver, *words, 500) for words in ((), ("--repeat", 3)))
+    assert again.returncode == 0 and again.stdout == once.stdout
+    assert run(solver, "--repeat", 0, 500).returncode == 2

@@ -16,7 +16,7 @@ from cutune.headers import (
     include_directories,
     redirected,
 )
-from cutune.passes import InstrumentLaunches
+from cutune.passes import InstrumentLaunches, InstrumentTunables
 from cutune.pipeline import TranslationUnit, run_passes
 from cutune.program import Program
 from cutune.shadow import ShadowTree, Target
@@ -169,11 +169,38 @@ def test_what_lies_outside_of_the_root_has_no_copy(project: Path) -> None:
     assert tree.copy_of("/elsewhere") is None
 
 
-def test_host_tunables_of_headers_are_left_alone() -> None:
-    header = Source(
-        "a.h",
-        "inline int f(int N) {\n#pragma cutune tune(m: 1, 2) data(N)\nint m = 4;\nreturn m;\n}\n",
-    )
-    program = analyze(parse(Source("a.cu", "__global__ void k() {}\n")), None, [header])
+HOST = """inline int f(int N) {
+#pragma cutune tune(R: 0, 1) data(N)
+    int R = 0;
+    return R;
+}
+"""
+OF_SOURCE = """int g(int N, int R) {
+#pragma cutune tune(m: 1, 2) data(N, R)
+    int m = 0;
+    return m;
+}
+"""
+
+
+def test_host_tunables_of_headers() -> None:
+    """Those of headers come first: what the source chooses may depend on them."""
+    header, source = Source("a.h", HOST), Source("a.cu", OF_SOURCE)
+    program = analyze(parse(source), None, [header])
+    assert [(t.name, t.group, t.given) for t in program.tunables] == [
+        ("R", 1, ()),
+        ("m", 2, ("R",)),
+    ]
+    assert program.tunable_headers == program.rewritten_headers == (header,)
+    unit = run_passes((InstrumentTunables(),), TranslationUnit(program))
+    (written,) = unit.rewritten_headers()
+    assert written.text.startswith('#line 1 "a.h"\n')
+    assert 'int R = cutune_tunable("R", (0), {{"N", (long long)(N)}});' in written.text
+    assert 'int m = cutune_tunable("m", (0), ' in unit.rewritten().text
+
+
+def test_host_tunables_of_a_header_read_before_the_source_are_left_alone() -> None:
+    source = Source("a.cu", "__global__ void k() {}\n")
+    program = analyze(parse(source), None, [Source("a.h", HOST)], early=["a.h"])
     assert [d.code.number for d in program.diagnostics] == ["CT260"]
     assert program.tunables == ()

@@ -9,13 +9,13 @@ import pytest
 from cutune.measure import Origin
 from cutune.neighbours.regions import HostMeasurement, configurations, group_table, merged
 from cutune.program import HostTunable
-from cutune.source import Span
+from cutune.source import Source, Span
 
-ORIGIN = Origin("a.cu", "0")
+ORIGIN, SOURCE = Origin("a.cu", "0"), Source("a.cu", "")
 
 
 def tunable(name: str, group: int, *given: str) -> HostTunable:
-    return HostTunable(name, group, (1, 2), ("N",), given, Span(0, 1), Span(0, 1))
+    return HostTunable(name, group, (1, 2), ("N",), given, SOURCE, Span(0, 1), Span(0, 1))
 
 
 def measured(time: float | None, n: int = 10, **values: int) -> HostMeasurement:

@@ -1,0 +1,80 @@
+"""What only a GPU can show: host tunables and blocks chosen by times that were measured on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cutune.device import DeviceProfile, profile_names
+from cutune.on_gpu import gpu_name
+from cutune.toolchain import find_nvcc
+from tests.end_to_end.tuning import SAMPLES, cutune
+
+pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
+
+TRIDIAGONAL = SAMPLES.parent / "tridiagonal" / "tridiagonal.cu"
+M = "tune(m: 4, 5, 8, 10, 16, 20, 25, 32, 40, 64, 100, 128, 256, 512, 1250)"
+
+
+@pytest.fixture(scope="module")
+def profile() -> str:
+    """The profile of the GPU at hand."""
+    name = gpu_name()[0]
+    found = [own for own in profile_names() if DeviceProfile.named(own).name == name]
+    if not found:
+        pytest.skip(f"no profile of {name}")
+    return found[0]
+
+
+def done(*arguments: object) -> str:
+    """`cutune ARGUMENTS`, which has to end well."""
+    result = cutune(*arguments, "-q")
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def verbose(source: Path, *arguments: object) -> str:
+    """What a tuned program says of its choices."""
+    binary = source.with_suffix("")
+    find_nvcc().check(["-O2", f"-I{SAMPLES}", str(source), "-o", str(binary)])
+    result = subprocess.run(
+        [binary, *map(str, arguments)],
+        env={**os.environ, "CUTUNE": "verbose"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return result.stderr
+
+
+def test_host_tunables_are_timed_and_chosen(profile: str, tmp_path: Path) -> None:
+    """4 rows per thread leave half of the system to the host: 64 are faster."""
+    source, tuned = tmp_path / "solver.cu", tmp_path / "tuned.cu"
+    source.write_text(TRIDIAGONAL.read_text().replace(M, "tune(m: 4, 64)"))
+    run = ("--run", "{program} --repeat 3 {n}", "--vary", "n=400000,4000000")
+    said = done("collect", source, "--tunables", "m", "--on", "gpu", *run, "--device", profile)
+    assert "4 configurations timed" in said
+    assert "m = 64" in done("fit", source, "--model", "neighbours")
+    done("emit", source, "-o", tuned, "--device", profile)
+    assert "cutune: m = 64 for N = 1000000, R = 0" in verbose(tuned, 1_000_000)
+
+
+def test_blocks_are_timed_and_chosen(profile: str, tmp_path: Path) -> None:
+    source, tuned = SAMPLES / "2dconv.cu", tmp_path / "tuned.cu"
+    place = ("--workspace", tmp_path / "times", "--device", profile)
+    done("collect", source, "--on", "gpu", "--run", "{program} {n}", "--vary", "n=500,2000", *place)
+    done("fit", source, "--model", "neighbours", *place)
+    done("emit", source, "--model", "neighbours", "-o", tuned, *place)
+    lines = (tmp_path / "times" / "measurements.jsonl").read_text().splitlines()
+    assert [json.loads(line)["size"] for line in lines] == [500, 2000]
+    assert "Convolution2D_kernel, 999 x 999 x 1 threads: block 32x8x1 -> " in verbose(tuned, 1000)
+    assert "block" not in verbose(tuned, 3000), "larger than anything measured"
+    same = done(
+        *("verify", source, tuned, "-I", SAMPLES, "--on", "gpu"),
+        *("--run", "{program} {n}", "--vary", "n=500,1000"),
+    )
+    assert same == "same: n=500\nsame: n=1000\n"
