@@ -22,6 +22,8 @@ from cutune.toolchain import find_nvcc
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "polybench"
 SMALL, LARGE = 512, 2048
+#: The least time counts: others use the same machine.
+ROUNDS = 3
 _COMPARED = ("executions", "lanes", "sectors", "full_sectors", "lines", "wavefronts", "new_sectors")
 
 
@@ -51,7 +53,9 @@ def _figures(record: LaunchRecord) -> str:
     code = module.kernel(record.kernel)
     try:
         small, _ = _sampled(module, code, record, SMALL)
-        large, seconds = _sampled(module, code, record, LARGE)
+        large, seconds = min(
+            (_sampled(module, code, record, LARGE) for _ in range(ROUNDS)), key=lambda pair: pair[1]
+        )
     except CutuneError:
         return f"{record.kernel}: one block is too long to be sampled at N = {LARGE}"
     grid, parameters = _scaled(record, code, SMALL)

@@ -28,7 +28,7 @@ LONGEST_BLOCK = 4_000_000
 #: Of the windows of eight executions that a loop has, so many times the root are traced.
 ROOTS = 0.5
 #: And so many at least, and at most.
-WINDOWS = (4, 32)
+WINDOWS = (4, 24)
 #: Blocks at most; more see nothing new.
 MOST_BLOCKS = 48
 WARP = 32

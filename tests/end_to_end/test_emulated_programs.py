@@ -21,6 +21,7 @@ from tests.hardware_counters import memory_ratios, ratio
 pytestmark = pytest.mark.nvcc
 
 PROGRAMS = Path(__file__).parent / "programs"
+RECORDED = Path(__file__).parents[1] / "recorded"
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 SINGLE = (
     "vector_add",
@@ -159,6 +160,11 @@ def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
     done = execute(build(source, flags=flags))
     assert (done.returncode, done.stdout) == (1, "begins\n")
     assert "libcublas.so.13 is not supported on the emulated device" in done.stderr
+
+
+def test_of_conflicting_stores_the_one_stays_that_stays_on_an_h200(build: Build) -> None:
+    done = execute(build(PROGRAMS / "store_conflicts.cu"))
+    assert done.stdout == (RECORDED / "store_conflicts_h200.txt").read_text()
 
 
 def test_an_illegal_access_names_its_place_in_the_source(build: Build) -> None:

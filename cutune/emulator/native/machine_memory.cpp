@@ -237,9 +237,10 @@ template <class T> ALWAYS_INLINE bool load_regular(const Instruction* i, Warp& w
 template <class T> ALWAYS_INLINE bool store_regular(const Instruction* i, Warp& w) {
     const Regular<sizeof(T)> at(i, w);
     if (at.pattern == SCATTERED) return false;
-    const Lane<T>* const b = lanes<T>(w, i->b);
     if (at.ghosts) return true;
-    if (at.pattern == UNIFORM) write<T>(at.first, static_cast<T>(b[LANES - 1]));
+    const Lane<T>* const b = lanes<T>(w, i->b);
+    constexpr u32 LAST = sizeof(T) == 8 ? LANES / 2 : 0;  // as in_order_of_stores
+    if (at.pattern == UNIFORM) write<T>(at.first, static_cast<T>(b[LAST]));
     else copy_lanes(reinterpret_cast<T*>(at.first), b);
     return true;
 }
@@ -287,27 +288,29 @@ template <class T, u32 N, Space S> const Instruction* load(const Instruction* i,
     return i + 1;
 }
 
+// Where several lanes store to one address, PTX leaves open whose value stays. On an H200 it is the
+// lowest lane's; with 8 or 16 bytes per lane, that of the last half or quarter of the warp.
+template <u32 BYTES, class F> ALWAYS_INLINE void in_order_of_stores(u32 mask, F&& each) {
+    constexpr u32 PHASE = BYTES <= 4 ? LANES : BYTES == 8 ? LANES / 2 : LANES / 4;
+    for (u32 first = 0; first < LANES; first += PHASE)
+        for (u32 l = first + PHASE; l-- > first;)
+            if (mask >> l & 1) each(l);
+}
+
 template <class T, u32 N, Space S> const Instruction* store(const Instruction* i, Warp& w) {
     if constexpr (S == GLOBAL_SPACE && N == 1)
         if (store_regular<T>(i, w)) return i + 1;
     const Access<T, N, S> at(i, w);
     if constexpr (N == 1)
-        if (!at.ghosts && w.full) {
-            const Lane<T>* b = lanes<T>(w, i->b);
-            if (at.pattern == SEQUENTIAL) {
-                T* to = reinterpret_cast<T*>(at.address[0]);
-                for (u32 l = 0; l < LANES; l++) to[l] = static_cast<T>(b[l]);
-            } else {
-                for (u32 l = 0; l < LANES; l++) write<T>(at.address[l], static_cast<T>(b[l]));
-            }
+        if (!at.ghosts && at.pattern == SEQUENTIAL) {
+            copy_lanes(reinterpret_cast<T*>(at.address[0]), lanes<T>(w, i->b));
             return i + 1;
         }
-    if ((at.ghosts & w.mask) == w.mask) return i + 1;
     const u32* const sources = registers<N>(i, w, i->b);
-    FOR_ACTIVE(w, l)
-        if (!(at.ghosts >> l & 1))
-            for (u32 k = 0; k < N; k++)
-                write<T>(at.address[l] + k * sizeof(T), static_cast<T>(lanes<T>(w, sources[k])[l]));
+    in_order_of_stores<N * sizeof(T)>(w.mask & ~at.ghosts, [&](u32 l) {
+        for (u32 k = 0; k < N; k++)
+            write<T>(at.address[l] + k * sizeof(T), static_cast<T>(lanes<T>(w, sources[k])[l]));
+    });
     return i + 1;
 }
 
