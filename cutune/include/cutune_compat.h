@@ -5,8 +5,13 @@
 #if defined(__cplusplus) && defined(__CUDACC__)
 #include <cuda_runtime.h>
 #if CUDART_VERSION >= 12000
+// Where the command line has a macro of the name, that does.
+#ifndef cudaThreadSynchronize
 static inline cudaError_t cudaThreadSynchronize(void) { return cudaDeviceSynchronize(); }
+#endif
+#ifndef cudaThreadExit
 static inline cudaError_t cudaThreadExit(void) { return cudaDeviceReset(); }
+#endif
 #endif
 #endif
 #endif

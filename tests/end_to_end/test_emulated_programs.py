@@ -108,13 +108,15 @@ def test_per_thread_default_streams(build: Build) -> None:
         assert execute(program).stdout == "PASS\n"
 
 
-def test_a_build_that_knows_nothing_of_cutune(nvcc: Nvcc, tmp_path: Path) -> None:
+@pytest.mark.parametrize("macro", ["", "-DcudaThreadSynchronize=cudaDeviceSynchronize"])
+def test_a_build_that_knows_nothing_of_cutune(nvcc: Nvcc, tmp_path: Path, macro: str) -> None:
     source = tmp_path / "old.cu"
     text = (PROGRAMS / "vector_add.cu").read_text().replace("DeviceSynch", "ThreadSynch")
     source.write_text(text)
     (tmp_path / "check.h").write_text((PROGRAMS / "check.h").read_text())
     environment = {**os.environ, "NVCC_APPEND_FLAGS": append_flags(nvcc)}
-    command = [str(nvcc.path), *nvcc.extra_flags, "-arch=sm_90", "old.cu", "-o", "old"]
+    options = [*nvcc.extra_flags, "-arch=sm_90", *filter(None, [macro])]
+    command = [str(nvcc.path), *options, "old.cu", "-o", "old"]
     subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
     done = execute(tmp_path / "old")
     assert (done.stdout, done.stderr) == ("PASS\n", "")
