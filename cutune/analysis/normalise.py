@@ -228,6 +228,10 @@ def _is_assignment(tokens: list[Token], equals: int) -> bool:
     while index >= 0 and tokens[index].text not in (";", "{", "}", ")"):
         index -= 1
     statement = tokens[index + 1 : equals]
+    if len(statement) > 1 and statement[0].kind == "IDENTIFIER":
+        return statement[1].text in ("[", ".", "->")
+    if statement and statement[0].text == "*":
+        return True
     return sum(token.kind == "IDENTIFIER" for token in statement) == 1
 
 
