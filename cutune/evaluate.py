@@ -18,7 +18,7 @@ from cutune.diagnostics import CutuneError
 from cutune.fitted import FittedModel
 from cutune.models.lines import EXTENTS
 from cutune.models.registry import DEFAULT, MODELS
-from cutune.question import choose_block
+from cutune.question import Chooser
 from cutune.strategies import (
     FIXED,
     NEAREST,
@@ -152,8 +152,11 @@ def evaluate_sweep(
 def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
     """What the tuned program would use with one of the performance models."""
 
+    choosers: dict[tuple[str, str], Chooser] = {}
+
     def choose(launch: SweptLaunch) -> Block | None:
-        model = models.get((launch.program, launch.kernel))
+        name = (launch.program, launch.kernel)
+        model = models.get(name)
         if model is None:
             return None
         sizes = {n: v for n, v in launch.sizes.items() if n in model.facts.parameters}
@@ -162,7 +165,9 @@ def by_model(models: Models, device: DeviceProfile, performance: str) -> Strateg
             words = model.facts.extent_words.items()
             sizes |= {word: extents[variable] for word, variable in words}
         try:
-            choice = choose_block(model, device, sizes, launch.size, performance)
+            if name not in choosers:
+                choosers[name] = Chooser(model, device, performance)
+            choice = choosers[name].choose(sizes, launch.size)
         except CutuneError:
             return None  # a size is missing: the tuned program would keep its own block
         return choice.block if choice.block in launch.microseconds else None

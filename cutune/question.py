@@ -94,6 +94,48 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
     return Question(sizes, _extents(facts, sizes))
 
 
+class Chooser:
+    """Says which block the tuned program would use; the model is composed once for all sizes."""
+
+    def __init__(
+        self, model: FittedModel, device: DeviceProfile, performance: str = DEFAULT
+    ) -> None:
+        """`performance`: the performance model, by its name in `MODELS`.
+
+        Raises:
+            CutuneError: CT515 where no launch is possible.
+        """
+        self._model = launchable(model, device)
+        judge = MODELS[performance]
+        self._program = judge.compose(self._model, device)
+        self._rule = judge.rule(self._model, device)
+
+    def choose(self, sizes: Mapping[str, int], every: int | None = None) -> Choice:
+        """The block at these sizes.
+
+        Raises:
+            CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
+                possible.
+        """
+        question = ask(self._model, sizes, every)
+        facts = self._model.facts
+        choice = select(
+            self._program,
+            self._rule,
+            {name: question.sizes[name] for name in facts.parameters},
+            question.extents,
+            tuple(guard is not None for guard in facts.guards),
+            facts.original,
+            facts.free,
+            facts.grid_kept,
+        )
+        for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
+            if blocks > most:
+                reason = f"it would need {blocks} blocks in {name}, of which CUDA allows {most}"
+                raise _impossible(facts, reason)
+        return choice
+
+
 def choose_block(
     model: FittedModel,
     device: DeviceProfile,
@@ -101,33 +143,13 @@ def choose_block(
     every: int | None = None,
     performance: str = DEFAULT,
 ) -> Choice:
-    """The block that the tuned program would use at these sizes.
-
-    Args:
-        performance: the performance model, by its name in `MODELS`.
+    """The block that the tuned program would use at these sizes; see `Chooser`.
 
     Raises:
         CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
             possible.
     """
-    question = ask(model, sizes, every)
-    model = launchable(model, device)
-    facts, judge = model.facts, MODELS[performance]
-    choice = select(
-        judge.compose(model, device),
-        judge.rule(model, device),
-        {name: question.sizes[name] for name in facts.parameters},
-        question.extents,
-        tuple(guard is not None for guard in facts.guards),
-        facts.original,
-        facts.free,
-        facts.grid_kept,
-    )
-    for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
-        if blocks > most:
-            reason = f"it would need {blocks} blocks in {name}, of which CUDA allows {most}"
-            raise _impossible(facts, reason)
-    return choice
+    return Chooser(model, device, performance).choose(sizes, every)
 
 
 def _extents(facts: MeasuredKernel, sizes: Mapping[str, int]) -> Block:

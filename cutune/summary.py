@@ -15,7 +15,7 @@ from cutune.diagnostics import CutuneError
 from cutune.fitted import FittedModel
 from cutune.instances import instance_names
 from cutune.models.registry import DEFAULT
-from cutune.question import choose_block
+from cutune.question import Chooser
 from cutune.selection import LAUNCH_BOUND, Choice, Prediction
 from cutune.sweep import SweptLaunch
 
@@ -169,18 +169,20 @@ def print_choices(
     )
     for name, model in zip(_names(models), models, strict=True):
         streaming = model.one_dimensional and not model.looped
+        try:
+            chooser = Chooser(model, device, performance)
+        except CutuneError:
+            continue  # nothing that the device can launch
         for size in sizes or (STREAMING_SIZES if streaming else SHOWN_SIZES):
-            row = _choice_row(model, device, size, performance)
+            row = _choice_row(model, chooser, size)
             if row is not None:
                 table.add_row(escape(name), str(size), *row)
     standard_output().print(table)
 
 
-def _choice_row(
-    model: FittedModel, device: DeviceProfile, size: int, performance: str
-) -> list[str] | None:
+def _choice_row(model: FittedModel, chooser: Chooser, size: int) -> list[str] | None:
     try:
-        choice = choose_block(model, device, {}, size, performance)
+        choice = chooser.choose({}, size)
     except CutuneError:
         return None  # its thread space has to be named: `cutune select KERNEL T.x=…` or G.x=…
     own = choice.predicted_ms(model.facts.original)

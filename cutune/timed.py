@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
@@ -87,5 +86,8 @@ def suitability(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) 
 
 
 def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    # Takes a second to import, and most commands have no timings.
+    from scipy.stats import spearmanr  # noqa: PLC0415
+
     found = float(spearmanr(np.array(first), np.array(second)).statistic)
     return 0.0 if math.isnan(found) else found
