@@ -187,6 +187,8 @@ def _test(instruction: Instruction, value: _Value) -> _Test | None:
     modifiers, operands = instruction.modifiers, instruction.operands
     if instruction.opcode != "setp" or len(modifiers) != 2 or modifiers[1] not in _INTEGERS:
         return None
+    if len(results(instruction)) != 1:
+        return None  # `p|q`: q is the opposite
     left, right = value(operands[1]), value(operands[2])
     if modifiers[0] not in _OPPOSITE or left is None or right is None:
         return None

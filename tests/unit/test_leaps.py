@@ -88,6 +88,10 @@ EXECUTED = {
         "mov.u32 %i, 0;",
         f"{AHEAD} add.u32 %i, %i, 1; setp.ge.u32 %r, %i, %n; not.pred %q, %r;",
     ),
+    "until the second does not hold": (
+        "mov.u32 %i, 0;",
+        f"{AHEAD} add.u32 %i, %i, 1; setp.ge.u32 %r|%q, %i, %n;",
+    ),
     "doubled": ("mov.u32 %i, 1;", f"{AHEAD} shl.b32 %i, %i, 1; setp.lt.u32 %q, %i, %n;"),
     "past its bound": (
         "mov.u32 %i, 1;",
