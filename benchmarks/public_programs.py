@@ -85,7 +85,7 @@ def build(collection: Path, work: Path, suffix: str, count: int, jobs: int) -> N
     built: dict[str, str] = json.loads(record.read_text()) if record.exists() else {}
     append_flags(find_nvcc())  # what all builds need, once
     untried = [name for name in draw(collection, suffix) if name not in built]
-    while missing := count - sum(how != DOES_NOT_COMPILE for how in built.values()):
+    while untried and (missing := count - _compiled(built)) > 0:
         lot, untried = untried[:missing], untried[missing:]
         for name in lot:  # all before the first is built: some include files of others
             _copy(collection / name, tree / name)
@@ -95,8 +95,10 @@ def build(collection: Path, work: Path, suffix: str, count: int, jobs: int) -> N
                 built[name] = how
                 record.write_text(json.dumps(built, indent=1))
                 print(f"{len(built):4d} {name}: {how}", flush=True)
-        if not lot:
-            break
+
+
+def _compiled(built: Mapping[str, str]) -> int:
+    return sum(how != DOES_NOT_COMPILE for how in built.values())
 
 
 def _copy(source: Path, folder: Path) -> None:

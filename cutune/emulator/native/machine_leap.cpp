@@ -100,6 +100,7 @@ bool leaves_nothing(const Execution& x, const Block& block) {
 
 void Execution::leap(Warp& w, const Block& block) {
     const Leap& leap = *block.leap;
+    // Often the next execution is looked at, and then nothing else need be known.
     if (!leaves_nothing(*this, block) || !unseen(*this, w, block, 1)) return;
     const u64 count = unseen(*this, w, block, repetitions(leap, w));
     if (!count) return;

@@ -148,6 +148,11 @@ template <class To, class From> ALWAYS_INLINE void copy_lanes(To* to, const From
     }
 }
 
+template <class T> ALWAYS_INLINE void load_uniform(Lane<T>* d, u64 address) {
+    const Lane<T> value = extended(read<T>(address));
+    for (u32 l = 0; l < LANES; l++) d[l] = value;
+}
+
 // Rows of eight lanes, each uniform or sequential.
 template <class T> ALWAYS_INLINE void load_row(Lane<T>* d, const T* from, bool sequential) {
     typedef Lane<T> Row __attribute__((vector_size(ROW * sizeof(Lane<T>))));
@@ -226,12 +231,22 @@ template <class T> ALWAYS_INLINE bool load_regular(const Instruction* i, Warp& w
     if (at.ghosts) {
         memset(d, 0, LANES * sizeof(Lane<T>));
     } else if (at.pattern == UNIFORM) {
-        const Lane<T> value = extended(read<T>(at.first));
-        for (u32 l = 0; l < LANES; l++) d[l] = value;
+        load_uniform<T>(d, at.first);
     } else {
         copy_lanes(d, reinterpret_cast<const T*>(at.first));
     }
     return true;
+}
+
+// Where several lanes store to one address, PTX leaves open whose value stays. On an H200 it is the
+// lowest lane's; with 8 or 16 bytes per lane, that of the last half or quarter of the warp.
+template <u32 BYTES> constexpr u32 LANES_AT_ONCE = BYTES <= 4 ? LANES : BYTES == 8 ? 16 : 8;
+
+template <u32 BYTES, class F> ALWAYS_INLINE void in_order_of_stores(u32 mask, F&& each) {
+    constexpr u32 AT_ONCE = LANES_AT_ONCE<BYTES>;
+    for (u32 first = 0; first < LANES; first += AT_ONCE)
+        for (u32 l = first + AT_ONCE; l-- > first;)
+            if (mask >> l & 1) each(l);
 }
 
 template <class T> ALWAYS_INLINE bool store_regular(const Instruction* i, Warp& w) {
@@ -239,7 +254,7 @@ template <class T> ALWAYS_INLINE bool store_regular(const Instruction* i, Warp& 
     if (at.pattern == SCATTERED) return false;
     if (at.ghosts) return true;
     const Lane<T>* const b = lanes<T>(w, i->b);
-    constexpr u32 LAST = sizeof(T) == 8 ? LANES / 2 : 0;  // as in_order_of_stores
+    constexpr u32 LAST = LANES - LANES_AT_ONCE<sizeof(T)>;
     if (at.pattern == UNIFORM) write<T>(at.first, static_cast<T>(b[LAST]));
     else copy_lanes(reinterpret_cast<T*>(at.first), b);
     return true;
@@ -248,11 +263,9 @@ template <class T> ALWAYS_INLINE bool store_regular(const Instruction* i, Warp& 
 template <class T, Space S>
 ALWAYS_INLINE void load_single(Lane<T>* d, const Warp& w, const Access<T, 1, S>& at) {
     if (at.pattern == SEQUENTIAL) {
-        const T* from = reinterpret_cast<const T*>(at.address[0]);
-        for (u32 l = 0; l < LANES; l++) d[l] = extended(from[l]);
+        copy_lanes(d, reinterpret_cast<const T*>(at.address[0]));
     } else if (at.pattern == UNIFORM) {
-        const Lane<T> value = extended(read<T>(at.address[0]));
-        for (u32 l = 0; l < LANES; l++) d[l] = value;
+        load_uniform<T>(d, at.address[0]);
     } else if (at.pattern == ROWS) {
         for (u32 row = 0; row < LANES; row += ROW)
             load_row(d + row, reinterpret_cast<const T*>(at.address[row]),
@@ -286,15 +299,6 @@ template <class T, u32 N, Space S> const Instruction* load(const Instruction* i,
             d[l] = at.ghosts >> l & 1 ? 0 : extended(read<T>(at.address[l] + k * sizeof(T)));
     }
     return i + 1;
-}
-
-// Where several lanes store to one address, PTX leaves open whose value stays. On an H200 it is the
-// lowest lane's; with 8 or 16 bytes per lane, that of the last half or quarter of the warp.
-template <u32 BYTES, class F> ALWAYS_INLINE void in_order_of_stores(u32 mask, F&& each) {
-    constexpr u32 PHASE = BYTES <= 4 ? LANES : BYTES == 8 ? LANES / 2 : LANES / 4;
-    for (u32 first = 0; first < LANES; first += PHASE)
-        for (u32 l = first + PHASE; l-- > first;)
-            if (mask >> l & 1) each(l);
 }
 
 template <class T, u32 N, Space S> const Instruction* store(const Instruction* i, Warp& w) {
