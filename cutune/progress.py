@@ -69,17 +69,18 @@ class _Lines:
 
     def __call__(self, activity: str, done: int, total: int) -> None:
         """Note how far an activity is."""
-        if activity not in self.running:
-            self.running[activity] = _Activity(activity, self.every_seconds)
-        self.running[activity].done, self.running[activity].total = done, total
+        if activity in self.running:
+            self.running[activity].done, self.running[activity].total = done, total
+        else:
+            self.running[activity] = _Activity(activity, done, total, self.every_seconds)
         if done >= total:
             self.running.pop(activity).end()
 
 
 class _Activity:
-    def __init__(self, name: str, every_seconds: float) -> None:
+    def __init__(self, name: str, done: int, total: int, every_seconds: float) -> None:
         self.name, self.every_seconds = name, every_seconds
-        self.done = self.total = 0
+        self.done, self.total = done, total
         self.begun = time.monotonic()
         self.ended = threading.Event()
         # A daemon: an error that ends the program need not wait for it.

@@ -62,7 +62,7 @@ struct Site {  // counters of one static memory instruction; costs are defined i
     uint64_t executions;         // by warps, in all executed blocks
     uint64_t lanes;              // active lanes in these
     uint64_t busiest;            // executions by the warp with most, summed over traced blocks
-    uint64_t traced;             // executions whose addresses were looked at
+    uint64_t traced;             // executions that the following counters stand for
     uint64_t sectors;            // of 32 bytes, distinct per execution
     uint64_t full_sectors;       // sectors of which all 32 bytes were touched
     uint64_t lines;              // of 128 bytes, distinct per execution
@@ -74,6 +74,13 @@ struct Site {  // counters of one static memory instruction; costs are defined i
     uint64_t missing;            // steps of the block (warps side by side) with such a sector
     uint64_t lowest;             // lowest and one past the highest address touched
     uint64_t highest;
+};
+
+// Of a static memory instruction, when only some windows of executions are traced.
+struct Windows {
+    Site first;           // the counters of each warp's first window
+    Site others;          // of those that stand for all others
+    uint64_t executions;  // in all windows
 };
 
 class Checker;  // machine_check.h
@@ -123,6 +130,7 @@ struct Report {
     std::vector<uint64_t> block_executions;  // per basic block: by warps
     std::vector<uint64_t> block_lanes;       // per basic block: active lanes
     std::vector<Site> sites;
+    std::vector<Windows> windows;            // per site, with trace_every > 1
     std::string findings;              // of the checker: a list in JSON
 };
 

@@ -7,29 +7,13 @@
 #include <vector>
 
 #include "machine.h"
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#define NEVER_INLINE __attribute__((noinline))
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#include "machine_trace.h"
+#include "machine_types.h"
 
 namespace cutune {
 
-using u8 = uint8_t;
-using s8 = int8_t;
-using u16 = uint16_t;
-using s16 = int16_t;
-using u32 = uint32_t;
-using s32 = int32_t;
-using u64 = uint64_t;
-using s64 = int64_t;
-using f32 = float;
-using f64 = double;
-
-constexpr u32 LANES = 32;
-constexpr u32 FULL = ~0u;
 constexpr u32 NO_REGISTER = ~0u;  // the destination of `red`
 constexpr u32 BARRIERS = 16;
-constexpr u32 WINDOW = 3;  // log2 of the executions in a window of tracing
 
 struct BlockOrder;  // machine_check.h
 struct Warp;
@@ -218,69 +202,6 @@ struct Barrier {
     u32 lanes = 0, ones = 0;
 };
 
-// What the addresses of one execution cost; lines are counted from that of the first lane's.
-struct Features {
-    s64 line[LANES];
-    u8 touched[LANES];  // of each line: its sectors, one bit each
-    u32 sectors = 0, full = 0, lines = 0, wavefronts = 0;
-    u32 bytes = 0, partial_lines = 0;  // distinct bytes; lines with a partially touched sector
-    s64 lowest = 0, highest = 0;  // from the first lane's address
-};
-
-// Most executions of a site repeat the distances between its lanes: what they cost is remembered
-// for each alignment of the first lane's address in its line.
-struct Remembered {
-    u64 distance[LANES];
-    u32 mask = 0;
-    u32 known = 0;  // bit k: for alignment 4 k
-    Features features[LANES];
-};
-
-// Distinct sectors of one block, by region and window of executions. Those of a line stand together.
-class SectorTable {
-  public:
-    SectorTable() : entries_(1024) {}
-    void clear(size_t regions);
-    // How many of the line's `touched` sectors are new in this window and in the one before?
-    ALWAYS_INLINE u32 touch(u32 region, u64 line, u32 touched, u32 window) {
-        const u64 key = u64(region) << 43 | (line & ((1ull << 43) - 1));
-        const u64 now = spread(touched);
-        const Entry& entry = entries_[slot(key)];
-        const bool again = entry.key == key && entry.generation == generation_ &&
-                           entry.window == window && (entry.history & now) == now;
-        return again ? 0 : enter(region, key, now, window);
-    }
-
-  private:
-    struct Entry {
-        u64 key;
-        u64 history;      // 16 bits per sector; bit k: touched in window - k
-        u32 window;       // last one that touched the line
-        u32 generation;
-    };
-    // One bit per sector to the lowest of its 16.
-    static u64 spread(u32 sectors) {
-        return (sectors & 1) | u64(sectors & 2) << 15 | u64(sectors & 4) << 30 |
-               u64(sectors & 8) << 45;
-    }
-    size_t slot(u64 key) const { return (key * 0x9e3779b97f4a7c15ull) >> 20 & (entries_.size() - 1); }
-    u32 enter(u32 region, u64 key, u64 now, u32 window);
-    void grow();
-    std::vector<Entry> entries_;
-    std::vector<u32> newest_;
-    size_t used_ = 0;
-    u32 generation_ = 0;
-};
-
-// The sectors of a warp's last store, line by line.
-struct LastStore {
-    u64 line[LANES];
-    u8 touched[LANES];
-    u32 lines = 0;
-    u64 first = 0;  // the address of the first lane
-    u32 site = 0, region = 0, execution = 0;
-};
-
 struct Execution {
     ModuleImage& module;
     const Function& kernel;
@@ -309,16 +230,7 @@ struct Execution {
     const u8* parameters = nullptr;
     std::shared_ptr<BlockOrder> order;  // with a checker
 
-    // Tracing
-    std::vector<u32> counts;  // executions by warp and site
-    SectorTable sectors;
-    struct Tentative {
-        Site counts;
-        u32 window;
-    };
-    std::vector<std::unique_ptr<Remembered>> remembered;  // by site
-    std::vector<LastStore> last_store;  // by warp
-    std::vector<Tentative> tentative;  // by site: the sampled window among the first trace_every
+    TraceState trace;
 
     Execution(ModuleImage& m, const Function& k, const Launch& l, Memory& mem, Report& r)
         : module(m), kernel(k), launch(l), memory(mem), report(r) {}
@@ -339,10 +251,10 @@ struct Execution {
     std::string place(const Instruction* i, const Warp& w, u32 lane) const;
 };
 
-// The first window of a loop from `window` on that tracing looks at, or prepares to: `end` at most.
-u64 next_window(const Execution& x, u32 region, u64 window, u64 end);
 // Add the traced counters of one site to another's.
 void merge(Site& into, const Site& from);
+// The traced counters of a site, estimated for all windows.
+Site estimate(const Windows& windows);
 // Zero counters for all blocks and sites.
 void clear(Report& report, const ModuleImage& module);
 

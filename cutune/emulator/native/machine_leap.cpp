@@ -81,12 +81,15 @@ u64 repetitions(const Leap& leap, const Warp& w) {
 }
 
 // How many of the next `most` executions nobody looks at.
-u64 unseen(const Execution& x, const Warp& w, const Block& block, u64 most) {
+u64 unseen(Execution& x, const Warp& w, const Block& block, u64 most) {
     if (!x.tracing || !block.site_count) return most;
+    if (x.launch.trace_every <= 1) return 0;
     const u32 region = x.module.sites[block.first_site].region;
-    const u64 done = x.counts[w.index * x.module.sites.size() + block.first_site];
-    const u64 next = next_window(x, region, done >> WINDOW, ((done + most) >> WINDOW) + 1);
-    return std::min(std::max(next << WINDOW, done) - done, most);
+    const u64 done = x.trace.progress[w.index * x.module.sites.size() + block.first_site].executions;
+    const u64 drawn = x.trace.draws.first(region, done >> WINDOW);
+    // The window before a drawn one is recorded too.
+    const u64 until = drawn ? (drawn - 1) << WINDOW : 0;
+    return std::min(std::max(until, done) - done, most);
 }
 
 // Only what a store to memory leaves behind would be missed.
@@ -119,7 +122,7 @@ void Execution::leap(Warp& w, const Block& block) {
     report.leapt_instructions += count * block.instructions;
     if (tracing)
         for (u32 k = block.first_site; k < block.first_site + block.site_count; k++)
-            counts[w.index * module.sites.size() + k] += u32(count);
+            trace.progress[w.index * module.sites.size() + k].executions += u32(count);
 }
 
 }  // namespace cutune

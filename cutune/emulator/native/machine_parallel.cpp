@@ -65,7 +65,10 @@ void add(Report& into, const Report& part) {
         into.sites[k].executions += part.sites[k].executions;
         into.sites[k].lanes += part.sites[k].lanes;
         into.sites[k].busiest += part.sites[k].busiest;
-        if (part.sites[k].traced) merge(into.sites[k], part.sites[k]);
+        merge(into.sites[k], part.sites[k]);
+        merge(into.windows[k].first, part.windows[k].first);
+        merge(into.windows[k].others, part.windows[k].others);
+        into.windows[k].executions += part.windows[k].executions;
     }
     into.executed_blocks += part.executed_blocks;
     into.working_threads += part.working_threads;

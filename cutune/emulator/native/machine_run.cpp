@@ -257,6 +257,7 @@ static void summarize(const ModuleImage& module, Report& report) {
     }
     for (size_t k = 0; k < report.sites.size(); k++) {
         const SiteFacts& facts = module.sites[k];
+        merge(report.sites[k], estimate(report.windows[k]));
         if (facts.guarded) continue;
         report.sites[k].executions = report.block_executions[facts.block];
         report.sites[k].lanes = report.block_lanes[facts.block];
@@ -267,6 +268,7 @@ void clear(Report& report, const ModuleImage& module) {
     report.block_executions.assign(module.blocks.size(), 0);
     report.block_lanes.assign(module.blocks.size(), 0);
     report.sites.assign(module.sites.size(), Site());
+    report.windows.assign(module.sites.size(), Windows());
 }
 
 static void prepare(Execution& x, BlockMemory& memory) {

@@ -5,16 +5,9 @@
 // per lane go by half and quarter warps, unless all lanes want the same). `new_sectors` counts the
 // sectors that the block touched neither before in the same window of 8 executions nor in the
 // window before, per loop and per direction; a window is the number of the warp's execution of the
-// instruction, divided by 8.
-//
-// With trace_every = k > 1 one window of each k consecutive ones is looked at, the same for all
-// warps and all sites of a loop; the sectors of the window before it are recorded too. It is drawn
-// by a hash of block, loop and place, so each window has the chance 1 / k. The first k windows are
-// a special case, because a loop may end within them and nobody knows beforehand: there the draw is
-// a reservoir of one (window j replaces the earlier choice with the chance 1 / (j + 1)), so that a
-// loop of m < k windows gives one window, each with the chance 1 / m. The mean over traced
-// executions is therefore not biased by what the first or last iterations do.
+// instruction, divided by 8. machine_draws.cpp says which windows are looked at when not all are.
 #include <algorithm>
+#include <iterator>
 
 #include "machine_check.h"
 
@@ -22,27 +15,12 @@ namespace cutune {
 
 namespace {
 
-constexpr u32 HISTORY = 16;
-
-u64 scrambled(u64 x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
-
-// The drawn window of a group behind the first: its place in the group.
-u32 drawn_place(u64 seed, u32 group, u32 every) {
-    return u32(scrambled(seed + (u64(group) << 32)) % every);
-}
-
-u64 seed_of(u64 block, u32 region) { return scrambled(block * 0x9e3779b97f4a7c15ull + region); }
-
-bool is_drawn(u64 block, u32 region, u32 window, u32 every) {
-    const u32 group = window / every;
-    const u64 seed = seed_of(block, region);
-    if (group == 0) return scrambled(seed + window) % (window + 1) == 0;
-    return drawn_place(seed, group, every) == window % every;
-}
+constexpr u64 Site::*TRACED_SUMS[] = {
+    &Site::traced,          &Site::sectors,           &Site::full_sectors,
+    &Site::lines,           &Site::wavefronts,        &Site::load_cost_x20,
+    &Site::store_cost_x20,  &Site::rewritten_sectors, &Site::new_sectors,
+    &Site::missing,
+};
 
 void uniform_features(u64 address, u32 bytes, Features& f) {
     f.line[0] = 0;
@@ -152,13 +130,17 @@ u32 shared_wavefronts(const u64* offset, u32 mask, u32 bytes, Pattern pattern) {
     return total;
 }
 
-// The features of an irregular access, from memory when its lanes are as far apart as before.
-// `count` fills them in.
+// An irregular access: what it costs, and its signature, or 0 when that was not worth the effort.
+struct Recalled {
+    const Features* features;
+    u64 signature;
+};
+
+// From memory when the lanes are as far apart as before. `count` fills the features in.
 template <class F>
-const Features& recalled(Execution& x, u32 site, const u64* address, u32 mask, Features& fresh,
-                         F count) {
+Recalled recalled(Execution& x, u32 site, const u64* address, u32 mask, Features& fresh, F count) {
     const u64 first = address[__builtin_ctz(mask)];
-    std::unique_ptr<Remembered>& place = x.remembered[site];
+    std::unique_ptr<Remembered>& place = x.trace.remembered[site];
     if (!place) place.reset(new Remembered());
     Remembered& remembered = *place;
     u64 different = remembered.mask ^ mask;
@@ -169,18 +151,18 @@ const Features& recalled(Execution& x, u32 site, const u64* address, u32 mask, F
         remembered.mask = mask;
         remembered.known = 0;
     }
-    const u32 alignment = first & 127;
-    if (alignment & 3) {
+    if (first & 3) {
         count(fresh);
-        return fresh;
+        return {&fresh, 0};
     }
-    Features& known = remembered.features[alignment >> 2];
-    if (!(remembered.known >> (alignment >> 2) & 1)) {
-        known = Features();
-        count(known);
-        remembered.known |= 1u << (alignment >> 2);
+    const u32 k = first >> 2 & 31;
+    if (!(remembered.known >> k & 1)) {
+        remembered.features[k] = Features();
+        count(remembered.features[k]);
+        remembered.signature[k] = remembered.features[k].signature();
+        remembered.known |= 1u << k;
     }
-    return known;
+    return {&remembered.features[k], remembered.signature[k]};
 }
 
 ALWAYS_INLINE void add(Site& site, const SiteFacts& facts, const Features& f, u64 first,
@@ -214,15 +196,15 @@ u32 rewritten_sectors(LastStore& last, const SiteFacts& facts, u32 site, u32 exe
     u32 both = 0;
     for (u32 k = 0, other = 0; together && k < f.lines; k++) {
         const u64 line = from + u64(f.line[k]);
-        while (other < last.lines && last.line[other] < line) other++;
-        if (other < last.lines && last.line[other] == line)
+        while (other < last.lines && last.from + u64(last.line[other]) < line) other++;
+        if (other < last.lines && last.from + u64(last.line[other]) == line)
             both += __builtin_popcount(last.touched[other] & f.touched[k]);
     }
-    for (u32 k = 0; k < f.lines; k++) {
-        last.line[k] = from + u64(f.line[k]);
-        last.touched[k] = f.touched[k];
-    }
+    // All of them, used or not: copies of fixed size are quick.
+    std::copy(std::begin(f.line), std::end(f.line), last.line);
+    std::copy(std::begin(f.touched), std::end(f.touched), last.touched);
     last.lines = f.lines;
+    last.from = from;
     last.first = first;
     last.site = site;
     last.region = facts.region;
@@ -255,106 +237,119 @@ void trace_local(const Warp& w, const u64* address, u32 bytes, const SiteFacts& 
     add(site, facts, f, interleaved[__builtin_ctz(w.mask)], 0);
 }
 
+// How many sectors of an access to global memory the block has not touched lately.
+u32 unseen_sectors(Execution& x, u32 warp, const Touch& touch, const Features& f) {
+    if (touch.signature) {
+        Touch& recent = x.trace.recent[warp].touches[touch.slot()];
+        if (recent == touch) return 0;
+        recent = touch;
+    }
+    u32 unseen = 0;
+    for (u32 k = 0; k < f.lines; k++)
+        unseen += x.trace.sectors.touch(touch.region, touch.line + u64(f.line[k]), f.touched[k],
+                                        touch.window);
+    return unseen;
+}
+
+// Where the counters of a drawn window go: nowhere for a warp that lags behind so far that its choice
+// has been replaced.
+Site* sampled_site(Execution& x, u32 site, u32 window) {
+    if (window == 0) return &x.report.windows[site].first;
+    if (window > x.launch.trace_every) return &x.report.windows[site].others;
+    Young& young = x.trace.young[site];
+    if (window > young.window) young = {Site(), window};
+    return window == young.window ? &young.counts : nullptr;
+}
+
 NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 bytes,
                         Pattern pattern) {
     Execution& x = *w.execution;
+    TraceState& state = x.trace;
     const SiteFacts& facts = x.module.sites[i->x];
-    const u32 every = x.launch.trace_every;
-    const u32 execution = x.counts[w.index * x.module.sites.size() + i->x]++;
+    Progress& progress = state.progress[w.index * x.module.sites.size() + i->x];
+    const u32 execution = progress.executions++;
     const u32 window = execution >> WINDOW;
-    Site* site = &x.report.sites[i->x];
-    bool drawn = true;
-    if (every > 1) {
-        drawn = is_drawn(x.linear_block, facts.region, window, every);
-        if (!drawn && !is_drawn(x.linear_block, facts.region, window + 1, every)) return;
-        if (window < every) {
-            Execution::Tentative& tentative = x.tentative[i->x];
-            if (drawn && window > tentative.window) tentative = {Site(), window};
-            // A warp that lags behind belongs to a choice that has been replaced.
-            drawn &= window == tentative.window;
-            site = &tentative.counts;
+    Site* site = &x.report.sites[i->x];  // nowhere: what is touched matters to the next window
+    if (x.launch.trace_every > 1) {
+        if (execution < progress.dormant) return;
+        const u64 next = state.draws.first(facts.region, window);
+        if (next > window + 1) {
+            progress.dormant = u32(std::min<u64>((next - 1) << WINDOW, ~0u));
+            return;
         }
+        site = next == window ? sampled_site(x, i->x, window) : nullptr;
     }
     Features fresh;
-    const Features* f = &fresh;
+    Recalled found = {&fresh, 0};
     const u64 shared = reinterpret_cast<u64>(x.shared);
     const u64 first = address[__builtin_ctz(w.mask)];
     if (facts.space == SHARED_SPACE ||
         (facts.space == GENERIC_SPACE && first - shared < x.shared_bytes)) {
-        if (!drawn) return;
+        if (!site) return;
         if (pattern == UNIFORM || pattern == SEQUENTIAL)
             fresh.wavefronts = shared_wavefronts(address, w.mask, bytes, pattern);
         else
-            f = &recalled(x, i->x, address, w.mask, fresh, [&](Features& features) {
+            found = recalled(x, i->x, address, w.mask, fresh, [&](Features& features) {
                 features.wavefronts = shared_wavefronts(address, w.mask, bytes, pattern);
             });
+        const u32 wavefronts = found.features->wavefronts;
         site->traced++;
-        site->wavefronts += f->wavefronts;
-        (facts.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20) += 20 * f->wavefronts;
+        site->wavefronts += wavefronts;
+        (facts.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20) += 20 * wavefronts;
         return;
     }
     if (facts.space == LOCAL_SPACE) {
-        if (drawn) trace_local(w, address, bytes, facts, *site);
+        if (site) trace_local(w, address, bytes, facts, *site);
         return;
     }
     if (pattern == UNIFORM) uniform_features(first, bytes, fresh);
     else if (pattern == SEQUENTIAL) sequential_features(first, bytes, fresh);
     else
-        f = &recalled(x, i->x, address, w.mask, fresh, [&](Features& features) {
+        found = recalled(x, i->x, address, w.mask, fresh, [&](Features& features) {
             scattered_features(address, w.mask, bytes, features);
         });
-    u32 unseen = 0;
+    const Features& f = *found.features;
     const u32 region = 2 * facts.region + (facts.kind != LOAD);
-    for (u32 k = 0; k < f->lines; k++)
-        unseen += x.sectors.touch(region, (first >> 7) + u64(f->line[k]), f->touched[k], window);
+    const u32 unseen =
+        unseen_sectors(x, w.index, Touch{first >> 7, found.signature, window, region}, f);
     // While a warp waits for what L1 does not have, its last store is long gone.
-    if (facts.kind == LOAD && unseen) x.last_store[w.index].lines = 0;
+    if (facts.kind == LOAD && unseen) state.last_store[w.index].lines = 0;
     const u32 rewritten =
         facts.kind == STORE
-            ? rewritten_sectors(x.last_store[w.index], facts, i->x, execution, *f, first)
+            ? rewritten_sectors(state.last_store[w.index], facts, i->x, execution, f, first)
             : 0;
-    if (!drawn) return;
-    add(*site, facts, *f, first, rewritten);
+    if (!site) return;
+    add(*site, facts, f, first, rewritten);
     site->new_sectors += unseen;
     // Warps of a block that reach the same step wait together: it counts once.
     if (unseen)
-        site->missing += x.sectors.touch(2 * x.module.region_count + i->x, execution, 1, window);
+        site->missing += state.sectors.touch(2 * x.module.region_count + i->x, execution, 1, window);
 }
 
 }  // namespace
 
-u64 next_window(const Execution& x, u32 region, u64 window, u64 end) {
-    const u32 every = x.launch.trace_every;
-    if (every <= 1) return window;
-    const u64 seed = seed_of(x.linear_block, region);
-    for (; window < end; window++) {
-        if (is_drawn(x.linear_block, region, u32(window), every) ||
-            is_drawn(x.linear_block, region, u32(window + 1), every))
-            return window;
-        const u32 group = u32(window / every);
-        if (group == 0) continue;
-        // One of each group: go to the window before it, or on to the next group.
-        const u64 drawn = u64(group) * every + drawn_place(seed, group, every);
-        const u64 next = drawn > window ? drawn - 1 : u64(group + 1) * every - 1;
-        window = std::max(window, next - 1);
-    }
-    return end;
+u64 Features::signature() const {
+    u64 all = lines;
+    for (u32 k = 0; k < lines; k++) all = mixed(all ^ (u64(line[k]) << 4 | touched[k]));
+    return all | 1;
 }
 
 void merge(Site& into, const Site& from) {
-    const u64 lowest = into.traced ? std::min(into.lowest, from.lowest) : from.lowest;
-    into.traced += from.traced;
-    into.sectors += from.sectors;
-    into.full_sectors += from.full_sectors;
-    into.lines += from.lines;
-    into.wavefronts += from.wavefronts;
-    into.load_cost_x20 += from.load_cost_x20;
-    into.store_cost_x20 += from.store_cost_x20;
-    into.rewritten_sectors += from.rewritten_sectors;
-    into.new_sectors += from.new_sectors;
-    into.missing += from.missing;
-    into.lowest = lowest;
+    if (!from.traced) return;
+    into.lowest = into.traced ? std::min(into.lowest, from.lowest) : from.lowest;
     into.highest = std::max(into.highest, from.highest);
+    for (u64 Site::*sum : TRACED_SUMS) into.*sum += from.*sum;
+}
+
+Site estimate(const Windows& windows) {
+    Site others = windows.others, all = windows.first;
+    if (others.traced) {
+        const u64 wanted = windows.executions - windows.first.traced;
+        const double scale = double(wanted) / double(others.traced);
+        for (u64 Site::*sum : TRACED_SUMS) others.*sum = u64(double(others.*sum) * scale + 0.5);
+    }
+    merge(all, others);
+    return all;
 }
 
 void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, u32 elements,
@@ -371,80 +366,30 @@ void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, u32 e
 }
 
 void Execution::begin_trace() {
-    counts.assign(warps.size() * module.sites.size(), 0);
-    last_store.assign(warps.size(), LastStore());
-    remembered.resize(module.sites.size());
-    sectors.clear(2 * module.region_count + module.sites.size());
-    if (launch.trace_every > 1) tentative.assign(module.sites.size(), Tentative{Site(), 0});
+    const size_t sites = module.sites.size();
+    trace.progress.assign(warps.size() * sites, Progress());
+    trace.recent.assign(warps.size(), Recent());
+    trace.last_store.assign(warps.size(), LastStore());
+    trace.remembered.resize(sites);
+    trace.sectors.clear(2 * module.region_count + sites);
+    trace.draws.begin(linear_block, launch.trace_every, module.region_count);
+    if (launch.trace_every > 1) trace.young.assign(sites, Young{Site(), 0});
 }
 
 void Execution::end_trace() {
     const size_t sites = module.sites.size();
     for (size_t k = 0; k < sites; k++) {
-        u32 most = 0;
-        for (size_t w = 0; w < warps.size(); w++) most = std::max(most, counts[w * sites + k]);
+        u64 most = 0, all = 0;
+        for (size_t w = 0; w < warps.size(); w++) {
+            const u64 executions = trace.progress[w * sites + k].executions;
+            most = std::max(most, executions);
+            all += executions;
+        }
         report.sites[k].busiest += most;
+        if (launch.trace_every <= 1) continue;
+        merge(report.windows[k].others, trace.young[k].counts);
+        report.windows[k].executions += all;
     }
-    if (launch.trace_every <= 1) return;
-    for (size_t k = 0; k < tentative.size(); k++)
-        if (tentative[k].counts.traced) merge(report.sites[k], tentative[k].counts);
-}
-
-void SectorTable::clear(size_t regions) {
-    newest_.assign(regions, 0);
-    used_ = 0;
-    if (++generation_ == 0) {
-        std::fill(entries_.begin(), entries_.end(), Entry());
-        generation_ = 1;
-    }
-}
-
-u32 SectorTable::enter(u32 region, u64 key, u64 now, u32 window) {
-    constexpr u64 EACH = 0x0001000100010001ull;  // a bit of each sector
-    const size_t last = entries_.size() - 1;
-    for (size_t k = slot(key);; k = (k + 1) & last) {
-        Entry& entry = entries_[k];
-        if (entry.generation != generation_) {
-            entry = {key, now, window, generation_};
-            if (window > newest_[region]) newest_[region] = window;
-            if (++used_ * 2 > entries_.size()) grow();
-            return u32(__builtin_popcountll(now));
-        }
-        if (entry.key != key) continue;
-        // Warps drift apart: the history says in which of the last 16 windows a sector was used.
-        if (window > entry.window) {
-            const u32 ahead = window - entry.window;
-            const u64 kept = EACH * (0xffffu >> std::min(ahead, HISTORY - 1));
-            entry.history = ahead < HISTORY ? (entry.history & kept) << ahead : 0;
-            entry.window = window;
-            if (window > newest_[region]) newest_[region] = window;
-        }
-        const u32 age = entry.window - window;
-        if (age >= HISTORY) return u32(__builtin_popcountll(now));
-        u64 recent = entry.history >> age;
-        if (age + 1 < HISTORY) recent |= entry.history >> (age + 1);
-        entry.history |= now << age;
-        return u32(__builtin_popcountll(now & ~recent));
-    }
-}
-
-// Forgets sectors that no window can ask for again; doubles when that does not free half.
-void SectorTable::grow() {
-    std::vector<Entry> kept;
-    for (const Entry& entry : entries_)
-        if (entry.generation == generation_ &&
-            entry.window + HISTORY >= newest_[entry.key >> 43])
-            kept.push_back(entry);
-    size_t size = entries_.size();
-    while (kept.size() * 4 > size) size *= 2;
-    entries_.assign(size, Entry());
-    const size_t last = size - 1;
-    for (const Entry& entry : kept) {
-        size_t k = slot(entry.key);
-        while (entries_[k].generation == generation_) k = (k + 1) & last;
-        entries_[k] = entry;
-    }
-    used_ = kept.size();
 }
 
 }  // namespace cutune

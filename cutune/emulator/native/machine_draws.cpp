@@ -1,0 +1,68 @@
+// Which windows of a loop are traced when not all are.
+//
+// The first window always is: most of what it touches is new. With trace_every = k > 1 it is
+// counted as it is, and of each k further ones one stands for the others. It is the same for all
+// warps and all sites of a loop, and drawn by a hash of block, loop and place, so that each has the
+// chance 1 / k; the sectors of the window before it are recorded too. Windows 1 to k are a special
+// case, because a loop may end within them and nobody knows beforehand: there the draw is a
+// reservoir of one (window j replaces the earlier choice with the chance 1 / j), so that a loop of
+// m < k further windows gives one, each with the chance 1 / m. The mean over traced executions is
+// therefore not biased by what the last iterations do.
+#include <algorithm>
+
+#include "machine_trace.h"
+
+namespace cutune {
+
+namespace {
+
+u64 scrambled(u64 x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+// The choice that replaces `window`: a later one than n with the chance window / n.
+u64 replacement(u64 seed, u64 window) {
+    const double chance = double((scrambled(seed + window) >> 11) + 1) * 0x1p-53;  // (0, 1]
+    return u64(double(window) / chance) + 1;
+}
+
+}  // namespace
+
+void Draws::begin(u64 block, u32 every, size_t regions) {
+    block_ = block;
+    every_ = every;
+    regions_.resize(regions);
+    for (Region& region : regions_) {
+        region.drawn.clear();
+        region.latest = 0;
+    }
+}
+
+// Up to the first one from `window` on.
+void Draws::extend(Region& region, u64 seed, u64 window) const {
+    std::vector<u64>& drawn = region.drawn;
+    if (drawn.empty()) {
+        drawn.push_back(0);
+        for (u64 choice = 1; choice <= every_; choice = replacement(seed, choice))
+            drawn.push_back(choice);
+    }
+    while (drawn.back() < window) {
+        const u64 group = (drawn.back() - 1) / every_ + 1;
+        drawn.push_back(1 + group * every_ + scrambled(seed + (group << 32)) % every_);
+    }
+}
+
+u64 Draws::first(u32 index, u64 window) {
+    Region& region = regions_[index];
+    std::vector<u64>& drawn = region.drawn;
+    const u64 seed = scrambled(block_ * 0x9e3779b97f4a7c15ull + index);
+    if (drawn.empty() || drawn.back() < window) extend(region, seed, window);
+    const size_t latest = region.latest;
+    if (drawn[latest] >= window && (latest == 0 || drawn[latest - 1] < window)) return drawn[latest];
+    region.latest = size_t(std::lower_bound(drawn.begin(), drawn.end(), window) - drawn.begin());
+    return drawn[region.latest];
+}
+
+}  // namespace cutune

@@ -1,0 +1,135 @@
+// What tracing keeps of a block's memory accesses. See machine_trace.cpp.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "machine.h"
+#include "machine_types.h"
+
+namespace cutune {
+
+// Arrays lie far apart: the upper bits of an address matter as much as the lower ones.
+ALWAYS_INLINE u64 mixed(u64 x) { return (x ^ x >> 31) * 0x9e3779b97f4a7c15ull; }
+
+// What the addresses of one execution cost; lines are counted from that of the first lane's.
+struct Features {
+    s64 line[LANES];
+    u8 touched[LANES];  // of each line: its sectors, one bit each
+    u32 sectors = 0, full = 0, lines = 0, wavefronts = 0;
+    u32 bytes = 0, partial_lines = 0;  // distinct bytes; lines with a partially touched sector
+    s64 lowest = 0, highest = 0;  // from the first lane's address
+    // Tells apart which lines and sectors are touched; never 0.
+    u64 signature() const;
+};
+
+// Most executions of a site repeat the distances between its lanes: what they cost is remembered
+// for each alignment of the first lane's address in its line.
+struct Remembered {
+    u64 distance[LANES];
+    u32 mask = 0;
+    u32 known = 0;  // bit k: for alignment 4 k
+    Features features[LANES];
+    u64 signature[LANES];
+};
+
+// Sectors that a warp touched of late: the same ones again in the same window are nothing new.
+// Loops along a row come back to each sector eight times.
+struct Touch {
+    u64 line = 0, signature = 0;  // the first lane's line, and the sectors from there
+    u32 window = 0, region = 0;
+    size_t slot() const { return mixed(line ^ signature) >> 60; }
+    bool operator==(const Touch& other) const {
+        return line == other.line && signature == other.signature && window == other.window &&
+               region == other.region;
+    }
+};
+struct Recent {
+    Touch touches[16];
+};
+
+// How often a warp executed a site, and before which execution nobody looks at it.
+struct Progress {
+    u32 executions = 0, dormant = 0;
+};
+
+// The windows of a block's loops that are traced.
+class Draws {
+  public:
+    void begin(u64 block, u32 every, size_t regions);
+    // The first traced window of a loop from `window` on.
+    u64 first(u32 region, u64 window);
+
+  private:
+    struct Region {
+        std::vector<u64> drawn;  // ascending
+        size_t latest = 0;       // the answer to the latest question
+    };
+    void extend(Region& region, u64 seed, u64 window) const;
+    u64 block_ = 0;
+    u32 every_ = 1;
+    std::vector<Region> regions_;
+};
+
+// Distinct sectors of one block, by region and window of executions. Those of a line stand together.
+class SectorTable {
+  public:
+    SectorTable() : entries_(1024) {}
+    void clear(size_t regions);
+    // How many of the line's `touched` sectors are new in this window and in the one before?
+    ALWAYS_INLINE u32 touch(u32 region, u64 line, u32 touched, u32 window) {
+        const u64 key = u64(region) << 43 | (line & ((1ull << 43) - 1));
+        const u64 now = spread(touched);
+        const Entry& entry = entries_[slot(key)];
+        const bool again = entry.key == key && entry.generation == generation_ &&
+                           entry.window == window && (entry.history & now) == now;
+        return again ? 0 : enter(region, key, now, window);
+    }
+
+  private:
+    struct Entry {
+        u64 key;
+        u64 history;      // 16 bits per sector; bit k: touched in window - k
+        u32 window;       // last one that touched the line
+        u32 generation;
+    };
+    // One bit per sector to the lowest of its 16.
+    static u64 spread(u32 sectors) {
+        return (sectors & 1) | u64(sectors & 2) << 15 | u64(sectors & 4) << 30 |
+               u64(sectors & 8) << 45;
+    }
+    size_t slot(u64 key) const { return mixed(key) >> 20 & (entries_.size() - 1); }
+    u32 enter(u32 region, u64 key, u64 now, u32 window);
+    void grow();
+    std::vector<Entry> entries_;
+    std::vector<u32> newest_;
+    size_t used_ = 0;
+    u32 generation_ = 0;
+};
+
+// The sectors of a warp's last store, line by line, counted from the first lane's as in `Features`.
+struct LastStore {
+    s64 line[LANES];
+    u8 touched[LANES];
+    u32 lines = 0;
+    u64 from = 0;   // the line of the first lane
+    u64 first = 0;  // the address of the first lane
+    u32 site = 0, region = 0, execution = 0;
+};
+
+// The window that stands for those of a young loop, until a later one is drawn.
+struct Young {
+    Site counts;
+    u32 window;
+};
+
+struct TraceState {
+    std::vector<Progress> progress;    // by warp and site
+    std::vector<Recent> recent;         // by warp
+    std::vector<LastStore> last_store;  // the same
+    std::vector<std::unique_ptr<Remembered>> remembered;  // by site
+    std::vector<Young> young;           // by site
+    SectorTable sectors;
+    Draws draws;
+};
+
+}  // namespace cutune

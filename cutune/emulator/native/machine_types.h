@@ -1,0 +1,26 @@
+// What all of the machine is written in.
+#pragma once
+#include <cstdint>
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define NEVER_INLINE __attribute__((noinline))
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+namespace cutune {
+
+using u8 = uint8_t;
+using s8 = int8_t;
+using u16 = uint16_t;
+using s16 = int16_t;
+using u32 = uint32_t;
+using s32 = int32_t;
+using u64 = uint64_t;
+using s64 = int64_t;
+using f32 = float;
+using f64 = double;
+
+constexpr u32 LANES = 32;
+constexpr u32 FULL = ~0u;
+constexpr u32 WINDOW = 3;  // log2 of the executions in a window of tracing
+
+}  // namespace cutune
