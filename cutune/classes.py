@@ -2,7 +2,7 @@
 
 What matters to coalescing is each stride modulo 128 bytes. Instead of guessing which expressions
 of a parameter are strides, one launch per residue is looked at; residues whose address features
-agree form a class.
+agree form a class. A row has one class of every parameter.
 """
 
 from __future__ import annotations
@@ -14,9 +14,15 @@ from cutune.measure import PROBE, MeasuredKernel, Measurement
 
 LINE_BYTES = 128
 TOLERANCE = 0.03
+#: Of a kernel's costs: what one instruction feels less is not felt.
+FELT = TOLERANCE / 4
 MAX_CLASSES = 64
 
 Feature = tuple[float, ...]
+#: One class of every data parameter.
+Row = tuple[int, ...]
+#: Probes of one block each, by residue.
+Probes = Mapping[int, Sequence[Measurement]]
 
 
 def modulus(facts: MeasuredKernel) -> int:
@@ -33,10 +39,10 @@ def alignment_classes(
     All parameters together have at most 64 classes: until then ever less similar residues merge.
     """
     period = modulus(facts)
-    features = _features_by_parameter(facts, measurements, period)
+    probes = _probes(facts, measurements)
     tolerance = TOLERANCE
     while True:
-        classes = [_cluster(features[name], period, tolerance) for name in facts.parameters]
+        classes = [_cluster(of_one, period, tolerance) for of_one in probes]
         if prod(max(c) + 1 for c in classes) <= MAX_CLASSES:
             return tuple(classes)
         tolerance *= 1.5
@@ -48,33 +54,30 @@ def representatives(classes: Sequence[int]) -> list[int]:
     return [next(r for r in order if classes[r] == c) for c in range(max(classes) + 1)]
 
 
-def _features_by_parameter(
-    facts: MeasuredKernel, measurements: Sequence[Measurement], period: int
-) -> dict[str, dict[int, list[Measurement]]]:
-    """Per parameter and residue the probes in which every other parameter is aligned."""
+def _probes(facts: MeasuredKernel, measurements: Sequence[Measurement]) -> list[Probes]:
+    """Per parameter and residue the probes in which all others are aligned."""
+    period = modulus(facts)
     probes = [m for m in measurements if m.purpose == PROBE]
-    result: dict[str, dict[int, list[Measurement]]] = {}
+    result: list[Probes] = []
     for name in facts.parameters:
         found: dict[int, list[Measurement]] = {}
         for probe in probes:
             sizes = dict(probe.sizes)
             if all(sizes[p] % period == 0 for p in facts.parameters if p != name):
                 found.setdefault(sizes[name] % period, []).append(probe)
-        result[name] = found
+        result.append(found)
     return result
 
 
-def _cluster(
-    probes: Mapping[int, list[Measurement]], period: int, tolerance: float
-) -> tuple[int, ...]:
+def _cluster(probes: Probes, period: int, tolerance: float) -> tuple[int, ...]:
     leaders: list[Feature] = []
     classes = [0] * period
     for residue in _by_alignment(period):
         if residue not in probes:
             continue
-        feature = _feature(probes[residue])
+        feature = features_of(probes[residue])
         for index, leader in enumerate(leaders):
-            if _distance(feature, leader) <= tolerance:
+            if distance(feature, leader) <= tolerance:
                 classes[residue] = index
                 break
         else:
@@ -88,17 +91,50 @@ def _by_alignment(period: int) -> list[int]:
     return sorted(range(period), key=lambda r: (-gcd(r, period), r))
 
 
-def _feature(probes: Sequence[Measurement]) -> Feature:
-    """Load, store and miss cost per execution, of each probed block in turn."""
+def felt_alignments(
+    facts: MeasuredKernel, measurements: Sequence[Measurement]
+) -> tuple[frozenset[int], ...]:
+    """Per memory instruction the places of those data parameters whose alignment it feels."""
+    probes = list(enumerate(_probes(facts, measurements)))
+    return tuple(
+        frozenset(place for place, of_one in probes if _is_felt(of_one, index))
+        for index in range(len(facts.memory))
+    )
+
+
+def _is_felt(probes: Probes, index: int) -> bool:
+    """Does what an instruction costs differ between residues?"""
+    if 0 not in probes:
+        return False
+    own, costs = features_of(probes[0], [index]), features_of(probes[0])
+    return any(
+        abs(cost - usual) > FELT * total
+        for probed in probes.values()
+        for cost, usual, total in zip(features_of(probed, [index]), own, costs, strict=True)
+    )
+
+
+def felt_row(row: Row, places: frozenset[int]) -> Row:
+    """The row that costs an instruction the same: what it does not feel is aligned."""
+    return tuple(own if place in places else 0 for place, own in enumerate(row))
+
+
+def features_of(probes: Sequence[Measurement], sites: Sequence[int] | None = None) -> Feature:
+    """Load, store and miss cost per execution, of each probed block in turn.
+
+    `sites`: of these memory instructions only.
+    """
     values: list[float] = []
     for probe in sorted(probes, key=lambda m: m.block):
+        chosen = probe.sites if sites is None else [probe.sites[index] for index in sites]
         for attribute in ("load_cost_x20", "store_cost_x20", "new_sectors"):
             values.append(
-                sum(getattr(site, attribute) / site.traced for site in probe.sites if site.traced)
+                sum(getattr(site, attribute) / site.traced for site in chosen if site.traced)
             )
     return tuple(values)
 
 
-def _distance(first: Feature, second: Feature) -> float:
+def distance(first: Feature, second: Feature) -> float:
+    """The largest relative difference."""
     pairs = zip(first, second, strict=True)
     return max((abs(a - b) / max(a, b) for a, b in pairs if max(a, b) > 0), default=0.0)

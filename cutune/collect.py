@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from cutune.cells import all_rows, cells
 from cutune.classes import alignment_classes
 from cutune.counts import count_functions
 from cutune.device import DeviceProfile
@@ -35,7 +36,14 @@ from cutune.measure import (
     Origin,
 )
 from cutune.pipeline import KernelFacts
-from cutune.plan import Replay, count_launches, feature_launches, probe_launches, training_launches
+from cutune.plan import (
+    Replay,
+    count_launches,
+    feature_launches,
+    probe_blocks,
+    probe_launches,
+    training_launches,
+)
 from cutune.program import Kernel, LaunchSite, Program
 from cutune.replay import Replayer, integer_argument, recorded_extents
 from cutune.static_counters import StaticCounters
@@ -387,6 +395,15 @@ def collect_kernel(
     counts = count_functions(kernel, [m for m in done.values() if m.purpose == COUNTS])
     yield from measured("finding classes", list(probe_launches(kernel, counts)))
     classes = alignment_classes(kernel, list(done.values()))
-    yield from measured("tracing", list(feature_launches(kernel, counts, classes)))
+    rows = all_rows(classes)
+    few = cells(kernel, classes, list(done.values())).telling_rows(classes)
+    if not kernel.asserted and len(few) < len(rows):
+        blocks, another = probe_blocks(kernel), tuple(c[3 + 2 * k] for k, c in enumerate(classes))
+        checked = feature_launches(kernel, counts, classes, {another, *few}, blocks)
+        yield from measured("checking classes", list(checked))
+        if cells(kernel, classes, list(done.values())).are_sound(another, blocks):
+            rows = sorted(few)
+    tracing = feature_launches(kernel, counts, classes, rows)
+    yield from measured("tracing", list(tracing))
     if training:
         yield from measured("training", list(training_launches(kernel, counts)))

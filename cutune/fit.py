@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 
 from cutune.candidates import Block
+from cutune.cells import all_rows, cells
 from cutune.classes import alignment_classes
 from cutune.counts import CountFunctions, count_functions
 from cutune.diagnostics import Code, Diagnostic
@@ -37,8 +37,6 @@ HELD_OUT_LIMIT = 0.05
 #: Of the memory accesses, those that data decide about.
 UNCERTAIN_LIMIT = 0.05
 
-Cell = tuple[tuple[int, ...], Block]
-
 
 def fit_model(
     facts: MeasuredKernel, measurements: Sequence[Measurement], method: str = EXACT
@@ -64,14 +62,14 @@ def fit_model(
             limit=f"{100 * HELD_OUT_LIMIT:.0f}",
         )
     classes = alignment_classes(facts, measurements)
-    cells = _cells(facts, classes, features)
+    known = cells(facts, classes, measurements)
     # Measurements of other candidate sets may be there too.
     blocks = tuple(block for block in facts.candidates() if block not in facts.rejected)
-    rows = list(product(*(range(max(c) + 1) for c in classes)))
-    missing = [(row, block) for row in rows for block in blocks if (row, block) not in cells]
-    if missing:
+    rows = all_rows(classes)
+    found = [known.at(row, block) for row in rows for block in blocks]
+    ordered = [measurement for measurement in found if measurement is not None]
+    if len(ordered) < len(found):
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
-    ordered = [cells[row, block] for row in rows for block in blocks]
     by_block = {m.block: m for m in measurements if m.purpose == SMALLER}
     smaller = [by_block[block] for block in blocks if block in by_block]
     if facts.keeps_grid and len(smaller) < len(blocks):
@@ -122,21 +120,6 @@ def _uncertain_share(facts: MeasuredKernel, largest: Measurement) -> float:
     pairs = zip(facts.memory, largest.sites, strict=True)
     accesses = sum(site.lanes for memory, site in pairs if not memory.shared)
     return facts.uncertain * largest.working_threads / max(1, accesses)
-
-
-def _cells(
-    facts: MeasuredKernel,
-    classes: Sequence[Sequence[int]],
-    features: Iterable[Measurement],
-) -> dict[Cell, Measurement]:
-    """Feature launches by alignment class and block."""
-    cells = {}
-    for measurement in features:
-        sizes = dict(measurement.sizes)
-        residues = zip(facts.parameters, classes, strict=True)
-        row = tuple(c[sizes[name] % len(c)] for name, c in residues)
-        cells[row, measurement.block] = measurement
-    return cells
 
 
 def _requests(facts: MeasuredKernel, counts: CountFunctions) -> tuple[int, ...]:

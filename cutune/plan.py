@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from cutune.candidates import WARP, Block, threads_of
-from cutune.classes import modulus, representatives
+from cutune.classes import Row, modulus, representatives
 from cutune.counts import LEVELS, CountFunctions, count_points
 from cutune.measure import COUNTS, FEATURES, PROBE, SMALLER, TRAINING, MeasuredKernel
 
@@ -173,7 +172,7 @@ def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:
 def probe_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
     """One launch per residue of each data parameter, the others aligned, for a few blocks."""
     base, every = base_size(facts, counts), _trace_every(facts, counts)
-    shapes = _probe_blocks(facts)
+    shapes = probe_blocks(facts)
     for name in facts.parameters:
         for residue in range(modulus(facts)):
             sizes = {**sizes_at(facts, base), name: base + residue}
@@ -182,15 +181,21 @@ def probe_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Re
 
 
 def feature_launches(
-    facts: MeasuredKernel, counts: CountFunctions, classes: Sequence[Sequence[int]]
+    facts: MeasuredKernel,
+    counts: CountFunctions,
+    classes: Sequence[Sequence[int]],
+    rows: Iterable[Row],
+    blocks: Sequence[Block] = (),
 ) -> Iterator[Replay]:
-    """One launch per alignment class and candidate block; a smaller one where the grid is kept."""
+    """One launch per row of alignment classes and candidate block; a smaller one where the grid is
+    kept. `blocks`: these instead of the candidates."""
     base, every = base_size(facts, counts), _trace_every(facts, counts)
-    blocks = _tried(facts)
-    for residues in product(*(representatives(c) for c in classes)):
+    blocks = blocks or _tried(facts)
+    residues = [representatives(c) for c in classes]
+    for row in sorted(rows):
         sizes = sizes_at(facts, base)
-        for name, residue in zip(facts.parameters, residues, strict=True):
-            sizes[name] += residue
+        for name, residue, place in zip(facts.parameters, residues, row, strict=True):
+            sizes[name] += residue[place]
         for block in blocks:
             yield Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
     if facts.keeps_grid:
@@ -229,8 +234,8 @@ def _trace_every(
     return max(1, int(busiest / 8 / WINDOWS))
 
 
-def _probe_blocks(facts: MeasuredKernel) -> list[Block]:
-    """A wide, a square-ish and a tall shape."""
+def probe_blocks(facts: MeasuredKernel) -> list[Block]:
+    """The blocks that are tried at every residue: a wide, a square-ish and a tall shape."""
     blocks = _tried(facts, "paper", min(256, facts.max_threads))
     full = [b for b in blocks if threads_of(b) == max(map(threads_of, blocks))]
     return sorted({full[0], full[len(full) // 2], full[-1]})

@@ -17,7 +17,7 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
 from cutune.emulator.module import Kernel as KernelCode
 from cutune.measure import COUNTS, MeasuredKernel, Measurement, SiteCounters
-from cutune.plan import Replay
+from cutune.plan import Replay, is_looped
 from cutune.rational_program import value_of
 from cutune.selection import grid_of
 
@@ -28,6 +28,8 @@ MAX_ARRAYS = 64
 GHOSTS = (GHOST_BASE, MAX_ARRAYS * ARRAY_BYTES)
 
 INSTRUCTION_LIMIT = 400_000_000
+#: Rows of 4-byte elements begin at so many places in a line at most.
+ALIGNMENTS = 32
 
 
 def recorded_extents(record: LaunchRecord, kept: Sequence[bool]) -> Block:
@@ -81,8 +83,10 @@ class Replayer:
         blocks = None
         if plan.purpose != COUNTS:
             grid = self._grid(plan.block, plan.sizes)
-            chosen = spread_blocks if plan.is_spread else interior_blocks
-            blocks = chosen(grid, warps_of(plan.block))
+            if plan.is_spread:
+                blocks = spread_blocks(grid, warps_of(plan.block))
+            else:
+                blocks = interior_blocks(self._facts, grid, plan.block)
         return self.run(
             plan.purpose, plan.sizes, plan.block, blocks=blocks, trace_every=plan.trace_every
         )
@@ -177,16 +181,22 @@ class Replayer:
         return tuple(found)
 
 
-def interior_blocks(grid: Block, warps: int, wanted_warps: int = 16) -> list[int]:
-    """Linear indices of a few blocks around the middle of the grid, enough for `wanted_warps`.
+def interior_blocks(
+    facts: MeasuredKernel, grid: Block, block: Block, wanted_warps: int = 16
+) -> list[int]:
+    """Linear indices of a few blocks inside the grid, enough for `wanted_warps`.
 
-    Neighbours in y and alternating in x, so that rows of several alignments are seen.
+    Neighbours in y and alternating in x, so that rows of several alignments are seen: all of them
+    where no loop makes that dear. They lie off the diagonal: on it, what threads read for their row
+    is what they read for their column.
     """
-    count = max(1, -(-wanted_warps // warps))
+    count = max(1, -(-wanted_warps // warps_of(block)))
+    if not is_looped(facts):
+        count = max(count, -(-ALIGNMENTS // block[1]))
     chosen = []
     for index in range(count):
         x = max(0, min((grid[0] - 1) // 2 + index % 2, grid[0] - 2))
-        y = max(0, min((grid[1] - 1) // 2 + index, grid[1] - 2))
+        y = max(0, min((grid[1] - 1) * 3 // 4 + index, grid[1] - 2))
         z = (grid[2] - 1) // 2
         chosen.append((z * grid[1] + y) * grid[0] + x)
     return sorted(set(chosen))

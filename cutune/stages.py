@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -68,8 +69,13 @@ def collect(
         raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=paths))
     workspace.create()
     session.progress("compiling", 0, 1)
-    binary = session.build_instrumented(programs, workspace.folder)
-    parts = [Part(one, static_facts(session, one, device), workspace) for one in programs]
+    with ThreadPoolExecutor(1) as pool:
+        facts = [pool.submit(static_facts, session, one, device) for one in programs]
+        binary = session.build_instrumented(programs, workspace.folder)
+        units = [future.result() for future in facts]
+    for unit in units:
+        session.report(unit.diagnostics)
+    parts = [Part(unit.program, unit.facts, workspace) for unit in units]
     session.progress("compiling", 1, 1)
     runs = plan_runs(template, vary, binary)
     measured = measure(session, parts, runs, device, candidate_set, training)
@@ -150,17 +156,13 @@ def _numbered_alone(subject: Subject, program: Program) -> Subject:
     return replace(subject, kernel=replace(subject.kernel, sites=sites))
 
 
-def static_facts(
-    session: Session, program: Program, device: DeviceProfile
-) -> tuple[KernelFacts, ...]:
-    """What the compiler says of the kernels of a program."""
+def static_facts(session: Session, program: Program, device: DeviceProfile) -> TranslationUnit:
+    """What the compiler says of the kernels of a program, not yet reported."""
     flags = tuple(session.compile_flags(program.source.path))
     counters = AttachStaticCounters(
         nvcc=session.nvcc, flags=flags, architecture=device.architecture
     )
-    unit = run_passes((counters,), TranslationUnit(program))
-    session.report(unit.diagnostics)
-    return unit.facts
+    return run_passes((counters,), TranslationUnit(program))
 
 
 def _tried(

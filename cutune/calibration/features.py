@@ -12,7 +12,6 @@ from fractions import Fraction
 from math import prod
 
 from cutune.calibration.suite import ARRAY_WORDS, Case
-from cutune.candidates import warps_of
 from cutune.counts import CountFunctions, passes
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule
@@ -51,7 +50,7 @@ def case_model(module: LoadedModule, case: Case, registers: int) -> FittedModel:
             FEATURES,
             {},
             block,
-            blocks=interior_blocks(grid, warps_of(block)),
+            blocks=interior_blocks(facts, grid, block),
             trace_every=every,
         )
         for block, grid in zip(case.blocks, grids, strict=True)

@@ -6,24 +6,76 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cutune.candidates import Block
 from cutune.classes import representatives
 from cutune.counts import MAX_POINTS, count_points
+from cutune.measure import CodeBlock, MeasuredKernel, MemoryInstruction, Origin
 from cutune.replay import interior_blocks, spread_blocks
+from cutune.static_counters import StaticCounters
 
 EXTENT = st.integers(1, 5000)
 
 
-@given(st.tuples(EXTENT, EXTENT, EXTENT), st.integers(1, 32))
-def test_interior_blocks_lie_in_the_grid(grid: tuple[int, int, int], warps: int) -> None:
-    blocks = interior_blocks(grid, warps)
+def kernel(loop: int) -> MeasuredKernel:
+    """A kernel with one memory access, in that loop."""
+    return MeasuredKernel(
+        kernel="k",
+        entry="_Z1k",
+        code="code",
+        origin=Origin("/app.cu", "hash"),
+        sites=(1,),
+        parameters=("n",),
+        positions=(0,),
+        kept=(),
+        free=(True, True, False),
+        guards=("n", "n", None),
+        variable_extents=(False, False, False),
+        original=(32, 8, 1),
+        max_threads=1024,
+        candidate_set="paper",
+        allowed=None,
+        asserted=False,
+        dynamic_shared_bytes=0,
+        rejected=(),
+        uncertain=0,
+        static=StaticCounters(32),
+        recorded=(),
+        code_blocks=(CodeBlock(loop, 1, 1, 0, 0, 0),),
+        memory=(MemoryInstruction(0, "load", 4, 0, False),),
+    )
+
+
+LOOPED, LOOP_FREE = kernel(0), kernel(-1)
+WIDTH = st.sampled_from([1, 2, 8, 32])
+
+
+@given(st.tuples(EXTENT, EXTENT, EXTENT), st.tuples(WIDTH, WIDTH), st.booleans())
+def test_interior_blocks_lie_in_the_grid(
+    grid: tuple[int, int, int], shape: tuple[int, int], is_looped: bool
+) -> None:
+    blocks = interior_blocks(LOOPED if is_looped else LOOP_FREE, grid, (*shape, 1))
     assert blocks == sorted(set(blocks))
     assert all(0 <= block < grid[0] * grid[1] * grid[2] for block in blocks)
-    assert 1 <= len(blocks) <= 16
+    assert 1 <= len(blocks) <= (16 if is_looped else 32)
 
 
 def test_small_blocks_are_looked_at_in_several_rows() -> None:
-    rows = {block // 40 for block in interior_blocks((40, 40, 1), 1)}
+    rows = {block // 40 for block in interior_blocks(LOOPED, (40, 80, 1), (32, 1, 1))}
     assert len(rows) == 16
+
+
+@pytest.mark.parametrize("shape", [(32, 8, 1), (256, 1, 1), (4, 16, 1)])
+def test_all_alignments_of_rows_are_seen_where_that_is_cheap(shape: Block) -> None:
+    rows = {block // 100 for block in interior_blocks(LOOP_FREE, (100, 200, 1), shape)}
+    assert len(rows) * shape[1] >= 32
+
+
+def test_interior_blocks_lie_off_the_diagonal() -> None:
+    for shape in ((32, 8), (256, 4), (8, 128), (32, 32)):
+        grid = (512 // shape[0], 512 // shape[1], 1)
+        for block in interior_blocks(LOOPED, grid, (*shape, 1)):
+            column, row = block % grid[0] * shape[0], block // grid[0] * shape[1]
+            assert column + shape[0] <= row or row + shape[1] <= column
 
 
 @pytest.mark.parametrize("width", range(7))

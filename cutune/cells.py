@@ -1,0 +1,88 @@
+"""Feature launches by alignment row and block. Those that need not be made are put together.
+
+Most memory instructions feel the alignment of one size: a stride of NJ in A, of NK in B. What such
+an instruction costs in a row is what it costs where only that size is out of line. So 6 classes of
+one size and 9 of another need 14 launches for each block instead of 54.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from cutune.candidates import Block
+from cutune.classes import TOLERANCE, Row, distance, features_of, felt_alignments, felt_row
+from cutune.measure import FEATURES, MeasuredKernel, Measurement
+
+Classes = Sequence[Sequence[int]]
+
+
+def all_rows(classes: Classes) -> list[Row]:
+    """Every row, the last parameter's class first to change."""
+    return list(product(*(range(max(of_one) + 1) for of_one in classes)))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What is known of each (row, block). `felt`: by each instruction, see `felt_alignments`."""
+
+    measured: dict[tuple[Row, Block], Measurement]
+    felt: Sequence[frozenset[int]]
+
+    def telling_rows(self, classes: Classes) -> set[Row]:
+        """The rows of which all others can be put together."""
+        felt = {frozenset[int](), *self.felt}
+        return {felt_row(row, places) for row in all_rows(classes) for places in felt}
+
+    def at(self, row: Row, block: Block) -> Measurement | None:
+        """The launch itself if it was made, or else put together; None when parts are missing."""
+        return self.measured.get((row, block)) or self._composed(row, block)
+
+    def are_sound(self, row: Row, blocks: Collection[Block]) -> bool:
+        """Does what is put together agree with launches of this row that were made?"""
+        return all(self._agrees(row, block) for block in blocks)
+
+    def _agrees(self, row: Row, block: Block) -> bool:
+        composed, made = self._composed(row, block), self.measured[row, block]
+        if composed is None:
+            return False
+        # Remainders of loops are executed when sizes are out of line, and cost next to nothing.
+        aligned = self.measured[_aligned(row), block]
+        usual = [index for index, site in enumerate(aligned.sites) if site.traced]
+        each = distance(features_of([composed], usual), features_of([made], usual))
+        together = distance(_weighted(composed), _weighted(made))
+        return max(each, together) <= TOLERANCE
+
+    def _composed(self, row: Row, block: Block) -> Measurement | None:
+        aligned = self.measured.get((_aligned(row), block))
+        parts = [self.measured.get((felt_row(row, places), block)) for places in self.felt]
+        if aligned is None or None in parts:
+            return None
+        sites = (part.sites[index] for index, part in enumerate(parts) if part)
+        return replace(aligned, sites=tuple(sites))
+
+
+def cells(facts: MeasuredKernel, classes: Classes, measurements: Sequence[Measurement]) -> Cells:
+    """Sort the feature launches of a kernel."""
+    measured = {}
+    for measurement in (m for m in measurements if m.purpose == FEATURES):
+        sizes = dict(measurement.sizes)
+        residues = zip(facts.parameters, classes, strict=True)
+        row = tuple(c[sizes[name] % len(c)] for name, c in residues)
+        measured[row, measurement.block] = measurement
+    return Cells(measured, felt_alignments(facts, measurements))
+
+
+def _aligned(row: Row) -> Row:
+    return (0,) * len(row)
+
+
+def _weighted(measurement: Measurement) -> tuple[float, ...]:
+    """Costs of a mean memory instruction, each by how often it is executed."""
+    sites = [site for site in measurement.sites if site.traced]
+    executions = max(1, sum(site.executions for site in sites))
+    return tuple(
+        sum(getattr(site, name) * site.executions / site.traced for site in sites) / executions
+        for name in ("load_cost_x20", "store_cost_x20", "new_sectors")
+    )
