@@ -4,9 +4,10 @@
     python3 FOLDER/time_originals.py FOLDER OUTPUT     # on the GPU
     python -m benchmarks.polybench_originals table OUTPUT
 
-COLLECTION is a checkout of sgrauerg/polybenchGpu. Its sizes are macros: each program is built at
-five of them, with nvcc and with `cutune nvcc`. Models come from two small sizes on the emulated
-device; nothing is timed before the result is.
+COLLECTION is a checkout of sgrauerg/polybenchGpu. Its sizes are macros, and so are the strides of
+its arrays: each program is tuned and built at five of them, with nvcc and with `cutune nvcc`. Models
+come from the launches that it makes at this size, replayed on the emulated device; nothing is timed
+before the result is.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ import numpy as np
 HERE = Path(__file__).parent
 #: With the calls that newer toolkits lack.
 FLAGS = ("-O3", "-DcudaThreadSynchronize=cudaDeviceSynchronize")
-SMALL, SMALL_WHOLE = (64, 96), (256, 512)
 #: Data sizes, and for programs whose kernels take long, smaller ones.
 SIZES = (512, 1000, 1024, 2048, 3000)
 SLOW = dict.fromkeys(("2MM", "3MM", "SYR2K", "SYRK", "GEMM"), (256, 512, 1000, 1024, 1500))
@@ -47,7 +47,7 @@ def sizes_of(name: str) -> Sequence[int]:
 
 
 def build(collection: Path, folder: Path, only: Sequence[str]) -> None:
-    """Model every program at small sizes, then build it at five sizes in both ways."""
+    """Tune every program at five sizes, and build it in both ways."""
     shutil.copytree(collection / "common", folder / "common", dirs_exist_ok=True)
     plan = []
     for program in sorted((collection / "CUDA").iterdir()):
@@ -71,13 +71,10 @@ def build(collection: Path, folder: Path, only: Sequence[str]) -> None:
 
 def _built(source: Path, binaries: Path) -> Iterator[dict[str, object]]:
     binaries.mkdir(parents=True, exist_ok=True)
-    for size in SMALL_WHOLE if source.parent.name in WHOLE else SMALL:
-        _resize(source.parent, size)
-        _cutune("collect", "-q", source.name, *_defines(), "--run", "./{program}", at=source)
-    _cutune("fit", "-q", at=source)
-    _cutune("emit", "-q", source.name, *_defines(), at=source)
     for size in sizes_of(source.parent.name):
         _resize(source.parent, size)
+        shutil.rmtree(source.parent / ".cutune", ignore_errors=True)
+        _cutune("tune", "-q", source.name, *_defines(), "--launches-only", at=source)
         names = {}
         for word, compiler in (("original", ("nvcc",)), ("tuned", _wrapper())):
             names[word] = f"{source.parent.name}-{size}.{word}"

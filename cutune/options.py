@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     source = _source_options()
     place = _place_options()
     running = _running_options()
-    judge, fitting = _model_options(), _fitting_options()
+    judge, fitting, recording = _model_options(), _fitting_options(), _recording_options()
 
     inspect = verbs.add_parser(
         "inspect", parents=[source], help="list kernels and launches, and which can be tuned"
@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
 
     collect = verbs.add_parser(
         "collect",
-        parents=[source, place, fitting, running],
+        parents=[source, place, fitting, running, recording],
         help="run the program on the emulated device and count what its kernels do",
     )
     _add_collect_options(collect)
@@ -87,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
 
     tune = verbs.add_parser(
         "tune",
-        parents=[source, place, judge, fitting, running],
+        parents=[source, place, judge, fitting, running, recording],
         help="all of it: instrument, collect, fit, emit",
     )
     tune.add_argument("files", nargs="*", metavar="FILE", help="all sources of one program")
@@ -333,6 +333,17 @@ def _running_options() -> argparse.ArgumentParser:
     )
     options.add_argument(
         "--candidates", choices=("paper", "all"), default="paper", help="which blocks to consider"
+    )
+    return options
+
+
+def _recording_options() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(
+        "--launches-only",
+        action="store_true",
+        help="do not execute kernels while the program runs, for launches that do not depend on "
+        "what kernels compute: sizes may then be as large as they ever are",
     )
     return options
 

@@ -36,12 +36,14 @@ class Project:
     Attributes:
         make: builds it. clean: run before each build, if it is not empty.
         run: runs the program, with the names of `vary` in braces.
+        launches_only: its kernels need not be executed in order to record their launches.
     """
 
     make: str
     run: str
     vary: Mapping[str, Sequence[str]]
     clean: str = ""
+    launches_only: bool = False
 
 
 def tune_project(
@@ -95,7 +97,8 @@ def _models(
     folders = (alias_folder(session.nvcc), runtime_library(session.nvcc).parent)
     before = os.environ.get("LD_LIBRARY_PATH")
     searched = ":".join([*map(str, folders), *filter(None, [before])])
-    runs = plan_runs(project.run, project.vary, Path(), {"LD_LIBRARY_PATH": searched})
+    libraries = {"LD_LIBRARY_PATH": searched}
+    runs = plan_runs(project.run, project.vary, Path(), libraries, project.launches_only)
     measured = measure(session, parts, runs, device, candidate_set)
     seen = {id(part) for part, kernels in zip(parts, measured, strict=True) if kernels}
     return [m for part in parts if id(part) in seen for m in fit(session, part.workspace)]

@@ -57,11 +57,12 @@ def collect(
     candidate_set: str,
     others: Sequence[Program] = (),
     training: bool = False,
+    launches_only: bool = False,
 ) -> list[MeasuredKernel]:
     """Instrument, compile, run on the emulated device, replay; append to the workspace.
 
     `others` are the further sources that the program is linked from. `training`: kernels are
-    replayed at the sizes of the published method too.
+    replayed at the sizes of the published method too. `launches_only`: see `Run`.
     """
     programs = _numbered((program, *others))
     if not any(one.tunable_launches for one in programs):
@@ -77,7 +78,7 @@ def collect(
         session.report(unit.diagnostics)
     parts = [Part(unit.program, unit.facts, workspace) for unit in units]
     session.progress("compiling", 1, 1)
-    runs = plan_runs(template, vary, binary)
+    runs = plan_runs(template, vary, binary, launches_only=launches_only)
     measured = measure(session, parts, runs, device, candidate_set, training)
     return [kernel for kernels in measured for kernel in kernels]
 
@@ -168,11 +169,17 @@ def static_facts(session: Session, program: Program, device: DeviceProfile) -> T
 def _tried(
     session: Session, run: Run, found: Sequence[Subject], device: DeviceProfile
 ) -> list[Subject]:
-    """Drop the candidates whose results differ from the original's, and say so."""
+    """Drop the candidates whose results differ from the original's, and say so.
+
+    Where kernels need not be executed, what is proven is not tried besides.
+    """
+    chosen = [s.kernel for s in found if s.kernel.asserted or not run.launches_only]
+    if not chosen:
+        return list(found)
     session.progress("trying candidates", 0, 1)
-    trials = try_candidates(run, [subject.kernel for subject in found], device)
+    trials = try_candidates(run, chosen, device)
     session.progress("trying candidates", 1, 1)
-    differing = [subject.kernel for subject in found if trials[subject.kernel.entry].differing]
+    differing = [kernel for kernel in chosen if trials[kernel.entry].differing]
     races = own_races(run, device) if differing else {}
     for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
         trial = trials[kernel.entry]
@@ -188,8 +195,9 @@ def _tried(
         if shown is not None:
             said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
         session.warn(said)
+    rejected = {entry: trial.differing for entry, trial in trials.items()}
     return [
-        replace(s, kernel=replace(s.kernel, rejected=trials[s.kernel.entry].differing))
+        replace(s, kernel=replace(s.kernel, rejected=rejected.get(s.kernel.entry, ())))
         for s in found
     ]
 

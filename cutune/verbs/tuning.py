@@ -29,6 +29,8 @@ def collect(options: argparse.Namespace) -> int:
     """Run a program and count, or time."""
     session = session_of(options)
     programs = [session.load(path, require_nvcc=True) for path in options.files]
+    if options.launches_only and (options.tunables is not None or options.on == "gpu"):
+        parser().error("collect: --launches-only is for models made on the emulated device")
     if options.tunables is not None:
         _collect_tunables(session, programs, options)
         return 0
@@ -84,6 +86,7 @@ def _run_collect(
         options.candidates,
         programs[1:],
         options.fit == PAPER,
+        options.launches_only,
     )
 
 
@@ -195,7 +198,8 @@ def _tune_project(options: argparse.Namespace) -> int:
     if "{program}" in options.run:
         parser().error("tune: with --make, --run names the program: --run './app {n}'")
     sizes = sizes_to_show(options.sizes)
-    project = Project(options.make, options.run, varied_values(options.vary), options.clean)
+    vary = varied_values(options.vary)
+    project = Project(options.make, options.run, vary, options.clean, options.launches_only)
     session, device, workspace = session_of(options), device_of(options), workspace_of(options)
     models = tune_project(project, session, options.device, workspace, options.candidates)
     print_choices(models, device, sizes)

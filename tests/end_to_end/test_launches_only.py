@@ -1,0 +1,67 @@
+"""Programs whose kernels are not executed while their launches are recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.tuning import cutune
+
+pytestmark = pytest.mark.nvcc
+
+PROGRAM = """
+#include <cstdlib>
+#include <vector>
+__global__ void twice(int n, const float *in, float *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 2 * in[i];
+}
+__global__ void endless(int n, float *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        for (;;) out[i] += 1;
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]);
+    std::vector<float> h(n, 1.0f);
+    float *a, *b;
+    cudaMalloc(&a, n * 4);
+    cudaMalloc(&b, n * 4);
+    cudaMemcpy(a, h.data(), n * 4, cudaMemcpyHostToDevice);
+    twice<<<(n + 255) / 256, 256>>>(n, a, b);
+    if (argc > 2) endless<<<1, 32>>>(n, a);
+    cudaMemcpy(h.data(), b, n * 4, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n; ++i)
+        if (h[i] != 2) return 1;
+    return 0;
+}
+"""
+
+
+def measured(folder: Path, command: str, *options: str) -> list[str]:
+    """What `collect` writes for a run of the program."""
+    source, workspace = folder / "twice.cu", folder / f"workspace{len(options)}"
+    source.write_text(PROGRAM)
+    words = ("--run", command, "--vary", "n=100,300", "--workspace", workspace)
+    done = cutune("collect", source, *words, *options)
+    assert done.returncode == 0, done.stderr
+    return sorted((workspace / "measurements.jsonl").read_text().splitlines())
+
+
+def test_the_same_is_measured(tmp_path: Path) -> None:
+    executed = measured(tmp_path, "./{program} {n}")
+    # The program finds its results wrong then, and says so by its status.
+    assert measured(tmp_path, "./{program} {n}", "--launches-only") == executed
+
+
+def test_kernels_are_not_executed(tmp_path: Path) -> None:
+    assert measured(tmp_path, "./{program} {n} endless", "--launches-only")
+
+
+def test_times_need_kernels(tmp_path: Path) -> None:
+    source = tmp_path / "twice.cu"
+    source.write_text(PROGRAM)
+    done = cutune("collect", source, "--on", "gpu", "--launches-only")
+    assert done.returncode == 2
+    assert "--launches-only" in done.stderr
