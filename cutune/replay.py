@@ -16,6 +16,7 @@ from cutune.candidates import Block, warps_of
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
 from cutune.emulator.module import Kernel as KernelCode
+from cutune.emulator.sampling import run_sampled
 from cutune.measure import COUNTS, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import Replay, is_looped
 from cutune.rational_program import value_of
@@ -28,6 +29,9 @@ MAX_ARRAYS = 64
 GHOSTS = (GHOST_BASE, MAX_ARRAYS * ARRAY_BYTES)
 
 INSTRUCTION_LIMIT = 400_000_000
+#: Launches with more warps, and more instructions of all of them, are not counted in full.
+MANY_WARPS = 20_000
+COUNTED_INSTRUCTIONS = 50_000_000
 #: Rows of 4-byte elements begin at so many places in a line at most.
 ALIGNMENTS = 32
 
@@ -111,18 +115,11 @@ class Replayer:
             CutuneError: CT4xx when the launch fails or takes too many instructions.
         """
         grid = self._grid(block, sizes)
-        counters = self._module.run(
-            self._code.name,
-            grid,
-            block,
-            self._parameters(sizes),
-            shared_bytes=self._facts.shared_bytes(block),
-            blocks=blocks,
-            trace=trace_every > 0,
-            trace_every=max(1, trace_every),
-            ghosts=GHOSTS,
-            instruction_limit=INSTRUCTION_LIMIT,
-        )
+        parameters = self._parameters(sizes)
+        if blocks is None:
+            counters = self._run_all(grid, block, parameters, trace_every)
+        else:
+            counters = self._run_some(grid, block, parameters, blocks, trace_every)
         return Measurement(
             entry=self._facts.entry,
             code=self._facts.code,
@@ -137,6 +134,46 @@ class Replayer:
             executions=tuple(int(n) for n in counters.block_executions),
             sites=self._sites(counters),
         )
+
+    def _run_some(
+        self,
+        grid: Block,
+        block: Block,
+        parameters: bytes,
+        blocks: Sequence[int] | None,
+        trace_every: int,
+    ) -> Counters:
+        return self._module.run(
+            self._code.name,
+            grid,
+            block,
+            parameters,
+            shared_bytes=self._facts.shared_bytes(block),
+            blocks=blocks,
+            trace=trace_every > 0,
+            trace_every=max(1, trace_every),
+            ghosts=GHOSTS,
+            instruction_limit=INSTRUCTION_LIMIT,
+        )
+
+    def _run_all(self, grid: Block, block: Block, parameters: bytes, trace_every: int) -> Counters:
+        """All blocks; or some, where sizes that the kernel does not take from its parameters make
+        the smallest launch too long."""
+        if prod(grid) * warps_of(block) > MANY_WARPS:
+            middle = [prod(grid) // 2]
+            one = self._run_some(grid, block, parameters, middle, 0)
+            if one.warp_instructions * prod(grid) > COUNTED_INSTRUCTIONS:
+                shared = self._facts.shared_bytes(block)
+                return run_sampled(
+                    self._module,
+                    self._code.name,
+                    grid,
+                    block,
+                    parameters,
+                    ghosts=GHOSTS,
+                    shared_bytes=shared,
+                ).rounded()
+        return self._run_some(grid, block, parameters, None, trace_every)
 
     def _parameters(self, sizes: Mapping[str, int]) -> bytes:
         buffer = bytearray(self._record.parameters)

@@ -62,6 +62,26 @@ class SampledCounters:
     block_executions: NDArray[np.float64]
     block_lanes: NDArray[np.float64]
     sites: dict[str, NDArray[np.float64]]
+    #: Per site the addresses that it touched: lowest, and one past the highest.
+    ranges: NDArray[np.uint64]
+
+    def rounded(self) -> Counters:
+        """As a launch of all blocks would have counted, where those of a stratum do the same."""
+        sites = np.zeros(len(self.ranges), SITE)
+        for name, values in self.sites.items():
+            sites[name] = np.rint(values)
+        sites["traced"] = np.where(self.ranges[:, 1] > 0, sites["executions"], 0)
+        sites["lowest"], sites["highest"] = self.ranges.T
+        return Counters(
+            round(self.warp_instructions),
+            round(self.thread_instructions),
+            self.executed_blocks,
+            round(self.working_threads),
+            0,
+            np.rint(self.block_executions).astype(np.uint64),
+            np.rint(self.block_lanes).astype(np.uint64),
+            sites,
+        )
 
 
 def strata(grid: Triple, wanted: int, seed: int = 0) -> tuple[Stratum, ...]:
@@ -172,6 +192,13 @@ def _combined(parts: list[tuple[Counters, float]]) -> SampledCounters:
 
     sites = {name: site_totals(name, traced=False) for name in _COUNTED}
     sites |= {name: site_totals(name, traced=True) for name in _TRACED}
+    ranges = np.zeros((len(parts[0][0].sites), 2), np.uint64)
+    ranges[:, 0] = np.iinfo(np.uint64).max
+    for counters, _ in parts:
+        touched = counters.sites["traced"] > 0
+        low, high = counters.sites["lowest"], counters.sites["highest"]
+        ranges[touched, 0] = np.minimum(ranges[touched, 0], low[touched])
+        ranges[touched, 1] = np.maximum(ranges[touched, 1], high[touched])
     return SampledCounters(
         total("warp_instructions"),
         total("thread_instructions"),
@@ -180,4 +207,5 @@ def _combined(parts: list[tuple[Counters, float]]) -> SampledCounters:
         array("block_executions"),
         array("block_lanes"),
         sites,
+        ranges,
     )

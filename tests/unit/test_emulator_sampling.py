@@ -76,6 +76,28 @@ def test_sampled_counters_are_those_of_the_full_launch(tmp_path: Path) -> None:
 
 
 @pytest.mark.nvcc
+def test_blocks_that_do_the_same_are_counted_exactly(tmp_path: Path) -> None:
+    source = tmp_path / "kernels.cu"
+    source.write_text(STENCIL)
+    module = load(assemble(find_nvcc().ptx(source)))
+    code = module.kernel("stencil")
+    parameters = pack_parameters(code, 1001, GHOST_BASE, GHOST_BASE + (1 << 40))
+    grid, block = (32, 126, 1), (32, 8, 1)
+    full = module.run("stencil", grid, block, parameters, trace=True, ghosts=GHOSTS)
+    sampled = run_sampled(module, "stencil", grid, block, parameters, ghosts=GHOSTS)
+    assert sampled.executed_blocks < full.executed_blocks / 10
+    found = sampled.rounded()
+    assert found.warp_instructions == full.warp_instructions
+    assert found.working_threads == full.working_threads
+    assert found.block_lanes.tolist() == full.block_lanes.tolist()
+    assert found.block_executions.tolist() == full.block_executions.tolist()
+    for name in ("executions", "lanes", "traced"):
+        assert found.sites[name].tolist() == full.sites[name].tolist(), name
+    extents = [s["highest"].astype(float) - s["lowest"] for s in (found.sites, full.sites)]
+    assert extents[0] == pytest.approx(extents[1], rel=0.03)
+
+
+@pytest.mark.nvcc
 def test_a_block_that_takes_too_long_is_refused(tmp_path: Path) -> None:
     source = tmp_path / "kernels.cu"
     source.write_text(STENCIL)
