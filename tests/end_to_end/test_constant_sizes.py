@@ -40,5 +40,5 @@ def test_a_launch_that_takes_too_long_is_counted_by_some_of_its_blocks(tmp_path:
     source.write_text(PROGRAM)
     tuned = cutune("tune", source, "--launches-only", "--workspace", tmp_path / "workspace")
     assert (tuned.returncode, tuned.stderr.count("warning")) == (0, 0), tuned.stderr
-    block = select("product", tmp_path / "workspace")["block"]
+    block = select("product", tmp_path / "workspace")["ranked"][0]["block"]
     assert block[0] * block[1] * block[2] >= 64
