@@ -23,6 +23,11 @@ def all_rows(classes: Classes) -> list[Row]:
     return list(product(*(range(max(of_one) + 1) for of_one in classes)))
 
 
+def out_of_line(classes: Classes) -> Row:
+    """A row in which every size has another odd residue."""
+    return tuple(of_one[(3 + 2 * k) % len(of_one)] for k, of_one in enumerate(classes))
+
+
 @dataclass(frozen=True)
 class Cells:
     """What is known of each (row, block). `felt`: by each instruction, see `felt_alignments`."""

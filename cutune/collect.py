@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from cutune.cells import all_rows, cells
+from cutune.cells import all_rows, cells, out_of_line
 from cutune.classes import alignment_classes
 from cutune.counts import count_functions
 from cutune.device import DeviceProfile
@@ -407,7 +407,7 @@ def collect_kernel(
     rows = all_rows(classes)
     few = cells(kernel, classes, list(done.values())).telling_rows(classes)
     if not kernel.asserted and len(few) < len(rows):
-        blocks, another = probe_blocks(kernel), tuple(c[3 + 2 * k] for k, c in enumerate(classes))
+        blocks, another = probe_blocks(kernel), out_of_line(classes)
         checked = feature_launches(kernel, counts, classes, {another, *few}, blocks)
         yield from measured("checking classes", list(checked))
         if cells(kernel, classes, list(done.values())).are_sound(another, blocks):

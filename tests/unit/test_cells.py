@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from cutune.candidates import Block
-from cutune.cells import Cells, all_rows, cells
+from cutune.cells import Cells, all_rows, cells, out_of_line
 from cutune.classes import Row, alignment_classes
 from cutune.measure import (
     FEATURES,
@@ -116,6 +116,10 @@ def test_what_is_put_together_is_what_a_launch_would_have_shown() -> None:
         assert composed is not None
         assert made is not None
         assert composed.sites == made.sites
+
+
+def test_many_sizes_can_all_be_out_of_line() -> None:
+    assert out_of_line([tuple(range(8))] * 6) == (3, 5, 7, 1, 3, 5)
 
 
 def test_missing_parts_are_missing() -> None:
