@@ -5,9 +5,9 @@
     python -m benchmarks.polybench_originals table OUTPUT
 
 COLLECTION is a checkout of sgrauerg/polybenchGpu. Its sizes are macros, and so are the strides of
-its arrays: each program is tuned and built at five of them, with nvcc and with `cutune nvcc`. What
-the models know are its launches at this size, replayed on the emulated device; nothing
-is timed before the result is.
+its arrays: each program is tuned and built at five of them, with nvcc and with `cutune nvcc`.
+Models are made of its launches at this size, replayed on the emulated device; nothing is timed
+before the result is.
 """
 
 from __future__ import annotations

@@ -3,47 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from cutune.candidates import Block
 from cutune.cells import Cells, all_rows, cells, out_of_line
 from cutune.classes import Row, alignment_classes
-from cutune.measure import (
-    FEATURES,
-    PROBE,
-    MeasuredKernel,
-    Measurement,
-    MemoryInstruction,
-    Origin,
-    SiteCounters,
-)
-from cutune.static_counters import StaticCounters
+from cutune.measure import FEATURES, PROBE, Measurement, MemoryInstruction, SiteCounters
+from tests import measured
 
 BLOCK: Block = (32, 8, 1)
 BASE = 512
 LOADS = 3
-KERNEL = MeasuredKernel(
-    kernel="k",
-    entry="_Z1k",
-    code="code",
-    origin=Origin("/app.cu", "hash"),
-    sites=(1,),
+KERNEL = replace(
+    measured.KERNEL,
     parameters=("n", "m"),
     positions=(0, 1),
-    kept=(),
     free=(True, True, False),
     guards=("n", "m", None),
-    variable_extents=(False, False, False),
-    original=BLOCK,
-    max_threads=1024,
-    candidate_set="paper",
-    allowed=None,
-    asserted=False,
-    dynamic_shared_bytes=0,
-    rejected=(),
-    uncertain=0,
-    static=StaticCounters(32),
-    recorded=(),
-    code_blocks=(),
     memory=tuple(MemoryInstruction(k, "load", 16, 0, False) for k in range(LOADS)),
 )
 PERIOD = 8

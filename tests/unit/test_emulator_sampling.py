@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from cutune.diagnostics import Code, CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import Triple
-from cutune.emulator.machine import load, pack_parameters
+from cutune.emulator.machine import LoadedModule, load, pack_parameters
 from cutune.emulator.sampling import run_sampled, strata
 from cutune.toolchain import find_nvcc
 
@@ -37,6 +35,14 @@ extern "C" __global__ void search(unsigned n, float *a) {
 """
 
 
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> LoadedModule:
+    """The kernels above."""
+    source = tmp_path_factory.mktemp("sampling") / "kernels.cu"
+    source.write_text(STENCIL)
+    return load(assemble(find_nvcc().ptx(source)))
+
+
 @pytest.mark.parametrize("grid", [(1, 1, 1), (2, 1, 1), (64, 256, 1), (5, 3, 7), (1000, 1, 1)])
 @pytest.mark.parametrize("wanted", [1, 16, 40])
 def test_strata_stand_for_all_blocks(grid: Triple, wanted: int) -> None:
@@ -54,10 +60,7 @@ def test_samples_of_one_stratum_are_not_at_a_fixed_stride() -> None:
 
 
 @pytest.mark.nvcc
-def test_sampled_counters_are_those_of_the_full_launch(tmp_path: Path) -> None:
-    source = tmp_path / "kernels.cu"
-    source.write_text(STENCIL)
-    module = load(assemble(find_nvcc().ptx(source)))
+def test_sampled_counters_are_those_of_the_full_launch(module: LoadedModule) -> None:
     for kernel, n, grid, block in (
         ("stencil", 500, (16, 63, 1), (32, 8, 1)),
         ("triangle", 16000, (125, 1, 1), (128, 1, 1)),
@@ -76,10 +79,7 @@ def test_sampled_counters_are_those_of_the_full_launch(tmp_path: Path) -> None:
 
 
 @pytest.mark.nvcc
-def test_blocks_that_do_the_same_are_counted_exactly(tmp_path: Path) -> None:
-    source = tmp_path / "kernels.cu"
-    source.write_text(STENCIL)
-    module = load(assemble(find_nvcc().ptx(source)))
+def test_blocks_that_do_the_same_are_counted_exactly(module: LoadedModule) -> None:
     code = module.kernel("stencil")
     parameters = pack_parameters(code, 1001, GHOST_BASE, GHOST_BASE + (1 << 40))
     grid, block = (32, 126, 1), (32, 8, 1)
@@ -98,10 +98,7 @@ def test_blocks_that_do_the_same_are_counted_exactly(tmp_path: Path) -> None:
 
 
 @pytest.mark.nvcc
-def test_a_block_that_takes_too_long_is_refused(tmp_path: Path) -> None:
-    source = tmp_path / "kernels.cu"
-    source.write_text(STENCIL)
-    module = load(assemble(find_nvcc().ptx(source)))
+def test_a_block_that_takes_too_long_is_refused(module: LoadedModule) -> None:
     code = module.kernel("search")
     parameters = pack_parameters(code, 1_000_000, GHOST_BASE)
     with pytest.raises(CutuneError) as caught:

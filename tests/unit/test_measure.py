@@ -4,34 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cutune.measure import COUNTS, MeasuredKernel, Measurement, Origin, by_entry
-from cutune.static_counters import StaticCounters
+from cutune.measure import COUNTS, Measurement, by_entry
+from tests.measured import KERNEL
 
-KERNEL = MeasuredKernel(
-    kernel="k",
-    entry="_Z1k",
-    code="code",
-    origin=Origin("/app.cu", "hash"),
-    sites=(1,),
-    parameters=("n",),
-    positions=(0,),
-    kept=(),
-    free=(True, False, False),
-    guards=("n", None, None),
-    variable_extents=(False, False, False),
-    original=(256, 1, 1),
-    max_threads=1024,
-    candidate_set="paper",
-    allowed=None,
-    asserted=False,
-    dynamic_shared_bytes=0,
-    rejected=(),
-    uncertain=0,
-    static=StaticCounters(32),
-    recorded=(),
-    code_blocks=(),
-    memory=(),
-)
 FIRST = Measurement(
     entry="_Z1k",
     code="code",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,37 +11,17 @@ from hypothesis import strategies as st
 from cutune.candidates import Block
 from cutune.classes import representatives
 from cutune.counts import MAX_POINTS, count_points
-from cutune.measure import CodeBlock, MeasuredKernel, MemoryInstruction, Origin
+from cutune.measure import CodeBlock, MeasuredKernel, MemoryInstruction
 from cutune.replay import interior_blocks, spread_blocks
-from cutune.static_counters import StaticCounters
+from tests import measured
 
 EXTENT = st.integers(1, 5000)
 
 
 def kernel(loop: int) -> MeasuredKernel:
     """A kernel with one memory access, in that loop."""
-    return MeasuredKernel(
-        kernel="k",
-        entry="_Z1k",
-        code="code",
-        origin=Origin("/app.cu", "hash"),
-        sites=(1,),
-        parameters=("n",),
-        positions=(0,),
-        kept=(),
-        free=(True, True, False),
-        guards=("n", "n", None),
-        variable_extents=(False, False, False),
-        original=(32, 8, 1),
-        max_threads=1024,
-        candidate_set="paper",
-        allowed=None,
-        asserted=False,
-        dynamic_shared_bytes=0,
-        rejected=(),
-        uncertain=0,
-        static=StaticCounters(32),
-        recorded=(),
+    return replace(
+        measured.KERNEL,
         code_blocks=(CodeBlock(loop, 1, 1, 0, 0, 0),),
         memory=(MemoryInstruction(0, "load", 4, 0, False),),
     )

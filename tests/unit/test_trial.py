@@ -8,8 +8,7 @@ from pathlib import Path
 
 from cutune.annotation import Values
 from cutune.block_range import BlockRange
-from cutune.measure import MeasuredKernel, Origin
-from cutune.static_counters import StaticCounters
+from cutune.measure import MeasuredKernel
 from cutune.trial import (
     NOT_ALLOWED,
     SCHEMA,
@@ -18,31 +17,19 @@ from cutune.trial import (
     trial_environment,
     with_larger,
 )
+from tests import measured
 
-KERNEL = MeasuredKernel(
-    kernel="k",
+KERNEL = replace(
+    measured.KERNEL,
     entry="_Z1kv",
-    code="0",
-    origin=Origin("k.cu", "0"),
-    sites=(1,),
     parameters=(),
     positions=(),
-    kept=(),
-    free=(True, False, False),
     guards=(None, None, None),
     variable_extents=(True, False, False),
     original=(64, 1, 1),
-    max_threads=1024,
-    candidate_set="paper",
     allowed=BlockRange(Values((), (32, 128))),
     asserted=True,
-    dynamic_shared_bytes=0,
-    rejected=(),
-    uncertain=0,
-    static=StaticCounters(32),
     recorded=(((), (1024, 1, 1)),),
-    code_blocks=(),
-    memory=(),
 )
 
 

@@ -41,8 +41,9 @@ void Draws::begin(u64 block, u32 every, size_t regions) {
 }
 
 // Up to the first one from `window` on.
-void Draws::extend(Region& region, u64 seed, u64 window) const {
-    std::vector<u64>& drawn = region.drawn;
+void Draws::extend(u32 index, u64 window) {
+    std::vector<u64>& drawn = regions_[index].drawn;
+    const u64 seed = scrambled(block_ * 0x9e3779b97f4a7c15ull + index);
     if (drawn.empty()) {
         drawn.push_back(0);
         for (u64 choice = 1; choice <= every_; choice = replacement(seed, choice))
@@ -57,8 +58,7 @@ void Draws::extend(Region& region, u64 seed, u64 window) const {
 u64 Draws::first(u32 index, u64 window) {
     Region& region = regions_[index];
     std::vector<u64>& drawn = region.drawn;
-    const u64 seed = scrambled(block_ * 0x9e3779b97f4a7c15ull + index);
-    if (drawn.empty() || drawn.back() < window) extend(region, seed, window);
+    if (drawn.empty() || drawn.back() < window) extend(index, window);
     const size_t latest = region.latest;
     if (drawn[latest] >= window && (latest == 0 || drawn[latest - 1] < window)) return drawn[latest];
     region.latest = size_t(std::lower_bound(drawn.begin(), drawn.end(), window) - drawn.begin());

@@ -64,7 +64,7 @@ class Draws {
         std::vector<u64> drawn;  // ascending
         size_t latest = 0;       // the answer to the latest question
     };
-    void extend(Region& region, u64 seed, u64 window) const;
+    void extend(u32 region, u64 window);
     u64 block_ = 0;
     u32 every_ = 1;
     std::vector<Region> regions_;
@@ -123,7 +123,7 @@ struct Young {
 };
 
 struct TraceState {
-    std::vector<Progress> progress;    // by warp and site
+    std::vector<Progress> progress;     // by warp and site
     std::vector<Recent> recent;         // by warp
     std::vector<LastStore> last_store;  // the same
     std::vector<std::unique_ptr<Remembered>> remembered;  // by site
