@@ -136,7 +136,7 @@ class cutune_experiment {
     std::vector<cutune_step> steps_;  // the original first
     size_t at_;
     int run_;         // of this step; the first one warms up and is compared
-    int timed_runs_;  // after the first one
+    int timed_runs_;  // after the first one; more of short launches
     bool running_, over_;
     cudaEvent_t start_, stop_;
     double best_, difference_ = 0;
@@ -193,7 +193,13 @@ class cutune_experiment {
         const bool hopeless = at_ > 0 && best_ > 0 && static_cast<double>(elapsed) > most;
         if (timed_ && (run_ > 0 || timed_runs_ == 0 || hopeless))
             milliseconds_.push_back(static_cast<double>(elapsed));
-        if (run_++ >= timed_runs_ || hopeless) step_done(nullptr);
+        if (run_++ >= runs_of(elapsed) || hopeless) step_done(nullptr);
+    }
+
+    // Times of short launches differ by half a microsecond from run to run; more runs cost little.
+    int runs_of(float milliseconds) const {
+        const float brief = 0.05F;
+        return milliseconds < brief ? 6 * timed_runs_ : timed_runs_;
     }
 
     void step_done(const char *problem) {
