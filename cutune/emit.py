@@ -142,6 +142,6 @@ def double_text(value: Fraction) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def float_text(value: Fraction) -> str:
+def float_text(value: float) -> str:
     """A number that a float holds exactly, as a literal."""
-    return f"{float(value):.9g}f" if value.denominator != 1 else f"{value.numerator}.0f"
+    return f"{value:.0f}.0f" if value.is_integer() else f"{value:.9g}f"

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from fractions import Fraction
-
-import numpy as np
 
 from cutune.candidates import Block
 from cutune.cells import all_rows, cells
@@ -23,6 +20,7 @@ from cutune.fitted import (
     UNCOALESCED,
     FeatureColumn,
     FittedModel,
+    in_single_precision,
 )
 from cutune.measure import COUNTS, FEATURES, SMALLER, MeasuredKernel, Measurement
 from cutune.plan import is_looped
@@ -139,7 +137,7 @@ def _columns(
 
     def column(kind: str, group: int, sites: Sequence[int], attribute: str) -> FeatureColumn:
         values = [scale.cost(sites, attribute) for scale in scales]
-        return FeatureColumn(kind, group, None, _exact(values))
+        return _feature(kind, group, values)
 
     arrays = [array.parameter for array in counts.arrays]
     for group in range(len(counts.groups)):
@@ -151,11 +149,11 @@ def _columns(
         if smaller:
             asking = [index for index in members if index not in shared]
             requests = [scale.requests(asking) for scale in scales]
-            yield FeatureColumn("request", group, None, _exact(requests))
+            yield _feature("request", group, requests)
         if loads:
             yield column("load", group, loads, "load_cost_x20")
             shares = _settled([scale.missing(loads) for scale in scales])
-            yield FeatureColumn("missing", group, None, _exact(shares))
+            yield _feature("missing", group, shares)
         if stores:
             yield column("store", group, stores, "store_cost_x20")
             yield column("rewritten", group, stores, "rewritten_sectors")
@@ -164,24 +162,24 @@ def _columns(
                 scale.cost(shared, "load_cost_x20") + scale.cost(shared, "store_cost_x20")
                 for scale in scales
             ]
-            yield FeatureColumn("shared", group, None, _exact(values))
+            yield _feature("shared", group, values)
         for index, array in enumerate(arrays):
             touching = [i for i in members if any(m.sites[i].array == array for m in ordered)]
             if touching:
                 values = [scale.cost(touching, "new_sectors") for scale in scales]
-                yield FeatureColumn("missed", group, index, _exact(values))
+                yield _feature("missed", group, values, index)
             adding = [i for i in touching if i in atomics]
             if adding:
                 values = [scale.atomic_bytes(adding) for scale in scales]
-                yield FeatureColumn("atomic", group, index, _exact(values))
+                yield _feature("atomic", group, values, index)
     if facts.asserted:
-        yield FeatureColumn("busiest", 0, None, _exact([s.busiest() for s in scales]))
+        yield _feature("busiest", 0, [s.busiest() for s in scales])
     if smaller:
         yield from _growth_columns(scales, [Scale(facts, counts, m) for m in smaller])
         return
     issued = _settled([scale.relative("instructions") for scale in scales])
-    yield FeatureColumn(ISSUE, 0, None, _exact(issued))
-    yield FeatureColumn(BARRIER, 0, None, _exact([s.relative("barriers") for s in scales]))
+    yield _feature(ISSUE, 0, issued)
+    yield _feature(BARRIER, 0, [s.relative("barriers") for s in scales])
 
 
 def _growth_columns(scales: Sequence[Scale], smaller: Sequence[Scale]) -> Iterable[FeatureColumn]:
@@ -191,8 +189,8 @@ def _growth_columns(scales: Sequence[Scale], smaller: Sequence[Scale]) -> Iterab
         pairs = [
             growth(scale, smaller[index % len(smaller)], what) for index, scale in enumerate(scales)
         ]
-        yield FeatureColumn(kind, 0, None, _exact([slope for slope, _ in pairs]))
-        yield FeatureColumn(f"{kind}{FIXED}", 0, None, _exact([fixed for _, fixed in pairs]))
+        yield _feature(kind, 0, [slope for slope, _ in pairs])
+        yield _feature(f"{kind}{FIXED}", 0, [fixed for _, fixed in pairs])
 
 
 def _transactions(
@@ -209,7 +207,7 @@ def _transactions(
             (UNCOALESCED, [float(sum(is_scattered for _, is_scattered in r)) for r in scattered]),
             (SCATTERED, [sum((s for s, wide in r if wide), 0.0) for r in scattered]),
         ):
-            yield FeatureColumn(kind, group, None, _exact(values))
+            yield _feature(kind, group, values)
 
 
 def _sectors(measurement: Measurement, facts: MeasuredKernel, index: int) -> tuple[float, float]:
@@ -224,6 +222,7 @@ def _settled(values: Sequence[float]) -> Sequence[float]:
     return [most] * len(values) if most - least <= NEAR_ONE * most else values
 
 
-def _exact(values: Sequence[float]) -> tuple[Fraction, ...]:
-    """As C will hold them: rounded to single precision."""
-    return tuple(Fraction(float(np.float32(value))) for value in values)
+def _feature(
+    kind: str, group: int, values: Sequence[float], array: int | None = None
+) -> FeatureColumn:
+    return FeatureColumn(kind, group, array, in_single_precision(values))

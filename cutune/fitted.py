@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
+
+import numpy as np
 
 from cutune.candidates import Block
 from cutune.measure import MeasuredKernel
@@ -50,13 +51,13 @@ class FeatureColumn:
     - Where the grid is kept, a warp has `issue` times the instructions of a thread of the block
       that was counted, plus `issue_fixed`; likewise for `barrier`, and `step` for load steps.
 
-    `values[class * blocks + block]`.
+    `values[class * blocks + block]`, in single precision.
     """
 
     kind: str
     group: int
     array: int | None
-    values: tuple[Fraction, ...]
+    values: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class FittedModel:
         kept = [index for index, block in enumerate(self.blocks) if block in blocks]
         count = len(self.blocks)
 
-        def values(column: FeatureColumn) -> tuple[Fraction, ...]:
+        def values(column: FeatureColumn) -> tuple[float, ...]:
             rows = range(0, len(column.values), count)
             return tuple(column.values[row + index] for row in rows for index in kept)
 
@@ -136,3 +137,8 @@ class FittedModel:
             transactions=tuple(replace(c, values=values(c)) for c in self.transactions),
             timing_ranks=tuple(self.timing_ranks[i] for i in kept if self.timing_ranks),
         )
+
+
+def in_single_precision(values: Sequence[float]) -> tuple[float, ...]:
+    """Rounded, as tables of the emitted C hold them."""
+    return tuple(np.array(values, np.float32).astype(np.float64).tolist())

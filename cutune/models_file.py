@@ -8,11 +8,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cutune.candidates import as_block
 from cutune.diagnostics import Code, CutuneError, Diagnostic
-from cutune.fitted import Array, FeatureColumn, FittedModel, PublishedCounts
+from cutune.fitted import (
+    Array,
+    FeatureColumn,
+    FittedModel,
+    PublishedCounts,
+    in_single_precision,
+)
 from cutune.measure import MeasuredKernel
 from cutune.rational import Polynomial, RationalFunction
 from cutune.workspace import Json, read_document, write_document
@@ -27,7 +31,8 @@ def write_models(path: Path, models: Sequence[FittedModel]) -> None:
     Raises:
         CutuneError: CT002.
     """
-    write_document(path, SCHEMA, {"models": [_to_json(model) for model in models]})
+    # Tables of thousands of numbers: nobody reads them a line each.
+    write_document(path, SCHEMA, {"models": [_to_json(model) for model in models]}, indent=None)
 
 
 def read_models(path: Path) -> list[FittedModel]:
@@ -141,13 +146,14 @@ def _column(column: FeatureColumn) -> Json:
         "group": column.group,
         "array": column.array,
         # Single precision has at most 9 significant digits: nothing is lost.
-        "values": [float(f"{float(value):.9g}") for value in column.values],
+        "values": [float(f"{value:.9g}") for value in column.values],
     }
 
 
 def _columns(entries: list[Json]) -> tuple[FeatureColumn, ...]:
     return tuple(
-        FeatureColumn(c["kind"], c["group"], c["array"], _single(c["values"])) for c in entries
+        FeatureColumn(c["kind"], c["group"], c["array"], in_single_precision(c["values"]))
+        for c in entries
     )
 
 
@@ -168,7 +174,3 @@ def _function(function: RationalFunction) -> Json:
 
 def _terms(names: tuple[str, ...], terms: list[Any]) -> Polynomial:
     return Polynomial(names, tuple((tuple(e), Fraction(c)) for e, c in terms))
-
-
-def _single(values: list[float]) -> tuple[Fraction, ...]:
-    return tuple(Fraction(float(np.float32(value))) for value in values)

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,9 @@ SINGULAR = 1e-10
 REFINEMENTS = 8
 #: Denominators of the coefficients of counts: products of unrolling and of triangular sums.
 LARGEST_DENOMINATOR = 5040
-#: Unknowns up to which Gaussian elimination over the rationals is quick.
+#: A prime beyond twice the square of any numerator and denominator that counts lead to.
+PRIME = (1 << 521) - 1
+#: Unknowns up to which Gaussian elimination in exact numbers is quick.
 SMALL_SYSTEM = 20
 #: Degrees of numerator and denominator that are tried, the simplest first.
 EXACT_DEGREES = ((0, 1), (1, 1), (2, 1), (1, 2), (2, 2))
@@ -52,8 +55,8 @@ class Polynomial:
     variables: tuple[str, ...]
     terms: tuple[tuple[Exponents, Fraction], ...]
 
-    def __call__(self, values: Mapping[str, int | Fraction]) -> Fraction:
-        point = [Fraction(values[name]) for name in self.variables]
+    def __call__(self, values: Mapping[str, int]) -> Fraction:
+        point = [values[name] for name in self.variables]
         return sum((c * _monomial(point, e) for e, c in self.terms), Fraction(0))
 
     def expression(self) -> Expression:
@@ -79,7 +82,7 @@ class RationalFunction:
     rank: int = 1
     unknowns: int = 1
 
-    def __call__(self, values: Mapping[str, int | Fraction]) -> Fraction:
+    def __call__(self, values: Mapping[str, int]) -> Fraction:
         """The value at a point.
 
         Raises:
@@ -156,7 +159,7 @@ def fit_quotient(
     """
     order = sorted(range(len(points)), key=lambda s: sum(points[s]))
     used = order[: -max(1, len(points) // 4)]
-    targets = [Fraction(values[s]) for s in used]
+    targets = [values[s] for s in used]
     for top, bottom in EXACT_DEGREES:
         upper = _exponents(points, used, top)
         lower = _exponents(points, used, bottom)[1:]
@@ -347,11 +350,8 @@ def _exponents(
     return sorted((e for e in product(*ranges) if sum(e) <= degree), key=lambda e: (sum(e), e))
 
 
-def _monomial(point: Sequence[int | Fraction], exponents: Exponents) -> Fraction:
-    value = Fraction(1)
-    for base, exponent in zip(point, exponents, strict=True):
-        value *= Fraction(base) ** exponent
-    return value
+def _monomial(point: Sequence[int], exponents: Exponents) -> int:
+    return prod(base**exponent for base, exponent in zip(point, exponents, strict=True))
 
 
 def _guess(
@@ -375,30 +375,44 @@ def _solve(
 ) -> list[Fraction] | None:
     """Exact solution of an overdetermined system; None when inconsistent or rank deficient."""
     matrix = [[_monomial(point, exponent) for exponent in exponents] for point in points]
-    return _eliminated(matrix, [Fraction(value) for value in values])
+    return _eliminated(matrix, values)
 
 
-def _eliminated(
-    matrix: Sequence[Sequence[Fraction]], values: Sequence[Fraction]
-) -> list[Fraction] | None:
-    """Gaussian elimination over the rationals; None when inconsistent or rank deficient."""
+def _eliminated(matrix: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fraction] | None:
+    """Gaussian elimination; None when inconsistent or rank deficient.
+
+    In integers modulo a prime so large that the fractions of the solution can be told from their
+    residues (Wang's rational reconstruction): much faster than in fractions, which grow. A solution
+    without such fractions comes out wrong; callers try it at all samples.
+    """
     rows = [[*row, value] for row, value in zip(matrix, values, strict=True)]
     width = len(matrix[0])
     for column in range(width):
-        pivot = next((r for r in range(column, len(rows)) if rows[r][column]), None)
+        pivot = next((r for r in range(column, len(rows)) if rows[r][column] % PRIME), None)
         if pivot is None:
             return None
         rows[column], rows[pivot] = rows[pivot], rows[column]
         head = rows[column]
-        inverse = 1 / head[column]
-        head[:] = [value * inverse for value in head]
+        inverse = pow(head[column], -1, PRIME)
+        head[:] = [value * inverse % PRIME for value in head]
         for r, row in enumerate(rows):
             if r != column and row[column]:
                 factor = row[column]
-                rows[r] = [a - factor * b for a, b in zip(row, head, strict=True)]
-    if any(row[width] for row in rows[width:]):
+                rows[r] = [(a - factor * b) % PRIME for a, b in zip(row, head, strict=True)]
+    if any(row[width] % PRIME for row in rows[width:]):
         return None
-    return [rows[column][width] for column in range(width)]
+    return [_fraction_of(rows[column][width]) for column in range(width)]
+
+
+def _fraction_of(residue: int) -> Fraction:
+    """The fraction of small numerator and denominator with this residue modulo the prime."""
+    before, now = PRIME, residue
+    factor_before, factor = 0, 1
+    while now * now > PRIME // 2:
+        quotient = before // now
+        before, now = now, before - quotient * now
+        factor_before, factor = factor, factor_before - quotient * factor
+    return Fraction(now, factor)
 
 
 def _horner(variables: tuple[str, ...], terms: Sequence[tuple[Exponents, Fraction]]) -> Expression:

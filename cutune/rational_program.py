@@ -171,7 +171,7 @@ class RationalProgram:
 
     sizes: tuple[str, ...]
     properties: Mapping[str, tuple[int, ...]]
-    tables: Mapping[str, tuple[Fraction, ...]]
+    tables: Mapping[str, tuple[float, ...]]
     definitions: tuple[Definition, ...]
     candidate_count: int = field(default=0)
 

@@ -31,6 +31,7 @@ class Scale:
         self._sizes = dict(measurement.sizes)
         self._keeps_grid = facts.keeps_grid
         self._warps = measurement.warps if self._keeps_grid else measurement.working_warps
+        self._executions = [self._executed(index) for index in range(len(measurement.sites))]
 
     def cost(self, sites: Sequence[int], attribute: str) -> float:
         """A counter of some memory instructions, per warp and trip."""
@@ -40,19 +41,19 @@ class Scale:
             if site.traced:
                 unit = 20 if attribute.endswith("_x20") else 1
                 value = int(getattr(site, attribute)) / unit / site.traced
-                total += value * self._executions(index)
+                total += value * self._executions[index]
         return total
 
     def requests(self, sites: Sequence[int]) -> float:
         """Executions of some memory instructions, per warp and trip."""
-        return sum(self._executions(index) for index in sites)
+        return sum(self._executions[index] for index in sites)
 
     def missing(self, sites: Sequence[int]) -> float:
         """The share of steps in which some warp of the block misses, of the worst instruction."""
         warps = warps_of(self._measured.block)
         found = [self._measured.sites[index] for index in sites]
         shares = [min(1.0, s.missing * warps / s.traced) for s in found if s.traced]
-        return max(shares, default=0.0) * max(self._executions(index) for index in sites)
+        return max(shares, default=0.0) * max(self._executions[index] for index in sites)
 
     def atomic_bytes(self, sites: Sequence[int]) -> float:
         """Bytes that atomic operations change, per thread and trip (of all, where it is kept)."""
@@ -96,7 +97,7 @@ class Scale:
         name = LOAD_PHASES if what == STEPS else what
         return [int(getattr(block, name)) for block in self._facts.code_blocks]
 
-    def _executions(self, index: int) -> float:
+    def _executed(self, index: int) -> float:
         """Executions by a warp per trip of the instruction's count group."""
         site = self._measured.sites[index]
         per_warp = site.executions / self._warps

@@ -7,11 +7,8 @@ form (error below 0.12 %).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-
-import numpy as np
 
 from cutune.candidates import Block, threads_of
 from cutune.fitted import FittedModel
@@ -46,7 +43,7 @@ class Lines:
     """Definitions and tables, collected line by line."""
 
     definitions: list[Definition] = field(default_factory=list)
-    tables: dict[str, tuple[Fraction, ...]] = field(default_factory=dict)
+    tables: dict[str, tuple[float, ...]] = field(default_factory=dict)
     properties: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def define(self, name: str, value: Number) -> Parameter:
@@ -78,7 +75,7 @@ class Lines:
         for name, classes in zip(model.facts.parameters, model.classes, strict=True):
             if len(set(classes)) > 1:
                 table = f"class_of_{name}"
-                self.tables[table] = tuple(Fraction(c) for c in classes)
+                self.tables[table] = tuple(map(float, classes))
                 residue = Lookup(table, Parameter(name) % len(classes))
                 index = index * (max(classes) + 1) + residue
         return index
@@ -99,8 +96,3 @@ def resources_of(model: FittedModel, block: Block) -> BlockResources:
     static = model.facts.static
     shared = static.static_shared_bytes + model.facts.shared_bytes(block)
     return BlockResources(threads_of(block), static.registers, shared)
-
-
-def single(values: Iterable[Fraction]) -> tuple[Fraction, ...]:
-    """Rounded to single precision, as the tables of the emitted C hold them."""
-    return tuple(Fraction(float(np.float32(float(value)))) for value in values)

@@ -16,14 +16,21 @@ from fractions import Fraction
 
 from cutune.candidates import WARP, threads_of, warps_of
 from cutune.device import DeviceProfile, ModelConstants
-from cutune.fitted import BARRIER, FIXED, ISSUE, STEP, FeatureColumn, FittedModel
+from cutune.fitted import (
+    BARRIER,
+    FIXED,
+    ISSUE,
+    STEP,
+    FeatureColumn,
+    FittedModel,
+    in_single_precision,
+)
 from cutune.models.lines import (
     CYCLES_PER_WARP,
     TIME,
     TIME_WITH_FLOOR,
     Lines,
     resources_of,
-    single,
 )
 from cutune.models.occupancy import can_launch, resident_blocks
 from cutune.rational import RationalFunction
@@ -136,8 +143,8 @@ class _Composer:
         self.lines.properties["warps"] = tuple(warps)
         # Blocks that fill the GPU once; the other two save a division per candidate.
         self.lines.properties["wave"] = tuple(self.device.sm_count * r for r in resident)
-        self.lines.tables["turnover"] = single(Fraction(1, r) for r in resident)
-        self.lines.tables["share"] = single(Fraction(1, n) for n in at_once)
+        self.lines.tables["turnover"] = in_single_precision([1 / r for r in resident])
+        self.lines.tables["share"] = in_single_precision([1 / n for n in at_once])
 
     # ---- once per launch
 
@@ -177,21 +184,21 @@ class _Composer:
         cells = range(len(columns[0].values) if columns else 0)
         scale = self._thread_scale()
 
-        def bytes_of(column: FeatureColumn, cell: int) -> Fraction:
+        def bytes_of(column: FeatureColumn, cell: int) -> float:
             return column.values[cell] * scale[cell % len(scale)]
 
         by_reuse = sorted(cells, key=lambda cell: sum(bytes_of(c, cell) for c in columns))
         total = expression(0)
         for column in columns:
             # A sector per warp is a byte per thread.
-            typical = bytes_of(column, by_reuse[len(by_reuse) // 2])
+            typical = Fraction(bytes_of(column, by_reuse[len(by_reuse) // 2]))
             total = total + typical * Parameter(f"trips_{column.group}")
         return total
 
-    def _thread_scale(self) -> Sequence[Fraction]:
+    def _thread_scale(self) -> Sequence[float]:
         """By block: its threads by those of the block that was counted, where the grid is kept."""
         threads = [threads_of(block) for block in self.model.blocks]
-        return [Fraction(t, min(threads) if self.keeps_grid else t) for t in threads]
+        return [t / (min(threads) if self.keeps_grid else t) for t in threads]
 
     def _define_demand(self) -> tuple[Expression, Expression]:
         """Cycles of the load/store unit and of the traffic below L1, per warp."""
@@ -227,15 +234,15 @@ class _Composer:
         if not any(c.kind == "rewritten" and any(c.values) for c in self.model.columns):
             return expression(0)
         most = self.device.limits.warps_per_sm
-        crowding = single(Fraction(warps, most) for warps in self.warps_at_once)
-        self.lines.tables["crowding"] = crowding
+        crowding = [warps / most for warps in self.warps_at_once]
+        self.lines.tables["crowding"] = in_single_precision(crowding)
         cycles = self._sum("rewritten", expression(0), ("rewritten",))
         return cycles * Lookup("crowding", Parameter(CANDIDATE))
 
     def _cell(self, index: int, column: FeatureColumn) -> Expression:
         """A column at the class and candidate: a table, unless it holds one value only."""
         if len(set(column.values)) == 1:
-            return expression(column.values[0])
+            return expression(Fraction(column.values[0]))
         self.lines.tables[f"feature_{index}"] = column.values
         return Lookup(f"feature_{index}", Parameter("row") + Parameter(CANDIDATE))
 

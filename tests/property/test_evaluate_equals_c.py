@@ -79,8 +79,8 @@ def random_program(seed: int) -> RationalProgram:
             "height": tuple(rng.choice((1, 2, 3, 64)) for _ in range(CANDIDATES)),
         },
         {
-            "table": tuple(Fraction(float(np.float32(rng.uniform(0, 99)))) for _ in range(8)),
-            "rows": tuple(Fraction(rng.randint(-9, 99)) for _ in range(ROWS * CANDIDATES)),
+            "table": tuple(float(np.float32(rng.uniform(0, 99))) for _ in range(8)),
+            "rows": tuple(float(rng.randint(-9, 99)) for _ in range(ROWS * CANDIDATES)),
         },
         tuple(definitions),
         CANDIDATES,
