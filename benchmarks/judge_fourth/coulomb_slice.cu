@@ -10,6 +10,8 @@
 // Place and charge.
 __constant__ float4 atoms[ATOMS];
 
+// The number of atoms is no size: there is no room for more.
+#pragma cutune kernel coulomb_slice data(n)
 __global__ void coulomb_slice(int n, int count, float spacing, float z, float *potential) {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;
     const int row = blockIdx.y * blockDim.y + threadIdx.y;
