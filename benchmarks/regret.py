@@ -5,7 +5,7 @@ Tunes the samples and the judge sets without a GPU, then compares with tests/rec
 choice.
 
     python -m benchmarks regret                  # all
-    python -m benchmarks.regret judge_third …    # only these: polybench, judge, judge_second, …
+    python -m benchmarks.regret judge_fourth …   # only these: polybench, judge, judge_second, …
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from cutune.workspace import Workspace
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "recorded"
 SAMPLES = ROOT / "samples" / "polybench"
-JUDGES = tuple(ROOT / "benchmarks" / name for name in ("judge", "judge_second", "judge_third"))
+JUDGES = tuple(
+    ROOT / "benchmarks" / name for name in ("judge", "judge_second", "judge_third", "judge_fourth")
+)
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.
 TRAIN = 512
 #: What the emulated device runs of the samples; each judge set has its own sizes.json.

@@ -29,7 +29,9 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 POLYBENCH = ROOT / "samples" / "polybench"
 #: Each has a sizes.json.
-JUDGES = tuple(ROOT / "benchmarks" / name for name in ("judge", "judge_second", "judge_third"))
+JUDGES = tuple(
+    ROOT / "benchmarks" / name for name in ("judge", "judge_second", "judge_third", "judge_fourth")
+)
 RECORDED = {place: HERE / f"{place.name}_h200.json" for place in (*JUDGES, POLYBENCH)}
 METHOD = (
     "instrumented programs, CUTUNE_MODE=sweep: least of the event times per block after one"
