@@ -48,6 +48,8 @@ def _judged(place: Path) -> dict[str, Sequence[int]]:
 PLAN: Mapping[Path, Mapping[str, Sequence[int]]] = {
     **{place: _judged(place) for place in JUDGES},
     POLYBENCH: {
+        "2dconv": (1000, 1024, 1500, 2048, 3000),
+        "fdtd2d": (1000, 1024, 1500, 2048, 3000),
         "gesummv": (3000,),
         "mvt": (3000,),
         "gramschm": (1500, 3000),
@@ -108,7 +110,10 @@ def save(output: Path) -> None:
 
 def _measured(session: Session, path: Path, output: Path) -> Iterator[SweptLaunch]:
     """Every launch whose sweep is complete."""
-    program, stem = session.load(str(path)), path.stem
+    stem = path.stem
+    if not any(output.glob(f"{stem}-*.jsonl")):
+        return
+    program = session.load(str(path))
     counters = by_kernel(session.nvcc.static_counters(path, architecture=ARCHITECTURE))
     wanted = Counter(
         int(line.split()[0]) for line in candidates_text(program, "paper").splitlines()
