@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import fields
 from fractions import Fraction
+from math import log2
 
 from cutune.candidates import WARP, threads_of, warps_of
 from cutune.device import DeviceProfile, ModelConstants
@@ -331,12 +332,24 @@ class _Composer:
         waiting = self.lines.define("waiting_cycles", waiting)
         busy = self.lines.norm(2 if self._in_phases() else 3, throughput, waiting)
         busy = busy / (device.clock_ghz * 1000)
+        if not self.model.looped:
+            busy = busy * self._lying_apart()
         busy = self.lines.define("busy_us", busy)
         dispatch = self.lines.define("dispatch_us", self.constant("dispatch_us_per_block") * blocks)
         busy = self.lines.norm(3, busy, self._atomics())
         time = self.constant("launch_us") + self.lines.norm(8, busy, dispatch)
         time = self.lines.define(TIME, time)
         self.lines.define(TIME_WITH_FLOOR, self.lines.norm(8, time, self.constant("floor_us")))
+
+    def _lying_apart(self) -> Expression:
+        """What it costs that the rows and planes of a block lie apart in memory: a factor."""
+        factor = expression(1)
+        for axis, constant in ((1, "rows_doubled"), (2, "planes_doubled")):
+            doublings = [log2(block[axis]) for block in self.model.blocks]
+            if any(doublings):
+                self.lines.tables[constant] = in_single_precision(doublings)
+                factor = factor + self.constant(constant) * Lookup(constant, Parameter(CANDIDATE))
+        return factor
 
     def _define_terms(self) -> None:
         """What each resource would take alone: for people, no part of the time."""
