@@ -233,7 +233,8 @@ MEANINGS: dict[Code, str] = {
     "out.",
     Code.NO_HOST_TIMES: "Times of an earlier version of the source are not used.",
     Code.AMBIGUOUS_REGION: "One time cannot be divided among sizes.",
-    Code.BAD_SWEEP: "Every combination of the named tunables is run at every size.",
+    Code.BAD_SWEEP: "Every combination of the named tunables is run at every size; a search "
+    "(`--search`) runs fewer, but varies each of them.",
     Code.CONFIGURATION_FAILED: "A configuration that the program refuses is not chosen at that "
     "size.",
     Code.NEVER_LAUNCHED: "Without a recorded launch there is nothing to measure. Choose `--run` "

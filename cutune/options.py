@@ -7,12 +7,11 @@ import sys
 from collections.abc import Sequence
 
 from cutune import __version__
+from cutune.neighbours.options import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
 #: The names of `models.registry`, which takes numpy to import.
 MODEL_NAMES = ("mechanistic", "mwp-cwp", "latency")
-#: Not a model: the block that was measured to be the best at the nearest sizes.
-NEIGHBOURS = "neighbours"
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -73,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_collect_options(collect)
 
-    _add_table_options(
+    add_table_options(
         verbs.add_parser("fit", parents=[source, place, fitting], help="fit models to measurements")
     )
 
@@ -269,7 +268,7 @@ def _add_collect_options(collect: argparse.ArgumentParser) -> None:
     collect.add_argument(
         "--counters", action="store_true", help="with --on gpu: read hardware counters by ncu too"
     )
-    _add_host_options(collect)
+    add_host_options(collect)
 
 
 def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
@@ -346,60 +345,3 @@ def _recording_options() -> argparse.ArgumentParser:
         "what kernels compute: sizes may then be as large as they ever are",
     )
     return options
-
-
-def _add_table_options(fit: argparse.ArgumentParser) -> None:
-    """What `fit` needs for measured times: those of a program's host tunables, or any table."""
-    fit.add_argument(
-        "file",
-        nargs="?",
-        metavar="FILE",
-        help="program whose host tunables or blocks were measured",
-    )
-    group = fit.add_argument_group("measured times as CSV")
-    group.add_argument(
-        "--table",
-        action="append",
-        default=[],
-        metavar="[NAME=]FILE",
-        help="a table of measured times; several: loss when the choice of one device is used on "
-        "another",
-    )
-    group.add_argument("--model", choices=(NEIGHBOURS,), help="neighbours: nearest neighbours")
-    group.add_argument("--sizes", metavar="N,…", help="columns that hold sizes")
-    group.add_argument("--choose", metavar="m,…", help="columns of what is chosen")
-    group.add_argument("--given", metavar="R,…", help="columns on whose value the choice depends")
-    group.add_argument("--time", metavar="ms", help="column of times; without it, rows are optima")
-    group.add_argument(
-        "--where", action="append", default=[], metavar="COLUMN=TEXT", help="read only these rows"
-    )
-    group.add_argument(
-        "--allow",
-        metavar="CONDITION",
-        help="leave out configurations that do not satisfy it, for instance 'N >= 2 * m'",
-    )
-    group.add_argument(
-        "--limit",
-        type=float,
-        default=4.0,
-        metavar="PERCENT",
-        help="time that may be lost at a measured size for fewer intervals (default: 4)",
-    )
-    group.add_argument(
-        "--split", type=int, metavar="STATE", help="also the published procedure, on this split"
-    )
-    group.add_argument("-o", "--output", metavar="FILE", help="FILE.json, or C (FILE.h)")
-
-
-def _add_host_options(collect: argparse.ArgumentParser) -> None:
-    """What `collect` needs to time regions instead of counting what kernels do."""
-    host = collect.add_argument_group("host tunables")
-    host.add_argument(
-        "--tunables",
-        nargs="?",
-        const="",
-        metavar="m,…",
-        help="run FILE in every configuration of its host tunables, or of these; on a GPU its "
-        "regions are timed",
-    )
-    host.add_argument("--repetitions", type=int, default=3, metavar="COUNT", help="default: 3")

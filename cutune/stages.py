@@ -35,7 +35,7 @@ from cutune.models.registry import DEFAULT
 from cutune.models_file import read_models, write_models
 from cutune.neighbours.block_emission import block_deciders
 from cutune.neighbours.host import block_choices, replacement
-from cutune.options import NEIGHBOURS
+from cutune.neighbours.options import NEIGHBOURS
 from cutune.own_races import own_races
 from cutune.passes import AttachStaticCounters, ReplaceLaunches, ReplaceTunables
 from cutune.pipeline import KernelFacts, TranslationUnit, run_passes

@@ -1,53 +1,28 @@
-"""Host tunables from program to program: sweeps of the instrumented one, models, emitted C++.
+"""Host tunables from times to the program: models, emitted C++.
 
-Takes a session and a program, gives measurements in the workspace, models, and what the pass
+Takes a session, a program and the measurements in its workspace, gives models, and what the pass
 `replace-tunables` needs.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cutune.collect import plan_runs
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
-from cutune.emulator.run import device_environment
 from cutune.measure import Origin
 from cutune.neighbours.blocks import BlockChoice
 from cutune.neighbours.condition import condition_c
 from cutune.neighbours.emission import c_name, emit_choices
 from cutune.neighbours.model import SCHEMA as CHOICES_SCHEMA
 from cutune.neighbours.model import Choice, ChoiceModel, fit_choice, from_json, to_json
-from cutune.neighbours.regions import (
-    SCHEMA,
-    HostMeasurement,
-    configurations,
-    group_table,
-    measure,
-    merged,
-)
-from cutune.on_gpu import gpu_target
-from cutune.passes import InstrumentTunables, ReplaceTunables
+from cutune.neighbours.regions import SCHEMA, HostMeasurement, group_table
+from cutune.passes import ReplaceTunables
 from cutune.program import HostTunable, Program
 from cutune.session import Session
-from cutune.workspace import (
-    Workspace,
-    append_lines,
-    make_folder,
-    read_document,
-    read_lines,
-    write_document,
-)
-
-EMULATED, GPU = "emulated", "gpu"
-#: A sweep of more runs is most likely a mistake.
-MOST_RUNS = 100_000
-#: Else the first launch of a kernel, which lies in a region, would load it (CUDA guide, lazy
-#: loading), and that takes longer than a small problem.
-_READY = {"CUDA_MODULE_LOADING": "EAGER"}
+from cutune.workspace import Workspace, read_document, read_lines, write_document
 
 _SWITCH = """\
 #include <cmath>
@@ -61,104 +36,6 @@ static inline int cutune_tunables_mode() {
     return strcmp(text, "off") == 0 ? 0 : strcmp(text, "verbose") == 0 ? 2 : 1;
 }
 """
-
-
-# ---- collect
-
-
-def collect_host(
-    session: Session,
-    program: Program,
-    template: str,
-    vary: Mapping[str, Sequence[str]],
-    workspace: Workspace,
-    names: Sequence[str],
-    on: str,
-    repetitions: int,
-    device: DeviceProfile,
-) -> list[HostMeasurement]:
-    """Run the program in every configuration of the named tunables (none named: of all).
-
-    On the emulated device this tries that every configuration runs; nothing is timed or kept.
-
-    Raises:
-        CutuneError: CT420 without tunables or regions, CT421 without a GPU, CT422 when no run ends
-            well, CT425 for an unknown name or too many runs.
-    """
-    swept = _swept(program, names)
-    _require_gpu(on)
-    make_folder(workspace.folder)
-    target = gpu_target(device.architecture) if on == GPU else None
-    binary = build(session, program, workspace.folder, target)
-    runs = plan_runs(template, vary, binary)
-    combinations = configurations(program.tunables, swept)
-    if len(runs) * len(combinations) > MOST_RUNS:
-        reason = f"{len(runs) * len(combinations)} runs are too many; name fewer tunables"
-        raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
-    environment = device_environment(device, workspace.folder) if on == EMULATED else _READY
-    origin = _origin(program)
-    kept: list[HostMeasurement] = []
-    failures: list[str] = []
-    done = 0
-    for run in runs:
-        for values in combinations:
-            session.progress("running", done, len(runs) * len(combinations))
-            done += 1
-            repeated = []
-            for _ in range(repetitions if on == GPU else 1):
-                found = measure(run, values, origin, environment)
-                if isinstance(found, str):
-                    failures.append(f"{values}: {found}")
-                    break
-                repeated.append(found)
-            else:
-                own = merged(repeated)
-                kept += own
-                if on == GPU:
-                    append_lines(workspace.host_measurements, (m.to_json() for m in own))
-    session.progress("running", 1, 1)
-    _report(session, failures, kept, on)
-    return kept
-
-
-def build(
-    session: Session, program: Program, folder: Path, target: Sequence[str] | None = None
-) -> Path:
-    """The instrumented program, for the emulated device or what the options `target` say."""
-    text, flags = session.write_rewritten(program, folder, "tunables", (InstrumentTunables(),))
-    return session.build(text, flags, text.with_suffix(""), target)
-
-
-def _swept(program: Program, names: Sequence[str]) -> list[str]:
-    if not program.tunables or not program.regions:
-        raise CutuneError(
-            Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=program.source.path)
-        )
-    known = [tunable.name for tunable in program.tunables]
-    for name in names:
-        if name not in known:
-            reason = f"no tunable is named '{name}'; known: {', '.join(known)}"
-            raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
-    return list(names) or known
-
-
-def _require_gpu(on: str) -> None:
-    if on == GPU and shutil.which("nvidia-smi") is None:
-        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
-
-
-def _report(
-    session: Session, failures: Sequence[str], kept: Sequence[HostMeasurement], on: str
-) -> None:
-    if failures and not kept:
-        raise CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=failures[0]))
-    if failures:
-        count, first = len(failures), failures[0]
-        session.warn(Diagnostic.at(Code.CONFIGURATION_FAILED, None, count=count, reason=first))
-    if not kept or (on == GPU and all(m.milliseconds is None for m in kept)):
-        raise CutuneError(
-            Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason="no region was reached and timed")
-        )
 
 
 # ---- fit

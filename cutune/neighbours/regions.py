@@ -62,14 +62,18 @@ class HostMeasurement:
         )
 
 
-def configurations(tunables: Sequence[HostTunable], swept: Iterable[str]) -> list[dict[str, int]]:
-    """Every combination of the values of the tunables that are swept."""
-    chosen = set(swept)
-    own = [t for t in tunables if t.name in chosen]
+def configurations(tunables: Sequence[HostTunable]) -> list[dict[str, int]]:
+    """Every combination of the values of some tunables."""
     return [
-        dict(zip((t.name for t in own), values, strict=True))
-        for values in product(*(t.choices for t in own))
+        dict(zip((t.name for t in tunables), values, strict=True))
+        for values in product(*(t.choices for t in tunables))
     ]
+
+
+def is_allowed(one: HostMeasurement, own: Sequence[HostTunable]) -> bool:
+    """Does a configuration satisfy the condition of one pragma, whose tunables these are?"""
+    values = {tunable.name: one.values[tunable.name] for tunable in own}
+    return holds(own[0].where, {**one.data[own[0].name], **values})
 
 
 def measure(
@@ -168,21 +172,28 @@ def group_table(
             names <= set(one.values) and {*given, *data} <= set(seen)
         ):
             continue
+        if not is_allowed(one, own):
+            continue
         point = tuple(seen[name] for name in (*given, *data))
         configuration = tuple(one.values[t.name] for t in own)
-        if not holds(own[0].where, {**seen, **{t.name: one.values[t.name] for t in own}}):
-            continue
         held = tuple(one.values.get(name) for name in fixed)
         times = slices.setdefault(point, {}).setdefault(held, {})
         times[configuration] = min(times.get(configuration, one.milliseconds), one.milliseconds)
     if not slices:
         return None
-    chosen = {point: min(held.values(), key=_fullest) for point, held in slices.items()}
-    # Where one configuration was measured, nothing is known about the choice.
-    chosen = {point: times for point, times in chosen.items() if len(times) > 1}
-    if not chosen:
+    order = _fastest if given else _fullest
+    chosen = {point: min(held.values(), key=order) for point, held in slices.items()}
+    if not given:
+        # Where one configuration was measured, nothing is known about the choice.
+        chosen = {point: times for point, times in chosen.items() if len(times) > 1}
+    if all(len(times) == 1 for times in chosen.values()):
         return None
     return TimeTable((*given, *data), tuple(t.name for t in own), chosen)
+
+
+def _fastest(times: Mapping[Configuration, float]) -> tuple[float, int]:
+    """Sorts the place with the best time first, of equal ones that with most configurations."""
+    return min(times.values()), -len(times)
 
 
 def _fullest(times: Mapping[Configuration, float]) -> tuple[int, float]:

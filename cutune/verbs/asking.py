@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from cutune.options import NEIGHBOURS, parser
+from cutune.neighbours.options import NEIGHBOURS
+from cutune.options import parser
 from cutune.verbs.common import device_of, named_model, session_of, varied_values, workspace_of
 
 

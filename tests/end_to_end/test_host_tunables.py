@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from cutune.diagnostics import CutuneError
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
 from cutune.measure import Origin
+from cutune.neighbours import collect
 from cutune.neighbours.regions import HostMeasurement, measure
 from cutune.source import Source
 from cutune.toolchain import find_nvcc
@@ -88,6 +90,49 @@ def test_configurations_are_tried_and_never_timed_without_a_gpu(
 def test_times_need_a_gpu(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collect", str(program), "--tunables", "--on", "gpu", "-q"]) == 1
     assert "[CT421]" in capsys.readouterr().err
+
+
+#: Stands for the instrumented program on a GPU. m = 16 is fastest, but not allowed above 100.
+TIMED = """\
+#!{python}
+import json, os, sys
+n = int(sys.argv[1])
+words = os.environ["CUTUNE_SET"].split(",")
+values = {{name: int(value) for name, value in (word.split("=") for word in words)}}
+r, m = values["R"], values["m"]
+data = {{"R": {{"N": n}}, "m": {{"N": n, "R": r}}}}
+tunables = {{k: {{"value": v, "ambiguous": False, "data": data[k]}} for k, v in values.items()}}
+line = {{"device": "a GPU", "milliseconds": 2.0 - r + 1 / m, "tunables": tunables}}
+with open(os.environ["CUTUNE_OUTPUT"], "a") as output:
+    output.write(json.dumps(line) + "\\n")
+"""
+
+
+def test_a_search_runs_a_part_and_stays_within_conditions(
+    program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.write_text(PROGRAM.replace("where(N % 11 != m)", "where(m < 16 || N < 100)"))
+    timed = program.parent / "timed"
+    timed.write_text(TIMED.format(python=sys.executable))
+    timed.chmod(0o755)
+    monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
+    monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
+    monkeypatch.setattr(collect, "build", lambda *arguments: timed)
+    sweep = ["--tunables", "--on", "gpu", "--repetitions", "1", "--search", "4", "-q"]
+    run = ["--run", "{program} {n}", "--vary", "n=50,1000"]
+    assert main(["collect", str(program), *sweep, *run]) == 0
+    assert "8 configurations timed" in capsys.readouterr().out
+    lines = (program.parent / ".cutune" / "host-measurements.jsonl").read_text().splitlines()
+    values = [tuple(json.loads(line)["values"].values()) for line in lines]
+    assert values == [(1, 8), (0, 8), (1, 4), (1, 16), (1, 16), (0, 16), (1, 8), (1, 4)]
+    sweep[sweep.index("--search") + 1] = "3"
+    assert main(["collect", str(program), *sweep, *run]) == 1
+    assert "every tunable takes 4 configurations per size [CT425]" in capsys.readouterr().err
+
+
+def test_a_search_needs_times(program: Path) -> None:
+    with pytest.raises(SystemExit):
+        main(["collect", str(program), "--tunables", "--search", "4", "-q"])
 
 
 @pytest.mark.parametrize(

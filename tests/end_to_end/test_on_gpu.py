@@ -63,6 +63,16 @@ def test_host_tunables_are_timed_and_chosen(profile: str, tmp_path: Path) -> Non
     assert "cutune: m = 64 for N = 1000000, R = 0" in verbose(tuned, 1_000_000)
 
 
+def test_host_tunables_are_searched(profile: str, tmp_path: Path) -> None:
+    """7 of 12 configurations per size: those that vary one tunable."""
+    source = tmp_path / "solver.cu"
+    source.write_text(TRIDIAGONAL.read_text().replace(M, "tune(m: 4, 64)"))
+    run = ("--run", "{program} --repeat 3 {n}", "--vary", "n=400000,4000000", "--device", profile)
+    said = done("collect", source, "--tunables", "m,S", "--search", 7, "--on", "gpu", *run)
+    assert "14 configurations timed" in said
+    assert "m = 64" in done("fit", source, "--model", "neighbours")
+
+
 def test_blocks_are_timed_and_chosen(profile: str, tmp_path: Path) -> None:
     source, tuned = SAMPLES / "2dconv.cu", tmp_path / "tuned.cu"
     place = ("--workspace", tmp_path / "times", "--device", profile)

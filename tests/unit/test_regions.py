@@ -27,7 +27,7 @@ R, M, S = tunable("R", 1), tunable("m", 2, "R"), tunable("S", 3)
 
 
 def test_all_combinations_are_swept() -> None:
-    assert configurations((R, M, S), ["S", "R"]) == [
+    assert configurations((R, S)) == [
         {"R": 1, "S": 1},
         {"R": 1, "S": 2},
         {"R": 2, "S": 1},
@@ -45,8 +45,17 @@ def test_given_tunables_are_coordinates() -> None:
     lines = [measured(3, R=1, m=1), measured(1, R=1, m=2), measured(2, R=2, m=1)]
     table = group_table((R, M), 2, lines)
     assert table is not None and table.sizes == ("R", "N")
-    # Of m given R = 2 nothing is known but one time.
-    assert table.times == {(1, 10): {(1,): 3, (2,): 1}}
+    # If R = 2 is chosen, then for its time with m = 1.
+    assert table.times == {(1, 10): {(1,): 3, (2,): 1}, (2, 10): {(1,): 2}}
+
+
+def test_given_tunables_come_with_what_made_them_fast() -> None:
+    """m = 2 given R = 1 was tried with S = 2 only; the best time for this R is one of S = 1."""
+    lines = [measured(1, R=1, m=1, S=1), measured(4, R=1, m=1, S=2), measured(3, R=1, m=2, S=2)]
+    others = [measured(2, R=2, m=1, S=1), measured(1, R=2, m=2, S=1)]
+    table = group_table((R, M, S), 2, [*lines, *others])
+    assert table is not None
+    assert table.times == {(1, 10): {(1,): 1}, (2, 10): {(1,): 2, (2,): 1}}
 
 
 def test_others_are_held_where_most_was_measured() -> None:

@@ -1,0 +1,208 @@
+"""Host tunables from program to times: a full sweep of the instrumented program, or a search.
+
+Takes a session and a program, gives measurements, and keeps those of a GPU in the workspace.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+
+from cutune.collect import Run, plan_runs
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emulator.run import device_environment
+from cutune.measure import Origin
+from cutune.neighbours.regions import (
+    HostMeasurement,
+    configurations,
+    is_allowed,
+    measure,
+    merged,
+)
+from cutune.neighbours.search import search
+from cutune.neighbours.table import Configuration
+from cutune.on_gpu import gpu_target
+from cutune.passes import InstrumentTunables
+from cutune.program import HostTunable, Program
+from cutune.session import Session
+from cutune.workspace import Workspace, append_lines, make_folder
+
+EMULATED, GPU = "emulated", "gpu"
+#: A sweep of more runs is most likely a mistake.
+MOST_RUNS = 100_000
+#: Else the first launch of a kernel, which lies in a region, would load it (CUDA guide, lazy
+#: loading), and that takes longer than a small problem.
+_READY = {"CUDA_MODULE_LOADING": "EAGER"}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What to run.
+
+    Attributes:
+        names: the tunables that are varied; none: all.
+        on: `EMULATED`, where nothing is timed or kept, or `GPU`.
+        most: configurations to be searched at each size; None: all of them are run.
+    """
+
+    names: Sequence[str]
+    on: str
+    repetitions: int
+    most: int | None = None
+
+
+def collect_host(
+    session: Session,
+    program: Program,
+    template: str,
+    vary: Mapping[str, Sequence[str]],
+    workspace: Workspace,
+    sweep: Sweep,
+    device: DeviceProfile,
+) -> list[HostMeasurement]:
+    """Run the program in every configuration of the named tunables, or in those of a search.
+
+    On the emulated device this tries that every configuration runs.
+
+    Raises:
+        CutuneError: CT420 without tunables or regions, CT421 without a GPU, CT422 when no run ends
+            well, CT425 for an unknown name, too many runs, or too few of a search.
+    """
+    swept = _swept(program, sweep.names)
+    _require_gpu(sweep.on)
+    make_folder(workspace.folder)
+    target = gpu_target(device.architecture) if sweep.on == GPU else None
+    binary = build(session, program, workspace.folder, target)
+    runs = plan_runs(template, vary, binary)
+    count = len(runs) * _configurations_per_run(swept, sweep.most)
+    if count > MOST_RUNS:
+        reason = f"{count} runs are too many; name fewer tunables, or --search"
+        raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+    environment = device_environment(device, workspace.folder) if sweep.on == EMULATED else _READY
+    origin = Origin.of(program.source, program.tunable_headers)
+    log = _Log(session, program, workspace, sweep, environment, origin, count)
+    start: Configuration | None = None
+    for run in runs:
+        if sweep.most is None:
+            for values in configurations(swept):
+                log.timed(run, values)
+        else:
+            start = _search(log, run, swept, sweep.most, start)
+    session.progress("running", 1, 1)
+    log.report()
+    return log.kept
+
+
+def build(
+    session: Session, program: Program, folder: Path, target: Sequence[str] | None = None
+) -> Path:
+    """The instrumented program, for the emulated device or what the options `target` say."""
+    text, flags = session.write_rewritten(program, folder, "tunables", (InstrumentTunables(),))
+    return session.build(text, flags, text.with_suffix(""), target)
+
+
+def _swept(program: Program, names: Sequence[str]) -> list[HostTunable]:
+    if not program.tunables or not program.regions:
+        raise CutuneError(
+            Diagnostic.at(Code.NO_HOST_TUNABLES, program.source, path=program.source.path)
+        )
+    known = [tunable.name for tunable in program.tunables]
+    for name in names:
+        if name not in known:
+            reason = f"no tunable is named '{name}'; known: {', '.join(known)}"
+            raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+    return [tunable for tunable in program.tunables if not names or tunable.name in names]
+
+
+def _configurations_per_run(swept: Sequence[HostTunable], most: int | None) -> int:
+    counts = [len(tunable.choices) for tunable in swept]
+    if most is None:
+        return prod(counts)
+    fewest = 1 + sum(count - 1 for count in counts)
+    if most < fewest:
+        reason = f"a search that varies every tunable takes {fewest} configurations per size"
+        raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+    return min(most, prod(counts))
+
+
+def _require_gpu(on: str) -> None:
+    if on == GPU and shutil.which("nvidia-smi") is None:
+        raise CutuneError(Diagnostic.at(Code.REGIONS_NEED_GPU, None))
+
+
+def _search(
+    log: _Log, run: Run, swept: Sequence[HostTunable], most: int, start: Configuration | None
+) -> Configuration | None:
+    """What was best at this size, from where the search at the next one begins."""
+
+    def time(configuration: Configuration) -> float | None:
+        names = (tunable.name for tunable in swept)
+        return log.timed(run, dict(zip(names, configuration, strict=True)))
+
+    times = search([tunable.choices for tunable in swept], time, most, start)
+    known = {configuration: t for configuration, t in times.items() if t is not None}
+    return min(known, key=known.__getitem__) if known else start
+
+
+@dataclass
+class _Log:
+    """Runs, and what they gave."""
+
+    session: Session
+    program: Program
+    workspace: Workspace
+    sweep: Sweep
+    environment: Mapping[str, str]
+    origin: Origin
+    count: int
+    kept: list[HostMeasurement] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    done: int = 0
+
+    def timed(self, run: Run, values: Mapping[str, int]) -> float | None:
+        """The time of all regions; None where the run fails, or a condition forbids it."""
+        self.session.progress("running", self.done, self.count)
+        self.done += 1
+        repeated = []
+        for _ in range(self.sweep.repetitions if self.sweep.on == GPU else 1):
+            found = measure(run, values, self.origin, self.environment)
+            if isinstance(found, str):
+                self.failures.append(f"{values}: {found}")
+                return None
+            repeated.append(found)
+        own = merged(repeated)
+        self.kept += own
+        if self.sweep.on == GPU:
+            append_lines(self.workspace.host_measurements, (m.to_json() for m in own))
+        times = [one.milliseconds for one in own if self._is_allowed(one)]
+        known = [time for time in times if time is not None]
+        return sum(known) if own and len(known) == len(own) else None
+
+    def _is_allowed(self, one: HostMeasurement) -> bool:
+        groups: dict[int, list[HostTunable]] = {}
+        for tunable in self.program.tunables:
+            groups.setdefault(tunable.group, []).append(tunable)
+        reached = (own for own in groups.values() if all(t.name in one.values for t in own))
+        return all(is_allowed(one, own) for own in reached)
+
+    def report(self) -> None:
+        """Warn of failures.
+
+        Raises:
+            CutuneError: CT422 when nothing ended well.
+        """
+        if self.failures and not self.kept:
+            reason = self.failures[0]
+            raise CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=reason))
+        if self.failures:
+            count, first = len(self.failures), self.failures[0]
+            code = Code.CONFIGURATION_FAILED
+            self.session.warn(Diagnostic.at(code, None, count=count, reason=first))
+        on_gpu = self.sweep.on == GPU
+        if not self.kept or (on_gpu and all(m.milliseconds is None for m in self.kept)):
+            reason = "no region was reached and timed"
+            raise CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=reason))

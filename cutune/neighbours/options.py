@@ -1,0 +1,72 @@
+"""What `collect` and `fit` can be told of measured times. Takes their parsers, adds options."""
+
+from __future__ import annotations
+
+import argparse
+
+#: Not a model: the block that was measured to be the best at the nearest sizes.
+NEIGHBOURS = "neighbours"
+
+
+def add_host_options(collect: argparse.ArgumentParser) -> None:
+    """What `collect` needs to time regions instead of counting what kernels do."""
+    host = collect.add_argument_group("host tunables")
+    host.add_argument(
+        "--tunables",
+        nargs="?",
+        const="",
+        metavar="m,…",
+        help="run FILE in every configuration of its host tunables, or of these; on a GPU its "
+        "regions are timed",
+    )
+    host.add_argument("--repetitions", type=int, default=3, metavar="COUNT", help="default: 3")
+    host.add_argument(
+        "--search",
+        type=int,
+        metavar="COUNT",
+        help="with --on gpu: run COUNT configurations per size instead, each time varying one "
+        "tunable, from what was best at the size before",
+    )
+
+
+def add_table_options(fit: argparse.ArgumentParser) -> None:
+    """What `fit` needs for measured times: those of a program's host tunables, or any table."""
+    fit.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="program whose host tunables or blocks were measured",
+    )
+    group = fit.add_argument_group("measured times as CSV")
+    group.add_argument(
+        "--table",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
+        help="a table of measured times; several: loss when the choice of one device is used on "
+        "another",
+    )
+    group.add_argument("--model", choices=(NEIGHBOURS,), help="neighbours: nearest neighbours")
+    group.add_argument("--sizes", metavar="N,…", help="columns that hold sizes")
+    group.add_argument("--choose", metavar="m,…", help="columns of what is chosen")
+    group.add_argument("--given", metavar="R,…", help="columns on whose value the choice depends")
+    group.add_argument("--time", metavar="ms", help="column of times; without it, rows are optima")
+    group.add_argument(
+        "--where", action="append", default=[], metavar="COLUMN=TEXT", help="read only these rows"
+    )
+    group.add_argument(
+        "--allow",
+        metavar="CONDITION",
+        help="leave out configurations that do not satisfy it, for instance 'N >= 2 * m'",
+    )
+    group.add_argument(
+        "--limit",
+        type=float,
+        default=4.0,
+        metavar="PERCENT",
+        help="time that may be lost at a measured size for fewer intervals (default: 4)",
+    )
+    group.add_argument(
+        "--split", type=int, metavar="STATE", help="also the published procedure, on this split"
+    )
+    group.add_argument("-o", "--output", metavar="FILE", help="FILE.json, or C (FILE.h)")
