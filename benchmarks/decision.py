@@ -1,4 +1,7 @@
-"""Nanoseconds per decision of an emitted selection routine: new sizes, and repeated ones."""
+"""Nanoseconds that a tuned program adds to a launch: at new sizes, and where they repeat.
+
+What CUDA does to launch is not among them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ DRIVER = """
 #include <chrono>
 #include <cstdio>
 int main() {
-    cutune_request request = {dim3(1, 1, 1), dim3(32, 8, 1), 0, {0, 0, 1}, nullptr, ~0ull, 3};
+    const dim3 block(32, 8);
+    float *const none = nullptr;
     long long sum = 0;
     double best[2] = {1e9, 1e9};
     // The best of many short stretches: a shared machine takes the processor away in between.
@@ -31,11 +35,13 @@ int main() {
             const int count = repeat ? 30000 : 150;
             const auto start = std::chrono::steady_clock::now();
             for (int i = 0; i < count; ++i) {
-                const long long n = repeat ? 1000 : 1000 + (i * 20 + stretch) % 3000;
-                const long long arguments[16] = {n, n, n};
-                request.arguments = arguments;
-                request.extent[0] = request.extent[1] = n;
-                sum += cutune_select_gemm_kernel(&request, nullptr).block.x;
+                const int n = repeat ? 1000 : 1000 + (i * 20 + stretch) % 3000;
+                const unsigned size = static_cast<unsigned>(n);
+                const dim3 grid((size + 31) / 32, (size + 7) / 8);
+                for (cutune_launch launch(1, grid, block, 0, nullptr, n, n, n, 1.0f, 1.0f, none,
+                                          none, none);
+                     launch.next();)
+                    sum += launch.block.x;
             }
             const std::chrono::duration<double, std::nano> taken =
                 std::chrono::steady_clock::now() - start;
@@ -50,7 +56,7 @@ int main() {
 
 
 def main() -> None:
-    """Tune gemm, compile its routine with the host compiler, call it."""
+    """Tune gemm, compile what is emitted for its launch with the host compiler, call it."""
     session = Session()
     device = DeviceProfile.named("h200")
     with tempfile.TemporaryDirectory() as name:

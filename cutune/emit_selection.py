@@ -3,7 +3,7 @@
 Per model three parts: the rational program (`emit.emit_model`), the rule (`emit.emit_choice`) and
 `cutune_select_KERNEL`, which guards both: it returns the program's own configuration unless the
 device is the one that was modelled, the arguments are integers, the sizes lie where the model may
-be asked and a candidate fits. The last decisions are remembered per thread.
+be asked and a candidate fits. `cutune_tuned.h` remembers what it has decided.
 """
 
 from __future__ import annotations
@@ -21,22 +21,12 @@ from cutune.models.registry import DEFAULT, MODELS, PerformanceModel
 from cutune.prelude import c_string
 from cutune.selection import GRID_LIMITS, LARGEST_SIZE, SelectionRule
 
-#: Decisions that a thread remembers per kernel.
-MEMO_ENTRIES = 4
-#: Words of a memo's key before the sizes: guards, block, three extents.
+#: Words of a key before the sizes: guards, block, three extents.
 KEY_HEAD = 5
 
 SUPPORT = """\
 #include <stdio.h>
 #include <string.h>
-
-// One remembered decision: what was asked, and the block that was chosen.
-template <int words>
-struct cutune_memo {
-    long long key[words];
-    dim3 block;
-    bool filled;
-};
 
 // CUTUNE=verbose: one line per new decision.
 static inline void cutune_print_decision(const char *kernel, const char *extents,
@@ -56,10 +46,12 @@ class Decider:
     """What decides for one kernel in place of its model.
 
     `text`: device and NAME to the C++ of `cutune_decide_NAME`, or None on other devices.
+    `positions`: which arguments of the kernel it reads.
     """
 
     kernel: str
     sites: tuple[int, ...]
+    positions: tuple[int, ...]
     text: Callable[[DeviceProfile, str], str | None]
 
 
@@ -99,6 +91,10 @@ def emit_selection(
                 parts.append(text)
                 variants.append((device, variant))
         if variants:
+            read = argument_bits(decider.positions)
+            parts.append(
+                f"enum : unsigned long long {{ cutune_select_{name}_arguments = {read} }};\n"
+            )
             parts += [_dispatcher(variants, name), "\n"]
             routines += [(site, f"cutune_select_{name}") for site in decider.sites]
     names = " and ".join(device.name for device in devices)
@@ -116,7 +112,8 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel) -> Decider:
         program, rule = judge.compose(model, device), judge.rule(model, device)
         return emit_model(program, name) + emit_choice(rule, name) + _routine(model, rule, name)
 
-    return Decider(fitted.facts.kernel, fitted.facts.sites, text)
+    facts = fitted.facts
+    return Decider(facts.kernel, facts.sites, tuple(facts.positions), text)
 
 
 def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str:
@@ -151,6 +148,11 @@ def _with_shared_tables(text: str) -> str:
     return re.sub(r"\bcutune_\w+", lambda word: equal.get(word[0], word[0]), text)
 
 
+def argument_bits(positions: Sequence[int]) -> str:
+    """The set of these arguments as C++."""
+    return f"{sum(1 << position for position in positions)}ull"
+
+
 def _unique(name: str, taken: set[str]) -> str:
     candidate, number = name, 2
     while candidate in taken:
@@ -164,22 +166,21 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
     facts = model.facts
     count = len(model.blocks)
     words = KEY_HEAD + len(facts.positions)
-    mask = sum(1 << position for position in facts.positions)
     emit = Emitter()
     _emit_widths(emit, model, name)
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
     emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
     with emit.braces():
         emit("cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};")
-        if mask:
-            wanted = f"(cutune_asked->integers & {mask}ull) != {mask}ull"
-            emit(f"if ({wanted}) return cutune_answer;")
+        if facts.positions:
+            emit(f"if (~cutune_asked->integers & {argument_bits(facts.positions)})")
+            emit("    return cutune_answer;")
         for axis, threads in _fixed_extents(model):
             emit(f"if (cutune_asked->extent[{axis}] != {threads}) return cutune_answer;")
         if facts.shared is None:
             shared = facts.dynamic_shared_bytes
             emit(f"if (cutune_asked->smem != {shared}u) return cutune_answer;")
-        _emit_memo(emit, model, words)
+        _emit_key(emit, model, words)
         _emit_validity(emit, model, name)
         emit(f"double cutune_time[{padded(count)}], cutune_time_with_floor[{padded(count)}];")
         spaces = [f"cutune_asked->extent[{axis}]" for axis in range(3)]
@@ -195,7 +196,6 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
             emit(f"                   cutune_{name}_blocks, {count}, cutune_chosen, cutune_own,")
             emit(f"                   {bound_text(rule)});")
             emit("return cutune_answer;")
-        _emit_remember(emit, words)
         kernel = c_string(facts.kernel)
         extents = printed_extents(facts.grid_kept)
         emit(f"cutune_print_decision({kernel}, {extents}, *cutune_asked, cutune_answer.block);")
@@ -218,10 +218,8 @@ def _fixed_extents(model: FittedModel) -> list[tuple[int, int]]:
     ]
 
 
-def _emit_memo(emit: Emitter, model: FittedModel, words: int) -> None:
-    """The key of a request, the range of its sizes, and the search for a remembered decision."""
-    emit(f"static thread_local cutune_memo<{words}> cutune_memory[{MEMO_ENTRIES}];")
-    emit("static thread_local unsigned cutune_oldest;")
+def _emit_key(emit: Emitter, model: FittedModel, words: int) -> None:
+    """What the decision depends on, and whether the sizes lie where the model may be asked."""
     emit(f"const long long cutune_key[{words}] = {{")
     emit("    cutune_asked->guarded,")
     emit(
@@ -235,12 +233,6 @@ def _emit_memo(emit: Emitter, model: FittedModel, words: int) -> None:
         kernel = c_string(model.facts.kernel)
         emit(f"cutune_list->key = cutune_hash({kernel}, cutune_key, {words});")
     emit("const bool cutune_lists = cutune_list != nullptr && cutune_list->wants_blocks;")
-    with emit.braces(f"for (int m = 0; m < {MEMO_ENTRIES} && !cutune_lists; ++m)"):
-        emit("if (!cutune_memory[m].filled ||")
-        emit("    memcmp(cutune_memory[m].key, cutune_key, sizeof cutune_key) != 0)")
-        emit("    continue;")
-        emit("cutune_answer.block = cutune_memory[m].block;")
-        emit("return cutune_answer;")
     ranges = ["cutune_key[i] < 1", f"cutune_key[i] > {LARGEST_SIZE}ll"]
     with emit.braces(f"for (int i = 2; i < {words}; ++i)"):
         emit(f"if ({' || '.join(ranges)}) return cutune_answer;")
@@ -289,10 +281,3 @@ def _emit_validity(emit: Emitter, model: FittedModel, name: str) -> None:
         emit(f"cutune_valid[c] = {' && '.join(fits)} ? 1 : 0;")
         same = [f"cutune_{letter} == cutune_own_{letter}" for letter in "xyz"]
         emit(f"if ({' && '.join(same)}) cutune_own = c;")
-
-
-def _emit_remember(emit: Emitter, words: int) -> None:
-    emit(f"cutune_memo<{words}> &cutune_slot = cutune_memory[cutune_oldest++ % {MEMO_ENTRIES}u];")
-    emit("memcpy(cutune_slot.key, cutune_key, sizeof cutune_key);")
-    emit("cutune_slot.block = cutune_answer.block;")
-    emit("cutune_slot.filled = true;")

@@ -150,9 +150,15 @@ def site_table(
         if kernel is not None:
             functions += [*_guard_functions(site, kernel), *_shared_function(site)]
             routine = (routines or {}).get(site.id, "nullptr")
-            rows.append(_site_row(site, kernel, routine))
+            rows.append(_site_row(site, kernel, routine, _is_one_kernel(program, kernel)))
     table = ["static const cutune_site cutune_sites[] = {", *rows, "};"]
     return "".join(f"{line}\n" for line in (*functions, *table))
+
+
+def _is_one_kernel(program: Program, kernel: Kernel) -> bool:
+    """Does the name alone say which kernel is launched?"""
+    namesakes = [other for other in program.kernels if other.name == kernel.name]
+    return len(namesakes) == 1 and not kernel.template_parameters
 
 
 def _guard_functions(site: LaunchSite, kernel: Kernel) -> list[str]:
@@ -196,7 +202,7 @@ def _fits(parameter: Parameter) -> str:
     return fits if is_signed else f"{parameter.name} >= 0 && {fits}"
 
 
-def _site_row(site: LaunchSite, kernel: Kernel, routine: str) -> str:
+def _site_row(site: LaunchSite, kernel: Kernel, routine: str, is_one_kernel: bool) -> str:
     rules = [dimension_rule(kernel, index) for index in range(3)]
     guards = [
         f"cutune_guard_{site.id}_{name}" if rule is Rule.GUARD else "nullptr"
@@ -208,10 +214,13 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str) -> str:
             needed |= sum(1 << i for i in guard_parameters(kernel, facts.guard) or ())
     shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
     needs_warps = "true" if kernel.needs_warps else "false"
+    is_one = "true" if is_one_kernel else "false"
+    read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
     return (
         f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
         f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
-        f"{needed}ull, {kernel.max_threads}u, {routine}, {shared}, {needs_warps}}},"
+        f"{needed}ull, {kernel.max_threads}u, {routine}, {read}, {shared}, "
+        f"{needs_warps}, {is_one}}},"
     )
 
 

@@ -38,19 +38,20 @@ inline bool cutune_answered(cudaError_t error) {
     return error == cudaSuccess;
 }
 
-// Index of the current device, or -1 when there is none or an error is pending, which a failing
-// question of ours would replace.
+// Index of the current device, or -1 when it cannot be asked for.
 inline int cutune_current_ordinal() {
     static std::atomic<int> devices(-1);
     int count = devices.load(std::memory_order_relaxed);
     if (count == 1) return 0;
-    if (cudaPeekAtLastError() != cudaSuccess) return -1;
     if (count < 0) {
+        // A pending error would be replaced if this failed.
+        if (cudaPeekAtLastError() != cudaSuccess) return -1;
         if (!cutune_answered(cudaGetDeviceCount(&count))) count = 0;
         devices.store(count, std::memory_order_relaxed);
     }
     int ordinal = 0;
-    return count > 0 && cutune_answered(cudaGetDevice(&ordinal)) ? ordinal : -1;
+    // Where this fails, so does the launch that it is asked for, and for the same reason.
+    return count > 0 && cudaGetDevice(&ordinal) == cudaSuccess ? ordinal : -1;
 }
 
 // The current device. Asked once per device; several threads may ask at the same time.

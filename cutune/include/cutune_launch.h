@@ -54,10 +54,13 @@ struct cutune_site {
     unsigned max_threads;
     // Tuned programs only; `list` may be nullptr.
     cutune_configuration (*select)(const cutune_request *request, cutune_shortlist *list);
+    unsigned long long select_arguments;  // bit i: `select` reads argument i
     // Bytes of dynamic shared memory of a block, or nullptr: they do not follow it.
     long long (*shared)(long long x, long long y, long long z);
     // Threads of a warp may hand values to each other: each warp must keep its threads.
     bool needs_warps;
+    // No template, no overload: every launch from here is one of the same kernel.
+    bool is_one_kernel;
 };
 
 // Stands for an argument that cannot be looked at twice.

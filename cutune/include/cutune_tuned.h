@@ -1,5 +1,6 @@
-// The launch of a tuned program: asks the site's selection routine once and launches once.
-// Needs cutune_launch.h, cutune_choice.h and the table cutune_sites before it.
+// The launch of a tuned program: asks the site's selection routine, and launches once. What was
+// decided is remembered per thread, so that a launch of a known size costs a comparison.
+// Needs cutune_launch.h, cutune_choice.h, cutune_refine.h and the table cutune_sites before it.
 #ifndef CUTUNE_TUNED_H
 #define CUTUNE_TUNED_H
 
@@ -7,9 +8,77 @@
 namespace {
 
 enum { cutune_site_count = sizeof cutune_sites / sizeof cutune_sites[0] };
+enum { cutune_most_asked = 16, cutune_most_decisions = 32 };  // 2^5: see `place`
 
 // Sites whose chosen block was refused by CUDA.
 std::atomic<bool> cutune_given_up[cutune_site_count];
+
+// The row of a site: rows are in the order of the ids, a few of which may be missing.
+inline int cutune_row(int id) {
+    int row = id - cutune_sites[0].id;
+    if (row >= cutune_site_count) row = cutune_site_count - 1;
+    while (row >= 0 && cutune_sites[row].id > id) --row;
+    return row >= 0 && cutune_sites[row].id == id ? row : -1;
+}
+
+// A decision, and all that it depends on. Nothing in it has a constructor, which each use would
+// have to look after.
+struct cutune_decision {
+    unsigned long long asked[cutune_most_asked];
+    uint3 grid, block;
+    size_t smem;
+    // CUDA has launched it, or it is what the program asked for: no error need be looked for.
+    bool is_accepted;
+};
+
+thread_local cutune_decision cutune_decisions[cutune_most_decisions];
+
+// What a launch asks for, as far as its decision depends on it.
+class cutune_question {
+  public:
+    cutune_question(int row, int device, dim3 grid, dim3 block, size_t smem,
+                    const long long *arguments, unsigned long long integers)
+        : count_(6) {
+        // Neither is negative; so the first word is never 0, which says that nothing is decided.
+        asked_[0] = two(static_cast<unsigned>(device), static_cast<unsigned>(row) + 1);
+        asked_[1] = two(grid.x, grid.y);
+        asked_[2] = two(grid.z, block.z);
+        asked_[3] = two(block.x, block.y);
+        asked_[4] = smem;
+        asked_[5] = integers;
+        const cutune_site &site = cutune_sites[row];
+        unsigned long long read = (site.guard_arguments | site.select_arguments) & integers;
+        for (; read != 0 && count_ < cutune_most_asked; read &= read - 1)
+            asked_[count_++] = static_cast<unsigned long long>(arguments[__builtin_ctzll(read)]);
+        is_whole_ = read == 0;
+    }
+
+    // Where its decision is, or would be; nullptr when there is too much to remember.
+    cutune_decision *place() const {
+        unsigned long long hash = 0;
+        for (int i = 0; i < count_; ++i) hash = hash * 5 + asked_[i];
+        return is_whole_ ? &cutune_decisions[hash * 0x9e3779b97f4a7c15ull >> 59] : nullptr;
+    }
+
+    bool is_answered_by(const cutune_decision &decision) const {
+        unsigned long long differences = 0;
+        for (int i = 0; i < count_; ++i) differences |= decision.asked[i] ^ asked_[i];
+        return differences == 0;
+    }
+
+    void write_to(cutune_decision *decision) const {
+        for (int i = 0; i < count_; ++i) decision->asked[i] = asked_[i];
+    }
+
+  private:
+    int count_;
+    bool is_whole_;
+    unsigned long long asked_[cutune_most_asked];
+
+    static unsigned long long two(unsigned high, unsigned low) {
+        return static_cast<unsigned long long>(high) << 32 | low;
+    }
+};
 
 class cutune_launch {
   public:
@@ -22,7 +91,7 @@ class cutune_launch {
                   cudaStream_t asked_stream, const Arguments &...arguments)
         : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream),
           asked_grid_(asked_grid), asked_block_(asked_block), asked_smem_(asked_smem),
-          pending_(true), changed_(-1) {
+          is_pending_(true), watched_(-1), decision_(nullptr) {
         const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};
         decide(site, integers, cutune_integer_bits<Arguments...>::value);
     }
@@ -30,31 +99,49 @@ class cutune_launch {
     // True once, so that the launch behind the `for` runs once; true again when the chosen block
     // asked for more registers than this build of the kernel leaves, for the launch as it was.
     bool next() {
-        const bool again = !pending_ && changed_ >= 0 && was_refused();
-        if (!pending_) timed_.stop(stream, !again);
+        if (is_pending_) {
+            is_pending_ = false;
+            return true;
+        }
+        const bool again = watched_ >= 0 && was_refused();
+        timed_.stop(stream, !again);
+        watched_ = -1;
         if (again) keep();
-        if (!pending_) changed_ = -1;
-        const bool launch = pending_ || again;
-        pending_ = false;
-        return launch;
+        return again;
     }
 
   private:
     dim3 asked_grid_, asked_block_;
     size_t asked_smem_;
-    bool pending_;
-    int changed_;  // row of the site whose launch was changed, or -1
+    bool is_pending_;
+    int watched_;  // row of the site whose launch was changed and might be refused, or -1
+    cutune_decision *decision_;  // by which it was changed, if that is remembered
     cutune_timed_launch timed_;
+
+    bool is_changed() const {
+        return block.x != asked_block_.x || block.y != asked_block_.y || block.z != asked_block_.z;
+    }
 
     // A launch that is refused has not run. Then the site keeps its own block from now on.
     bool was_refused() {
         const cudaError_t error = cudaPeekAtLastError();
+        if (error == cudaSuccess && decision_ != nullptr) decision_->is_accepted = is_settled();
         if (error != cudaErrorLaunchOutOfResources && error != cudaErrorInvalidConfiguration &&
             error != cudaErrorInvalidValue)
             return false;
         cudaGetLastError();
-        cutune_given_up[changed_].store(true, std::memory_order_relaxed);
+        cutune_given_up[watched_].store(true, std::memory_order_relaxed);
         return true;
+    }
+
+    // Will CUDA accept each such launch, as it did this one? Another kernel of the same site may
+    // need more registers; shared memory may be had less of than now, but not less than the
+    // program itself asks for; what is captured is not launched yet.
+    bool is_settled() const {
+        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+        return cutune_sites[watched_].is_one_kernel && smem <= asked_smem_ &&
+               cutune_answered(cudaStreamIsCapturing(stream, &status)) &&
+               status == cudaStreamCaptureStatusNone;
     }
 
     void keep() {
@@ -64,33 +151,49 @@ class cutune_launch {
     }
 
     void decide(int id, const long long *arguments, unsigned long long integers) {
-        const int mode = cutune_read_mode();
-        if ((mode & cutune_mode_off) != 0) return;
-        // A launch that CUDA will refuse has to be refused for the reason that the program knows.
-        if (cutune_threads(grid) == 0 || cutune_threads(block) > 1024) return;
-        for (int row = 0; row < cutune_site_count; ++row) {
-            const cutune_site &site = cutune_sites[row];
-            if (site.id != id) continue;
-            if (cutune_given_up[row].load(std::memory_order_relaxed)) return;
-            const cutune_request request =
-                cutune_make_request(site, grid, block, smem, arguments, integers);
-            const dim3 chosen = (mode & cutune_mode_refine) != 0
-                                    ? timed_.start(site, request, stream)
-                                    : site.select(&request, nullptr).block;
-            if (chosen.x == block.x && chosen.y == block.y && chosen.z == block.z) return;
-            // The grid is computed here, by the rule that was proven, whatever the routine says.
-            if (!cutune_fit_launch(site, request, chosen, &grid, &smem)) {
-                timed_.stop(stream, false);
-                return;
-            }
-            block = chosen;
-            // With an error pending nobody could tell whose the next one is.
-            if (cudaPeekAtLastError() == cudaSuccess)
-                changed_ = row;
-            else
-                keep();
-            return;
+        if ((cutune_read_mode() & cutune_mode_off) != 0) return;
+        const int row = cutune_row(id), device = cutune_current_ordinal();
+        if (row < 0 || device < 0 || cutune_given_up[row].load(std::memory_order_relaxed)) return;
+        const cutune_question question(row, device, grid, block, smem, arguments, integers);
+        decision_ = question.place();
+        if (decision_ != nullptr && question.is_answered_by(*decision_)) {
+            grid = decision_->grid;
+            block = decision_->block;
+            smem = decision_->smem;
+            if (decision_->is_accepted) return;
+        } else if (!choose(cutune_sites[row], arguments, integers)) {
+            decision_ = nullptr;
+        } else if (decision_ != nullptr) {
+            question.write_to(decision_);
+            decision_->grid = grid;
+            decision_->block = block;
+            decision_->smem = smem;
+            decision_->is_accepted = !is_changed();
         }
+        if (!is_changed()) return;
+        // With an error pending nobody could tell whose the next one is.
+        if (cudaPeekAtLastError() == cudaSuccess)
+            watched_ = row;
+        else
+            keep();
+    }
+
+    // Is what was chosen to be remembered?
+    bool choose(const cutune_site &site, const long long *arguments, unsigned long long integers) {
+        // A launch that CUDA will refuse has to be refused for the reason that the program knows.
+        if (cutune_threads(grid) == 0 || cutune_threads(block) > 1024) return false;
+        if (cutune_current_device().multiprocessors == 0) return false;
+        const cutune_request request =
+            cutune_make_request(site, grid, block, smem, arguments, integers);
+        const bool refines = (cutune_read_mode() & cutune_mode_refine) != 0;
+        const dim3 chosen = refines ? timed_.start(site, request, stream)
+                                    : site.select(&request, nullptr).block;
+        // The grid is computed here, by the rule that was proven, whatever the routine says.
+        if (cutune_fit_launch(site, request, chosen, &grid, &smem))
+            block = chosen;
+        else
+            timed_.stop(stream, false);
+        return !refines;
     }
 };
 

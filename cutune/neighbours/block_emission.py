@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from cutune.device import DeviceProfile
 from cutune.emit import Emitter
-from cutune.emit_selection import Decider, printed_extents
+from cutune.emit_selection import Decider, argument_bits, printed_extents
 from cutune.neighbours.blocks import BlockChoice
 from cutune.neighbours.emission import emit_choices
 from cutune.prelude import c_string
@@ -39,7 +39,13 @@ def decider(kernel: Kernel, sites: tuple[int, ...], by_device: dict[str, BlockCh
         choice = by_device.get(device.name)
         return _text(kernel, choice, name) if choice is not None else None
 
-    return Decider(kernel.name, sites, text)
+    return Decider(kernel.name, sites, tuple(_positions(kernel).values()), text)
+
+
+def _positions(kernel: Kernel) -> dict[str, int]:
+    """Which of the arguments each size is."""
+    order = [parameter.name for parameter in kernel.parameters]
+    return {size: order.index(size) for size in kernel.sizes}
 
 
 def _text(kernel: Kernel, choice: BlockChoice, name: str) -> str:
@@ -52,10 +58,10 @@ def _text(kernel: Kernel, choice: BlockChoice, name: str) -> str:
     emit("    const cutune_request *cutune_asked, cutune_shortlist *)")
     with emit.braces():
         emit("cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};")
-        order = [parameter.name for parameter in kernel.parameters]
-        positions = {size: order.index(size) for size in kernel.sizes}
-        if mask := sum(1 << position for position in positions.values()):
-            emit(f"if ((cutune_asked->integers & {mask}ull) != {mask}ull) return cutune_answer;")
+        positions = _positions(kernel)
+        if positions:
+            emit(f"if (~cutune_asked->integers & {argument_bits(tuple(positions.values()))})")
+            emit("    return cutune_answer;")
         for column, low, high in zip(choice.columns, choice.lowest, choice.highest, strict=True):
             value = values[column]
             emit(f"const long long {value} = cutune_asked->{_place(column, positions)};")
@@ -68,7 +74,7 @@ def _text(kernel: Kernel, choice: BlockChoice, name: str) -> str:
         for d, tunable in zip(DIMENSIONS, tunables, strict=True):
             emit(f"const unsigned cutune_{d} =")
             emit(f"    static_cast<unsigned>(cutune_choose_{tunable}({arguments}));")
-        _emit_answer(emit, kernel, name, len(choice.columns), list(values.values()))
+        _emit_answer(emit, kernel)
     model = replace(choice.model, sizes=sizes, tunables=tunables)
     return emit_choices([model]) + str(emit)
 
@@ -79,10 +85,8 @@ def _place(column: str, positions: dict[str, int]) -> str:
     return f"extent[{DIMENSIONS.index(column[-1])}]"
 
 
-def _emit_answer(
-    emit: Emitter, kernel: Kernel, name: str, count: int, values: Sequence[str]
-) -> None:
-    """Give the block if it covers the threads of the launch; show what has not been shown yet."""
+def _emit_answer(emit: Emitter, kernel: Kernel) -> None:
+    """Give the block if it covers the threads of the launch."""
     kept = [facts.grid_kept for facts in kernel.dimensions]
     for axis, d in enumerate(DIMENSIONS):
         if kept[axis]:
@@ -95,11 +99,6 @@ def _emit_answer(
             emit("    true)")
         emit("    return cutune_answer;")
     emit("cutune_answer.block = dim3(cutune_x, cutune_y, cutune_z);")
-    with emit.braces("if (cutune_is_verbose())"):
-        emit(f"static thread_local long long cutune_shown[{count}];")
-        emit(f"const long long cutune_here[{count}] = {{{', '.join(values)}}};")
-        with emit.braces("if (memcmp(cutune_shown, cutune_here, sizeof cutune_here) != 0)"):
-            emit("memcpy(cutune_shown, cutune_here, sizeof cutune_here);")
-            words = f"{c_string(kernel.name)}, {printed_extents(kept)}"
-            emit(f"cutune_print_decision({words}, *cutune_asked, cutune_answer.block);")
+    words = f"{c_string(kernel.name)}, {printed_extents(kept)}"
+    emit(f"cutune_print_decision({words}, *cutune_asked, cutune_answer.block);")
     emit("return cutune_answer;")

@@ -29,22 +29,30 @@ static long long guard_x(const long long *cutune_argument) { return cutune_argum
 static long long guard_y(const long long *cutune_argument) { return cutune_argument[1]; }
 static const cutune_site cutune_sites[] = {
     {1, "add", "add.cu", {cutune_guarded, cutune_guarded, cutune_fixed},
-     {guard_x, guard_y, nullptr}, 3ull, 1024u, cutune_select_add, nullptr, false},
+     {guard_x, guard_y, nullptr}, 3ull, 1024u, cutune_select_add, cutune_select_add_arguments,
+     nullptr, false, true},
 };
 """
 
 FAKE_CUDART = """
 static int fake_multiprocessors = 132, fake_major = 9;
-static bool fake_capturing = false;
+static int fake_devices = 1, fake_device = 0;
+static bool fake_capturing = false, fake_refuses = false;
+static thread_local cudaError_t fake_error = cudaSuccess;
+static thread_local int fake_peeks = 0;
 static thread_local float fake_time = 0;
 static std::atomic<int> fake_events(0);
 extern "C" {
-cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
-cudaError_t cudaGetLastError() { return cudaSuccess; }
-cudaError_t cudaGetDeviceCount(int *count) { *count = 1; return cudaSuccess; }
-cudaError_t cudaGetDevice(int *device) { *device = 0; return cudaSuccess; }
-cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr what, int) {
-    *value = what == cudaDevAttrMultiProcessorCount          ? fake_multiprocessors
+cudaError_t cudaPeekAtLastError() { ++fake_peeks; return fake_error; }
+cudaError_t cudaGetLastError() {
+    const cudaError_t error = fake_error;
+    fake_error = cudaSuccess;
+    return error;
+}
+cudaError_t cudaGetDeviceCount(int *count) { *count = fake_devices; return cudaSuccess; }
+cudaError_t cudaGetDevice(int *device) { *device = fake_device; return cudaSuccess; }
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr what, int device) {
+    *value = what == cudaDevAttrMultiProcessorCount ? fake_multiprocessors >> device
              : what == cudaDevAttrComputeCapabilityMajor ? fake_major
                                                          : 0;
     return cudaSuccess;
@@ -73,12 +81,13 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     return cudaSuccess;
 }
 }
-// The launch of `add` at some size: what block it got, or 0 threads where not all is covered.
+// The launch of `add` at some size: what block it got, or 0 threads where not all is covered. It
+// is made again if it is refused.
 static dim3 launch(int n, int m, float *data) {
     const dim3 block(16, 16);
     const dim3 grid((static_cast<unsigned>(n) + 15) / 16, (static_cast<unsigned>(m) + 15) / 16);
     dim3 got(0, 0, 0);
-    int launches = 0;
+    int launches = 0, refused = 0;
     for (cutune_launch cutune_1(1, grid, block, 0, nullptr, n, m, data, data); cutune_1.next();) {
         ++launches;
         got = cutune_1.block;
@@ -86,9 +95,13 @@ static dim3 launch(int n, int m, float *data) {
             static_cast<long long>(cutune_1.grid.x) * got.x >= n &&
             static_cast<long long>(cutune_1.grid.y) * got.y >= m;
         if (!is_covered || cutune_1.grid.z != 1 || got.z != 1) got = dim3(0, 0, 0);
+        if (fake_refuses && got.x != 16) {
+            fake_error = cudaErrorLaunchOutOfResources;
+            ++refused;
+        }
         fake_time += got.x == 16 ? 1.0f : 2.0f;  // the program's own block is the fastest
     }
-    return launches == 1 ? got : dim3(0, 0, 0);
+    return launches == 1 + refused ? got : dim3(0, 0, 0);
 }
 """
 
@@ -128,6 +141,39 @@ int main() {
         if (numbers[i] != 0) return 2;
     }
     return status != 0;
+}
+"""
+
+ERRORS = """
+#define EXPECT(what) if (!(what)) { printf("line %d: %s", __LINE__, #what); return 1; }
+int main(int argc, char **) {
+    const bool is_one_kernel = argc == 1;
+    float data = 0;
+    fake_devices = 2;
+    fake_error = cudaErrorUnknown;
+    EXPECT(launch(2048, 2048, &data).x == 16 && fake_error == cudaErrorUnknown);
+    fake_error = cudaSuccess;
+    const unsigned chosen = launch(2048, 2048, &data).x;
+    EXPECT(chosen != 16);
+    const int peeks = fake_peeks;
+    EXPECT(launch(2048, 2048, &data).x == chosen);
+    EXPECT(fake_peeks == peeks + (is_one_kernel ? 0 : 2));
+    fake_error = cudaErrorUnknown;  // is the program's, whatever block is used
+    EXPECT(launch(2048, 2048, &data).x == (is_one_kernel ? chosen : 16));
+    EXPECT(fake_error == cudaErrorUnknown);
+    fake_error = cudaSuccess;
+    fake_device = 1;  // of half the size, for which there is no model
+    EXPECT(launch(2048, 2048, &data).x == 16);
+    fake_device = 0;
+    fake_capturing = true;
+    EXPECT(launch(2048, 1024, &data).x != 16);
+    fake_capturing = false;
+    fake_refuses = true;  // whether captured launches are accepted was not known
+    EXPECT(launch(2048, 1024, &data).x == 16);
+    EXPECT(fake_error == cudaSuccess);
+    fake_refuses = false;  // the site is given up
+    EXPECT(launch(2048, 2048, &data).x == 16);
+    return 0;
 }
 """
 
@@ -172,6 +218,19 @@ def build(text: str, folder: Path, *flags: str) -> Path:
 def test_no_compiler_warns(dialect: str, tmp_path: Path) -> None:
     text = emitted((H200, SMALLER)) + FAKE_CUDART + REFINED
     build(text, tmp_path, f"-std={dialect}", "-fsyntax-only")
+
+
+@pytest.mark.parametrize("is_one_kernel", [True, False])
+def test_errors_are_asked_for_until_a_launch_is_accepted(
+    is_one_kernel: bool, tmp_path: Path
+) -> None:
+    text = emitted() + FAKE_CUDART + ERRORS
+    if not is_one_kernel:
+        text = text.replace("nullptr, false, true}", "nullptr, false, false}")
+    binary = build(text, tmp_path, "-std=c++11", "-O1")
+    words = [str(binary), *([] if is_one_kernel else ["several"])]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
