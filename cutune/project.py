@@ -128,6 +128,9 @@ class _Build:
             "CUTUNE_MODE": mode,
             "CUTUNE_WORKSPACE": str(self.workspace.folder),
             "CUTUNE_DEVICE": self.device_name,
+            # Where a build says `ccache nvcc`, ccache takes us for the compiler and knows neither
+            # modes nor models: it is passed by, and has to forget what it knew of tuned sources.
+            "CCACHE_RECACHE" if mode == TUNED else "CCACHE_DISABLE": "1",
             **variables,
         }
         for command in filter(None, (self.project.clean, self.project.make)):

@@ -111,7 +111,8 @@ def with_copies(command: Command, shadows: dict[str, ShadowSource]) -> list[str]
         else:
             words += command.words_of(item)
     options = dict.fromkeys(o for shadow in shadows.values() for o in shadow.host_options)
-    return [*words, *(word for option in options for word in ("-Xcompiler", option))]
+    # One word each: ccache, which reads words, takes `-Xcompiler -iquote,src` apart.
+    return [*words, *(f"-Xcompiler={option}" for option in options)]
 
 
 def _redirected(name: str, value: str, tree: ShadowTree) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -115,7 +117,9 @@ def test_a_failure_of_cutunes_own_leaves_the_program_as_it_is(project: Path) -> 
     assert (done.returncode, (project / "kept.o").exists()) == (1, False)
 
 
-def test_a_project_is_tuned_by_its_own_makefile(project: Path) -> None:
+def test_a_project_is_tuned_by_its_own_makefile(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = cutune(
         *("tune", "--make", "make -j2", "--clean", "make clean", "-q"),
         *("--run", "./app {n}", "--vary", "n=1000,3000", "--sizes", "100000"),
@@ -127,15 +131,38 @@ def test_a_project_is_tuned_by_its_own_makefile(project: Path) -> None:
     assert b"cutune_select_scale" in (project / "app.o").read_bytes()
     assert (project / "app.d").read_text().startswith("app.o : src/app.cu ")
     words = ("src/app.cu", "src/twice.cu", '-DUNUSED="a b"', "-o", "emulated")
-    done = nvcc(project, *words, "--cutune-mode=tuned,emulated")
+    linking = ("-rdc=true", "-dlto", "-arch=sm_90")  # optimised when linked, for a real GPU
+    done = nvcc(project, *words, *linking, "--cutune-mode=tuned,emulated")
     assert (done.returncode, done.stderr) == (0, "")
     ran = run(project / "emulated", "100000", CUTUNE="verbose")
     assert "block 32x1x1 -> " in ran.stderr
     assert ran.stdout == "src/app.cu src/app.cu src/names.h:14 8\n"
+    done = nvcc(project, "-c", "src/app.cu", '-DUNUSED="a b"', *linking, "-o", "lto.o")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert b"cutune_select_scale" in (project / "lto.o").read_bytes()
     # Other macros make another program, of which nothing is known.
     done = nvcc(project, "-DUNUSED=1", "-c", "src/app.cu", "-o", "other.o")
     assert (done.returncode, done.stderr) == (0, "")
     assert b"cutune_select_scale" not in (project / "other.o").read_bytes()
+    if shutil.which("ccache"):
+        monkeypatch.setenv("CCACHE_DIR", str(project / "ccache"))
+        assert compiled_by_ccache(project) == ["0", "1"]
+        assert b"cutune_select_scale" in (project / "cached.o").read_bytes()
+
+
+def compiled_by_ccache(project: Path) -> list[str]:
+    """Compile twice with ccache behind us: how many were found each time."""
+    found = []
+    words = ("ccache", "nvcc", "-c", "-MMD", "src/app.cu", '-DUNUSED="a b"', "-o", "cached.o")
+    for _ in range(2):
+        done = nvcc(project, *words)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert re.match(r"cached\.o ?: src/app\.cu ", (project / "cached.d").read_text())
+        said = subprocess.run(
+            ["ccache", "--print-stats"], capture_output=True, text=True, check=True
+        )
+        found.append(re.findall(r"^direct_cache_hit\t(\d+)", said.stdout, re.MULTILINE)[0])
+    return found
 
 
 def test_a_build_that_compiles_nothing_is_reported(tmp_path: Path) -> None:

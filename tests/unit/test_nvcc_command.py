@@ -98,7 +98,7 @@ def test_a_source_is_found_and_only_its_word_changes(line: str, tmp_path: Path) 
     assert len(names) in (1, 2)
     indices = {item.first for item in command.sources}
     masked = ["/shadow.cu" if i in indices else word for i, word in enumerate(words)]
-    assert changed == [*masked, "-Xcompiler", "-iquote,."]
+    assert changed == [*masked, "-Xcompiler=-iquote,."]
 
 
 @pytest.mark.parametrize("line", lines(PASSIVE))
