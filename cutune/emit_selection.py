@@ -191,7 +191,7 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
         emit("    cutune_time, cutune_time_with_floor, cutune_valid, cutune_own);")
         with emit.braces("if (cutune_chosen >= 0)"):
             emit(f"cutune_answer.block = cutune_block_at(cutune_{name}_blocks, cutune_chosen);")
-        with emit.braces("if (cutune_lists)"):
+        with emit.braces("if (cutune_list != nullptr)"):
             emit("cutune_list_blocks(cutune_list, cutune_time_with_floor, cutune_valid,")
             emit(f"                   cutune_{name}_blocks, {count}, cutune_chosen, cutune_own,")
             emit(f"                   {bound_text(rule)});")
@@ -232,7 +232,6 @@ def _emit_key(emit: Emitter, model: FittedModel, words: int) -> None:
     with emit.braces("if (cutune_list != nullptr)"):
         kernel = c_string(model.facts.kernel)
         emit(f"cutune_list->key = cutune_hash({kernel}, cutune_key, {words});")
-    emit("const bool cutune_lists = cutune_list != nullptr && cutune_list->wants_blocks;")
     ranges = ["cutune_key[i] < 1", f"cutune_key[i] > {LARGEST_SIZE}ll"]
     with emit.braces(f"for (int i = 2; i < {words}; ++i)"):
         emit(f"if ({' || '.join(ranges)}) return cutune_answer;")

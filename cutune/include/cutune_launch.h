@@ -31,7 +31,6 @@ enum { cutune_most_listed = 4 };
 
 // What a selection routine tells besides its choice.
 struct cutune_shortlist {
-    bool wants_blocks;       // asked for: fill `blocks`, which a remembered decision does not do
     unsigned long long key;  // of kernel and sizes; 0 where the model may not be asked
     int count;
     dim3 blocks[cutune_most_listed];  // the choice, the program's own, then the fastest others

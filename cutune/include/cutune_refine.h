@@ -1,6 +1,9 @@
-// CUTUNE=refine: the model's first candidates are timed in the launches that the program makes
-// anyway, one candidate per launch, until the fastest is known for these sizes. No launch is added,
-// nothing is waited for, and whatever cannot be timed runs as the model says.
+// CUTUNE=refine: the program's own block stays until another has proved to be faster, in the launches
+// that the program makes anyway. No launch is added, and nothing is waited for.
+//
+// Of many launches at one size one tries a candidate of the model's, and the one before it is timed
+// too, with the block of the day. So that a candidate that takes twice as long costs 2 %, and
+// a program that ends before the first trial has lost nothing.
 //
 //   CUTUNE_REFINE_FILE   what was found is appended there, and read at the start
 #ifndef CUTUNE_REFINE_H
@@ -52,25 +55,33 @@ inline void cutune_list_blocks(cutune_shortlist *list, const double *time,
     }
 }
 
-enum { cutune_rounds = 3, cutune_most_timed = cutune_rounds * cutune_most_listed };
-enum { cutune_most_refined = 256 };
+enum { cutune_spacing = 50, cutune_rounds = 3, cutune_most_refined = 256 };
+const float cutune_unknown_ms = 1e30f;
+enum { cutune_most_timed = 2 * cutune_rounds * cutune_most_listed };
 
 // A launch that is timed. It belongs to the thread that makes the launch until `is_over`.
 struct cutune_timing {
+    int candidate;
     cudaEvent_t begin, end;
     bool is_recorded;
     std::atomic<bool> is_over;
 };
 
-// What is known of one kernel at one size. It is read and written under the lock.
+// What is known of one kernel at one size and device. `blocks` stay as they are once it is found by
+// others; what is not atomic besides is read and written under the lock.
 struct cutune_refinement {
     unsigned long long key;
-    int device;
-    int count, timed, waits;
-    int winner;  // -1 until it is known
-    dim3 blocks[cutune_most_listed];
+    int device;  // or -1: from the file
+    int count;
+    dim3 blocks[cutune_most_listed];  // the program's own, then the candidates
+    std::atomic<unsigned> launches;
+    std::atomic<int> current;      // the one that is used
+    std::atomic<bool> is_settled;  // and stays
+    int tried;                     // the candidate that is tried
+    int tries, answers;            // how often it was, and of how many of these the time is known
+    int timed, read;               // launches with a clock, and how many of these were read
     float best_ms[cutune_most_listed];
-    cutune_timing timings[cutune_most_timed];  // the candidates in turn
+    cutune_timing timings[cutune_most_timed];
 };
 
 struct cutune_refinements {
@@ -100,20 +111,25 @@ class cutune_refinement_lock {
     bool is_held;
 };
 
-inline cutune_refinement *cutune_add_refinement(unsigned long long key) {
+inline cutune_refinement *cutune_add_refinement(unsigned long long key, int device, dim3 own) {
     cutune_refinements &all = cutune_all_refinements();
     if (all.count == cutune_most_refined) return nullptr;
     cutune_refinement *const entry = &all.entries[all.count++];
     entry->key = key;
-    entry->winner = -1;
-    for (int i = 0; i < cutune_most_listed; ++i) entry->best_ms[i] = 1e30f;
+    entry->device = device;
+    entry->count = 1;
+    entry->blocks[0] = own;
+    entry->tried = 1;
+    for (int i = 0; i < cutune_most_listed; ++i) entry->best_ms[i] = cutune_unknown_ms;
     return entry;
 }
 
-inline cutune_refinement *cutune_find_refinement(unsigned long long key) {
+inline cutune_refinement *cutune_find_refinement(unsigned long long key, int device) {
     cutune_refinements &all = cutune_all_refinements();
-    for (int i = 0; i < all.count; ++i)
-        if (all.entries[i].key == key) return &all.entries[i];
+    for (int i = 0; i < all.count; ++i) {
+        cutune_refinement *const entry = &all.entries[i];
+        if (entry->key == key && (entry->device == device || entry->device == -1)) return entry;
+    }
     return nullptr;
 }
 
@@ -129,12 +145,11 @@ inline void cutune_read_refinements() {
         unsigned long long key;
         unsigned x, y, z;
         if (sscanf(line, "cutune-refine-1 %llx %u %u %u", &key, &x, &y, &z) != 4) continue;
-        cutune_refinement *entry = cutune_find_refinement(key);
-        if (entry == nullptr) entry = cutune_add_refinement(key);
+        cutune_refinement *entry = cutune_find_refinement(key, -1);
+        if (entry == nullptr) entry = cutune_add_refinement(key, -1, dim3(x, y, z));
         if (entry == nullptr) break;
-        entry->blocks[0] = dim3(x, y, z);
-        entry->count = 1;
-        entry->winner = 0;
+        entry->blocks[0] = dim3(x, y, z);  // the last line counts
+        entry->is_settled.store(true, std::memory_order_relaxed);
     }
     fclose(file);
 }
@@ -143,49 +158,85 @@ inline void cutune_write_refinement(const cutune_refinement &entry) {
     const char *const path = getenv("CUTUNE_REFINE_FILE");
     FILE *const file = path == nullptr ? nullptr : fopen(path, "a");
     if (file == nullptr) return;
-    const dim3 block = entry.blocks[entry.winner];
+    const dim3 block = entry.blocks[entry.current.load(std::memory_order_relaxed)];
     // A line is shorter than the buffer, so that it is written at once.
     fprintf(file, "cutune-refine-1 %016llx %u %u %u\n", entry.key, block.x, block.y, block.z);
     fclose(file);
 }
 
-// Have all timed launches come to their end? It is asked for ever more rarely, because it costs
-// more than a launch that is only queued.
-inline bool cutune_is_timed(cutune_refinement *entry) {
-    const int all = cutune_rounds * entry->count;
-    if (entry->timed < all) return false;
-    ++entry->waits;
-    if ((entry->waits & (entry->waits - 1)) != 0) return false;
-    for (int i = all - 1; i >= 0; --i) {
-        const cutune_timing &timing = entry->timings[i];
-        if (!timing.is_over.load(std::memory_order_acquire)) return false;
-        if (timing.is_recorded && !cutune_answered(cudaEventQuery(timing.end))) return false;
-    }
-    return true;
+// The next candidate, or none: then what is used now stays.
+inline void cutune_try_next(cutune_refinement *entry) {
+    ++entry->tried;
+    entry->tries = entry->answers = 0;
 }
 
-// Who has won, once all times are known.
-inline void cutune_find_winner(cutune_refinement *entry, const char *kernel) {
-    for (int i = 0; i < cutune_rounds * entry->count; ++i) {
-        float ms = 0, *const best = &entry->best_ms[i % entry->count];
-        const cutune_timing &timing = entry->timings[i];
-        if (timing.is_recorded &&
-            cutune_answered(cudaEventElapsedTime(&ms, timing.begin, timing.end)) && ms < *best)
-            *best = ms;
+// The time of one launch is known.
+inline void cutune_judge(cutune_refinement *entry, int candidate, float ms) {
+    const int current = entry->current.load(std::memory_order_relaxed);
+    if (ms < entry->best_ms[candidate]) entry->best_ms[candidate] = ms;
+    if (candidate == current || candidate != entry->tried) return;
+    const float before = entry->best_ms[current], after = entry->best_ms[candidate];
+    // Who is clearly slower is not tried again. Below 2 % nobody can tell.
+    if (++entry->answers < cutune_rounds && after <= 1.1f * before) return;
+    if (entry->answers == cutune_rounds && after < 0.98f * before && before < cutune_unknown_ms)
+        entry->current.store(candidate, std::memory_order_relaxed);
+    cutune_try_next(entry);
+}
+
+// Read the clocks that have stopped, in their order.
+inline void cutune_read_timings(cutune_refinement *entry) {
+    for (; entry->read < entry->timed; ++entry->read) {
+        const cutune_timing &timing = entry->timings[entry->read];
+        if (!timing.is_over.load(std::memory_order_acquire)) return;
+        if (timing.is_recorded && cudaEventQuery(timing.end) == cudaErrorNotReady) {
+            cudaGetLastError();
+            return;
+        }
+        float ms = 0;
+        if (!timing.is_recorded ||
+            !cutune_answered(cudaEventElapsedTime(&ms, timing.begin, timing.end)))
+            ms = cutune_unknown_ms;
         cutune_answered(cudaEventDestroy(timing.begin));
         cutune_answered(cudaEventDestroy(timing.end));
+        cutune_judge(entry, timing.candidate, ms);
     }
-    int best = 0;
-    for (int c = 1; c < entry->count; ++c)
-        if (entry->best_ms[c] < entry->best_ms[best]) best = c;
-    // Below 2 % nobody can tell: then the model's choice stays.
-    entry->winner = entry->best_ms[0] <= 1.02f * entry->best_ms[best] ? 0 : best;
+}
+
+inline void cutune_settle(cutune_refinement *entry, const char *kernel) {
+    entry->is_settled.store(true, std::memory_order_release);
     cutune_write_refinement(*entry);
     if (!cutune_is_verbose()) return;
-    const dim3 first = entry->blocks[0], last = entry->blocks[entry->winner];
+    const int current = entry->current.load(std::memory_order_relaxed);
+    const dim3 first = entry->blocks[0], last = entry->blocks[current];
     fprintf(stderr, "cutune: %s refined: block %ux%ux%u (%.4f ms) -> %ux%ux%u (%.4f ms)\n", kernel,
             first.x, first.y, first.z, static_cast<double>(entry->best_ms[0]), last.x, last.y,
-            last.z, static_cast<double>(entry->best_ms[entry->winner]));
+            last.z, static_cast<double>(entry->best_ms[current]));
+}
+
+// What is to be tried at the sizes of a request; nullptr where nothing is, so that `block` stays.
+// False when it could not be found out now.
+inline bool cutune_refinement_of(const cutune_site &site, const cutune_request &request,
+                                 int device, cutune_refinement **found, dim3 *block) {
+    cutune_shortlist list = {};
+    *block = site.select(&request, &list).block;
+    *found = nullptr;
+    if (list.key == 0) return true;
+    *block = request.block;
+    const cutune_refinement_lock lock;
+    if (!lock.is_held) return false;
+    cutune_read_refinements();
+    cutune_refinement *entry = cutune_find_refinement(list.key, device);
+    if (entry == nullptr && list.count > 0)
+        entry = cutune_add_refinement(list.key, device, request.block);
+    *found = entry;
+    if (entry == nullptr || entry->count > 1 || entry->device == -1) return true;
+    for (int i = 0; i < list.count && entry->count < cutune_most_listed; ++i) {
+        const dim3 next = list.blocks[i], own = request.block;
+        if (next.x != own.x || next.y != own.y || next.z != own.z)
+            entry->blocks[entry->count++] = next;
+    }
+    if (entry->count == 1) entry->is_settled.store(true, std::memory_order_release);
+    return true;
 }
 
 // One launch that may be timed.
@@ -194,44 +245,34 @@ class cutune_timed_launch {
     cutune_timed_launch() : timing_(nullptr) {}
 
     // The block to launch with. The clock is running where the launch is timed.
-    dim3 start(const cutune_site &site, const cutune_request &request, cudaStream_t stream) {
-        cutune_shortlist list = {};
-        const dim3 chosen = site.select(&request, &list).block;
-        if (list.key == 0 || cudaPeekAtLastError() != cudaSuccess) return chosen;
+    dim3 start(cutune_refinement *entry, const char *kernel, cudaStream_t stream) {
+        const unsigned turn =
+            entry->launches.fetch_add(1, std::memory_order_relaxed) % cutune_spacing;
+        int candidate = entry->current.load(std::memory_order_relaxed);
+        if (turn + 2 < cutune_spacing || entry->is_settled.load(std::memory_order_acquire) ||
+            cudaPeekAtLastError() != cudaSuccess)
+            return entry->blocks[candidate];
         const cutune_refinement_lock lock;
-        if (!lock.is_held) return chosen;
-        cutune_read_refinements();
-        cutune_refinement *entry = cutune_find_refinement(list.key);
-        if (entry != nullptr && entry->winner >= 0) return entry->blocks[entry->winner];
         cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-        if (!cutune_answered(cudaStreamIsCapturing(stream, &status)) ||
+        if (!lock.is_held || !cutune_answered(cudaStreamIsCapturing(stream, &status)) ||
             status != cudaStreamCaptureStatusNone)
-            return chosen;
-        const int device = cutune_current_ordinal();
-        if (entry == nullptr) {
-            list.wants_blocks = true;
-            site.select(&request, &list);
-            entry = cutune_add_refinement(list.key);
-            if (entry == nullptr) return chosen;
-            entry->device = device;
-            entry->count = list.count;
-            for (int i = 0; i < list.count; ++i) entry->blocks[i] = list.blocks[i];
-            if (list.count < 2) {
-                entry->blocks[0] = chosen;
-                entry->winner = 0;
-            }
-        }
-        if (entry->winner < 0 && entry->device == device && cutune_is_timed(entry))
-            cutune_find_winner(entry, site.kernel);
-        if (entry->winner >= 0) return entry->blocks[entry->winner];
-        if (entry->device != device || entry->timed == cutune_rounds * entry->count) return chosen;
-        return begin(entry, stream) ? entry->blocks[(entry->timed - 1) % entry->count] : chosen;
+            return entry->blocks[candidate];
+        cutune_read_timings(entry);
+        candidate = entry->current.load(std::memory_order_relaxed);
+        const bool is_over = entry->tried == entry->count || entry->timed == cutune_most_timed;
+        if (is_over && entry->read == entry->timed) cutune_settle(entry, kernel);
+        if (is_over || entry->tries == cutune_rounds) return entry->blocks[candidate];
+        const bool tries = turn + 1 == cutune_spacing;
+        if (!begin(entry, tries ? entry->tried : candidate, stream)) return entry->blocks[candidate];
+        if (tries) ++entry->tries;
+        return entry->blocks[tries ? entry->tried : candidate];
     }
 
     // Behind the launch, or in place of it.
     void stop(cudaStream_t stream, bool has_run) {
         if (timing_ == nullptr) return;
-        timing_->is_recorded = has_run && cudaPeekAtLastError() == cudaSuccess &&
+        timing_->is_recorded = timing_->is_recorded && has_run &&
+                               cudaPeekAtLastError() == cudaSuccess &&
                                cutune_answered(cudaEventRecord(timing_->end, stream));
         timing_->is_over.store(true, std::memory_order_release);
         timing_ = nullptr;
@@ -240,7 +281,7 @@ class cutune_timed_launch {
   private:
     cutune_timing *timing_;
 
-    bool begin(cutune_refinement *entry, cudaStream_t stream) {
+    bool begin(cutune_refinement *entry, int candidate, cudaStream_t stream) {
         cutune_timing *const timing = &entry->timings[entry->timed];
         if (!cutune_answered(cudaEventCreate(&timing->begin))) return false;
         if (!cutune_answered(cudaEventCreate(&timing->end))) {
@@ -248,9 +289,9 @@ class cutune_timed_launch {
             return false;
         }
         ++entry->timed;
+        timing->candidate = candidate;
+        timing->is_recorded = cutune_answered(cudaEventRecord(timing->begin, stream));
         timing_ = timing;
-        if (cutune_answered(cudaEventRecord(timing->begin, stream))) return true;
-        stop(stream, false);
         return true;
     }
 };

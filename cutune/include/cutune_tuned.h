@@ -29,6 +29,7 @@ struct cutune_decision {
     size_t smem;
     // CUDA has launched it, or it is what the program asked for: no error need be looked for.
     bool is_accepted;
+    cutune_refinement *refinement;  // that decides until it is settled, or nullptr
 };
 
 thread_local cutune_decision cutune_decisions[cutune_most_decisions];
@@ -139,7 +140,8 @@ class cutune_launch {
     // program itself asks for; what is captured is not launched yet.
     bool is_settled() const {
         cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-        return cutune_sites[watched_].is_one_kernel && smem <= asked_smem_ &&
+        return decision_->refinement == nullptr && cutune_sites[watched_].is_one_kernel &&
+               smem <= asked_smem_ &&
                cutune_answered(cudaStreamIsCapturing(stream, &status)) &&
                status == cudaStreamCaptureStatusNone;
     }
@@ -156,20 +158,22 @@ class cutune_launch {
         if (row < 0 || device < 0 || cutune_given_up[row].load(std::memory_order_relaxed)) return;
         const cutune_question question(row, device, grid, block, smem, arguments, integers);
         decision_ = question.place();
+        const cutune_site &site = cutune_sites[row];
         if (decision_ != nullptr && question.is_answered_by(*decision_)) {
             grid = decision_->grid;
             block = decision_->block;
             smem = decision_->smem;
             if (decision_->is_accepted) return;
-        } else if (!choose(cutune_sites[row], arguments, integers)) {
-            decision_ = nullptr;
-        } else if (decision_ != nullptr) {
-            question.write_to(decision_);
-            decision_->grid = grid;
-            decision_->block = block;
-            decision_->smem = smem;
-            decision_->is_accepted = !is_changed();
+        } else {
+            cutune_refinement *refinement = nullptr;
+            if (!choose(site, device, arguments, integers, &refinement)) decision_ = nullptr;
+            if (decision_ != nullptr) {
+                question.write_to(decision_);
+                remember(refinement);
+            }
         }
+        if (decision_ != nullptr && decision_->refinement != nullptr)
+            refine(site, arguments, integers);
         if (!is_changed()) return;
         // With an error pending nobody could tell whose the next one is.
         if (cudaPeekAtLastError() == cudaSuccess)
@@ -178,22 +182,47 @@ class cutune_launch {
             keep();
     }
 
+    void remember(cutune_refinement *refinement) {
+        decision_->grid = grid;
+        decision_->block = block;
+        decision_->smem = smem;
+        decision_->refinement = refinement;
+        decision_->is_accepted = !is_changed() && refinement == nullptr;
+    }
+
     // Is what was chosen to be remembered?
-    bool choose(const cutune_site &site, const long long *arguments, unsigned long long integers) {
+    bool choose(const cutune_site &site, int device, const long long *arguments,
+                unsigned long long integers, cutune_refinement **refinement) {
         // A launch that CUDA will refuse has to be refused for the reason that the program knows.
         if (cutune_threads(grid) == 0 || cutune_threads(block) > 1024) return false;
         if (cutune_current_device().multiprocessors == 0) return false;
         const cutune_request request =
             cutune_make_request(site, grid, block, smem, arguments, integers);
-        const bool refines = (cutune_read_mode() & cutune_mode_refine) != 0;
-        const dim3 chosen = refines ? timed_.start(site, request, stream)
-                                    : site.select(&request, nullptr).block;
-        // The grid is computed here, by the rule that was proven, whatever the routine says.
-        if (cutune_fit_launch(site, request, chosen, &grid, &smem))
-            block = chosen;
+        dim3 chosen = block;
+        bool is_found = true;
+        if ((cutune_read_mode() & cutune_mode_refine) != 0)
+            is_found = cutune_refinement_of(site, request, device, refinement, &chosen);
         else
-            timed_.stop(stream, false);
-        return !refines;
+            chosen = site.select(&request, nullptr).block;
+        fit(site, request, chosen);
+        return is_found;
+    }
+
+    // The grid is computed here, by the rule that was proven, whatever the routine says.
+    bool fit(const cutune_site &site, const cutune_request &request, dim3 chosen) {
+        if (!cutune_fit_launch(site, request, chosen, &grid, &smem)) return false;
+        block = chosen;
+        return true;
+    }
+
+    void refine(const cutune_site &site, const long long *arguments, unsigned long long integers) {
+        cutune_refinement *const refinement = decision_->refinement;
+        const bool is_settled = refinement->is_settled.load(std::memory_order_acquire);
+        const dim3 wanted = timed_.start(refinement, site.kernel, stream);
+        const cutune_request request = cutune_make_request(site, asked_grid_, asked_block_,
+                                                           asked_smem_, arguments, integers);
+        if (!fit(site, request, wanted)) timed_.stop(stream, false);
+        if (is_settled) remember(nullptr);
     }
 };
 

@@ -37,10 +37,12 @@ static const cutune_site cutune_sites[] = {
 FAKE_CUDART = """
 static int fake_multiprocessors = 132, fake_major = 9;
 static int fake_devices = 1, fake_device = 0;
+static unsigned fake_fast = 16;  // width of the fastest block: the program's own
 static bool fake_capturing = false, fake_refuses = false;
 static thread_local cudaError_t fake_error = cudaSuccess;
 static thread_local int fake_peeks = 0;
 static thread_local float fake_time = 0;
+static float fake_busy = 0;  // until then the device has done nothing
 static std::atomic<int> fake_events(0);
 extern "C" {
 cudaError_t cudaPeekAtLastError() { ++fake_peeks; return fake_error; }
@@ -70,7 +72,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
     *reinterpret_cast<float *>(event) = fake_time;
     return cudaSuccess;
 }
-cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventQuery(cudaEvent_t) {
+    if (fake_time < fake_busy) fake_error = cudaErrorNotReady;
+    return fake_time < fake_busy ? cudaErrorNotReady : cudaSuccess;
+}
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end) {
     *ms = *reinterpret_cast<float *>(end) - *reinterpret_cast<float *>(begin);
     return cudaSuccess;
@@ -99,7 +104,7 @@ static dim3 launch(int n, int m, float *data) {
             fake_error = cudaErrorLaunchOutOfResources;
             ++refused;
         }
-        fake_time += got.x == 16 ? 1.0f : 2.0f;  // the program's own block is the fastest
+        fake_time += got.x == fake_fast ? 1.0f : 2.0f;
     }
     return launches == 1 + refused ? got : dim3(0, 0, 0);
 }
@@ -182,12 +187,16 @@ int main(int argc, char **argv) {
     float data = 0;
     if (argc > 1) fake_multiprocessors = atoi(argv[1]);
     if (argc > 2) fake_major = atoi(argv[2]);
-    fake_capturing = argc > 3;
-    for (int i = 0; i < 20; ++i) {
+    if (argc > 3) fake_fast = static_cast<unsigned>(atoi(argv[3]));
+    if (argc > 4) fake_busy = static_cast<float>(atoi(argv[4]));
+    fake_capturing = argc > 5;
+    float most = 0;  // time per launch of all launches up to some
+    for (int i = 1; i <= 600; ++i) {
         const dim3 block = launch(2048, 2048, &data);
         printf("%ux%u ", block.x, block.y);
+        if (fake_time / static_cast<float>(i) > most) most = fake_time / static_cast<float>(i);
     }
-    printf("%d", fake_events.load());
+    printf("%d %.3f", fake_events.load(), static_cast<double>(most));
     return 0;
 }
 """
@@ -245,13 +254,13 @@ def test_sixteen_threads_and_a_fork_are_clean(sanitizer: str, tmp_path: Path) ->
 
 @pytest.fixture(scope="module")
 def refined(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program for two devices that launches 20 times at one size."""
+    """A program for two devices that launches 600 times at one size."""
     text = emitted((H200, SMALLER)) + FAKE_CUDART + REFINED
     return build(text, tmp_path_factory.mktemp("refined"), "-std=c++11", "-O1", "-lpthread")
 
 
 def blocks(binary: Path, *arguments: str, **variables: str) -> list[str]:
-    """The blocks of its launches; at the end, how many events were left."""
+    """The blocks of its launches; at the end, how many events were left, the most time taken."""
     environment = {**os.environ, "CUTUNE_REFINE_FILE": "/", **variables}
     done = subprocess.run(
         [str(binary), *arguments], env=environment, capture_output=True, text=True, check=True
@@ -261,11 +270,11 @@ def blocks(binary: Path, *arguments: str, **variables: str) -> list[str]:
 
 def test_the_routine_of_the_present_device_decides(refined: Path) -> None:
     first = blocks(refined, "132", "9")
-    assert len(set(first[:20])) == 1
+    assert len(set(first[:600])) == 1
     assert first[0] != "16x16"
     assert blocks(refined, "100", "8")[0] != "16x16"
-    assert set(blocks(refined, "100", "9")[:20]) == {"16x16"}  # no profile fits
-    assert set(blocks(refined, "132", "9", CUTUNE="off")[:20]) == {"16x16"}
+    assert set(blocks(refined, "100", "9")[:600]) == {"16x16"}  # no profile fits
+    assert set(blocks(refined, "132", "9", CUTUNE="off")[:600]) == {"16x16"}
 
 
 def test_tables_are_shared_by_devices() -> None:
@@ -273,14 +282,33 @@ def test_tables_are_shared_by_devices() -> None:
     assert one.count("_feature_0[") == two.count("_feature_0[") == 1
 
 
+def test_the_own_block_stays_where_refinement_finds_no_faster_one(refined: Path) -> None:
+    *found, events, most = blocks(refined, CUTUNE="refine")
+    assert events == "0"  # all are given back
+    tried = [(i, block) for i, block in enumerate(found, 1) if block != "16x16"]
+    # Twice as long, so that once each is enough; in launches that are far apart.
+    assert [i for i, _ in tried] == [50, 100, 150]
+    assert tried[0][1] == blocks(refined, CUTUNE="")[0]
+    assert len({block for _, block in tried}) == 3
+    assert float(most) <= 1.03
+
+
 def test_refinement_finds_the_fastest_in_the_launches_there_are(refined: Path) -> None:
     chosen = blocks(refined, CUTUNE="")[0]
-    found = blocks(refined, CUTUNE="refine")
-    assert found.pop() == "0"  # events are given back
-    assert found[:2] == [chosen, "16x16"]
-    assert len(set(found[:4])) == 4  # each candidate in a launch of its own
-    assert found[:4] * 3 == found[:12]
-    assert set(found[12:]) == {"16x16"}
+    arguments = ("132", "9", chosen.partition("x")[0])
+    *found, events, most = blocks(refined, *arguments, CUTUNE="refine")
+    assert events == "0"
+    assert float(most) <= 2.0  # what the program's own block takes
+    assert [i for i, block in enumerate(found[:150], 1) if block == chosen] == [50, 100, 150]
+    assert set(found[200:]) >= {chosen}
+    assert set(found[400:]) == {chosen}
+
+
+def test_refinement_does_not_wait_for_a_busy_device(refined: Path) -> None:
+    *found, events, most = blocks(refined, "132", "9", "16", "400", CUTUNE="refine")
+    tried = [i for i, block in enumerate(found, 1) if block != "16x16"]
+    assert tried == [50, 100, 150, 400, 450]  # the first one until something is known of it
+    assert (events, float(most) <= 1.03) == ("0", True)
 
 
 def test_what_was_found_is_kept_in_a_file(refined: Path, tmp_path: Path) -> None:
@@ -291,11 +319,10 @@ def test_what_was_found_is_kept_in_a_file(refined: Path, tmp_path: Path) -> None
     with Path(file).open("a") as torn:
         torn.write("cutune-refine-1 12")
     again = blocks(refined, CUTUNE="refine", CUTUNE_REFINE_FILE=file)
-    assert set(again[:20]) == {"16x16"}
+    assert set(again[:600]) == {"16x16"}
     assert Path(file).read_text().count("\n") == 1
 
 
 def test_nothing_is_timed_while_a_stream_is_capturing(refined: Path) -> None:
-    found = blocks(refined, "132", "9", "capturing", CUTUNE="refine")
-    assert len(set(found[:20])) == 1
-    assert found[0] == blocks(refined, CUTUNE="")[0]
+    *found, events, _ = blocks(refined, "132", "9", "64", "0", "capturing", CUTUNE="refine")
+    assert (set(found), events) == ({"16x16"}, "0")
