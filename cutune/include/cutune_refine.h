@@ -185,7 +185,7 @@ inline void cutune_judge(cutune_refinement *entry, int candidate, float ms) {
 
 // Read the clocks that have stopped, in their order.
 inline void cutune_read_timings(cutune_refinement *entry) {
-    for (; entry->read < entry->timed; ++entry->read) {
+    for (; entry->read != entry->timed; ++entry->read) {
         const cutune_timing &timing = entry->timings[entry->read];
         if (!timing.is_over.load(std::memory_order_acquire)) return;
         if (timing.is_recorded && cudaEventQuery(timing.end) == cudaErrorNotReady) {
@@ -230,7 +230,7 @@ inline bool cutune_refinement_of(const cutune_site &site, const cutune_request &
         entry = cutune_add_refinement(list.key, device, request.block);
     *found = entry;
     if (entry == nullptr || entry->count > 1 || entry->device == -1) return true;
-    for (int i = 0; i < list.count && entry->count < cutune_most_listed; ++i) {
+    for (int i = 0; i < list.count && entry->count != cutune_most_listed; ++i) {
         const dim3 next = list.blocks[i], own = request.block;
         if (next.x != own.x || next.y != own.y || next.z != own.z)
             entry->blocks[entry->count++] = next;

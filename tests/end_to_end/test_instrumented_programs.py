@@ -238,6 +238,7 @@ def test_the_limit_counts_launches_of_a_site(build: Build, tmp_path: Path) -> No
 # ---- tuned programs
 
 ROUTINE = """\
+enum : unsigned long long { cutune_select_any_arguments = ~0ull };
 static inline cutune_configuration
 cutune_select_any(const cutune_request *request, cutune_shortlist *) {
     cutune_configuration answer = {request->grid, request->block};
