@@ -15,8 +15,8 @@ int main() {
     while (scanf("%d %d %d %lld %lld %lld %u %u %u %u %u %u %u %u %u %u %d", &rule[0], &rule[1],
                  &rule[2], &bound[0], &bound[1], &bound[2], &grid[0], &grid[1], &grid[2], &block[0],
                  &block[1], &block[2], &other[0], &other[1], &other[2], &most, &warps) == 17) {
-        cutune_site site = {1, "", "", {}, {bound_x, bound_y, bound_z}, 7, most, nullptr, nullptr,
-                            warps != 0};
+        cutune_site site = {1, "", "", {}, {bound_x, bound_y, bound_z}, 7, most, nullptr, 0,
+                            nullptr, warps != 0, true};
         for (int d = 0; d < 3; ++d) site.rule[d] = static_cast<cutune_rule>(rule[d]);
         const cutune_request request =
             cutune_make_request(site, dim3(grid[0], grid[1], grid[2]),

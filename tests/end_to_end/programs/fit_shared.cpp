@@ -10,8 +10,8 @@ int main() {
     unsigned long long asked;
     unsigned block, other;
     const cutune_site site = {1, "", "", {cutune_divide, cutune_fixed, cutune_fixed},
-                              {nullptr, nullptr, nullptr}, 0, 1024, nullptr, four_per_thread,
-                              false};
+                              {nullptr, nullptr, nullptr}, 0, 1024, nullptr, 0, four_per_thread,
+                              false, true};
     while (scanf("%llu %u %u", &asked, &block, &other) == 3) {
         const cutune_request request = cutune_make_request(
             site, dim3(1 << 20), dim3(block), static_cast<size_t>(asked), nullptr, 0);
