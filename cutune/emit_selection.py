@@ -164,7 +164,8 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
     facts = model.facts
     count = len(model.blocks)
     words = KEY_HEAD + len(facts.positions)
-    mask = sum(1 << position for position in facts.positions)
+    held = dict(facts.held)
+    mask = sum(1 << position for position in (*facts.positions, *held))
     emit = Emitter()
     _emit_widths(emit, model, name)
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
@@ -174,6 +175,8 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
         if mask:
             wanted = f"(cutune_asked->integers & {mask}ull) != {mask}ull"
             emit(f"if ({wanted}) return cutune_answer;")
+        for position, value in held.items():
+            emit(f"if (cutune_asked->arguments[{position}] != {value}) return cutune_answer;")
         for axis, threads in _fixed_extents(model):
             emit(f"if (cutune_asked->extent[{axis}] != {threads}) return cutune_answer;")
         if facts.shared is None:
@@ -214,7 +217,9 @@ def _fixed_extents(model: FittedModel) -> list[tuple[int, int]]:
     return [
         (axis, facts.recorded[0][1][axis])
         for axis in range(3)
-        if facts.guards[axis] is None and not facts.variable_extents[axis]
+        if facts.guards[axis] is None
+        and facts.covers[axis] is None
+        and not facts.variable_extents[axis]
     ]
 
 
