@@ -12,14 +12,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from cutune.cells import all_rows, cells, out_of_line
-from cutune.classes import alignment_classes
-from cutune.counts import count_functions
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.assemble import assemble
@@ -30,21 +26,12 @@ from cutune.emulator.module import Kernel as KernelCode
 from cutune.emulator.run import device_environment
 from cutune.kernel_code import code_blocks, memory_instructions
 from cutune.measure import (
-    COUNTS,
     MeasuredKernel,
-    Measurement,
     Origin,
 )
 from cutune.pipeline import KernelFacts
-from cutune.plan import (
-    Replay,
-    count_launches,
-    feature_launches,
-    probe_blocks,
-    probe_launches,
-    training_launches,
-)
 from cutune.program import Kernel, LaunchSite, Program
+from cutune.relations import Covered, cover
 from cutune.replay import Replayer, integer_argument, recorded_extents
 from cutune.static_counters import StaticCounters
 from cutune.trial import (
@@ -341,6 +328,13 @@ def _describe(
         guard is None and any(recorded_extents(r, kept)[axis] > 1 for r in records)
         for axis, guard in enumerate(guards)
     ]
+    covers = [
+        _cover(records, code, [order.index(name) for name in sizes], sizes, axis)
+        if variable[axis] and not kept[axis] and not kernel.asserted
+        else None
+        for axis in range(3)
+    ]
+    variable = [varies and text is None for varies, text in zip(variable, covers, strict=True)]
     return MeasuredKernel(
         kernel=kernel.name,
         entry=record.kernel,
@@ -375,44 +369,23 @@ def _describe(
         ),
         code_blocks=code_blocks(code),
         memory=memory_instructions(code),
+        covers=(covers[0], covers[1], covers[2]),
     )
 
 
-def collect_kernel(
-    subject: Subject, known: Sequence[Measurement], progress: Progress, training: bool = False
-) -> Iterator[Measurement]:
-    """Replay a kernel at the planned sizes and blocks; what is known already is not repeated.
-
-    `training`: also at those of the published method.
-    """
-    kernel, replayer = subject.kernel, subject.replayer()
-    own = (kernel.entry, kernel.code)
-    done = {m.key: m for m in known if (m.entry, m.code) == own}
-
-    def measured(what: str, replays: Sequence[Replay]) -> Iterator[Measurement]:
-        # The machine runs outside of Python's lock: one launch per core at a time.
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            results = pool.map(lambda replay: replayer.replay(replay, done), replays)
-            for index, measurement in enumerate(results):
-                progress(f"{kernel.kernel}: {what}", index, len(replays))
-                if measurement.key not in done:
-                    done[measurement.key] = measurement
-                    yield measurement
-        progress(f"{kernel.kernel}: {what}", len(replays), len(replays))
-
-    yield from measured("counting", list(count_launches(kernel)))
-    counts = count_functions(kernel, [m for m in done.values() if m.purpose == COUNTS])
-    yield from measured("finding classes", list(probe_launches(kernel, counts)))
-    classes = alignment_classes(kernel, list(done.values()))
-    rows = all_rows(classes)
-    few = cells(kernel, classes, list(done.values())).telling_rows(classes)
-    if not kernel.asserted and len(few) < len(rows):
-        blocks, another = probe_blocks(kernel), out_of_line(classes)
-        checked = feature_launches(kernel, counts, classes, {another, *few}, blocks)
-        yield from measured("checking classes", list(checked))
-        if cells(kernel, classes, list(done.values())).are_sound(another, blocks):
-            rows = sorted(few)
-    tracing = feature_launches(kernel, counts, classes, rows)
-    yield from measured("tracing", list(tracing))
-    if training:
-        yield from measured("training", list(training_launches(kernel, counts)))
+def _cover(
+    records: Sequence[LaunchRecord],
+    code: KernelCode,
+    positions: Sequence[int],
+    names: Sequence[str],
+    axis: int,
+) -> str | None:
+    launches = [
+        Covered(
+            tuple(integer_argument(r, code, position) for position in positions),
+            r.grid[axis],
+            r.block[axis],
+        )
+        for r in records
+    ]
+    return cover(names, launches)

@@ -16,6 +16,7 @@ from cutune.device import DeviceProfile
 from cutune.emit import Emitter, bound_text, emit_choice
 from cutune.emit_model import emit_model, padded
 from cutune.fitted import FittedModel
+from cutune.measure import MeasuredKernel
 from cutune.models.mechanistic import launchable
 from cutune.models.registry import DEFAULT, MODELS, PerformanceModel
 from cutune.prelude import c_string
@@ -113,7 +114,7 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel) -> Decider:
         return emit_model(program, name) + emit_choice(rule, name) + _routine(model, rule, name)
 
     facts = fitted.facts
-    return Decider(facts.kernel, facts.sites, tuple(facts.positions), text)
+    return Decider(facts.kernel, facts.sites, _read_arguments(facts), text)
 
 
 def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str:
@@ -153,6 +154,11 @@ def argument_bits(positions: Sequence[int]) -> str:
     return f"{sum(1 << position for position in positions)}ull"
 
 
+def _read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
+    """The arguments that a model reads: sizes, and those it was made for one value of."""
+    return (*facts.positions, *(position for position, _ in facts.held))
+
+
 def _unique(name: str, taken: set[str]) -> str:
     candidate, number = name, 2
     while candidate in taken:
@@ -172,9 +178,10 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
     emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
     with emit.braces():
         emit("cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};")
-        if facts.positions:
-            emit(f"if (~cutune_asked->integers & {argument_bits(facts.positions)})")
-            emit("    return cutune_answer;")
+        if read := _read_arguments(facts):
+            emit(f"if (~cutune_asked->integers & {argument_bits(read)}) return cutune_answer;")
+        for position, value in facts.held:
+            emit(f"if (cutune_asked->arguments[{position}] != {value}) return cutune_answer;")
         for axis, threads in _fixed_extents(model):
             emit(f"if (cutune_asked->extent[{axis}] != {threads}) return cutune_answer;")
         if facts.shared is None:
@@ -214,7 +221,9 @@ def _fixed_extents(model: FittedModel) -> list[tuple[int, int]]:
     return [
         (axis, facts.recorded[0][1][axis])
         for axis in range(3)
-        if facts.guards[axis] is None and not facts.variable_extents[axis]
+        if facts.guards[axis] is None
+        and facts.covers[axis] is None
+        and not facts.variable_extents[axis]
     ]
 
 

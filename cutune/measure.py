@@ -117,6 +117,10 @@ class MeasuredKernel:
     needs_warps: bool = False
     #: Dimensions in which the number of blocks stays, of whatever size they are.
     grid_kept: tuple[bool, bool, bool] = (False, False, False)
+    #: Products of sizes that replayed launches cover in dimensions without a guard, as C text.
+    covers: tuple[str | None, str | None, str | None] = (None, None, None)
+    #: Positions of further integer arguments, and the values that the model was made for.
+    held: tuple[tuple[int, int], ...] = ()
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The blocks that come into question, of the kernel's own candidate set or another."""
@@ -229,6 +233,11 @@ class Measurement:
     sites: tuple[SiteCounters, ...]
 
     @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the sizes."""
+        return tuple(name for name, _ in self.sizes)
+
+    @property
     def warps(self) -> int:
         """The warps of all blocks that were executed."""
         return max(1, self.executed_blocks * warps_of(self.block))
@@ -268,14 +277,18 @@ def by_entry(
 ) -> list[tuple[MeasuredKernel, list[Measurement]]]:
     """Join kernels and their measurements; those of another version of the code are left out.
 
-    A kernel that was described more than once counts as described last. A launch that was counted
+    A kernel that was described more than once counts as described last, with the launches that
+    have the sizes that it has then. A launch that was counted
     twice, by two runs at the same time, counts once.
     """
     latest = {(f.origin.path, f.kernel, f.entry): f for f in facts}
     groups: dict[tuple[str, str], list[Measurement]] = {}
     for measurement in {m.key: m for m in measurements}.values():
         groups.setdefault((measurement.entry, measurement.code), []).append(measurement)
-    return [(f, groups.get((f.entry, f.code), [])) for f in latest.values()]
+    return [
+        (f, [m for m in groups.get((f.entry, f.code), []) if m.variables == f.variables])
+        for f in latest.values()
+    ]
 
 
 @cache

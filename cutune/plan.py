@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from cutune.candidates import WARP, Block, threads_of
 from cutune.classes import Row, modulus, representatives
 from cutune.counts import LEVELS, CountFunctions, count_points
 from cutune.measure import COUNTS, FEATURES, PROBE, SMALLER, TRAINING, MeasuredKernel
+from cutune.relations import extents_at
 
 #: Looping kernels are looked at near this size, cheaper ones at larger sizes, costly at smaller.
 BASES = (512, 256, 128)
@@ -16,6 +18,8 @@ BASES = (512, 256, 128)
 LOOP_FREE_BASES = {1: 1 << 20, 2: 2048, 3: 256}
 #: Where threads of a block share work, even the largest block should have several steps to make.
 SHARED_BASES = (4096, 2048, 1024, 512, 256)
+#: Threads of the largest launch; few of its blocks are executed.
+LARGEST_LAUNCH = 1 << 25
 #: By how much sizes differ between the two launches that show how the work of a warp grows.
 SMALLER_BY = 4
 #: Instructions that one warp may take in a feature launch.
@@ -157,7 +161,7 @@ def is_looped(facts: MeasuredKernel) -> bool:
 def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:
     """The size near which address features are taken; a multiple of every period."""
     if not is_looped(facts):
-        return LOOP_FREE_BASES[max(1, sum(facts.free))]
+        return _loop_free_base(facts)
     bases: Sequence[int] = BASES
     if facts.keeps_grid:
         bases = SHARED_BASES
@@ -165,6 +169,15 @@ def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:
         bases = SHARED_BASES[1:]
     for base in bases:
         if counts.per_thread(counts.instructions, sizes_at(facts, base)) <= WARP_BUDGET:
+            return base
+    return bases[-1]
+
+
+def _loop_free_base(facts: MeasuredKernel) -> int:
+    """The largest size at which a launch that covers products of sizes is possible."""
+    bases = [base for width, base in LOOP_FREE_BASES.items() if width >= max(1, sum(facts.free))]
+    for base in bases:
+        if prod(extents_at(facts, sizes_at(facts, base))) <= LARGEST_LAUNCH:
             return base
     return bases[-1]
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cutune.c_expression import parse_expression
 from cutune.candidates import Block
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
@@ -16,7 +15,7 @@ from cutune.measure import MeasuredKernel
 from cutune.models.mechanistic import launchable
 from cutune.models.registry import DEFAULT, MODELS
 from cutune.rational import fit_polynomial
-from cutune.rational_program import value_of
+from cutune.relations import extents_at
 from cutune.selection import GRID_LIMITS, LARGEST_SIZE, Choice, select
 
 _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
@@ -153,21 +152,11 @@ def choose_block(
 
 
 def _extents(facts: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
-    extents = []
-    for axis, name in enumerate("xyz"):
-        guard = facts.guards[axis]
-        parsed = parse_expression(guard) if guard is not None else None
-        if facts.variable_extents[axis]:
-            extents.append(sizes[f"extent_{name}"])
-        elif parsed is not None:
-            extent = int(value_of(parsed, {**dict(facts.kept), **sizes}))
-            if extent < 1:
-                raise _impossible(facts, f"it has no thread in {name}, where {guard} is {extent}")
-            extents.append(extent)
-        else:
-            extents.append(facts.recorded[0][1][axis])
-    x, y, z = extents
-    return (x, y, z)
+    extents = extents_at(facts, sizes)
+    for name, guard, extent in zip("xyz", facts.guards, extents, strict=True):
+        if guard is not None and extent < 1:
+            raise _impossible(facts, f"it has no thread in {name}, where {guard} is {extent}")
+    return extents
 
 
 def _recorded_extent(facts: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:

@@ -11,7 +11,6 @@ import struct
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from cutune.c_expression import parse_expression
 from cutune.candidates import Block, warps_of
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
@@ -19,7 +18,7 @@ from cutune.emulator.module import Kernel as KernelCode
 from cutune.emulator.sampling import run_sampled
 from cutune.measure import COUNTS, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import Replay, is_looped
-from cutune.rational_program import value_of
+from cutune.relations import extents_at
 from cutune.selection import grid_of
 
 #: Every array gets 2^40 bytes of addresses of its own, in a range that no allocation can have.
@@ -59,20 +58,10 @@ class Replayer:
         self, module: LoadedModule, code: KernelCode, record: LaunchRecord, facts: MeasuredKernel
     ) -> None:
         self._module, self._code, self._record, self._facts = module, code, record, facts
-        self._guards = [parse_expression(text) if text else None for text in facts.guards]
 
     def extents(self, sizes: Mapping[str, int]) -> Block:
         """Threads (blocks, where the grid is kept) that a launch at these sizes must cover."""
-        extents = []
-        for axis, name in enumerate("xyz"):
-            guard = self._guards[axis]
-            if self._facts.variable_extents[axis]:
-                extents.append(sizes[f"extent_{name}"])
-            elif guard is not None:
-                extents.append(int(value_of(guard, {**dict(self._facts.kept), **sizes})))
-            else:
-                extents.append(recorded_extents(self._record, self._facts.grid_kept)[axis])
-        x, y, z = (max(1, extent) for extent in extents)
+        x, y, z = (max(1, extent) for extent in extents_at(self._facts, sizes))
         return (x, y, z)
 
     def _grid(self, block: Block, sizes: Mapping[str, int]) -> Block:

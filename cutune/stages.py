@@ -10,7 +10,6 @@ from pathlib import Path
 from cutune.collect import (
     Run,
     Subject,
-    collect_kernel,
     plan_runs,
     record_launches,
     subjects,
@@ -23,6 +22,7 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.fit import EXACT, fit_model
 from cutune.fitted import FittedModel
 from cutune.instances import demangled
+from cutune.kernel_replays import collect_kernel, counted_kernel
 from cutune.measure import (
     KERNEL_SCHEMA,
     MEASUREMENT_SCHEMA,
@@ -127,16 +127,18 @@ def _replay(
     session: Session, workspace: Workspace, found: Sequence[Subject], training: bool
 ) -> None:
     known = measurements(session, workspace)[1] if workspace.measurements.exists() else []
-    for subject in found:
-        replayed = collect_kernel(subject, known, session.progress, training)
+    for described in found:
         try:
+            subject, counts = counted_kernel(described, known, session.progress)
             append_lines(workspace.measurements, [subject.kernel.to_json()])
+            append_lines(workspace.measurements, (m.to_json() for m in counts))
+            replayed = collect_kernel(subject, [*known, *counts], session.progress, training)
             append_lines(workspace.measurements, (m.to_json() for m in replayed))
         except CutuneError as error:
             if error.diagnostic.code is Code.UNWRITABLE_FILE:
                 raise
             # One kernel that cannot be replayed does not stop the others.
-            name, reason = subject.kernel.kernel, error.diagnostic.message
+            name, reason = described.kernel.kernel, error.diagnostic.message
             session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
 
 

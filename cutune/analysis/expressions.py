@@ -14,7 +14,14 @@ from pycparser import c_ast
 
 from cutune.analysis import known
 from cutune.analysis.bindings import Doubt, own_memory
-from cutune.analysis.guards import NOTHING, Facts, compared, is_exact_modulo, quotient
+from cutune.analysis.guards import (
+    NOTHING,
+    Facts,
+    compared,
+    is_exact_modulo,
+    quotient,
+    row_of,
+)
 from cutune.analysis.integers import (
     INT,
     UNSIGNED,
@@ -121,6 +128,10 @@ class Expressions(Variables):
             assert divisor is not None
             type_ = common(left.type, right.type)
             return Value(quotient(left.polynomial, divisor), type_, True)
+        if node.op == "/" and not (left.wraps or right.wraps):
+            row = row_of(left.polynomial, right.polynomial)
+            if row is not None:
+                return self.divided(row, common(left.type, right.type))
         self.sink(left, node.left)
         self.sink(right, node.right)
         is_shift = node.op in ("<<", ">>")

@@ -43,11 +43,19 @@ Facts = frozenset[Bound]
 NOTHING: Facts = frozenset()
 
 
+class Row(NamedTuple):
+    """An id divided by a polynomial over parameters: the row of a thread, of rows so wide."""
+
+    dimension: str
+    width: Polynomial
+
+
 class Range(NamedTuple):
-    """Limits of a variable that only grows, or only shrinks."""
+    """Limits of a variable that only grows, or only shrinks; or it is a row."""
 
     lower: Polynomial | None = None
     upper: Polynomial | None = None
+    row: Row | None = None
 
 
 def is_exact_modulo(polynomial: Polynomial) -> bool:
@@ -96,6 +104,7 @@ def compared(
 
 def _signed(difference: Polynomial, strict: bool, range_of: RangeOf) -> Iterable[Bound]:
     """From `difference < 0`, with the variables replaced by what they cannot fall below."""
+    yield from _rows(difference, strict, range_of)
     least = _least(difference, range_of)
     if least is None:
         return
@@ -112,6 +121,25 @@ def _signed(difference: Polynomial, strict: bool, range_of: RangeOf) -> Iterable
             yield Bound(dimension, _limit(-remainder, factor, strict))
 
 
+def _rows(difference: Polynomial, strict: bool, range_of: RangeOf) -> Iterable[Bound]:
+    """From `row + rest < 0`: there are fewer rows than `-rest`, each of so many ids."""
+    for monomial, coefficient in difference.terms:
+        row = range_of(monomial[0]).row if len(monomial) == 1 and coefficient == 1 else None
+        if row is None:
+            continue
+        rest = _least(difference - Polynomial.of({monomial: 1}), range_of)
+        if rest is not None and rest.kinds() <= _KNOWN:
+            yield Bound(row.dimension, _area(row.width, -rest if strict else -rest + ONE))
+
+
+def _area(width: Polynomial, rows: Polynomial) -> Polynomial:
+    """Ids in so many rows, as one symbol; 0 where the width is none, which says nothing."""
+    if width.literal is not None:
+        return width * rows
+    product = f"{_factor(width)} * {_factor(rows)}"
+    return Polynomial.atom(QUOTIENT, f"(0 < {to_c(width)} ? {product} : 0)")
+
+
 def _limit(right: Polynomial, factor: int, strict: bool) -> Polynomial:
     """The least g with `factor * id < right` (or `<=`) → id < g, for positive g."""
     if factor == 1:
@@ -125,16 +153,35 @@ def quotient(dividend: Polynomial, divisor: int) -> Polynomial:
     if dividend.literal is not None:
         magnitude = abs(dividend.literal) // divisor
         return Polynomial.constant(magnitude if dividend.literal >= 0 else -magnitude)
-    text = to_c(dividend)
-    is_simple = len(dividend.terms) == 1 and dividend.terms[0][1] > 0
-    text = text if is_simple else f"({text})"
-    return Polynomial.atom(QUOTIENT, f"({text} / {divisor})")
+    return Polynomial.atom(QUOTIENT, f"({_factor(dividend)} / {divisor})")
+
+
+def _factor(polynomial: Polynomial) -> str:
+    """Its text, in parentheses unless it is a product."""
+    is_simple = len(polynomial.terms) == 1 and polynomial.terms[0][1] > 0
+    atoms = list(polynomial.atoms)
+    # One symbol alone is written without those that it has.
+    is_bare = len(atoms) == 1 and atoms[0].kind == QUOTIENT
+    return to_c(polynomial) if is_simple and not is_bare else f"({to_c(polynomial)})"
+
+
+def row_of(dividend: Polynomial, divisor: Polynomial) -> Row | None:
+    """What a quotient is if its dividend is just an id."""
+    is_width = divisor.kinds() <= _KNOWN and (divisor.literal is None or divisor.literal > 0)
+    if not _is_symbol(dividend) or not is_width:
+        return None
+    atom = dividend.terms[0][0][0]
+    return Row(atom.name, divisor) if atom.kind == IDENTITY else None
 
 
 def _unsigned(
     smaller: Polynomial, larger: Polynomial, strict: bool, range_of: RangeOf
 ) -> Iterable[Bound]:
     if not larger.kinds() <= _KNOWN:
+        return
+    row = range_of(smaller.terms[0][0][0]).row if _is_symbol(smaller) else None
+    if row is not None:
+        yield Bound(row.dimension, _area(row.width, larger if strict else larger + ONE))
         return
     variables = [(m, c) for m, c in smaller.terms if m]
     if len(variables) != 1 or variables[0][1] != 1 or len(variables[0][0]) != 1:
@@ -155,6 +202,10 @@ def _unsigned(
     for monomial in others:
         if len(monomial) == 1 and monomial[0].kind == IDENTITY:
             yield Bound(monomial[0].name, limit if strict else limit + ONE)
+
+
+def _is_symbol(polynomial: Polynomial) -> bool:
+    return [(len(monomial), c) for monomial, c in polynomial.terms] == [(1, 1)]
 
 
 def _least(polynomial: Polynomial, range_of: RangeOf) -> Polynomial | None:

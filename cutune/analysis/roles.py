@@ -108,8 +108,10 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
         for monomial, coefficient in limit.terms:
             role = Role.GUARD if coefficient > 0 else Role.COUNTER
             self.add((a.name for a in monomial if a.kind == PARAMETER), role)
-            texts = (a.name for a in monomial if a.kind == QUOTIENT)
-            self.add((n for text in texts for n in re.findall(r"[A-Za-z_]\w*", text)), role)
+            for text in (a.name for a in monomial if a.kind == QUOTIENT):
+                for term in re.split(r"(?=[+-] )", text):
+                    subtracted = Role.COUNTER if term.startswith("-") else role
+                    self.add(re.findall(r"[A-Za-z_]\w*", term), subtracted)
 
     # Conditions.
 

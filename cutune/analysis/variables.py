@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from cutune.analysis.bindings import Bindings, Variable
-from cutune.analysis.guards import NOTHING, Facts, Range
+from cutune.analysis.guards import NOTHING, Facts, Range, Row
 from cutune.analysis.integers import IntegerType, literal_value
 from cutune.analysis.polynomial import (
     BLOCK,
@@ -46,6 +46,7 @@ class Variables:
     _first_values: dict[Variable, list[Polynomial]] = field(default_factory=dict)
     _read_early: set[Variable] = field(default_factory=set)
     _owners: dict[Atom, Variable] = field(default_factory=dict)
+    _rows: dict[Atom, Row] = field(default_factory=dict)
     _count: int = 0
 
     @property
@@ -59,6 +60,12 @@ class Variables:
         """A value of which nothing is known."""
         self._count += 1
         return Value(Polynomial.atom(OPAQUE, str(self._count)), type_, uniform)
+
+    def divided(self, row: Row, type_: IntegerType) -> Value:
+        """An id divided by the width of a row."""
+        value = self.opaque(type_)
+        self._rows[value.polynomial.terms[0][0][0]] = row
+        return value
 
     def sink(self, value: Value, node: c_ast.Node) -> Value:
         """The value leaves the polynomials: raw built-ins in it make their dimension impure."""
@@ -134,6 +141,8 @@ class Variables:
 
     def range_of(self, atom: Atom) -> Range:
         """Limits of the variable that was read as this symbol."""
+        if atom in self._rows:
+            return Range(row=self._rows[atom])
         variable = self._owners.get(atom)
         if variable is None:
             return Range()

@@ -1,0 +1,107 @@
+"""How the sizes of a kernel go together. Takes the launches of a program, gives what they show.
+
+A replayed launch gives every size a value of its own. That is no launch of the program where the
+kernel has one thread per element of several dimensions and no bound on its index (`ceil(nx * ny /
+128)` blocks), or where a parameter is not a size but the width of a halo, which takes all work
+away when it is as large as the grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import prod
+
+from cutune.c_expression import parse_expression
+from cutune.candidates import WARP, Block
+from cutune.measure import MeasuredKernel, Measurement
+from cutune.rational_program import value_of
+
+#: What may be added to each size of a product: nodes and faces are one more than cells.
+SHIFTS = (0, 1, -1)
+MOST_FACTORS = 3
+
+
+@dataclass(frozen=True)
+class Covered:
+    """One dimension of a recorded launch: the data parameters, the blocks and their width."""
+
+    sizes: tuple[int, ...]
+    blocks: int
+    width: int
+
+
+def cover(names: Sequence[str], launches: Sequence[Covered]) -> str | None:
+    """C text of the product of sizes that just so many blocks cover in all launches, if any.
+
+    Of one size there is no need to know: it may as well vary on its own.
+    """
+    if len({(launch.blocks, launch.width) for launch in launches}) == 1:
+        return None
+    for places, shift in _products(len(names)):
+        if all(_is_covered(launch, places, shift) for launch in launches):
+            factors = [f"({names[place]} + {shift})" if shift else names[place] for place in places]
+            return " * ".join(factors)
+    return None
+
+
+def _products(count: int) -> Iterator[tuple[tuple[int, ...], int]]:
+    for factors in range(2, MOST_FACTORS + 1):
+        for places in combinations(range(count), factors):
+            for shift in SHIFTS:
+                yield places, shift
+
+
+def _is_covered(launch: Covered, places: Sequence[int], shift: int) -> bool:
+    factors = [launch.sizes[place] + shift for place in places]
+    return min(factors) > 1 and -(-prod(factors) // launch.width) == launch.blocks
+
+
+def holding(facts: MeasuredKernel, counted: Sequence[Measurement]) -> MeasuredKernel | None:
+    """The kernel with its small constants held, where counts show that they are no sizes.
+
+    Small is what is less than the smallest size that is counted, and a constant what no launch of
+    the program changed while it changed other sizes. That such a value is no size is seen where
+    a launch in which it grew like one had no work at all.
+    """
+    if facts.asserted or all(measurement.working_threads for measurement in counted):
+        return None
+    columns = list(zip(*(sizes for sizes, _ in facts.recorded), strict=True))
+    places = range(len(facts.parameters))
+    varying = [place for place in places if len(set(columns[place])) > 1]
+    still = [p for p in places if p not in varying and 0 <= columns[p][0] < WARP]
+    if not varying or not still:
+        return None
+    left = [place for place in places if place not in still]
+    values = [(facts.parameters[place], columns[place][0]) for place in still]
+    return replace(
+        facts,
+        parameters=tuple(facts.parameters[place] for place in left),
+        positions=tuple(facts.positions[place] for place in left),
+        kept=(*facts.kept, *values),
+        held=tuple((facts.positions[place], columns[place][0]) for place in still),
+        recorded=tuple(
+            (tuple(sizes[p] for p in left), extents) for sizes, extents in facts.recorded
+        ),
+    )
+
+
+def extents_at(facts: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
+    """Threads (blocks, where the grid is kept) that a launch at these sizes must cover.
+
+    At sizes where the kernel has no work, less than 1.
+    """
+    extents = []
+    values = {**dict(facts.kept), **sizes}
+    for axis, name in enumerate("xyz"):
+        text = facts.guards[axis] or facts.covers[axis]
+        expression = parse_expression(text) if text is not None else None
+        if facts.variable_extents[axis]:
+            extents.append(sizes[f"extent_{name}"])
+        elif expression is not None:
+            extents.append(int(value_of(expression, values)))
+        else:
+            extents.append(facts.recorded[0][1][axis])
+    x, y, z = extents
+    return (x, y, z)

@@ -1,0 +1,95 @@
+"""What recorded launches show of how the sizes of a kernel go together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cutune.counts import CountFunctions
+from cutune.measure import CodeBlock, MeasuredKernel, MemoryInstruction
+from cutune.plan import LARGEST_LAUNCH, feature_launches
+from cutune.rational import RationalFunction, fit
+from cutune.relations import Covered, cover, extents_at, holding
+from tests import measured
+from tests.unit.test_measure import FIRST
+
+
+def launches(width: int, *of: tuple[tuple[int, ...], int]) -> list[Covered]:
+    return [Covered(sizes, -(-threads // width), width) for sizes, threads in of]
+
+
+def test_a_product_of_sizes_is_recognised() -> None:
+    cells = launches(128, ((52, 68, 2), 52 * 68), ((100, 84, 2), 100 * 84))
+    assert cover(("nx", "ny", "pad"), cells) == "nx * ny"
+    nodes = launches(64, ((52, 68, 2), 53 * 69), ((100, 84, 2), 101 * 85))
+    assert cover(("nx", "ny", "pad"), nodes) == "(nx + 1) * (ny + 1)"
+    rim = launches(32, ((52, 68, 2), 2 * 68), ((100, 84, 2), 2 * 84))
+    assert cover(("nx", "ny", "pad"), rim) == "ny * pad"
+
+
+def test_one_launch_shows_no_product_and_one_size_needs_none() -> None:
+    assert cover(("nx", "ny"), launches(128, ((52, 68), 52 * 68))) is None
+    single = launches(128, ((520, 3), 520), ((680, 3), 680))
+    assert cover(("nx", "k"), single) is None
+    with_one = launches(128, ((520, 1), 520), ((680, 1), 680))
+    assert cover(("nx", "k"), with_one) is None
+
+
+HALO = replace(
+    measured.KERNEL,
+    parameters=("nx", "ny", "pad"),
+    positions=(0, 1, 3),
+    guards=(None, None, None),
+    covers=("nx * ny", None, None),
+    recorded=(((52, 68, 2), (3584, 1, 1)), ((100, 84, 2), (8448, 1, 1))),
+)
+IDLE = replace(FIRST, working_threads=0)
+
+
+def test_a_small_constant_is_held_where_it_takes_the_work_away() -> None:
+    held = holding(HALO, [FIRST, IDLE])
+    assert held is not None
+    assert (held.parameters, held.positions) == (("nx", "ny"), (0, 1))
+    assert (held.kept, held.held) == ((("pad", 2),), ((3, 2),))
+    assert held.recorded[0] == ((52, 68), (3584, 1, 1))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        replace(HALO, recorded=HALO.recorded[:1]),
+        replace(HALO, recorded=(*HALO.recorded, ((100, 84, 4), (8448, 1, 1)))),
+        replace(HALO, recorded=(((52, 68, 32), (1, 1, 1)), ((100, 84, 32), (1, 1, 1)))),
+        replace(HALO, asserted=True),
+    ],
+)
+def test_sizes_that_may_vary_are_not_held(kernel: MeasuredKernel) -> None:
+    assert holding(kernel, [FIRST, IDLE]) is None
+
+
+def test_nothing_is_held_where_all_launches_have_work() -> None:
+    assert holding(HALO, [FIRST]) is None
+
+
+def test_replayed_launches_cover_the_product() -> None:
+    assert extents_at(HALO, {"nx": 96, "ny": 32, "pad": 64}) == (96 * 32, 1, 1)
+
+
+def test_launches_that_cover_products_stay_possible() -> None:
+    """A kernel without a loop is looked at near 2^20, if its launch has one such dimension."""
+    one = constant(1)
+    counts = CountFunctions(one, one, one, one, one, one, (), (), ())
+    for cover_text, least in (("nx * ny", 1 << 20), ("nx * ny * pad", 1 << 20)):
+        kernel = replace(
+            HALO,
+            covers=(cover_text, None, None),
+            code_blocks=(CodeBlock(-1, 1, 1, 0, 0, 0),),
+            memory=(MemoryInstruction(0, "load", 4, 0, False),),
+        )
+        for plan in feature_launches(kernel, counts, [[0], [0], [0]], [(0, 0, 0)]):
+            assert least <= extents_at(kernel, plan.sizes)[0] <= LARGEST_LAUNCH
+
+
+def constant(value: int) -> RationalFunction:
+    return fit(("nx",), [[32], [64]], (value, value))
