@@ -20,6 +20,8 @@ LEVELS = (32, 64, 96, 128, 160, 192, 224, 256)
 LEVELS_BY_WIDTH = {1: 8, 2: 5, 3: 4}
 DRAWN_LEVELS = 4
 MAX_POINTS = 150
+#: A model whose counts are further off at unseen sizes is not used.
+HELD_OUT_LIMIT = 0.05
 
 Fitter = Callable[[Sequence[int]], RationalFunction]
 

@@ -156,7 +156,8 @@ def argument_bits(positions: Sequence[int]) -> str:
 
 def _read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
     """The arguments that a model reads: sizes, and those it was made for one value of."""
-    return (*facts.positions, *(position for position, _ in facts.held))
+    others = [position for position, _ in facts.held]
+    return (*facts.positions, *others, *(position for _, position, _ in facts.tied))
 
 
 def _unique(name: str, taken: set[str]) -> str:
@@ -188,6 +189,7 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
             shared = facts.dynamic_shared_bytes
             emit(f"if (cutune_asked->smem != {shared}u) return cutune_answer;")
         _emit_key(emit, model, words)
+        _emit_ties(emit, facts)
         _emit_validity(emit, model, name)
         emit(f"double cutune_time[{padded(count)}], cutune_time_with_floor[{padded(count)}];")
         spaces = [f"cutune_asked->extent[{axis}]" for axis in range(3)]
@@ -257,6 +259,19 @@ def _emit_widths(emit: Emitter, model: FittedModel, name: str) -> None:
 
 def _widths(model: FittedModel, axis: int) -> list[int]:
     return sorted({block[axis] for block in model.blocks})
+
+
+def _emit_ties(emit: Emitter, facts: MeasuredKernel) -> None:
+    """The model holds where sizes follow from each other as they did when it was made.
+
+    By one they may be off: even sizes do not tell how halves are rounded.
+    """
+    for name, position, text in facts.tied:
+        index = facts.parameters.index(re.findall(r"[A-Za-z_]\w*", text)[0])
+        follows = re.sub(r"[A-Za-z_]\w*", f"cutune_key[{KEY_HEAD + index}]", text)
+        asked = f"cutune_asked->arguments[{position}]"
+        emit(f"const long long cutune_off_{name} = {asked} - ({follows});")
+        emit(f"if (cutune_off_{name} < -1 || cutune_off_{name} > 1) return cutune_answer;")
 
 
 def _emit_validity(emit: Emitter, model: FittedModel, name: str) -> None:

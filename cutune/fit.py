@@ -8,7 +8,7 @@ from dataclasses import replace
 from cutune.candidates import Block
 from cutune.cells import all_rows, cells
 from cutune.classes import alignment_classes
-from cutune.counts import CountFunctions, count_functions
+from cutune.counts import HELD_OUT_LIMIT, CountFunctions, count_functions
 from cutune.diagnostics import Code, Diagnostic
 from cutune.fitted import (
     BARRIER,
@@ -29,9 +29,6 @@ from cutune.scale import NEAR_ONE, Scale, growth
 
 #: The ways of fitting.
 EXACT, PAPER = "exact", "paper"
-#: A model whose counts are further off at unseen sizes is not used.
-HELD_OUT_LIMIT = 0.05
-
 #: Of the memory accesses, those that data decide about.
 UNCERTAIN_LIMIT = 0.05
 

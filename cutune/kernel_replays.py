@@ -14,7 +14,7 @@ from dataclasses import replace
 from cutune.cells import all_rows, cells, out_of_line
 from cutune.classes import alignment_classes
 from cutune.collect import Subject
-from cutune.counts import count_functions
+from cutune.counts import HELD_OUT_LIMIT, count_functions
 from cutune.measure import COUNTS, MeasuredKernel, Measurement
 from cutune.plan import (
     Replay,
@@ -24,7 +24,7 @@ from cutune.plan import (
     probe_launches,
     training_launches,
 )
-from cutune.relations import holding
+from cutune.relations import holding, tying
 
 Progress = Callable[[str, int, int], None]
 
@@ -34,15 +34,25 @@ def counted_kernel(
 ) -> tuple[Subject, list[Measurement]]:
     """The kernel as it is going to be measured, and its counts as far as they were not known.
 
-    Where they show that some of its parameters are no sizes, it is counted again without these.
+    Where they show that some of its parameters are no sizes, or follow from others, it is counted
+    again without these.
     """
     found = _counted(subject, known, progress)
-    held = holding(subject.kernel, [m for m in found.values() if m.purpose == COUNTS])
+    held = holding(subject.kernel, _counts(found))
     if held is not None:
         subject = replace(subject, kernel=held)
         found = _counted(subject, known, progress)
+    if count_functions(subject.kernel, _counts(found)).worst_error > HELD_OUT_LIMIT:
+        tied = tying(subject.kernel)
+        if tied is not None:
+            subject = replace(subject, kernel=tied)
+            found = _counted(subject, known, progress)
     repeated = {m.key for m in known}
     return subject, [m for m in found.values() if m.key not in repeated]
+
+
+def _counts(found: Mapping[tuple[object, ...], Measurement]) -> list[Measurement]:
+    return [m for m in found.values() if m.purpose == COUNTS]
 
 
 def _counted(

@@ -121,6 +121,8 @@ class MeasuredKernel:
     covers: tuple[str | None, str | None, str | None] = (None, None, None)
     #: Positions of further integer arguments, and the values that the model was made for.
     held: tuple[tuple[int, int], ...] = ()
+    #: Data parameters that follow from the others: name, position, and how, as C text.
+    tied: tuple[tuple[str, int, str], ...] = ()
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The blocks that come into question, of the kernel's own candidate set or another."""

@@ -3,11 +3,12 @@
 A replayed launch gives every size a value of its own. That is no launch of the program where the
 kernel has one thread per element of several dimensions and no bound on its index (`ceil(nx * ny /
 128)` blocks), or where a parameter is not a size but the width of a halo, which takes all work
-away when it is as large as the grid.
+away when it is as large as the grid; or where one size follows from another (`half` from `n`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -21,6 +22,11 @@ from cutune.rational_program import value_of
 #: What may be added to each size of a product: nodes and faces are one more than cells.
 SHIFTS = (0, 1, -1)
 MOST_FACTORS = 3
+#: Sizes that follow from another one are rounded parts of it, or have a margin.
+DIVISORS = (2, 3, 4, 8, 16, 32)
+MARGINS = (*range(1, 9), 16, 32)
+#: What is always less, and changes, selects one of several ways and is no size.
+SELECTORS = 8
 
 
 @dataclass(frozen=True)
@@ -87,13 +93,83 @@ def holding(facts: MeasuredKernel, counted: Sequence[Measurement]) -> MeasuredKe
     )
 
 
+def tying(facts: MeasuredKernel) -> MeasuredKernel | None:
+    """The kernel with sizes tied to others as in all launches of the program, if any are.
+
+    For kernels of which sizes that vary on their own make no sense. What takes several small values
+    (a colour, a phase) is no size either: it stays as it was recorded.
+    """
+    if facts.asserted or not facts.recorded:
+        return None
+    columns = list(zip(*(sizes for sizes, _ in facts.recorded), strict=True))
+    places = range(len(facts.parameters))
+    bounds = set(re.findall(r"[A-Za-z_]\w*", " ".join(text for text in facts.guards if text)))
+    small = [
+        place
+        for place in places
+        if len(set(columns[place])) > 1
+        and min(columns[place]) >= 0
+        and max(columns[place]) < SELECTORS
+        and facts.parameters[place] not in bounds
+    ]
+    left = [place for place in places if place not in small]
+    tied = {}
+    for place in left[::-1]:
+        for other in left:
+            text = _relation(facts.parameters[other], columns[other], columns[place])
+            if other != place and other not in tied and text is not None:
+                tied[place] = text
+                break
+    left = [place for place in left if place not in tied]
+    if not left or not (small or tied):
+        return None
+    return replace(
+        facts,
+        parameters=tuple(facts.parameters[place] for place in left),
+        positions=tuple(facts.positions[place] for place in left),
+        kept=(*facts.kept, *((facts.parameters[p], columns[p][0]) for p in small)),
+        tied=tuple((facts.parameters[p], facts.positions[p], text) for p, text in tied.items()),
+        recorded=tuple(
+            (tuple(sizes[p] for p in left), extents) for sizes, extents in facts.recorded
+        ),
+    )
+
+
+def _relation(name: str, values: Sequence[int], others: Sequence[int]) -> str | None:
+    """C text of the other size in terms of this one, where both changed and it always holds."""
+    pairs = list(zip(values, others, strict=True))
+    if len(set(values)) == 1 or len(set(others)) == 1 or min(values) < 1:
+        return None
+    for divisor in DIVISORS:
+        for added in (0, divisor - 1):
+            if all((value + added) // divisor == other for value, other in pairs):
+                return f"({name} + {added}) / {divisor}" if added else f"{name} / {divisor}"
+            if all(value * divisor == other for value, other in pairs):
+                return f"{name} * {divisor}"
+    for margin in MARGINS:
+        for sign, shift in (("+", margin), ("-", -margin)):
+            if all(value + shift == other for value, other in pairs):
+                return f"{name} {sign} {margin}"
+    return None
+
+
+def complete(facts: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]:
+    """A value of every integer argument whose value is known at these sizes."""
+    values = {**dict(facts.kept), **sizes}
+    for name, _, text in facts.tied:
+        expression = parse_expression(text)
+        assert expression is not None, "a text of ours"
+        values[name] = int(value_of(expression, values))
+    return values
+
+
 def extents_at(facts: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
     """Threads (blocks, where the grid is kept) that a launch at these sizes must cover.
 
     At sizes where the kernel has no work, less than 1.
     """
     extents = []
-    values = {**dict(facts.kept), **sizes}
+    values = complete(facts, sizes)
     for axis, name in enumerate("xyz"):
         text = facts.guards[axis] or facts.covers[axis]
         expression = parse_expression(text) if text is not None else None

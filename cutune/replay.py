@@ -18,7 +18,7 @@ from cutune.emulator.module import Kernel as KernelCode
 from cutune.emulator.sampling import run_sampled
 from cutune.measure import COUNTS, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import Replay, is_looped
-from cutune.relations import extents_at
+from cutune.relations import complete, extents_at
 from cutune.selection import grid_of
 
 #: Every array gets 2^40 bytes of addresses of its own, in a range that no allocation can have.
@@ -166,9 +166,10 @@ class Replayer:
 
     def _parameters(self, sizes: Mapping[str, int]) -> bytes:
         buffer = bytearray(self._record.parameters)
-        values = {**dict(self._facts.kept), **sizes}
-        named = zip(self._facts.parameters, self._facts.positions, strict=True)
-        for name, position in named:
+        values = complete(self._facts, sizes)
+        named = list(zip(self._facts.parameters, self._facts.positions, strict=True))
+        tied = [(name, position) for name, position, _ in self._facts.tied]
+        for name, position in named + tied:
             parameter = self._code.parameters[position]
             value = values[name].to_bytes(parameter.size, "little", signed=values[name] < 0)
             buffer[parameter.offset : parameter.offset + parameter.size] = value

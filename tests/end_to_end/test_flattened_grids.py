@@ -48,3 +48,38 @@ def test_rows_bound_the_index_and_the_halo_is_no_size(tmp_path: Path) -> None:
         assert usual.stdout == chosen.stdout != "0\n"
         # The model was made for a halo of two.
         assert ("block 96x1x1 -> " in chosen.stderr) == (halo == "2"), chosen.stderr
+
+
+POOLING = r"""
+#include <cstdio>
+#include <cstdlib>
+__global__ void pool(int n, int side, const float *from, float *to) {
+    const int x = threadIdx.x + blockIdx.x * blockDim.x;
+    if (x >= side) return;
+    float most = 0;
+    for (int row = 0; row < n; ++row)
+        for (int k = 2 * x; k < 2 * x + 2 && k < n; ++k) most = fmaxf(most, from[row * n + k]);
+    to[x] = most;
+}
+int main(int count, char **words) {
+    const int n = atoi(words[1]), side = count > 2 ? atoi(words[2]) : (n + 1) / 2;
+    float *from, *to, sum = 0, *host = new float[n * n];
+    for (int i = 0; i < n * n; ++i) host[i] = i % 7;
+    cudaMalloc(&from, n * n * 4);
+    cudaMalloc(&to, side * 4);
+    cudaMemcpy(from, host, n * n * 4, cudaMemcpyHostToDevice);
+    pool<<<(side + 223) / 224, 224>>>(n, side, from, to);
+    cudaMemcpy(host, to, side * 4, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < side; ++i) sum += host[i];
+    printf("%g\n", sum);
+}
+"""
+
+
+def test_half_a_size_follows_from_it(tmp_path: Path) -> None:
+    source = tmp_path / "pool.cu"
+    source.write_text(POOLING)
+    binary = compiled(tune(source, tmp_path), source, tmp_path / "pool")
+    for sides, is_chosen in ((["901"], True), (["901", "300"], False)):
+        chosen = run(binary, *sides, CUTUNE="verbose")
+        assert ("block 224x1x1 -> " in chosen.stderr) == is_chosen, chosen.stderr

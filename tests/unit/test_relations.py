@@ -10,7 +10,7 @@ from cutune.counts import CountFunctions
 from cutune.measure import CodeBlock, MeasuredKernel, MemoryInstruction
 from cutune.plan import LARGEST_LAUNCH, feature_launches
 from cutune.rational import RationalFunction, fit
-from cutune.relations import Covered, cover, extents_at, holding
+from cutune.relations import Covered, complete, cover, extents_at, holding, tying
 from tests import measured
 from tests.unit.test_measure import FIRST
 
@@ -93,3 +93,39 @@ def test_launches_that_cover_products_stay_possible() -> None:
 
 def constant(value: int) -> RationalFunction:
     return fit(("nx",), [[32], [64]], (value, value))
+
+
+POOLED = replace(
+    HALO,
+    parameters=("n", "side", "colour"),
+    guards=("side", None, None),
+    covers=(None, None, None),
+    recorded=(((12, 6, 0), (32, 1, 1)), ((30, 15, 1), (32, 1, 1)), ((31, 16, 1), (32, 1, 1))),
+)
+
+
+def test_a_size_that_follows_from_another_is_tied_to_it() -> None:
+    tied = tying(POOLED)
+    assert tied is not None
+    assert (tied.parameters, tied.positions) == (("n",), (0,))
+    assert tied.tied == (("side", 1, "(n + 1) / 2"),)
+    assert tied.recorded[1] == ((30,), (32, 1, 1))
+    assert complete(tied, {"n": 65}) == {"colour": 0, "n": 65, "side": 33}
+    assert extents_at(tied, {"n": 65})[0] == 33
+
+
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [
+        (((64, 32), (96, 48)), "n / 2"),
+        (((64, 66), (96, 98)), "n + 2"),
+        (((64, 192), (96, 288)), "n * 3"),
+        (((64, 32), (96, 40)), None),
+        (((64, 64), (64, 64)), None),
+    ],
+)
+def test_relations_of_two_sizes(sizes: tuple[tuple[int, int], ...], text: str | None) -> None:
+    recorded = tuple((pair, (32, 1, 1)) for pair in sizes)
+    kernel = replace(POOLED, parameters=("n", "m"), positions=(0, 1), recorded=recorded)
+    tied = tying(replace(kernel, guards=("m", None, None)))
+    assert (tied.tied[0][2] if tied else None) == text
