@@ -64,7 +64,6 @@ def beliefs(compute_capability: tuple[int, int], clock_ghz: Fraction) -> dict[st
         "block_granularity": Belief(Fraction(1, 4), wide, typical),
         "block_granularity_dram": Belief(Fraction(1, 2), wide, typical),
         "rows_doubled": Belief(Fraction(1, 100), wide, typical),
-        "planes_doubled": Belief(Fraction(1, 100), wide, typical),
         "launch_us": Belief(Fraction(3, 2), wide, typical),
         "floor_us": Belief(Fraction(42, 10), wide, "launches of a host loop in C++"),
         "latency_cycles_start": Belief(Fraction(250), wide, typical),

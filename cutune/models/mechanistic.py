@@ -342,14 +342,12 @@ class _Composer:
         self.lines.define(TIME_WITH_FLOOR, self.lines.norm(8, time, self.constant("floor_us")))
 
     def _lying_apart(self) -> Expression:
-        """What it costs that the rows and planes of a block lie apart in memory: a factor."""
-        factor = expression(1)
-        for axis, constant in ((1, "rows_doubled"), (2, "planes_doubled")):
-            doublings = [log2(block[axis]) for block in self.model.blocks]
-            if any(doublings):
-                self.lines.tables[constant] = in_single_precision(doublings)
-                factor = factor + self.constant(constant) * Lookup(constant, Parameter(CANDIDATE))
-        return factor
+        """What it costs that the rows of a block lie apart in memory: a factor."""
+        doublings = [log2(block[1] * block[2]) for block in self.model.blocks]
+        if not any(doublings):
+            return expression(1)
+        self.lines.tables["doublings"] = in_single_precision(doublings)
+        return 1 + self.constant("rows_doubled") * Lookup("doublings", Parameter(CANDIDATE))
 
     def _define_terms(self) -> None:
         """What each resource would take alone: for people, no part of the time."""
