@@ -7,7 +7,8 @@ is something to rewrite.
 
     --cutune-mode=M         tuned (models of the workspace; the default), instrument, emulated, off;
                             several are separated by commas. Also $CUTUNE_MODE
-    --cutune-workspace=DIR  where models are (default: .cutune beside the source or above it).
+    --cutune-workspace=DIR  where models are (default: .cutune beside the source or above it,
+                            then in the current folder or above it).
                             Also $CUTUNE_WORKSPACE
     --cutune-device=A,B     the GPUs to tune for (h200). Also $CUTUNE_DEVICE
     --cutune-nvcc=PATH      the nvcc to run; it may also be the first argument, behind ccache
@@ -170,16 +171,25 @@ def has_models(path: str, workspace: str | None) -> bool:
 
 
 def workspaces_of(path: str, workspace: str | None) -> list[str]:
-    """The workspaces of a source: the one asked for, or all beside it and above it."""
+    """The workspaces of a source: the one asked for, or all beside it and above it.
+
+    Behind these, those in the current folder and above it, where `cutune tune` may have been called
+    for sources that lie elsewhere.
+    """
     if workspace:
         return [workspace]
-    folder = os.path.dirname(os.path.abspath(path))
-    found = []
-    while True:
-        place = os.path.join(folder, WORKSPACE)
-        if os.path.isdir(place):
-            found.append(place)
-        above = os.path.dirname(folder)
-        if above == folder:
-            return found
-        folder = above
+    own = os.path.dirname(os.path.abspath(path))
+    try:
+        current = os.getcwd()
+    except OSError:  # it has been deleted
+        current = own
+    places = [os.path.join(folder, WORKSPACE) for folder in (*_upwards(own), *_upwards(current))]
+    return [place for place in dict.fromkeys(places) if os.path.isdir(place)]
+
+
+def _upwards(folder: str) -> list[str]:
+    """A folder and all above it."""
+    found = [folder]
+    while (above := os.path.dirname(folder)) != folder:
+        found.append(folder := above)
+    return found

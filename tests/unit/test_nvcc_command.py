@@ -228,3 +228,15 @@ def test_dependencies_name_the_users_files() -> None:
     assert restored == (
         "a.o : src/a.cu \\\n    /usr/include/x.h \\\n    h\\ 1.h\n\n/usr/include/x.h:\n\n"
     )
+
+
+def test_workspaces_beside_the_source_come_before_those_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("project/shared", "project/build", "elsewhere"):
+        (tmp_path / folder / ".cutune").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project" / "build")
+    source = str(tmp_path / "project" / "shared" / "a.cu")
+    found = [Path(place).parent.name for place in driver.workspaces_of(source, None)]
+    assert found == ["shared", "build"]
+    assert driver.workspaces_of(source, "asked") == ["asked"]
