@@ -103,6 +103,7 @@ class _Composer:
         self.keeps_grid = model.facts.keeps_grid
         self.lines = Lines()
         self.warps_at_once: Sequence[int] = ()
+        self.apart: Expression | None = None
 
     def constant(self, name: str) -> Expression:
         """A constant of the model: its value, or its name where constants are being fitted."""
@@ -114,9 +115,11 @@ class _Composer:
         self._describe_candidates()
         self._define_sizes()
         self._define_footprint()
+        self._define_apart()
         load, store = self._define_demand()
         issue = self.lines.define("warp_issue_cycles", self._issue())
-        cycles = self.lines.norm(3, self.lines.norm(3, load, store), issue)
+        memory = self._lying_apart(self.lines.norm(3, load, store))
+        cycles = self.lines.norm(3, memory, issue)
         cycles = self.lines.define(CYCLES_PER_WARP, cycles)
         self._define_times(cycles)
         self._define_terms()
@@ -146,6 +149,17 @@ class _Composer:
         self.lines.properties["wave"] = tuple(self.device.sm_count * r for r in resident)
         self.lines.tables["turnover"] = in_single_precision([1 / r for r in resident])
         self.lines.tables["share"] = in_single_precision([1 / n for n in at_once])
+
+    def _define_apart(self) -> None:
+        """By how much memory costs more where the rows of a block lie apart in it."""
+        doublings = [log2(block[1] * block[2]) for block in self.model.blocks]
+        if not self.model.looped and any(doublings):
+            self.lines.tables["doublings"] = in_single_precision(doublings)
+            share = self.constant("rows_doubled") * Lookup("doublings", Parameter(CANDIDATE))
+            self.apart = self.lines.define("lying_apart", 1 + share)
+
+    def _lying_apart(self, cost: Expression) -> Expression:
+        return cost if self.apart is None else cost * self.apart
 
     # ---- once per launch
 
@@ -332,22 +346,12 @@ class _Composer:
         waiting = self.lines.define("waiting_cycles", waiting)
         busy = self.lines.norm(2 if self._in_phases() else 3, throughput, waiting)
         busy = busy / (device.clock_ghz * 1000)
-        if not self.model.looped:
-            busy = busy * self._lying_apart()
         busy = self.lines.define("busy_us", busy)
         dispatch = self.lines.define("dispatch_us", self.constant("dispatch_us_per_block") * blocks)
         busy = self.lines.norm(3, busy, self._atomics())
         time = self.constant("launch_us") + self.lines.norm(8, busy, dispatch)
         time = self.lines.define(TIME, time)
         self.lines.define(TIME_WITH_FLOOR, self.lines.norm(8, time, self.constant("floor_us")))
-
-    def _lying_apart(self) -> Expression:
-        """What it costs that the rows of a block lie apart in memory: a factor."""
-        doublings = [log2(block[1] * block[2]) for block in self.model.blocks]
-        if not any(doublings):
-            return expression(1)
-        self.lines.tables["doublings"] = in_single_precision(doublings)
-        return 1 + self.constant("rows_doubled") * Lookup("doublings", Parameter(CANDIDATE))
 
     def _define_terms(self) -> None:
         """What each resource would take alone: for people, no part of the time."""
@@ -379,7 +383,8 @@ class _Composer:
         for index, column in enumerate(self.model.columns):
             if column.kind == "missing" and any(column.values):
                 missing = missing + Parameter(f"trips_{column.group}") * self._cell(index, column)
-        waiting = self.lines.define("steps_latency", waiting) + miss * minimum(steps, missing)
+        waiting = self.lines.define("steps_latency", waiting)
+        waiting = waiting + self._lying_apart(miss) * minimum(steps, missing)
         if self._in_phases():
             waiting = waiting * self._only("busiest")
         return self.lines.define("latency_cycles", fixed + waiting)
