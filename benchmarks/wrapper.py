@@ -1,8 +1,8 @@
 """`cutune nvcc` with nothing to do: the time that it adds, and whether all is as nvcc does it.
 
-Every command line of `tests/nvcc_combinations.py` is run by the real nvcc and through cutune, each
-in a folder of its own. Compared are status, messages and the files that appear, once the temporary
-names and addresses that nvcc makes up at each run are masked.
+Every command line of `tests/nvcc_combinations.py` is run by the real nvcc and through cutune, in a
+fresh folder of the same name. Compared are status, messages and the files that appear, once the
+temporary names and addresses that nvcc makes up at each run are masked.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -90,7 +91,10 @@ def _show_differences(nvcc: str) -> None:
 
 
 def _outcome(command: list[str], line: str) -> dict[str, bytes]:
-    with tempfile.TemporaryDirectory() as folder:
+    # Identifiers that nvcc writes into objects depend on the folder's name and the files' times.
+    folder = str(Path(tempfile.gettempdir()) / "cutune-wrapper-benchmark")
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
         place = Path(folder) / "work"
         _fill(place)
         done = subprocess.run(
@@ -106,6 +110,8 @@ def _outcome(command: list[str], line: str) -> dict[str, bytes]:
         for path in sorted(place.rglob("*")):
             if path.is_file() and path.suffix != ".csv":
                 found[str(path.relative_to(place))] = path.read_bytes()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     return {key: _masked(value, folder) for key, value in found.items()}
 
 
@@ -120,6 +126,7 @@ def _fill(place: Path) -> None:
     for name, text in FILES.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
+        os.utime(place / name, (0, 0))
 
 
 if __name__ == "__main__":
