@@ -462,7 +462,9 @@ class Code(Enum):
     NOT_REPLAYED = (
         417,
         WARNING,
-        "kernel '{kernel}' cannot be replayed ({reason}); its launches stay as they are",
+        "kernel '{kernel}' cannot be replayed at other sizes ({reason}); its launches stay as they "
+        "are; if some of its integers are no sizes, name those that are: "
+        "'#pragma cutune kernel {kernel} data(...)'",
     )
     NOTHING_TUNABLE = (
         415,
