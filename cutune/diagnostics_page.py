@@ -199,7 +199,8 @@ MEANINGS: dict[Code, str] = {
     Code.UNKNOWN_PASS: "`--passes` takes the names listed, separated by commas.",
     Code.BAD_RUN: "`--run` holds a name in braces that no `--vary` gives.",
     Code.RUN_FAILED: "The program's last lines follow. Run the same command by hand with `cutune "
-    "run`.",
+    "run`. Where another status is no failure, as of a check that does not know small sizes: "
+    "`--run 'sh -c \"{program} {n}; true\"'`.",
     Code.NOT_TIMED: "Exhaustive timing needs a GPU, a launch that `cutune inspect` calls tunable, "
     "and memory that can be saved and put back: arguments that point to arrays.",
     Code.NO_COUNTERS: "Counting on a GPU needs Nsight Compute and the right to read its counters. "
