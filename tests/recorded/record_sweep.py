@@ -104,7 +104,7 @@ def save(output: Path) -> None:
         launches = sorted(
             _joined(sweep.launches, measured), key=lambda s: (s.program, s.kernel, s.size or 0)
         )
-        write_sweep(path, replace(sweep, method=METHOD, launches=tuple(launches)))
+        write_sweep(path, replace(sweep, launches=tuple(launches)))
         print(f"{path.name}: {len(measured)} launches measured")
 
 
