@@ -113,13 +113,7 @@ def tying(facts: MeasuredKernel) -> MeasuredKernel | None:
         and facts.parameters[place] not in bounds
     ]
     left = [place for place in places if place not in small]
-    tied = {}
-    for place in left[::-1]:
-        for other in left:
-            text = _relation(facts.parameters[other], columns[other], columns[place])
-            if other != place and other not in tied and text is not None:
-                tied[place] = text
-                break
+    tied = _ties(facts.parameters, columns, left)
     left = [place for place in left if place not in tied]
     if not left or not (small or tied):
         return None
@@ -133,6 +127,24 @@ def tying(facts: MeasuredKernel) -> MeasuredKernel | None:
             (tuple(sizes[p] for p in left), extents) for sizes, extents in facts.recorded
         ),
     )
+
+
+def _ties(
+    names: Sequence[str], columns: Sequence[Sequence[int]], places: Sequence[int]
+) -> dict[int, str]:
+    """C text of each size that follows from another one, which itself is tied to none."""
+    tied: dict[int, str] = {}
+    roots: set[int] = set()
+    for place in places[::-1]:
+        if place in roots:
+            continue
+        for other in places:
+            text = _relation(names[other], columns[other], columns[place])
+            if other != place and other not in tied and text is not None:
+                tied[place] = text
+                roots.add(other)
+                break
+    return tied
 
 
 def _relation(name: str, values: Sequence[int], others: Sequence[int]) -> str | None:

@@ -114,6 +114,20 @@ def test_a_size_that_follows_from_another_is_tied_to_it() -> None:
     assert extents_at(tied, {"n": 65})[0] == 33
 
 
+def test_a_size_that_others_are_tied_to_stays_a_size() -> None:
+    kernel = replace(
+        POOLED,
+        parameters=("half", "n", "padded"),
+        guards=("n", None, None),
+        recorded=(((32, 64, 34), (64, 1, 1)), ((33, 67, 35), (96, 1, 1))),
+    )
+    tied = tying(kernel)
+    assert tied is not None
+    assert tied.parameters == ("half", "n")
+    assert tied.tied == (("padded", 3, "half + 2"),)
+    assert complete(tied, {"half": 48, "n": 99}) == {"half": 48, "n": 99, "padded": 50}
+
+
 @pytest.mark.parametrize(
     ("sizes", "text"),
     [
