@@ -73,7 +73,7 @@ def holding(facts: MeasuredKernel, counted: Sequence[Measurement]) -> MeasuredKe
     """
     if facts.asserted or all(measurement.working_threads for measurement in counted):
         return None
-    columns = list(zip(*(sizes for sizes, _ in facts.recorded), strict=True))
+    columns = _columns(facts)
     places = range(len(facts.parameters))
     varying = [place for place in places if len(set(columns[place])) > 1]
     still = [p for p in places if p not in varying and 0 <= columns[p][0] < WARP]
@@ -82,14 +82,9 @@ def holding(facts: MeasuredKernel, counted: Sequence[Measurement]) -> MeasuredKe
     left = [place for place in places if place not in still]
     values = [(facts.parameters[place], columns[place][0]) for place in still]
     return replace(
-        facts,
-        parameters=tuple(facts.parameters[place] for place in left),
-        positions=tuple(facts.positions[place] for place in left),
+        _with_only(facts, left),
         kept=(*facts.kept, *values),
         held=tuple((facts.positions[place], columns[place][0]) for place in still),
-        recorded=tuple(
-            (tuple(sizes[p] for p in left), extents) for sizes, extents in facts.recorded
-        ),
     )
 
 
@@ -101,7 +96,7 @@ def tying(facts: MeasuredKernel) -> MeasuredKernel | None:
     """
     if facts.asserted or not facts.recorded:
         return None
-    columns = list(zip(*(sizes for sizes, _ in facts.recorded), strict=True))
+    columns = _columns(facts)
     places = range(len(facts.parameters))
     bounds = set(re.findall(r"[A-Za-z_]\w*", " ".join(text for text in facts.guards if text)))
     small = [
@@ -118,13 +113,25 @@ def tying(facts: MeasuredKernel) -> MeasuredKernel | None:
     if not left or not (small or tied):
         return None
     return replace(
-        facts,
-        parameters=tuple(facts.parameters[place] for place in left),
-        positions=tuple(facts.positions[place] for place in left),
+        _with_only(facts, left),
         kept=(*facts.kept, *((facts.parameters[p], columns[p][0]) for p in small)),
         tied=tuple((facts.parameters[p], facts.positions[p], text) for p, text in tied.items()),
+    )
+
+
+def _columns(facts: MeasuredKernel) -> list[tuple[int, ...]]:
+    """The values of each parameter in the recorded launches."""
+    return list(zip(*(sizes for sizes, _ in facts.recorded), strict=True))
+
+
+def _with_only(facts: MeasuredKernel, places: Sequence[int]) -> MeasuredKernel:
+    """The kernel with the parameters at these places."""
+    return replace(
+        facts,
+        parameters=tuple(facts.parameters[place] for place in places),
+        positions=tuple(facts.positions[place] for place in places),
         recorded=tuple(
-            (tuple(sizes[p] for p in left), extents) for sizes, extents in facts.recorded
+            (tuple(sizes[place] for place in places), extents) for sizes, extents in facts.recorded
         ),
     )
 
