@@ -27,7 +27,6 @@ KEY_HEAD = 5
 
 SUPPORT = """\
 #include <stdio.h>
-#include <string.h>
 
 // CUTUNE=verbose: one line per new decision.
 static inline void cutune_print_decision(const char *kernel, const char *extents,
