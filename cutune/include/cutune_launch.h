@@ -94,6 +94,10 @@ struct cutune_integer_bits<First, Rest...>
                                                      (cutune_is_integer<First>::value ? 1u : 0u)> {
 };
 
+static inline bool cutune_are_equal(dim3 one, dim3 other) {
+    return one.x == other.x && one.y == other.y && one.z == other.z;
+}
+
 static inline long long cutune_threads(dim3 block) {
     return static_cast<long long>(block.x) * block.y * block.z;
 }
@@ -161,7 +165,7 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
     const unsigned most[3] = {2147483647u, 65535u, 65535u};
     size_t bytes = 0;
     unsigned fitted[3] = {request.grid.x, request.grid.y, request.grid.z};
-    if (after[0] == before[0] && after[1] == before[1] && after[2] == before[2]) {
+    if (cutune_are_equal(block, request.block)) {
         *grid = request.grid;
         *smem = request.smem;
         return true;

@@ -231,9 +231,8 @@ inline bool cutune_refinement_of(const cutune_site &site, const cutune_request &
     *found = entry;
     if (entry == nullptr || entry->count > 1 || entry->device == -1) return true;
     for (int i = 0; i < list.count && entry->count != cutune_most_listed; ++i) {
-        const dim3 next = list.blocks[i], own = request.block;
-        if (next.x != own.x || next.y != own.y || next.z != own.z)
-            entry->blocks[entry->count++] = next;
+        if (!cutune_are_equal(list.blocks[i], request.block))
+            entry->blocks[entry->count++] = list.blocks[i];
     }
     if (entry->count == 1) entry->is_settled.store(true, std::memory_order_release);
     return true;

@@ -158,10 +158,8 @@ class cutune_experiment {
         steps_.push_back(original);
         const cutune_request request = launch_.request();
         for (const dim3 block : cutune_read_candidates(*launch_.site)) {
-            const bool same = block.x == launch_.block.x && block.y == launch_.block.y &&
-                              block.z == launch_.block.z;
+            if (cutune_are_equal(block, launch_.block)) continue;
             cutune_step step = {launch_.grid, block, launch_.smem};
-            if (same) continue;
             if (cutune_fit_launch(*launch_.site, request, block, &step.grid, &step.smem))
                 steps_.push_back(step);
             else
@@ -214,9 +212,7 @@ class cutune_experiment {
     }
 
     void write(const cutune_step &step, const char *problem) {
-        const dim3 block = step.block;
-        const bool original = block.x == launch_.block.x && block.y == launch_.block.y &&
-                              block.z == launch_.block.z;
+        const bool original = cutune_are_equal(step.block, launch_.block);
         const char *const schema = timed_ ? "cutune-timing-1" : "cutune-profile-1";
         std::string text = cutune_line_text(schema, launch_, step);
         text += original ? ",\"original\":true" : ",\"original\":false";

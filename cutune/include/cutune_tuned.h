@@ -119,9 +119,7 @@ class cutune_launch {
     cutune_decision *decision_;  // by which it was changed, if that is remembered
     cutune_timed_launch timed_;
 
-    bool is_changed() const {
-        return block.x != asked_block_.x || block.y != asked_block_.y || block.z != asked_block_.z;
-    }
+    bool is_changed() const { return !cutune_are_equal(block, asked_block_); }
 
     // A launch that is refused has not run. Then the site keeps its own block from now on.
     bool was_refused() {
