@@ -38,7 +38,8 @@ from cutune.emulator.module import (
     class_counts,
     load_phases,
 )
-from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable, parse
+from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable
+from cutune.emulator.ptx_parser import parse
 from cutune.emulator.taint import Obliviousness, data_oblivious
 from cutune.emulator.units import demand_of
 

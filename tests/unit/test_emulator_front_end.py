@@ -13,7 +13,8 @@ from cutune.emulator.assemble import assemble, main
 from cutune.emulator.control_flow import ControlFlow, control_flow
 from cutune.emulator.module import load_phases
 from cutune.emulator.opcodes import handler_name, handlers
-from cutune.emulator.ptx import Instruction, Label, PtxError, integer, parse, split_operands
+from cutune.emulator.ptx import Instruction, Label, PtxError, integer, split_operands
+from cutune.emulator.ptx_parser import parse
 from tests.emulated import HEADER
 
 
