@@ -1,7 +1,8 @@
 """Small kernels for the emulated device's tests: takes PTX statements and operand values.
 
 `evaluate` wraps statements into a kernel in which thread i sees the i-th value of each operand; the
-same text can be assembled for the machine and loaded on a GPU.
+same text can be assembled for the machine and loaded on a GPU. `run` wraps those that leave a value
+in `%r2` of each thread.
 """
 
 from __future__ import annotations
@@ -19,6 +20,16 @@ from cutune.emulator.machine import Counters, LoadedModule, load, pack_parameter
 from cutune.emulator.ptx import TYPE_BYTES
 
 HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
+#: Around the statements of `run`: results in %rd1, thread in %r1, the place of its result in %rd3.
+BEGIN = """
+.visible .entry kernel(.param .u64 out) {
+  .reg .b64 %rd<20>; .reg .b32 %r<20>; .reg .pred %p<9>; .reg .f32 %f<9>;
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+"""
+END = "\n  st.global.u32 [%rd3], %r2;\n  ret;\n}\n"
 
 # The type of the register, and of the load or store, that holds a value of a type.
 _REGISTER = {
@@ -126,3 +137,10 @@ def launch(
         buffers=buffers,
         **options,
     )
+
+
+def run(body: str, threads: int = 32, *, before: str = "", **options: Any) -> list[int]:
+    """The values that threads leave in %r2."""
+    out = aligned(threads)
+    launch(before + BEGIN + body + END, threads, out, **options)
+    return [int(x) for x in out]
