@@ -40,7 +40,7 @@ def _records(source: Path, folder: Path) -> Iterator[LaunchRecord]:
     nvcc, program = find_nvcc(), folder / source.stem
     nvcc.check([str(source), *own_build_flags(nvcc), "-o", str(program)])
     log = folder / f"{source.stem}.jsonl"
-    settings = {"CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_COUNT": "1", "CUTUNE_LAUNCH_LIMIT": "1"}
+    settings = {"CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_COUNT": "1", "CUTUNE_LOG_LIMIT": "1"}
     environment = {**os.environ, **settings}
     subprocess.run(
         [str(program), str(SMALL)], env=environment, stdout=subprocess.DEVNULL, check=True

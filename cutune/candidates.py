@@ -33,6 +33,14 @@ def warps_of(block: Block) -> int:
     return -(-threads_of(block) // WARP)
 
 
+def warp_footprint(block: Block) -> Block:
+    """How many ids one warp covers per dimension; for shapes that are no powers of two, nearly."""
+    x = min(block[0], WARP)
+    y = min(block[1], max(1, WARP // x))
+    z = min(block[2], max(1, WARP // (x * y)))
+    return (x, y, z)
+
+
 def candidate_blocks(
     free: Sequence[bool],
     kept: Block,

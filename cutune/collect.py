@@ -25,10 +25,7 @@ from cutune.emulator.module import AssembledModule
 from cutune.emulator.module import Kernel as KernelCode
 from cutune.emulator.run import device_environment
 from cutune.kernel_code import code_blocks, memory_instructions
-from cutune.measure import (
-    MeasuredKernel,
-    Origin,
-)
+from cutune.measure import MeasuredKernel, Measurement, Origin
 from cutune.pipeline import KernelFacts
 from cutune.program import Kernel, LaunchSite, Program
 from cutune.relations import Covered, cover
@@ -117,7 +114,7 @@ def record_launches(
             log = Path(folder) / f"launches-{index}.jsonl"
             logging = {
                 "CUTUNE_LAUNCH_LOG": str(log),
-                "CUTUNE_LAUNCH_LIMIT": str(RECORDED_LAUNCHES),
+                "CUTUNE_LOG_LIMIT": str(RECORDED_LAUNCHES),
             }
             if run.launches_only:
                 logging["CUTUNE_SKIP_KERNELS"] = "1"
@@ -219,6 +216,8 @@ class Subject:
     code: KernelCode
     record: LaunchRecord
     kernel: MeasuredKernel
+    #: Where its work depends on data: all that is going to be measured.
+    measured: tuple[Measurement, ...] = ()
 
     def replayer(self) -> Replayer:
         """What runs it."""
@@ -232,7 +231,7 @@ def subjects(
     candidate_set: str,
     warn: Callable[[Diagnostic], None],
 ) -> list[Subject]:
-    """The kernels that were launched, are tunable, and whose counts do not depend on data."""
+    """The kernels that were launched, are tunable, and whose work can be counted."""
     registers = {fact.symbol: fact.static_counters for fact in facts}
     loaded: dict[str, tuple[AssembledModule, LoadedModule]] = {}
     found = []
@@ -246,16 +245,13 @@ def subjects(
         assembled, module = loaded[record.module]
         code = assembled.kernels[record.kernel]
         if not code.oblivious:
-            warn(
-                Diagnostic.at(
-                    Code.DATA_DEPENDENT,
-                    kernel.source,
-                    kernel.span,
-                    kernel=kernel.name,
-                    reason=code.obliviousness.reason,
-                )
-            )
-            continue
+            # Launches that were only recorded have no data.
+            is_counted = code.obliviousness.countable and record.warp_instructions > 0
+            said = Code.COUNTED_ON_DATA if is_counted else Code.DATA_DEPENDENT
+            reason = code.obliviousness.reason
+            warn(Diagnostic.at(said, kernel.source, kernel.span, kernel=kernel.name, reason=reason))
+            if not is_counted:
+                continue
         static = registers.get(record.kernel, StaticCounters(FEW_REGISTERS))
         found.append(
             Subject(
@@ -370,6 +366,7 @@ def _describe(
         code_blocks=code_blocks(code),
         memory=memory_instructions(code),
         covers=(covers[0], covers[1], covers[2]),
+        on_data=not code.oblivious,
     )
 
 

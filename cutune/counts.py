@@ -74,12 +74,15 @@ def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
     ]
 
 
-def count_functions(facts: MeasuredKernel, measured: Sequence[Measurement]) -> CountFunctions:
+def count_functions(
+    facts: MeasuredKernel, measured: Sequence[Measurement], fitter: Fitter | None = None
+) -> CountFunctions:
     """Fit every total that the model needs.
 
     Args:
         facts: the kernel.
         measured: measurements of purpose `counts`, at least two.
+        fitter: what gives a function for totals at the sizes of these; without one, `fit`.
     """
     variables = facts.variables
     points = [[dict(m.sizes)[name] for name in variables] for m in measured]
@@ -88,7 +91,7 @@ def count_functions(facts: MeasuredKernel, measured: Sequence[Measurement]) -> C
     def fitted(values: Sequence[int]) -> RationalFunction:
         key = tuple(values)
         if key not in known:
-            known[key] = fit(variables, points, key)
+            known[key] = fitter(key) if fitter else fit(variables, points, key)
         return known[key]
 
     def weighted(weights: Sequence[int]) -> RationalFunction:

@@ -446,6 +446,12 @@ class Code(Enum):
         "the work of kernel '{kernel}' depends on its data ({reason}); its launches stay as they "
         "are",
     )
+    COUNTED_ON_DATA = (
+        428,
+        NOTE,
+        "the work of kernel '{kernel}' depends on its data ({reason}): it is counted on those of "
+        "the runs, which should be typical",
+    )
     RESULTS_DIFFER = (
         416,
         WARNING,

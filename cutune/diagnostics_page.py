@@ -244,8 +244,12 @@ MEANINGS: dict[Code, str] = {
     "own.",
     Code.DIFFERENT_SHARED_MEMORY: "A model speaks of one formula. Write `shared(…)` in the "
     "annotation of the kernel, if one is right for all its launches.",
-    Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values, so that the work at other "
-    "sizes cannot be foretold.",
+    Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values. Such a kernel is counted "
+    "while the program runs: it must be executed (no `--launches-only`), at sizes at which all of "
+    "its candidates can be run, and may use nothing that the emulated device does not count.",
+    Code.COUNTED_ON_DATA: "Branches or addresses depend on loaded values. Every candidate is run "
+    "on the data of the program's own launches, and totals are taken to grow as the threads do. "
+    "Let the runs be like those that count: sizes not too small, data of the usual kind.",
     Code.RESULTS_DIFFER: "The candidates were tried, and those named are not used. A kernel that "
     "was annotated as independent of its block is not. With the program's own block no race was "
     "found.",

@@ -24,6 +24,7 @@ from cutune.fitted import (
 )
 from cutune.measure import COUNTS, FEATURES, SMALLER, MeasuredKernel, Measurement
 from cutune.plan import is_looped
+from cutune.proportions import at_large_sizes, proportions
 from cutune.published import fit_published
 from cutune.scale import NEAR_ONE, Scale, growth
 
@@ -31,6 +32,8 @@ from cutune.scale import NEAR_ONE, Scale, growth
 EXACT, PAPER = "exact", "paper"
 #: Of the memory accesses, those that data decide about.
 UNCERTAIN_LIMIT = 0.05
+#: How much the counts of kernels whose work depends on data may differ from their functions.
+PROPORTION_LIMIT = 1.0
 
 
 def fit_model(
@@ -47,14 +50,16 @@ def fit_model(
     if _uncertain_share(facts, counted[-1]) > UNCERTAIN_LIMIT:
         reason = "it decides about memory accesses"
         return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=facts.kernel, reason=reason)
-    counts = count_functions(facts, counted)
-    if counts.worst_error > HELD_OUT_LIMIT:
+    fitter = proportions(facts, counted) if facts.on_data else None
+    limit = PROPORTION_LIMIT if facts.on_data else HELD_OUT_LIMIT
+    counts = count_functions(facts, counted, fitter)
+    if counts.worst_error > limit:
         return Diagnostic.at(
             Code.POOR_FIT,
             None,
             kernel=facts.kernel,
             error=f"{100 * counts.worst_error:.1f}",
-            limit=f"{100 * HELD_OUT_LIMIT:.0f}",
+            limit=f"{100 * limit:.0f}",
         )
     classes = alignment_classes(facts, measurements)
     known = cells(facts, classes, measurements)
@@ -67,13 +72,15 @@ def fit_model(
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
     by_block = {m.block: m for m in measurements if m.purpose == SMALLER}
     smaller = [by_block[block] for block in blocks if block in by_block]
-    if facts.keeps_grid and len(smaller) < len(blocks):
+    if (facts.keeps_grid or facts.on_data) and len(smaller) < len(blocks):
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
+    if facts.on_data:
+        ordered = [at_large_sizes(m, by_block[m.block]) for m in ordered]
     published = fit_published(facts, measurements) if method == PAPER else None
     if isinstance(published, Diagnostic):
         return published
     return replace(
-        model_of(facts, counts, classes, blocks, ordered, smaller),
+        model_of(facts, counts, classes, blocks, ordered, smaller if facts.keeps_grid else ()),
         transactions=tuple(_transactions(facts, counts, ordered)),
         published=published,
     )
@@ -169,7 +176,7 @@ def _columns(
             if adding:
                 values = [scale.atomic_bytes(adding) for scale in scales]
                 yield _feature("atomic", group, values, index)
-    if facts.asserted:
+    if facts.asserted or facts.on_data:
         yield _feature("busiest", 0, [s.busiest() for s in scales])
     if smaller:
         yield from _growth_columns(scales, [Scale(facts, counts, m) for m in smaller])

@@ -123,6 +123,8 @@ class MeasuredKernel:
     held: tuple[tuple[int, int], ...] = ()
     #: Data parameters that follow from the others: name, position, and how, as C text.
     tied: tuple[tuple[str, int, str], ...] = ()
+    #: Does its work depend on data? Then it was counted on those that the program had.
+    on_data: bool = False
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The blocks that come into question, of the kernel's own candidate set or another."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from cutune.candidates import warps_of
+from cutune.candidates import warp_footprint, warps_of
 from cutune.counts import CountFunctions
 from cutune.measure import MeasuredKernel, Measurement
+from cutune.relations import extents_at
 
 #: Ratios that close to 1 are 1.
 NEAR_ONE = 0.02
@@ -30,8 +31,19 @@ class Scale:
         self._facts, self._counts, self._measured = facts, counts, measurement
         self._sizes = dict(measurement.sizes)
         self._keeps_grid = facts.keeps_grid
-        self._warps = measurement.warps if self._keeps_grid else measurement.working_warps
+        self._warps = self._working_warps()
         self._executions = [self._executed(index) for index in range(len(measurement.sites))]
+
+    def _working_warps(self) -> float:
+        """The warps among which the work is divided."""
+        if self._keeps_grid:
+            return self._measured.warps
+        if not self._facts.on_data or sum(self._facts.free) == 1:
+            return self._measured.working_warps
+        # Of a whole launch: at the edges of its grid warps are not full.
+        extents = extents_at(self._facts, self._sizes)
+        pairs = zip(extents, warp_footprint(self._measured.block), strict=True)
+        return float(max(1, prod(-(-extent // width) for extent, width in pairs)))
 
     def cost(self, sites: Sequence[int], attribute: str) -> float:
         """A counter of some memory instructions, per warp and trip."""

@@ -36,6 +36,7 @@ from cutune.models_file import read_models, write_models
 from cutune.neighbours.block_emission import block_deciders
 from cutune.neighbours.host import block_choices, replacement
 from cutune.neighbours.options import NEIGHBOURS
+from cutune.on_data import counted_on_data
 from cutune.own_races import own_races
 from cutune.passes import AttachStaticCounters, ReplaceLaunches, ReplaceTunables
 from cutune.pipeline import KernelFacts, TranslationUnit, run_passes
@@ -119,8 +120,9 @@ def _subjects(
     """The kernels of a part that can be measured, without the candidates that went wrong."""
     seen = subjects(part.program, recorded, part.facts, candidate_set, session.warn)
     tried = _tried(session, runs[0], seen, device) if seen else []
+    counted = counted_on_data(runs, recorded, tried, device, session.progress, session.warn)
     # Each source is loaded alone when it is emitted, and counts from 1 then.
-    return [_numbered_alone(subject, part.program) for subject in tried]
+    return [_numbered_alone(subject, part.program) for subject in counted]
 
 
 def _replay(
@@ -128,6 +130,10 @@ def _replay(
 ) -> None:
     known = measurements(session, workspace)[1] if workspace.measurements.exists() else []
     for described in found:
+        if described.kernel.on_data:
+            append_lines(workspace.measurements, [described.kernel.to_json()])
+            append_lines(workspace.measurements, (m.to_json() for m in described.measured))
+            continue
         try:
             subject, counts = counted_kernel(described, known, session.progress)
             append_lines(workspace.measurements, [subject.kernel.to_json()])

@@ -148,5 +148,7 @@ def _record(code: Kernel, case: Case) -> LaunchRecord:
         warp_instructions=0,
         thread_instructions=0,
         executed_blocks=None,
+        working_threads=0,
+        blocks=(),
         sites=(),
     )

@@ -15,6 +15,13 @@ SCHEMA = "cutune-launch-1"
 
 Triple = tuple[int, int, int]
 
+_NO_COUNTERS: dict[str, Any] = {
+    "executed_blocks": None,
+    "working_threads": 0,
+    "blocks": [],
+    "sites": [],
+}
+
 
 @dataclass(frozen=True)
 class Pointer:
@@ -43,13 +50,23 @@ class LoggedSite:
     store_cost_x20: int
     rewritten_sectors: int
     new_sectors: int
+    missing: int
     lowest: int
     highest: int
 
 
 @dataclass(frozen=True)
+class LoggedBlock:
+    """Counters of one basic block, by its place among all of the module."""
+
+    block: int
+    executions: int
+    lanes: int
+
+
+@dataclass(frozen=True)
 class LaunchRecord:
-    """One launch. `sites` is empty unless counters were asked for."""
+    """One launch. `blocks` and `sites` are empty unless counters were asked for."""
 
     sequence: int
     site: int | None
@@ -63,6 +80,8 @@ class LaunchRecord:
     warp_instructions: int
     thread_instructions: int
     executed_blocks: int | None
+    working_threads: int
+    blocks: tuple[LoggedBlock, ...]
     sites: tuple[LoggedSite, ...]
 
 
@@ -81,7 +100,7 @@ def read_launches(path: Path) -> Iterator[LaunchRecord]:
 
 
 def _record(entry: dict[str, Any]) -> LaunchRecord:
-    counters = entry["counters"] or {"executed_blocks": None, "sites": []}
+    counters = entry["counters"] or _NO_COUNTERS
     names = [field.name for field in fields(LoggedSite)]
     return LaunchRecord(
         sequence=entry["sequence"],
@@ -96,6 +115,8 @@ def _record(entry: dict[str, Any]) -> LaunchRecord:
         warp_instructions=entry["warp_instructions"],
         thread_instructions=entry["thread_instructions"],
         executed_blocks=counters["executed_blocks"],
+        working_threads=counters["working_threads"],
+        blocks=tuple(LoggedBlock(*block) for block in counters["blocks"]),
         sites=tuple(LoggedSite(*(site[name] for name in names)) for site in counters["sites"]),
     )
 

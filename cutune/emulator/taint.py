@@ -11,7 +11,7 @@ detour (see `detours`) is accepted, and what the detour computes is tainted.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import chain
 
@@ -64,6 +64,8 @@ _STEERING = frozenset(
 )
 _MEMORY = frozenset(["ld", "ldu", "st", "atom", "red"])
 _UNCOUNTED = frozenset(["tex", "tld4", "suld", "sust", "wmma"])
+#: System calls that are rare, or end the launch.
+_WITHOUT_COST = frozenset(["vprintf", "__assertfail", "free"])
 _CLOCKS = ("%clock", "%globaltimer", "%smid", "%warpid")
 
 
@@ -71,13 +73,15 @@ _CLOCKS = ("%clock", "%globaltimer", "%smid", "%warpid")
 class Obliviousness:
     """The verdict; when it is no, the reason and the PTX line where it shows.
 
-    `uncertain`: memory instructions that data decide about, each at most once per thread. `loaded`:
-    registers that hold what depends on data.
+    `countable`: do counters tell what it does, given the data? `uncertain`: memory instructions
+    that data decide about, each at most once per thread. `loaded`: registers that hold what depends
+    on data.
     """
 
     holds: bool
     reason: str = ""
     line: int = 0
+    countable: bool = True
     uncertain: int = 0
     loaded: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
@@ -118,7 +122,28 @@ def _bases(modifiers: tuple[str, ...]) -> frozenset[str]:
 
 def data_oblivious(kernel: Function, functions: dict[str, Function]) -> Obliviousness:
     """Judge a kernel together with the functions that it calls."""
-    return _Analysis(kernel, functions, frozenset()).verdict(False)[0]
+    verdict = _Analysis(kernel, functions, frozenset()).verdict(False)[0]
+    return replace(verdict, countable=verdict.holds or _is_countable(kernel, functions, set()))
+
+
+def _is_countable(function: Function, functions: dict[str, Function], seen: set[str]) -> bool:
+    """Is everything that it executes known, and among the counters?"""
+    seen.add(function.name)
+    for instruction in function.body or ():
+        if not isinstance(instruction, Instruction):
+            continue
+        if instruction.opcode in _UNCOUNTED:
+            return False
+        if (
+            instruction.opcode == "call"
+            and (target := call_target(instruction)) not in _WITHOUT_COST
+        ):
+            callee = functions.get(target)
+            if callee is None or callee.body is None:
+                return False
+            if target not in seen and not _is_countable(callee, functions, seen):
+                return False
+    return True
 
 
 class _Analysis:
@@ -195,7 +220,7 @@ class _Analysis:
         arguments = [n for text in instruction.operands[at + 1 :] for n in names(text)]
         returned = names(instruction.operands[0]) if at else ()
         callee = self.functions.get(target)
-        if target in ("vprintf", "__assertfail", "free"):
+        if target in _WITHOUT_COST:
             return None
         if callee is None or callee.body is None or target in self.above:
             self.tainted.update(returned)

@@ -15,7 +15,7 @@ from dataclasses import fields
 from fractions import Fraction
 from math import log2
 
-from cutune.candidates import WARP, threads_of, warps_of
+from cutune.candidates import WARP, threads_of, warp_footprint, warps_of
 from cutune.device import DeviceProfile, ModelConstants
 from cutune.fitted import (
     BARRIER,
@@ -385,7 +385,7 @@ class _Composer:
                 missing = missing + Parameter(f"trips_{column.group}") * self._cell(index, column)
         waiting = self.lines.define("steps_latency", waiting)
         waiting = waiting + self._lying_apart(miss) * minimum(steps, missing)
-        if self._in_phases():
+        if self._in_phases() or self.model.facts.on_data:
             waiting = waiting * self._only("busiest")
         return self.lines.define("latency_cycles", fixed + waiting)
 
@@ -431,11 +431,3 @@ class _Composer:
             for axis in range(3)
         ]
         return "".join(n for n, one in zip("xyz", single_thread, strict=True) if not one)
-
-
-def warp_footprint(block: tuple[int, int, int]) -> tuple[int, int, int]:
-    """How many ids one warp covers per dimension; for shapes that are no powers of two, nearly."""
-    x = min(block[0], WARP)
-    y = min(block[1], max(1, WARP // x))
-    z = min(block[2], max(1, WARP // (x * y)))
-    return (x, y, z)

@@ -203,7 +203,7 @@ def test_launch_sites_and_the_limit_of_the_log(build: Build, tmp_path: Path) -> 
     program = build(PROGRAMS / "snapshot.cu")
     assert [launch.site for launch in launches(program, tmp_path)] == [None, 7, 7, 7]
     (tmp_path / "launches.jsonl").unlink()
-    limited = launches(program, tmp_path, CUTUNE_LAUNCH_LIMIT="1")
+    limited = launches(program, tmp_path, CUTUNE_LOG_LIMIT="1")
     assert [(launch.site, launch.sequence) for launch in limited] == [(None, 0), (7, 1)]
 
 
@@ -260,7 +260,7 @@ def test_polybench_sample_passes_and_counts_as_a_gpu(
 ) -> None:
     log = tmp_path / "launches.jsonl"
     program = build(sample, flags=["-O2"])
-    settings = {"CUTUNE_COUNT": "trace", "CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_LAUNCH_LIMIT": "12"}
+    settings = {"CUTUNE_COUNT": "trace", "CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_LOG_LIMIT": "12"}
     done = execute(program, "64", **settings)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASS" in done.stdout

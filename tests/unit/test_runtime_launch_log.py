@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cutune.emulator.launch_log import LaunchRecord, Pointer, read_launches
+from cutune.emulator.launch_log import LaunchRecord, LoggedBlock, Pointer, read_launches
 from cutune.emulator.run import RunResult, summarize
 
 SITE = {
@@ -22,6 +22,7 @@ SITE = {
     "store_cost_x20": 0,
     "rewritten_sectors": 0,
     "new_sectors": 128,
+    "missing": 8,
     "lowest": 4096,
     "highest": 8192,
 }
@@ -41,7 +42,12 @@ def line(kernel: str = "k", **changes: object) -> str:
         "pointers": [{"offset": 8, "base": 4096, "size": 100, "delta": 4}],
         "warp_instructions": 1000,
         "thread_instructions": 16000,
-        "counters": {"executed_blocks": 4, "sites": [SITE]},
+        "counters": {
+            "executed_blocks": 4,
+            "working_threads": 1000,
+            "blocks": [[7, 32, 1000]],
+            "sites": [SITE],
+        },
         **changes,
     }
     return json.dumps(entry) + "\n"
@@ -64,6 +70,7 @@ def test_a_line_becomes_a_record(tmp_path: Path) -> None:
     assert launch.parameters[:4] == b"\x0a\0\0\0" and len(launch.parameters) == 16
     assert launch.pointers == (Pointer(offset=8, base=4096, size=100, delta=4),)
     assert launch.executed_blocks == 4 and launch.sites[0].sectors == 128
+    assert launch.working_threads == 1000 and launch.blocks == (LoggedBlock(7, 32, 1000),)
 
 
 def test_without_counters_there_are_no_sites(tmp_path: Path) -> None:

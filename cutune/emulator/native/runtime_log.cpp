@@ -29,7 +29,7 @@ Log& launch_log() {
     static Log* const shared = [] {
         Log* const log = new Log;
         const std::string path = environment("CUTUNE_LAUNCH_LOG");
-        const std::string limit = environment("CUTUNE_LAUNCH_LIMIT");
+        const std::string limit = environment("CUTUNE_LOG_LIMIT");
         if (!limit.empty()) log->limit = std::strtoull(limit.c_str(), nullptr, 10);
         if (path.empty()) return log;
         log->file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -90,18 +90,25 @@ std::string site_counters(size_t number, const Site& site) {
            field("load_cost_x20", site.load_cost_x20) + "," +
            field("store_cost_x20", site.store_cost_x20) + "," +
            field("rewritten_sectors", site.rewritten_sectors) + "," +
-           field("new_sectors", site.new_sectors) + "," + field("lowest", site.lowest) + "," +
-           field("highest", site.highest) + "}";
+           field("new_sectors", site.new_sectors) + "," + field("missing", site.missing) + "," +
+           field("lowest", site.lowest) + "," + field("highest", site.highest) + "}";
 }
 
-// Only sites that were executed: a module may have many kernels.
+// Only basic blocks and sites that were executed: a module may have many kernels.
 std::string counters(const Launch& launch, const Report& report) {
     if (!launch.count && !launch.trace) return "null";
-    std::string sites;
+    std::string blocks, sites;
+    for (size_t i = 0; i < report.block_executions.size(); ++i)
+        if (report.block_executions[i] > 0)
+            blocks += (blocks.empty() ? "[" : ",[") + std::to_string(i) + "," +
+                      std::to_string(report.block_executions[i]) + "," +
+                      std::to_string(report.block_lanes[i]) + "]";
     for (size_t i = 0; i < report.sites.size(); ++i)
         if (report.sites[i].executions > 0)
             sites += (sites.empty() ? "" : ",") + site_counters(i, report.sites[i]);
-    return "{" + field("executed_blocks", report.executed_blocks) + ",\"sites\":[" + sites + "]}";
+    return "{" + field("executed_blocks", report.executed_blocks) + "," +
+           field("working_threads", report.working_threads) + ",\"blocks\":[" + blocks +
+           "],\"sites\":[" + sites + "]}";
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ struct LaunchRecord {
     const Report* report;
 };
 
-// Write it to CUTUNE_LAUNCH_LOG unless CUTUNE_LAUNCH_LIMIT lines of this kernel and site are there.
+// Write it to CUTUNE_LAUNCH_LOG unless CUTUNE_LOG_LIMIT lines of this kernel and site are there.
 void log_launch(const LaunchRecord& record);
 
 }  // namespace cutune

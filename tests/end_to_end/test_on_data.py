@@ -1,0 +1,123 @@
+"""Kernels whose work depends on data: measured on the data of the runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.tuning import compiled, cutune, run, select, tune
+
+pytestmark = pytest.mark.nvcc
+
+PROGRAM = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+#ifdef INDEXED
+#define AT(k) index[k]
+#else
+#define AT(k) (k)
+#endif
+__global__ void rows(int n, const int *index, const float *from, float *to) {
+    const int i = threadIdx.x + blockIdx.x * blockDim.x;
+    if (i >= n) return;
+    float sum = 0;
+    for (int k = 0; k < 24; ++k) sum += from[AT(i) + k * n] + index[i];
+    to[i] = sum;
+}
+int main(int count, char **words) {
+    const int n = atoi(words[1]);
+    std::vector<int> index(n);
+    std::vector<float> host(24 * n);
+    for (int i = 0; i < n; ++i) index[i] = i;
+    for (int i = 0; i < 24 * n; ++i) host[i] = i % 7;
+    int *numbers;
+    float *from, *to, sum = 0;
+    cudaMalloc(&numbers, n * 4);
+    cudaMalloc(&from, 24 * n * 4);
+    cudaMalloc(&to, n * 4);
+    cudaMemcpy(numbers, index.data(), n * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(from, host.data(), 24 * n * 4, cudaMemcpyHostToDevice);
+    rows<<<(n + 255) / 256, 256>>>(n, numbers, from, to);
+    cudaMemcpy(host.data(), to, n * 4, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n; ++i) sum += host[i];
+    printf("%g\n", sum);
+}
+"""
+
+
+def predicted(folder: Path, text: str) -> dict[str, float]:
+    """Tune a program; predicted time by block at a large size."""
+    folder.mkdir()
+    source = folder / "rows.cu"
+    source.write_text(text)
+    tune(source, folder, "2048,8192")
+    answer = select("rows", folder, "n=4000000")
+    return {str(entry["block"]): entry["predicted_ms"] for entry in answer["ranked"]}
+
+
+def test_the_same_work_is_predicted_alike(tmp_path: Path) -> None:
+    """An index that is the identity: what is counted with data is what is counted without."""
+    without = predicted(tmp_path / "without", PROGRAM)
+    indexed = predicted(tmp_path / "indexed", "#define INDEXED\n" + PROGRAM)
+    assert without.keys() == indexed.keys() and len(without) > 20
+    for block, time in without.items():
+        assert indexed[block] == pytest.approx(time, rel=0.05), block
+
+
+BINS = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+__global__ void ragged(int n, const int *starts, const int *columns, const float *x, float *y) {
+    const int row = threadIdx.x + blockIdx.x * blockDim.x;
+    if (row >= n) return;
+    float sum = 0;
+    for (int e = starts[row]; e < starts[row + 1]; ++e) sum += x[columns[e]];
+    y[row] = sum;
+}
+int main(int count, char **words) {
+    const int n = atoi(words[1]);
+    std::vector<int> starts(n + 1), columns;
+    for (int row = 0; row < n; ++row) {
+        for (int k = 0; k < 5 + row * 7 % 20; ++k) columns.push_back((row * 31 + k * k) % n);
+        starts[row + 1] = columns.size();
+    }
+    std::vector<float> x(n, 2.0f);
+    int *a, *b;
+    float *c, *d, sum = 0;
+    cudaMalloc(&a, starts.size() * 4);
+    cudaMalloc(&b, columns.size() * 4);
+    cudaMalloc(&c, n * 4);
+    cudaMalloc(&d, n * 4);
+    cudaMemcpy(a, starts.data(), starts.size() * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(b, columns.data(), columns.size() * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(c, x.data(), n * 4, cudaMemcpyHostToDevice);
+    ragged<<<(n + 95) / 96, 96>>>(n, a, b, c, d);
+    cudaMemcpy(x.data(), d, n * 4, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n; ++i) sum += x[i];
+    printf("%g\n", sum);
+}
+"""
+
+
+def test_rows_of_many_lengths(tmp_path: Path) -> None:
+    source = tmp_path / "ragged.cu"
+    source.write_text(BINS)
+    words = ("--run", "./{program} {n}", "--vary", "n=500,2000")
+    done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
+    assert done.returncode == 0 and "[CT428]" in done.stderr, done.stderr
+    original = compiled(source, source, tmp_path / "original")
+    binary = compiled(tmp_path / "tuned.cu", source, tmp_path / "tuned")
+    usual, chosen = run(original, "30000"), run(binary, "30000", CUTUNE="verbose")
+    assert usual.stdout == chosen.stdout
+    assert "block 96x1x1 -> " in chosen.stderr, chosen.stderr
+
+
+def test_without_data_they_are_left_alone(tmp_path: Path) -> None:
+    source = tmp_path / "ragged.cu"
+    source.write_text(BINS)
+    words = ("--run", "./{program} {n}", "--vary", "n=500,2000", "--launches-only")
+    done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
+    assert "[CT414]" in done.stderr, done.stderr
