@@ -5,8 +5,8 @@ residual on every sample, the largest ones held out, is a certificate. Only wher
 of low degree exists, a numerical fit is made: homogeneous least squares with scaled variables and
 relative weights, refined after Sanathanan and Koerner and then by its true relative residuals, its
 degree chosen by the error at the largest sizes held out (Brandt et al., section 3, with the
-remedies of their stated problems). A function with a pole among the samples, or below 0 there, is
-no candidate. `cutune.paper_fit` has the published method.
+remedies of their stated problems). A function with a pole among the samples or far beyond them, or
+below 0 there, is no candidate. `cutune.paper_fit` has the published method.
 """
 
 from __future__ import annotations
@@ -46,6 +46,10 @@ OUTLIER = 0.01
 #: A function that close at the held-out sizes is good enough: what a higher degree would gain there
 #: it may lose many times at sizes far beyond.
 GOOD_ENOUGH = 0.02
+#: Samples that an exact function must meet besides those that determine it.
+SPARE = 2
+#: Multiples of the largest sample at which a numerical function must make sense.
+FAR = (4, 64, 1024, 16384)
 
 
 @dataclass(frozen=True)
@@ -119,22 +123,27 @@ def fit(
     if len(set(values)) == 1:
         return constant_function(variables, values[0])
     exact = fit_polynomial(variables, points, values) or fit_quotient(variables, points, values)
+    exact = exact or _fit_larger(variables, points, values)
     return exact if exact is not None else fit_numerical(variables, points, values)
 
 
 def fit_polynomial(
-    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
+    variables: tuple[str, ...],
+    points: Sequence[Sequence[int]],
+    values: Sequence[int],
+    spare: int = 0,
 ) -> RationalFunction | None:
     """The polynomial of least total degree that meets every sample exactly, if there is one.
 
-    A quarter of the samples, those at the largest sizes, never enter the equations.
+    A quarter of the samples, those at the largest sizes, never enter the equations. `spare`: so
+    many samples at least are more than the coefficients.
     """
     order = sorted(range(len(points)), key=lambda s: sum(points[s]))
     held_out = max(1, len(points) // 4)
     used = order[:-held_out]
     for degree in range(MAX_DEGREE + 1):
         exponents = _exponents(points, used, degree)
-        if len(exponents) > len(used):
+        if len(exponents) > min(len(used), len(points) - spare):
             return None
         for solve in (_guess, _solve) if len(exponents) <= SMALL_SYSTEM else (_guess,):
             solution = solve([points[s] for s in used], exponents, [values[s] for s in used])
@@ -146,6 +155,27 @@ def fit_polynomial(
                 one = constant_function(variables, 1).numerator
                 width = len(exponents)
                 return RationalFunction(found, one, True, 0.0, 0.0, width, width)
+    return None
+
+
+def _fit_larger(
+    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
+) -> RationalFunction | None:
+    """A polynomial that meets all samples from some size on, where the smaller ones are different.
+
+    A filter of 127 taps has other work at sizes below 127.
+    """
+    levels = [sorted(set(column)) for column in zip(*points, strict=True)]
+    for dropped in range(1, min(map(len, levels), default=0)):
+        kept = [
+            place
+            for place, point in enumerate(points)
+            if all(size >= of_one[dropped] for size, of_one in zip(point, levels, strict=True))
+        ]
+        larger = [points[place] for place in kept]
+        found = fit_polynomial(variables, larger, [values[place] for place in kept], SPARE)
+        if found is not None:
+            return found
     return None
 
 
@@ -260,6 +290,8 @@ def _fit_degrees(
     predicted = tops / bottoms
     if targets.min() >= 0 and predicted.min() < -1e-6 * targets.max():  # a count below 0
         return None
+    if targets.min() >= 0 and not _makes_sense_far(upper, lower, solution):
+        return None
     errors = np.abs(predicted - targets) * weights
     unit = solution[len(upper)] or 1.0
     return RationalFunction(
@@ -271,6 +303,14 @@ def _fit_degrees(
         rank,
         len(upper) + len(lower) - 1,
     )
+
+
+def _makes_sense_far(upper: list[Exponents], lower: list[Exponents], solution: Floats) -> bool:
+    """Is the quotient neither below 0 nor at a pole, also where all sizes are much larger?"""
+    far = np.outer(FAR, np.ones(len(upper[0])))
+    tops = _monomials(far, upper) @ solution[: len(upper)]
+    bottoms = _monomials(far, lower) @ solution[len(upper) :]
+    return bool((tops * bottoms >= 0).all() and (bottoms != 0).all())
 
 
 def _homogeneous(

@@ -114,6 +114,28 @@ def test_a_quotient_is_found_exactly() -> None:
     )
 
 
+def test_from_some_size_on_it_is_exact() -> None:
+    # Filters of 127 and 70 taps: those that begin before the first element are shorter.
+    def total(size: int, taps: int) -> int:
+        return sum(min(i + 1, taps) for i in range(size))
+
+    points = [(size,) for size in range(32, 257, 32)]
+    found = fit(("N",), points, [total(size, 127) for (size,) in points])
+    assert found.exact and found({"N": 10**6}) == total(10**6, 127)
+    grid = [(a, b) for a in range(32, 161, 32) for b in range(32, 161, 32)]
+    found = fit(VARIABLES, grid, [total(a, 70) * b for a, b in grid])
+    assert found.exact and found({"NI": 5000, "NJ": 300}) == total(5000, 70) * 300
+
+
+def test_far_beyond_the_samples_nothing_is_negative() -> None:
+    # Another function below 200 than above, and too few samples of that to tell it.
+    points = [(size,) for size in range(32, 257, 32)]
+    values = [size * size + size % 7 if size < 200 else 200 * size for (size,) in points]
+    found = fit(("N",), points, values)
+    assert not found.exact
+    assert all(found({"N": 1 << exponent}) > 0 for exponent in range(5, 24))
+
+
 def test_evidence_of_a_numerical_fit() -> None:
     values = [10**9 * a // (a + 2 * b) for a, b in GRID]
     found = fit_numerical(VARIABLES, GRID, values)
