@@ -28,9 +28,8 @@ from cutune.workspace import Workspace
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "recorded"
 SAMPLES = ROOT / "samples" / "polybench"
-JUDGES = tuple(
-    ROOT / "benchmarks" / name for name in ("judge", "judge_second", "judge_third", "judge_fourth")
-)
+JUDGE_SETS = ("judge", "judge_second", "judge_third", "judge_fourth", "judge_fifth")
+JUDGES = tuple(ROOT / "benchmarks" / name for name in JUDGE_SETS)
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.
 TRAIN = 512
 #: What the emulated device runs of the samples; each judge set has its own sizes.json.

@@ -91,12 +91,13 @@ def emit_choice(rule: SelectionRule, name: str) -> str:
         with emit.braces(f"for (int c = 0; c < {count}; ++c)"):
             emit("const double cutune_here = cutune_valid[c] ? cutune_time_with_floor[c] : 1e300;")
             emit("cutune_best = cutune_here < cutune_best ? cutune_here : cutune_best;")
+        emit(f"const double cutune_enough = cutune_best * {double_text(rule.own_band)};")
+        own_is_good = "cutune_valid[cutune_own] && cutune_time_with_floor[cutune_own] <="
+        emit(f"if (cutune_own >= 0 && {own_is_good} cutune_enough)")
+        emit("    return cutune_own;")
         emit(f"const bool cutune_bound = cutune_best < {bound_text(rule)};")
         bands = f"cutune_bound ? {double_text(BOUND_BAND)} : {double_text(rule.band)}"
         emit(f"const double cutune_limit = cutune_best * ({bands});")
-        own_in_band = "cutune_valid[cutune_own] && cutune_time_with_floor[cutune_own] <="
-        with emit.braces(f"if (cutune_bound && cutune_own >= 0 && {own_in_band} cutune_limit)"):
-            emit("return cutune_own;")
         emit("const unsigned short *cutune_rank =")
         emit(f"    cutune_bound ? cutune_{name}_bound_ranks : cutune_{name}_ranks;")
         emit("int cutune_chosen = -1;")

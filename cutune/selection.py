@@ -1,8 +1,8 @@
 """From predicted times to one block. Takes a rational program and sizes, gives a ranked choice.
 
-The rule: among the blocks whose predicted time lies in a narrow band above the least, prefer the
-one that a static rank table prefers (the model cannot tell them apart), then the faster one. Where
-the launch itself costs more than the kernel, the program's own block stays if it is in the band.
+The rule: the program's own block stays where hardly more is to be gained than the model can tell.
+Else, among the blocks whose predicted time lies in a narrow band above the least, prefer the one
+that a static rank table prefers (the model cannot tell them apart), then the faster one.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ LAUNCH_BOUND = Fraction(13, 10)
 #: Width of the band of indistinguishable blocks, launch-bound and otherwise.
 BOUND_BAND = Fraction(101, 100)
 BAND = Fraction(1005, 1000)
+#: Up to this multiple of the least prediction the program's own block stays.
+OWN_BAND = Fraction(102, 100)
 #: Width of the band in which timings decide, where there are any.
 TIMED_BAND = Fraction(102, 100)
 #: Width of the band of the published models, which leave many blocks equal.
@@ -51,6 +53,8 @@ class SelectionRule:
     floor_us: Fraction
     #: Width of the band of indistinguishable blocks where the launch does not dominate.
     band: Fraction = BAND
+    #: Width of the band in which the program's own block stays; 0 where it is like all others.
+    own_band: Fraction = OWN_BAND
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,9 @@ class Choice:
             return "no candidate covers exactly these threads: the program's own block stays"
         if self.kept_original and self.launch_bound:
             return "launching takes longer than the kernel: the program's own block stays"
+        if self.kept_original and own is not None and own > self.ranked[0].predicted_ms:
+            gain = 100 * (own / self.ranked[0].predicted_ms - 1)
+            return f"the program's own block stays: only {gain:.1f} % would be gained"
         if self.kept_original:
             return "the program's own block is the choice"
         if own is None:
@@ -145,7 +152,7 @@ def published_rule(blocks: Sequence[Block]) -> SelectionRule:
     """For models without a term for launching: among equals, near 128 threads, then wide ones."""
     keys = [(abs(math.log2(x * y * z / 128)), -float(x)) for x, y, z in blocks]
     ranks = dense_ranks(keys)
-    return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), PUBLISHED_BAND)
+    return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), PUBLISHED_BAND, Fraction(0))
 
 
 def select(
@@ -215,11 +222,12 @@ def choose(
     if not valid.any():
         return None
     best = floored[valid].min()
+    own = rule.blocks.index(original) if original in rule.blocks else None
+    if own is not None and valid[own] and floored[own] <= best * float(rule.own_band):
+        return own
     bound = best < float(LAUNCH_BOUND * rule.floor_us)
     limit = best * float(BOUND_BAND if bound else rule.band)
     band = [int(c) for c in np.flatnonzero(valid & (floored <= limit))]
-    if bound and original in rule.blocks and rule.blocks.index(original) in band:
-        return rule.blocks.index(original)
     ranks = rule.bound_ranks if bound else rule.ranks
     return min(band, key=lambda c: (ranks[c], time[c], c))
 

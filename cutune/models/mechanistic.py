@@ -183,14 +183,18 @@ class _Composer:
             passes = array.is_loaded + array.is_stored
             footprint = footprint + Parameter(f"array_bytes_{index}")
             traffic = traffic + passes * Parameter(f"array_bytes_{index}")
-        footprint = self.lines.define("footprint_bytes", footprint)
+        # What is touched sparsely is less than from its lowest to its highest address.
+        missed = maximum(1, Parameter("working") * self._missed_bytes())
+        missed = self.lines.define("missed_bytes", missed)
+        whole = self.lines.define("extent_bytes", maximum(1, footprint))
+        footprint = self.lines.define("footprint_bytes", minimum(whole, missed))
+        traffic = self.lines.define("traffic_bytes", traffic * footprint / whole)
         filled = footprint / self.device.l2_bytes - self.constant("l2_share_kept")
         share = minimum(1, maximum(0, filled / self.constant("l2_share_lost")))
         share = self.lines.define("dram_share", share)
         rate = self.device.dram_gbs * 1000 * self.constant("dram_efficiency")
         self.lines.define("dram_us", share * traffic / rate)
         # Of what misses L1, the first touch of each byte goes to DRAM; the others find it in L2.
-        missed = maximum(1, Parameter("working") * self._missed_bytes())
         self.lines.define("dram_misses", share * minimum(1, traffic / missed))
 
     def _missed_bytes(self) -> Expression:

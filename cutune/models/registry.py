@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
@@ -26,7 +27,7 @@ def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
     rule = selection_rule(model.blocks, model.one_dimensional, device.model.floor_us)
     if not model.timing_ranks:
         return rule
-    return replace(rule, ranks=model.timing_ranks, band=TIMED_BAND)
+    return replace(rule, ranks=model.timing_ranks, band=TIMED_BAND, own_band=Fraction(0))
 
 
 def _published_rule(model: FittedModel, _: DeviceProfile) -> SelectionRule:

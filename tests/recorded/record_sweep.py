@@ -29,9 +29,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 POLYBENCH = ROOT / "samples" / "polybench"
 #: Each has a sizes.json.
-JUDGES = tuple(
-    ROOT / "benchmarks" / name for name in ("judge", "judge_second", "judge_third", "judge_fourth")
-)
+JUDGE_SETS = ("judge", "judge_second", "judge_third", "judge_fourth", "judge_fifth")
+JUDGES = tuple(ROOT / "benchmarks" / name for name in JUDGE_SETS)
 RECORDED = {place: HERE / f"{place.name}_h200.json" for place in (*JUDGES, POLYBENCH)}
 METHOD = (
     "instrumented programs, CUTUNE_MODE=sweep: least of the event times per block after one"
