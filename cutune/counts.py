@@ -30,9 +30,9 @@ Fitter = Callable[[Sequence[int]], RationalFunction]
 class CountFunctions:
     """Totals of a launch as functions of its variables.
 
-    `double`, `special`, `barriers`: passes through these units. `groups`: distinct execution totals
-    of memory instructions; `group_of`: per memory instruction the index of its group, or -1 where
-    it is never executed.
+    `double`, `special`, `barriers`: passes through these units. `constants`: uniform reads of
+    constant memory. `groups`: distinct execution totals of memory instructions; `group_of`: per
+    memory instruction the index of its group, or -1 where it is never executed.
     """
 
     working: RationalFunction
@@ -41,6 +41,7 @@ class CountFunctions:
     double: RationalFunction
     special: RationalFunction
     barriers: RationalFunction
+    constants: RationalFunction
     groups: tuple[RationalFunction, ...]
     group_of: tuple[int, ...]
     arrays: tuple[Array, ...]
@@ -48,7 +49,7 @@ class CountFunctions:
     @property
     def worst_error(self) -> float:
         """How far the worst of these functions is off at sizes that it has not seen."""
-        units = [self.instructions, self.double, self.special, self.barriers]
+        units = [self.instructions, self.double, self.special, self.barriers, self.constants]
         functions = [self.working, self.steps, *units, *self.groups]
         return max(function.held_out_error for function in functions)
 
@@ -118,6 +119,7 @@ def count_functions(
         double=weighted([block.double for block in facts.code_blocks]),
         special=weighted([block.special for block in facts.code_blocks]),
         barriers=weighted([block.barriers for block in facts.code_blocks]),
+        constants=weighted([block.constants for block in facts.code_blocks]),
         groups=tuple(fitted(lanes) for lanes in groups),
         group_of=tuple(group_of),
         arrays=_arrays(facts, measured, fitted),

@@ -79,8 +79,12 @@ class ModelConstants:
     l2_share_lost: Fraction
     #: Reachable share of the bandwidth of DRAM.
     dram_efficiency: Fraction
-    #: Atomics on one address follow each other in this time, microseconds.
+    #: Atomics on one address follow each other in this time, microseconds: additions of
+    #: floating-point numbers, and all operations on integers.
     atomic_us_same_address: Fraction
+    atomic_us_integer: Fraction
+    #: A uniform read of constant memory while the warps of an SM are apart from each other.
+    uniform_cycles: Fraction
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from cutune.classes import alignment_classes
 from cutune.counts import HELD_OUT_LIMIT, CountFunctions, count_functions
 from cutune.diagnostics import Code, Diagnostic
 from cutune.fitted import (
+    ATOMIC,
+    ATOMIC_REAL,
     BARRIER,
     FIXED,
     ISSUE,
@@ -106,6 +108,7 @@ def model_of(
         double=counts.double,
         special=counts.special,
         barriers=counts.barriers,
+        constants=counts.constants,
         looped=is_looped(facts),
         groups=counts.groups,
         requests=_requests(facts, counts),
@@ -174,8 +177,9 @@ def _columns(
                 yield _feature("missed", group, values, index)
             adding = [i for i in touching if i in atomics]
             if adding:
+                real = any(facts.memory[i].real for i in adding)
                 values = [scale.atomic_bytes(adding) for scale in scales]
-                yield _feature("atomic", group, values, index)
+                yield _feature(ATOMIC_REAL if real else ATOMIC, group, values, index)
     if facts.asserted or facts.on_data:
         yield _feature("busiest", 0, [s.busiest() for s in scales])
     if smaller:

@@ -20,6 +20,10 @@ SECTORS, UNCOALESCED, SCATTERED = "sectors", "uncoalesced", "scattered"
 ISSUE, STEP, BARRIER, FIXED = "issue", "step", "barrier", "_fixed"
 
 
+#: Atomic operations on integers, and on floating-point numbers.
+ATOMIC, ATOMIC_REAL = "atomic", "atomic_real"
+
+
 @dataclass(frozen=True)
 class Array:
     """One pointer parameter: bytes between the lowest and the highest address that is touched."""
@@ -45,7 +49,8 @@ class FeatureColumn:
     - `missed`: sectors that the block touches first in a window of eight executions; they count
       only where `array` is not small.
     - `missing`: the share of steps in which the block misses L1.
-    - `atomic`: bytes that atomic operations change.
+    - `atomic`, `atomic_real`: bytes that atomic operations change, on integers and on
+      floating-point numbers.
     - `busiest`: load steps of the warp with most, relative to those of a mean one.
     - `issue`, `barrier`: instructions and barriers of a warp, relative to those of a thread.
     - Where the grid is kept, a warp has `issue` times the instructions of a thread of the block
@@ -83,6 +88,7 @@ class FittedModel:
         working: threads that touch memory.
         steps: dependent load steps. instructions: issue slots.
         double, special, barriers: passes through the FP64 and the special-function units; barriers.
+        constants: uniform reads of constant memory, of 8 bytes each.
         looped: does a loop hold memory accesses?
         groups: executions of the instructions of each count group.
         requests: memory instructions in each count group.
@@ -101,6 +107,7 @@ class FittedModel:
     double: RationalFunction
     special: RationalFunction
     barriers: RationalFunction
+    constants: RationalFunction
     looped: bool
     groups: tuple[RationalFunction, ...]
     requests: tuple[int, ...]

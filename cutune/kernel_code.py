@@ -18,6 +18,7 @@ def code_blocks(code: Kernel) -> tuple[CodeBlock, ...]:
             block.demand.double,
             block.demand.special,
             block.demand.barriers,
+            block.demand.constants,
         )
         for block in code.blocks
     )
@@ -27,7 +28,9 @@ def memory_instructions(code: Kernel) -> tuple[MemoryInstruction, ...]:
     """The static instructions that access memory, each with the position of its block."""
     place = {block.index: position for position, block in enumerate(code.blocks)}
     return tuple(
-        MemoryInstruction(index, site.kind, site.bytes, place[site.block], site.space == "shared")
+        MemoryInstruction(
+            index, site.kind, site.bytes, place[site.block], site.space == "shared", site.real
+        )
         for index, site in enumerate(code.sites)
         if site.space in _COUNTED_SPACES
     )

@@ -32,7 +32,10 @@ SMALLER = "smaller"
 
 @dataclass(frozen=True)
 class CodeBlock:
-    """A basic block: innermost loop (-1: none), issue slots, load steps, passes through units."""
+    """A basic block: innermost loop (-1: none), issue slots, load steps, passes through units.
+
+    `constants`: see `Demand` of the emulated device.
+    """
 
     loop: int
     instructions: int
@@ -40,17 +43,22 @@ class CodeBlock:
     double: int
     special: int
     barriers: int
+    constants: int = 0
 
 
 @dataclass(frozen=True)
 class MemoryInstruction:
-    """A static memory instruction in global or shared memory."""
+    """A static memory instruction in global or shared memory.
+
+    `real`: of an atomic operation, does it work on floating-point numbers?
+    """
 
     site: int
     kind: str
     bytes: int
     block: int
     shared: bool
+    real: bool = False
 
 
 @dataclass(frozen=True)

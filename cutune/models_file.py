@@ -21,7 +21,7 @@ from cutune.measure import MeasuredKernel
 from cutune.rational import Polynomial, RationalFunction
 from cutune.workspace import Json, read_document, write_document
 
-SCHEMA = "cutune-models-2"
+SCHEMA = "cutune-models-3"
 COMMAND = "cutune fit"
 
 
@@ -60,6 +60,7 @@ def _to_json(model: FittedModel) -> Json:
         "double": _function(model.double),
         "special": _function(model.special),
         "barriers": _function(model.barriers),
+        "constants": _function(model.constants),
         "looped": model.looped,
         "groups": [_function(group) for group in model.groups],
         "requests": model.requests,
@@ -97,6 +98,7 @@ def _from_json(entry: Json) -> FittedModel:
         double=function(entry["double"]),
         special=function(entry["special"]),
         barriers=function(entry["barriers"]),
+        constants=function(entry["constants"]),
         looped=entry["looped"],
         groups=tuple(function(group) for group in entry["groups"]),
         requests=tuple(entry["requests"]),

@@ -91,6 +91,7 @@ def _counts(
         double=weighted([block.double for block in blocks]),
         special=weighted([block.special for block in blocks]),
         barriers=weighted([block.barriers for block in blocks]),
+        constants=weighted([block.constants for block in blocks]),
         groups=tuple(total(lanes) for lanes in groups),
         group_of=tuple(groups.index(lanes) if lanes else -1 for lanes in executed),
         arrays=tuple(arrays),

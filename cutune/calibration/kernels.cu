@@ -10,6 +10,8 @@
 #define LAYER (blockIdx.z * blockDim.z + threadIdx.z)
 #define LOOP _Pragma("unroll 1") for (int k = 0; k < q; ++k)
 
+__constant__ float table[512];
+
 extern "C" {
 
 // Keeps the GPU busy while the host queues what is timed.
@@ -337,6 +339,16 @@ __global__ void tile_loop(PARAMETERS)
     c[y * p + x] = sum;
 }
 
+// ---- constants that all threads read in the same order
+
+__global__ void constant_filter(PARAMETERS)
+{
+    const int i = COLUMN;
+    float sum = 0.0f;
+    LOOP sum += table[k] * a[i + k];
+    if (i < n) c[i] = sum;
+}
+
 // ---- atomics
 
 __global__ void atomic_apart(PARAMETERS)
@@ -355,6 +367,12 @@ __global__ void atomic_few_double(PARAMETERS)
 {
     const int i = COLUMN;
     if (i < n) atomicAdd((double *)c + (i & (p - 1)), 1.0);
+}
+
+__global__ void atomic_few_integer(PARAMETERS)
+{
+    const int i = COLUMN;
+    if (i < n) atomicMax((int *)c + (i & (p - 1)), i);
 }
 
 __global__ void atomic_loop(PARAMETERS)

@@ -81,6 +81,10 @@ def beliefs(compute_capability: tuple[int, int], clock_ghz: Fraction) -> dict[st
         "atomic_us_same_address": Belief(
             Fraction(36, 10_000) / clock_ghz, wide, "3.6 cycles on one address"
         ),
+        "atomic_us_integer": Belief(
+            Fraction(15, 10_000) / clock_ghz, wide, "1.5 cycles on one address"
+        ),
+        "uniform_cycles": Belief(Fraction(20), wide, "a constant cache that misses"),
     }
 
 

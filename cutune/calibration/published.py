@@ -21,7 +21,7 @@ PROFILES = Path(__file__).parents[1] / "profiles"
 #: Constants that the guide gives for each compute capability.
 BY_CAPABILITY = ("issue_per_cycle", "double_cycles", "special_cycles")
 #: Constants in microseconds that the clock decides.
-PER_CLOCK = ("dispatch_us_per_block", "atomic_us_same_address")
+PER_CLOCK = ("dispatch_us_per_block", "atomic_us_same_address", "atomic_us_integer")
 DATA_SHEET = "data sheet"
 OCCUPANCY = "CUDA C++ Programming Guide, compute capability"
 CARRIED = "not measured: as calibrated on an H200"

@@ -83,6 +83,7 @@ def cases() -> tuple[Case, ...]:
         *_walks(),
         *_arithmetic(),
         *_in_blocks(),
+        *_constants(),
     )
 
 
@@ -198,4 +199,10 @@ def _in_blocks() -> Iterator[Case]:
     for addresses in (1, 32, 1024):
         yield _line("atomic_few", 1 << 20, addresses, 0, POWERS)
     yield _line("atomic_few_double", 1 << 20, 1, 0, POWERS)
+    yield _line("atomic_few_integer", 1 << 20, 1, 0, POWERS)
     yield _line("atomic_loop", 1 << 16, 1 << 20, 64, POWERS)
+
+
+def _constants() -> Iterator[Case]:
+    for count in (32, 128, 512):
+        yield _line("constant_filter", 1 << 18, 0, count)

@@ -41,7 +41,8 @@ from cutune.emulator.module import (
 from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable
 from cutune.emulator.ptx_parser import parse
 from cutune.emulator.taint import Obliviousness, data_oblivious
-from cutune.emulator.units import demand_of
+from cutune.emulator.uniform import uniform_reads, varying_registers
+from cutune.emulator.units import Demand, demand_of
 
 _NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
 
@@ -192,6 +193,7 @@ class _Assembler:
         loops = 0
         for each in self._reached(name):
             flow, first = self.flows[each], self.first_block[each]
+            varying = varying_registers(self.functions[each])
             offset = len(blocks)
             region_of = {}
             for k, block in enumerate(flow.blocks):
@@ -199,6 +201,9 @@ class _Assembler:
                 region_of[first + k] = loop
                 counts = class_counts(block)
                 phases, demand = load_phases(block), demand_of(block)
+                if block.loop >= 0:
+                    reads = uniform_reads(block.instructions, varying)
+                    demand = demand + Demand(constants=reads)
                 blocks.append(Block(offset + k, counts, loop, block.depth, phases, demand))
                 block_indices.append(first + k)
             for index in self.site_range[each]:
@@ -213,6 +218,7 @@ class _Assembler:
                         region_of[block_index],
                         access.line,
                         access.source_line,
+                        access.real,
                     )
                 )
                 site_indices.append(index)

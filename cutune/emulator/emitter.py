@@ -46,7 +46,10 @@ class Record:
 
 @dataclass(frozen=True)
 class Access:
-    """What is known of a memory instruction, for the counters; `bytes` of all vector elements."""
+    """What is known of a memory instruction, for the counters; `bytes` of all vector elements.
+
+    `real`: an atomic operation on floating-point numbers.
+    """
 
     kind: str
     space: str
@@ -54,6 +57,7 @@ class Access:
     guarded: bool
     line: int
     source_line: int
+    real: bool = False
 
 
 @dataclass(frozen=True)

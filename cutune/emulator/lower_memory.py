@@ -66,8 +66,13 @@ def _site(emitter: Emitter, instruction: Instruction, kind: str, size: int, lowe
             bool(instruction.guard),
             instruction.line,
             instruction.source_line,
+            kind == "atomic" and instruction.modifiers[-1] in REALS,
         )
     )
+
+
+#: Types of floating-point numbers that atomic operations take.
+REALS = frozenset(("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"))
 
 
 def _flags(instruction: Instruction, space: str) -> int:

@@ -49,7 +49,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Site:
-    """A static memory instruction; `bytes` per lane, vectors counted whole."""
+    """A static memory instruction; `bytes` per lane, vectors counted whole.
+
+    `real`: an atomic operation on floating-point numbers.
+    """
 
     index: int
     kind: str
@@ -59,6 +62,7 @@ class Site:
     region: int
     line: int
     source_line: int
+    real: bool
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,15 @@ class Demand:
     """Work of a piece of straight-line code per execution by a warp.
 
     `slots`: issue slots. `double`, `special`: instructions for the FP64 and the special-function
-    units. `barriers`: waits for all warps of the block.
+    units. `barriers`: waits for all warps of the block. `constants`: uniform registers filled from
+    constant memory.
     """
 
     slots: int = 0
     double: int = 0
     special: int = 0
     barriers: int = 0
+    constants: int = 0
 
     def __add__(self, other: Demand) -> Demand:
         return Demand(
@@ -37,6 +39,7 @@ class Demand:
             self.double + other.double,
             self.special + other.special,
             self.barriers + other.barriers,
+            self.constants + other.constants,
         )
 
 

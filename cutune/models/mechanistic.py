@@ -18,6 +18,8 @@ from math import log2
 from cutune.candidates import WARP, threads_of, warp_footprint, warps_of
 from cutune.device import DeviceProfile, ModelConstants
 from cutune.fitted import (
+    ATOMIC,
+    ATOMIC_REAL,
     BARRIER,
     FIXED,
     ISSUE,
@@ -54,6 +56,10 @@ from cutune.rational_program import (
 #: Rational substitute for fill^0.79: warps of partly idle blocks are not free.
 FILL_OFFSET, FILL_SLOPE = Fraction(73, 100), Fraction(27, 100)
 
+#: Threads of a block whose warps stay together in a table, however long it is, and the reads after
+#: which that is half as many; so few warps of an SM do not disturb each other. Rounded from walks
+#: through tables of 32 to 10,000 elements on an H200.
+TOGETHER, READS_TOGETHER, FEW_WARPS = 700, 300, 16
 #: What one unit of a feature costs.
 COST_OF = {
     "request": "cycles_per_request",
@@ -63,6 +69,7 @@ COST_OF = {
     "missed": "cycles_per_missed_sector",
     "rewritten": "cycles_per_rewritten_sector",
 }
+ATOMIC_COSTS = {ATOMIC: "atomic_us_integer", ATOMIC_REAL: "atomic_us_same_address"}
 CONSTANTS = tuple(field.name for field in fields(ModelConstants))
 #: Parts of the throughput of an SM, by the definition that holds their cycles per warp.
 PER_WARP_TERMS = {
@@ -288,11 +295,35 @@ class _Composer:
         plain = maximum(tiny, slots / self.constant("issue_per_cycle"))
         issue = self.lines.norm(3, plain, maximum(tiny, units))
         issue = self.lines.define("issue_cycles", issue) * self._only(ISSUE)
+        issue = self._with_constants(issue)
         barriers = self.lines.define("barriers", barriers)
         if self._has_barriers():
             cost = self.lines.define("barrier_cost", barriers * self.constant("barrier_cycles"))
             issue = issue + cost * self._only(BARRIER)
         return issue
+
+    def _with_constants(self, issue: Expression) -> Expression:
+        """More where uniform reads of constant memory miss, because warps are apart.
+
+        Large blocks start their warps together and keep them so, up to some number of reads.
+        """
+        model = self.model
+        if not any(c.numerator for _, c in model.constants.numerator.terms):
+            return issue
+        working = Parameter("working")
+        reads = maximum(0, model.constants.expression()) / working
+        reads = self.lines.define("uniform_reads", reads)
+        together = maximum(1, TOGETHER * reads / (reads + READS_TOGETHER))
+        self.lines.define("together", together)
+        ratio = self.lines.define("threads_apart", Parameter("threads") / Parameter("together"))
+        square = self.lines.define("apart_2", ratio * ratio)
+        fourth = self.lines.define("apart_4", square * square)
+        self.lines.tables["at_once"] = in_single_precision(self.warps_at_once)
+        warps = working / (WARP * self.device.sm_count)
+        warps = minimum(warps, Lookup("at_once", Parameter(CANDIDATE)))
+        crowd = minimum(1, maximum(0, warps / FEW_WARPS - 1))
+        cost = self.lines.define("uniform_cost", reads * self.constant("uniform_cycles"))
+        return issue + cost * crowd / (1 + fourth * fourth)
 
     def _kept_issue(self, slots: Expression, units: Expression, barriers: Expression) -> Expression:
         """The same where the threads of a block share its work, however many they are."""
@@ -397,11 +428,11 @@ class _Composer:
         """Time of DRAM, or of the busiest address where atomics meet: one after the other."""
         busiest: Expression = Parameter("dram_us")
         for index, column in enumerate(self.model.columns):
-            if column.kind != "atomic":
+            if column.kind not in ATOMIC_COSTS:
                 continue
             operations = maximum(0, self.model.groups[column.group].expression())
             changed = maximum(1, Parameter(f"array_bytes_{column.array}"))
-            each = self.constant("atomic_us_same_address") * operations / changed
+            each = self.constant(ATOMIC_COSTS[column.kind]) * operations / changed
             each = self.lines.define(f"atomic_us_{index}", each)
             busiest = maximum(busiest, each * self._cell(index, column))
         return busiest
