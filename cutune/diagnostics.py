@@ -447,7 +447,7 @@ class Code(Enum):
         "are",
     )
     COUNTED_ON_DATA = (
-        428,
+        418,
         NOTE,
         "the work of kernel '{kernel}' depends on its data ({reason}): it is counted on those of "
         "the runs, which should be typical",

@@ -107,7 +107,7 @@ def test_rows_of_many_lengths(tmp_path: Path) -> None:
     source.write_text(BINS)
     words = ("--run", "./{program} {n}", "--vary", "n=500,2000")
     done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
-    assert done.returncode == 0 and "[CT428]" in done.stderr, done.stderr
+    assert done.returncode == 0 and "[CT418]" in done.stderr, done.stderr
     original = compiled(source, source, tmp_path / "original")
     binary = compiled(tmp_path / "tuned.cu", source, tmp_path / "tuned")
     usual, chosen = run(original, "30000"), run(binary, "30000", CUTUNE="verbose")
