@@ -172,6 +172,8 @@ def _fit_larger(
             for place, point in enumerate(points)
             if all(size >= of_one[dropped] for size, of_one in zip(point, levels, strict=True))
         ]
+        if len(kept) <= SPARE:
+            return None
         larger = [points[place] for place in kept]
         found = fit_polynomial(variables, larger, [values[place] for place in kept], SPARE)
         if found is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import pytest
 from hypothesis import given, settings
@@ -125,6 +126,13 @@ def test_from_some_size_on_it_is_exact() -> None:
     grid = [(a, b) for a in range(32, 161, 32) for b in range(32, 161, 32)]
     found = fit(VARIABLES, grid, [total(a, 70) * b for a, b in grid])
     assert found.exact and found({"NI": 5000, "NJ": 300}) == total(5000, 70) * 300
+
+
+def test_of_many_sizes_few_samples_are_large_in_all() -> None:
+    names = ("a", "b", "c", "d", "e")
+    points = [tuple(point[name] for name in names) for point in count_points(names)]
+    values = [prod(point) + 7919 * place % 1013 for place, point in enumerate(points)]
+    assert not fit(names, points, values).exact
 
 
 def test_far_beyond_the_samples_nothing_is_negative() -> None:
