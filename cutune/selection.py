@@ -24,8 +24,10 @@ LAUNCH_BOUND = Fraction(13, 10)
 #: Width of the band of indistinguishable blocks, launch-bound and otherwise.
 BOUND_BAND = Fraction(101, 100)
 BAND = Fraction(1005, 1000)
-#: Up to this multiple of the least prediction the program's own block stays.
+#: Up to this multiple of the least prediction the program's own block stays: where all blocks are
+#: proven to do the same work, and where each does its own or data decide.
 OWN_BAND = Fraction(102, 100)
+OWN_BAND_UNPROVEN = Fraction(106, 100)
 #: Width of the band in which timings decide, where there are any.
 TIMED_BAND = Fraction(102, 100)
 #: Width of the band of the published models, which leave many blocks equal.
@@ -54,7 +56,7 @@ class SelectionRule:
     #: Width of the band of indistinguishable blocks where the launch does not dominate.
     band: Fraction = BAND
     #: Width of the band in which the program's own block stays; 0 where it is like all others.
-    own_band: Fraction = OWN_BAND
+    own_band: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,9 @@ class Choice:
 
 
 def selection_rule(
-    blocks: Sequence[Block], one_dimensional: bool, floor_us: Fraction
+    blocks: Sequence[Block], one_dimensional: bool, floor_us: Fraction, own_band: Fraction
 ) -> SelectionRule:
-    """Rank tables for ties.
+    """Rank tables for ties, and the band in which the program's own block stays.
 
     Where launching dominates, kernels of one dimension lean to 64 to 128 threads, others to 64 x 4.
     Otherwise those of one dimension lean to 192 to 256 threads: the walks of the calibration suite
@@ -145,14 +147,15 @@ def selection_rule(
             for t, block in zip(threads, blocks, strict=True)
         ]
         other = [(0.0, 0.0)] * len(blocks)
-    return SelectionRule(tuple(blocks), dense_ranks(bound), dense_ranks(other), floor_us)
+    bound_ranks, ranks = dense_ranks(bound), dense_ranks(other)
+    return SelectionRule(tuple(blocks), bound_ranks, ranks, floor_us, own_band=own_band)
 
 
 def published_rule(blocks: Sequence[Block]) -> SelectionRule:
     """For models without a term for launching: among equals, near 128 threads, then wide ones."""
     keys = [(abs(math.log2(x * y * z / 128)), -float(x)) for x, y, z in blocks]
     ranks = dense_ranks(keys)
-    return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), PUBLISHED_BAND, Fraction(0))
+    return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), PUBLISHED_BAND)
 
 
 def select(

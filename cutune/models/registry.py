@@ -10,7 +10,14 @@ from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
 from cutune.models import latency, mechanistic, mwp_cwp
 from cutune.rational_program import RationalProgram
-from cutune.selection import TIMED_BAND, SelectionRule, published_rule, selection_rule
+from cutune.selection import (
+    OWN_BAND,
+    OWN_BAND_UNPROVEN,
+    TIMED_BAND,
+    SelectionRule,
+    published_rule,
+    selection_rule,
+)
 
 DEFAULT = "mechanistic"
 
@@ -24,7 +31,9 @@ class PerformanceModel:
 
 
 def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
-    rule = selection_rule(model.blocks, model.one_dimensional, device.model.floor_us)
+    is_proven = not model.facts.asserted and not model.facts.on_data
+    own_band = OWN_BAND if is_proven else OWN_BAND_UNPROVEN
+    rule = selection_rule(model.blocks, model.one_dimensional, device.model.floor_us, own_band)
     if not model.timing_ranks:
         return rule
     return replace(rule, ranks=model.timing_ranks, band=TIMED_BAND, own_band=Fraction(0))

@@ -28,7 +28,7 @@ from cutune.rational_program import (
     RationalProgram,
     evaluate,
 )
-from cutune.selection import choose, selection_rule
+from cutune.selection import OWN_BAND, choose, selection_rule
 from cutune.toolchain import INCLUDE_DIRECTORY, host_compiler
 
 CANDIDATES = 13  # odd: the last round has a lane to spare
@@ -100,7 +100,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
             f'extern "C" void {name}(const long long *cutune_sizes, double *cutune_time, '
             f"double *cutune_time_with_floor) {{ cutune_model_{name}({arguments}); }}\n",
         ]
-    rule = selection_rule([(1 << i, 32, 1) for i in range(CANDIDATES)], False, Fraction(4))
+    rule = selection_rule(
+        [(1 << i, 32, 1) for i in range(CANDIDATES)], False, Fraction(4), OWN_BAND
+    )
     parts += [
         emit_choice(rule, "rule"),
         'extern "C" int choose_rule(const double *a, const double *b, const unsigned char *v, '
@@ -131,7 +133,7 @@ def test_evaluate_equals_compiled_c(library: ctypes.CDLL, seed: int) -> None:
 
 def test_the_emitted_rule_equals_the_rule(library: ctypes.CDLL) -> None:
     blocks = [(1 << i, 32, 1) for i in range(CANDIDATES)]
-    rule = selection_rule(blocks, False, Fraction(4))
+    rule = selection_rule(blocks, False, Fraction(4), OWN_BAND)
     rng = np.random.default_rng(7)
     for _ in range(2000):
         scale = rng.choice([1.0, 100.0])

@@ -126,6 +126,44 @@ def test_wide_shared_accesses_go_in_phases() -> None:
     assert launch(shared("u64", 8, "%rd1"), 32, 2, trace=True).sites[0]["wavefronts"] == 4
 
 
+WIDE = """
+.visible .entry wide(.param .u64 a, .param .u32 x, .param .u32 stride) {
+    .reg .b64 %rd<5>; .reg .b32 %r<8>;
+    ld.param.u64 %rd1, [a];
+    ld.param.u32 %r1, [x];
+    ld.param.u32 %r2, [stride];
+    mov.u32 %r3, %tid.x;
+    rem.u32 %r3, %r3, %r1;
+    mul.wide.u32 %rd2, %r3, %r2;
+    add.s64 %rd1, %rd1, %rd2;
+    LOAD
+    ret;
+}
+"""
+LOADS = {
+    4: "ld.global.u32 %r4, [%rd1];",
+    8: "ld.global.v2.u32 {%r4, %r5}, [%rd1];",
+    16: "ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%rd1];",
+}
+
+
+@pytest.mark.parametrize(
+    ("size", "distinct", "stride", "cycles"),
+    [
+        # Cycles of an SM per load of a warp that hits L1, timed on an H200.
+        *((4, 1, 256, 1.19), (4, 4, 256, 4.07), (4, 16, 256, 16.12), (4, 4, 272, 1.2)),
+        *((8, 1, 256, 2.08), (8, 4, 256, 8.11), (8, 16, 256, 32.2), (8, 4, 272, 2.07)),
+        *((16, 1, 256, 4.13), (16, 4, 256, 16.14), (16, 8, 256, 32.1), (16, 4, 272, 4.12)),
+        *((16, 2, 64, 4.12), (16, 4, 64, 8.07), (16, 32, 64, 16.09)),
+    ],
+)
+def test_wide_loads_go_in_parts(size: int, distinct: int, stride: int, cycles: float) -> None:
+    text = WIDE.replace("LOAD", LOADS[size])
+    load = launch(text, 32, aligned(16384), distinct, stride, trace=True).sites[0]
+    assert load["wavefronts"] == pytest.approx(cycles, rel=0.21)
+    assert load["lines"] <= distinct
+
+
 LOOP = """
 .visible .entry loop(.param .u64 a, .param .u32 n, .param .u32 step) {
   .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p1; .reg .f32 %f1;

@@ -12,7 +12,8 @@ from cutune.candidates import Block
 from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
 from cutune.models.mechanistic import compose
-from cutune.selection import Choice, select, selection_rule
+from cutune.models.registry import DEFAULT, MODELS
+from cutune.selection import Choice, select
 from cutune.summary import choice_to_json, print_choice
 from tests.recorded.calibrate_h200 import models_of_suite
 
@@ -31,7 +32,7 @@ def chooser() -> Chooser:
     def choose(kernel: str, extents: Block, own: Block) -> tuple[FittedModel, Choice]:
         found = models[kernel]
         model = replace(found, facts=replace(found.facts, original=own))
-        rule = selection_rule(model.blocks, model.one_dimensional, H200.model.floor_us)
+        rule = MODELS[DEFAULT].rule(model, H200)
         free = model.facts.free
         return model, select(compose(model, H200), rule, {}, extents, free, own, free)
 
@@ -81,3 +82,11 @@ def test_a_better_block_is_justified_by_its_gain(chooser: Chooser) -> None:
     assert not choice.kept_original
     assert "times as fast" in choice.reason
     assert choice.original not in choice.indistinguishable
+
+
+def test_where_the_work_is_not_proven_to_be_the_same_more_is_asked(chooser: Chooser) -> None:
+    model, _ = chooser("copy", (1 << 20, 1, 1), (256, 1, 1))
+    asserted = replace(model, facts=replace(model.facts, asserted=True))
+    on_data = replace(model, facts=replace(model.facts, on_data=True))
+    bands = [MODELS[DEFAULT].rule(one, H200).own_band for one in (model, asserted, on_data)]
+    assert 1 < bands[0] < bands[1] == bands[2]

@@ -1,8 +1,9 @@
 // Counts what a memory instruction's addresses cost.
 //
 // Of each execution: distinct 32-byte sectors, of these the fully touched ones, 128-byte lines, and
-// wavefronts (distinct 4-byte words in the busiest of 32 banks; shared accesses of 8 and 16 bytes
-// per lane go by half and quarter warps, unless all lanes want the same). `new_sectors` counts the
+// wavefronts (distinct 4-byte words in the busiest of 32 banks; accesses of 8 and 16 bytes per lane
+// go by half and quarter warps, but in shared memory not where all lanes want the same: timed on an
+// H200). `new_sectors` counts the
 // sectors that the block touched neither before in the same window of 8 executions nor in the
 // window before, per loop and per direction; a window is the number of the warp's execution of the
 // instruction, divided by 8. machine_draws.cpp says which windows are looked at when not all are.
@@ -25,7 +26,8 @@ constexpr u64 Site::*TRACED_SUMS[] = {
 void uniform_features(u64 address, u32 bytes, Features& f) {
     f.line[0] = 0;
     f.touched[0] = u8(1 << (address >> 5 & 3));
-    f.sectors = f.lines = f.wavefronts = 1;
+    f.sectors = f.lines = 1;
+    f.wavefronts = std::max(1u, bytes / 4);
     f.bytes = bytes;
     f.partial_lines = bytes < 32;
     f.lowest = 0;
@@ -79,6 +81,18 @@ u32 busiest_bank(const u64* sorted, u32 count, u32 bytes) {
     return most;
 }
 
+u32 wavefronts_by_part(const u64* address, u32 mask, u32 bytes) {
+    const u32 lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
+    u32 total = 0;
+    for (u32 first = 0; first < LANES; first += lanes) {
+        const u32 part = mask & (lanes == 32 ? FULL : ((1u << lanes) - 1) << first);
+        if (!part) continue;
+        u64 sorted[LANES];
+        total += busiest_bank(sorted, gather(address, part, sorted), bytes);
+    }
+    return total;
+}
+
 void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f) {
     u64 sorted[LANES];
     const u32 count = gather(address, mask, sorted);
@@ -111,7 +125,8 @@ void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f) {
     }
     sector_ends();
     f.partial_lines += partial;
-    f.wavefronts = busiest_bank(sorted, count, bytes);
+    f.wavefronts = bytes <= 4 ? busiest_bank(sorted, count, bytes)
+                              : wavefronts_by_part(address, mask, bytes);
     f.lowest = s64(sorted[0] - first);
     f.highest = s64(sorted[count - 1] + bytes - first);
 }
@@ -119,15 +134,7 @@ void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f) {
 u32 shared_wavefronts(const u64* offset, u32 mask, u32 bytes, Pattern pattern) {
     if (pattern == UNIFORM) return 1;
     if (pattern == SEQUENTIAL && bytes >= 4) return bytes / 4;
-    const u32 lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
-    u32 total = 0;
-    for (u32 first = 0; first < LANES; first += lanes) {
-        const u32 phase = mask & (lanes == 32 ? FULL : ((1u << lanes) - 1) << first);
-        if (!phase) continue;
-        u64 sorted[LANES];
-        total += busiest_bank(sorted, gather(offset, phase, sorted), bytes);
-    }
-    return total;
+    return wavefronts_by_part(offset, mask, bytes);
 }
 
 // An irregular access: what it costs, and its signature, or 0 when that was not worth the effort.
