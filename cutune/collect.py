@@ -25,7 +25,7 @@ from cutune.emulator.module import AssembledModule
 from cutune.emulator.module import Kernel as KernelCode
 from cutune.emulator.run import device_environment
 from cutune.kernel_code import code_blocks, memory_instructions
-from cutune.measure import MeasuredKernel, Measurement, Origin
+from cutune.measure import MeasuredKernel, Origin
 from cutune.pipeline import KernelFacts
 from cutune.program import Kernel, LaunchSite, Program
 from cutune.relations import Covered, cover
@@ -216,8 +216,11 @@ class Subject:
     code: KernelCode
     record: LaunchRecord
     kernel: MeasuredKernel
-    #: Where its work depends on data: all that is going to be measured.
-    measured: tuple[Measurement, ...] = ()
+
+    @property
+    def is_executed(self) -> bool:
+        """Did the program run the kernel, or was its launch only recorded?"""
+        return self.record.warp_instructions > 0
 
     def replayer(self) -> Replayer:
         """What runs it."""

@@ -22,6 +22,8 @@ DRAWN_LEVELS = 4
 MAX_POINTS = 150
 #: A model whose counts are further off at unseen sizes is not used.
 HELD_OUT_LIMIT = 0.05
+#: Of the memory accesses, those that data may decide about.
+UNCERTAIN_LIMIT = 0.05
 
 Fitter = Callable[[Sequence[int]], RationalFunction]
 
@@ -124,6 +126,13 @@ def count_functions(
         group_of=tuple(group_of),
         arrays=_arrays(facts, measured, fitted),
     )
+
+
+def uncertain_share(facts: MeasuredKernel, largest: Measurement) -> float:
+    """Which part of the accesses of a launch data decide about."""
+    pairs = zip(facts.memory, largest.sites, strict=True)
+    accesses = sum(site.lanes for memory, site in pairs if not memory.shared)
+    return facts.uncertain * largest.working_threads / max(1, accesses)
 
 
 def _arrays(

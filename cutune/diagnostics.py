@@ -449,8 +449,8 @@ class Code(Enum):
     COUNTED_ON_DATA = (
         418,
         NOTE,
-        "the work of kernel '{kernel}' depends on its data ({reason}): it is counted on those of "
-        "the runs, which should be typical",
+        "kernel '{kernel}' is counted at the sizes and on the data of the runs, which should be "
+        "typical: {reason}",
     )
     RESULTS_DIFFER = (
         416,

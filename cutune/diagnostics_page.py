@@ -247,9 +247,10 @@ MEANINGS: dict[Code, str] = {
     Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values. Such a kernel is counted "
     "while the program runs: it must be executed (no `--launches-only`), at sizes at which all of "
     "its candidates can be run, and may use nothing that the emulated device does not count.",
-    Code.COUNTED_ON_DATA: "Branches or addresses depend on loaded values. Every candidate is run "
-    "on the data of the program's own launches, and totals are taken to grow as the threads do. "
-    "Let the runs be like those that count: sizes not too small, data of the usual kind.",
+    Code.COUNTED_ON_DATA: "Its work depends on loaded values, or at sizes that the runs do not "
+    "have it is none that was understood. Every candidate is run on the data of the program's own "
+    "launches, and totals are taken to grow as the threads do. Let the runs be like those that "
+    "count: sizes not too small, data of the usual kind.",
     Code.RESULTS_DIFFER: "The candidates were tried, and those named are not used. A kernel that "
     "was annotated as independent of its block is not. With the program's own block no race was "
     "found.",

@@ -8,7 +8,13 @@ from dataclasses import replace
 from cutune.candidates import Block
 from cutune.cells import all_rows, cells
 from cutune.classes import alignment_classes
-from cutune.counts import HELD_OUT_LIMIT, CountFunctions, count_functions
+from cutune.counts import (
+    HELD_OUT_LIMIT,
+    UNCERTAIN_LIMIT,
+    CountFunctions,
+    count_functions,
+    uncertain_share,
+)
 from cutune.diagnostics import Code, Diagnostic
 from cutune.fitted import (
     ATOMIC,
@@ -32,8 +38,6 @@ from cutune.scale import NEAR_ONE, Scale, growth
 
 #: The ways of fitting.
 EXACT, PAPER = "exact", "paper"
-#: Of the memory accesses, those that data decide about.
-UNCERTAIN_LIMIT = 0.05
 #: How much the counts of kernels whose work depends on data may differ from their functions.
 PROPORTION_LIMIT = 1.0
 
@@ -49,7 +53,7 @@ def fit_model(
     features = [m for m in measurements if m.purpose == FEATURES]
     if len(counted) < 1 or not features:
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
-    if _uncertain_share(facts, counted[-1]) > UNCERTAIN_LIMIT:
+    if not facts.on_data and uncertain_share(facts, counted[-1]) > UNCERTAIN_LIMIT:
         reason = "it decides about memory accesses"
         return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=facts.kernel, reason=reason)
     fitter = proportions(facts, counted) if facts.on_data else None
@@ -119,12 +123,6 @@ def model_of(
         held_out_error=counts.worst_error,
         transactions=(),
     )
-
-
-def _uncertain_share(facts: MeasuredKernel, largest: Measurement) -> float:
-    pairs = zip(facts.memory, largest.sites, strict=True)
-    accesses = sum(site.lanes for memory, site in pairs if not memory.shared)
-    return facts.uncertain * largest.working_threads / max(1, accesses)
 
 
 def _requests(facts: MeasuredKernel, counts: CountFunctions) -> tuple[int, ...]:

@@ -11,10 +11,10 @@ from cutune.evaluation_tables import print_evaluation, save
 from cutune.fitted import FittedModel
 from cutune.gpu_stages import collect_on_gpu, evaluate, sweep
 from cutune.measure import by_entry
+from cutune.measuring import measurements
 from cutune.models_file import read_models
 from cutune.program import Program
 from cutune.session import Session
-from cutune.stages import measurements
 from cutune.summary import print_sweep
 from cutune.sweep import Sweep, read_sweep, write_sweep
 from cutune.training_table import print_training, training_rows

@@ -9,12 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cutune.cells import all_rows, cells, out_of_line
 from cutune.classes import alignment_classes
 from cutune.collect import Subject
-from cutune.counts import HELD_OUT_LIMIT, count_functions
+from cutune.counts import (
+    HELD_OUT_LIMIT,
+    UNCERTAIN_LIMIT,
+    CountFunctions,
+    count_functions,
+    uncertain_share,
+)
 from cutune.measure import COUNTS, MeasuredKernel, Measurement
 from cutune.plan import (
     Replay,
@@ -29,26 +35,49 @@ from cutune.relations import holding, tying
 Progress = Callable[[str, int, int], None]
 
 
+@dataclass(frozen=True)
+class CountedKernel:
+    """A kernel as it is going to be measured, its counts so far not known, and all as functions."""
+
+    subject: Subject
+    new: tuple[Measurement, ...]
+    functions: CountFunctions
+    #: Which part of the accesses data decide about.
+    uncertain: float
+
+    @property
+    def problem(self) -> str:
+        """Why no model can be made of this; empty if one can."""
+        if self.functions.worst_error > HELD_OUT_LIMIT:
+            return "its work is no function of its sizes that was found"
+        if self.uncertain > UNCERTAIN_LIMIT:
+            return "data decide about memory accesses"
+        return ""
+
+
 def counted_kernel(
     subject: Subject, known: Sequence[Measurement], progress: Progress
-) -> tuple[Subject, list[Measurement]]:
-    """The kernel as it is going to be measured, and its counts as far as they were not known.
+) -> CountedKernel:
+    """Count full launches, as far as they were not known.
 
-    Where they show that some of its parameters are no sizes, or follow from others, it is counted
-    again without these.
+    Where they show that some of the parameters are no sizes, or follow from others, the kernel is
+    counted again without these.
     """
     found = _counted(subject, known, progress)
     held = holding(subject.kernel, _counts(found))
     if held is not None:
         subject = replace(subject, kernel=held)
         found = _counted(subject, known, progress)
-    if count_functions(subject.kernel, _counts(found)).worst_error > HELD_OUT_LIMIT:
-        tied = tying(subject.kernel)
-        if tied is not None:
-            subject = replace(subject, kernel=tied)
-            found = _counted(subject, known, progress)
-    repeated = {m.key for m in known}
-    return subject, [m for m in found.values() if m.key not in repeated]
+    functions = count_functions(subject.kernel, _counts(found))
+    tied = tying(subject.kernel) if functions.worst_error > HELD_OUT_LIMIT else None
+    if tied is not None:
+        subject = replace(subject, kernel=tied)
+        found = _counted(subject, known, progress)
+        functions = count_functions(subject.kernel, _counts(found))
+    repeated = {m.key for m in known if m.belongs_to(subject.kernel)}
+    new = tuple(m for m in found.values() if m.key not in repeated)
+    uncertain = uncertain_share(subject.kernel, _counts(found)[-1])
+    return CountedKernel(subject, new, functions, uncertain)
 
 
 def _counts(found: Mapping[tuple[object, ...], Measurement]) -> list[Measurement]:
@@ -65,21 +94,24 @@ def _counted(
 
 
 def collect_kernel(
-    subject: Subject, known: Sequence[Measurement], progress: Progress, training: bool = False
+    counted: CountedKernel,
+    known: Sequence[Measurement],
+    progress: Progress,
+    training: bool = False,
 ) -> Iterator[Measurement]:
     """Replay a counted kernel at the planned sizes and blocks; what is known is not repeated.
 
     `training`: also at those of the published method.
     """
+    subject, counts = counted.subject, counted.functions
     kernel = subject.kernel
-    done = _own(kernel, known)
+    done = _own(kernel, [*known, *counted.new])
 
     def measured(what: str, replays: Sequence[Replay]) -> Iterator[Measurement]:
         for measurement in _replayed(subject, what, replays, done, progress):
             done[measurement.key] = measurement
             yield measurement
 
-    counts = count_functions(kernel, [m for m in done.values() if m.purpose == COUNTS])
     yield from measured("finding classes", list(probe_launches(kernel, counts)))
     classes = alignment_classes(kernel, list(done.values()))
     rows = all_rows(classes)
@@ -99,9 +131,7 @@ def collect_kernel(
 def _own(
     kernel: MeasuredKernel, known: Sequence[Measurement]
 ) -> dict[tuple[object, ...], Measurement]:
-    """What is known of a kernel, in this version of its code and of its description."""
-    wanted = (kernel.entry, kernel.code, kernel.variables)
-    return {m.key: m for m in known if (m.entry, m.code, m.variables) == wanted}
+    return {m.key: m for m in known if m.belongs_to(kernel)}
 
 
 def _replayed(

@@ -28,6 +28,8 @@ Blocks = tuple[Block, ...]
 COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
 #: Features at a smaller size: how the work of a warp grows where the grid is kept.
 SMALLER = "smaller"
+#: Replayed without data, or counted while the program ran.
+REPLAYED, RUN = "emulation", "run"
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ class MeasuredKernel:
     held: tuple[tuple[int, int], ...] = ()
     #: Data parameters that follow from the others: name, position, and how, as C text.
     tied: tuple[tuple[str, int, str], ...] = ()
-    #: Does its work depend on data? Then it was counted on those that the program had.
+    #: Counted while the program ran, at its sizes and on its data? For kernels whose work depends
+    #: on data, or is no function of the sizes that could be found.
     on_data: bool = False
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
@@ -265,6 +268,12 @@ class Measurement:
         """Equal keys mean equal counters: the emulated device is deterministic."""
         return (self.entry, self.code, self.purpose, self.sizes, self.block)
 
+    def belongs_to(self, kernel: MeasuredKernel) -> bool:
+        """Was it made of this kernel, in this version of its code and of its description?"""
+        own = (kernel.entry, kernel.code, kernel.variables)
+        source = RUN if kernel.on_data else REPLAYED
+        return (self.entry, self.code, self.variables) == own and self.source == source
+
     def to_json(self) -> dict[str, Any]:
         """As a line of measurements.jsonl: sites as plain lists, in the order of their fields."""
         line: dict[str, Any] = {"schema": MEASUREMENT_SCHEMA}
@@ -295,10 +304,10 @@ def by_entry(
     """
     latest = {(f.origin.path, f.kernel, f.entry): f for f in facts}
     groups: dict[tuple[str, str], list[Measurement]] = {}
-    for measurement in {m.key: m for m in measurements}.values():
+    for measurement in {(m.source, m.key): m for m in measurements}.values():
         groups.setdefault((measurement.entry, measurement.code), []).append(measurement)
     return [
-        (f, [m for m in groups.get((f.entry, f.code), []) if m.variables == f.variables])
+        (f, [m for m in groups.get((f.entry, f.code), []) if m.belongs_to(f)])
         for f in latest.values()
     ]
 

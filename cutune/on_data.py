@@ -19,7 +19,7 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, Diagnostic
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer, read_launches
 from cutune.emulator.run import device_environment
-from cutune.measure import COUNTS, FEATURES, SMALLER, MeasuredKernel, Measurement, SiteCounters
+from cutune.measure import COUNTS, FEATURES, RUN, SMALLER, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import count_block
 from cutune.replay import integer_argument, recorded_extents
 from cutune.trial import trial_environment
@@ -51,8 +51,8 @@ def counted_on_data(
     device: DeviceProfile,
     progress: Progress,
     warn: Warn,
-) -> list[Subject]:
-    """The subjects, those whose work depends on data with their measurements.
+) -> Iterator[tuple[Subject, list[Measurement]]]:
+    """Each subject as it was measured, and its measurements.
 
     Of each run the launch with most work counts; candidates are compared at the largest of these.
     Candidates that cannot be launched there are left out, and kernels whose launches would take too
@@ -61,24 +61,17 @@ def counted_on_data(
     Raises:
         CutuneError: CT411 when a run does not end well.
     """
-    chosen = [subject for subject in found if subject.kernel.on_data]
-    if not chosen:
-        return list(found)
-    swept: dict[str, list[Experiment]] = {subject.kernel.entry: [] for subject in chosen}
-    for index, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
+    swept: dict[str, list[Experiment]] = {subject.kernel.entry: [] for subject in found}
+    for index, (run, launches) in enumerate(zip(runs, recorded, strict=True) if found else ()):
         progress("counting with data", index, len(runs))
-        for subject, experiment in _swept(run, launches, chosen, device):
+        for subject, experiment in _swept(run, launches, found, device):
             swept[subject.kernel.entry].append(experiment)
-    progress("counting with data", len(runs), len(runs))
-    counted = []
+        progress("counting with data", index + 1, len(runs))
     for subject in found:
-        if not subject.kernel.on_data:
-            counted.append(subject)
-        elif experiments := swept[subject.kernel.entry]:
-            counted.append(_measured(subject, experiments))
+        if experiments := swept[subject.kernel.entry]:
+            yield _measured(subject, experiments)
         else:
             warn(_too_long(subject.kernel))
-    return counted
 
 
 def _swept(
@@ -135,24 +128,24 @@ def _experiments(records: Iterable[LaunchRecord]) -> Iterator[Experiment]:
             asked = None
 
 
-def _measured(subject: Subject, experiments: Sequence[Experiment]) -> Subject:
+def _measured(
+    subject: Subject, experiments: Sequence[Experiment]
+) -> tuple[Subject, list[Measurement]]:
     kernel = subject.kernel
     ordered = sorted(experiments, key=lambda experiment: experiment.work)
     least, most = ordered[0], ordered[-1]
     missing = {b for b in kernel.candidates() if b not in most.by_block or b not in least.by_block}
     kernel = replace(kernel, rejected=tuple(sorted({*kernel.rejected, *missing})))
-    counted = count_block(kernel) if kernel.keeps_grid else kernel.original
     subject = replace(subject, kernel=kernel)
-    found = {}
-    for experiment in ordered:
-        if counted in experiment.by_block:
-            measurement = _measurement(subject, COUNTS, experiment, counted)
-            found[measurement.key] = measurement
+    counted = count_block(kernel) if kernel.keeps_grid else kernel.original
+    found = [
+        _measurement(subject, COUNTS, experiment, counted)
+        for experiment in ordered
+        if counted in experiment.by_block
+    ]
     for purpose, experiment in ((SMALLER, least), (FEATURES, most)):
-        for block in experiment.by_block:
-            measurement = _measurement(subject, purpose, experiment, block)
-            found[measurement.key] = measurement
-    return replace(subject, measured=tuple(found.values()))
+        found += [_measurement(subject, purpose, experiment, b) for b in experiment.by_block]
+    return subject, list({measurement.key: measurement for measurement in found}.values())
 
 
 def _measurement(
@@ -165,7 +158,7 @@ def _measurement(
         entry=kernel.entry,
         code=kernel.code,
         purpose=purpose,
-        source="emulation",
+        source=RUN,
         sizes=_sizes(subject, experiment.asked),
         grid=record.grid,
         block=block,

@@ -20,11 +20,12 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.link import alias_folder, runtime_library
 from cutune.fitted import FittedModel
+from cutune.measuring import Part, measure
 from cutune.nvcc.driver import EMULATED, INSTRUMENT, TUNED
 from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.units import forget, registered, working_in
 from cutune.session import Session
-from cutune.stages import Part, fit, measure, static_facts
+from cutune.stages import fit, static_facts
 from cutune.toolchain import COMPATIBILITY_FLAGS
 from cutune.workspace import Workspace, make_folder, write_text
 

@@ -163,17 +163,14 @@ def _fit_larger(
 ) -> RationalFunction | None:
     """A polynomial that meets all samples from some size on, where the smaller ones are different.
 
-    A filter of 127 taps has other work at sizes below 127.
+    A filter of 127 taps has other work at sizes below 127. Of one variable only: of several, all
+    that are large together say nothing of one that is much larger than another.
     """
-    levels = [sorted(set(column)) for column in zip(*points, strict=True)]
-    for dropped in range(1, min(map(len, levels), default=0)):
-        kept = [
-            place
-            for place, point in enumerate(points)
-            if all(size >= of_one[dropped] for size, of_one in zip(point, levels, strict=True))
-        ]
-        if len(kept) <= SPARE:
-            return None
+    if len(variables) != 1:
+        return None
+    order = sorted(range(len(points)), key=lambda place: points[place][0])
+    for dropped in range(1, len(order) - SPARE):
+        kept = order[dropped:]
         larger = [points[place] for place in kept]
         found = fit_polynomial(variables, larger, [values[place] for place in kept], SPARE)
         if found is not None:

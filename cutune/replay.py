@@ -16,7 +16,7 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
 from cutune.emulator.module import Kernel as KernelCode
 from cutune.emulator.sampling import run_sampled
-from cutune.measure import COUNTS, MeasuredKernel, Measurement, SiteCounters
+from cutune.measure import COUNTS, REPLAYED, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import Replay, is_looped
 from cutune.relations import complete, extents_at
 from cutune.selection import grid_of
@@ -113,7 +113,7 @@ class Replayer:
             entry=self._facts.entry,
             code=self._facts.code,
             purpose=purpose,
-            source="emulation",
+            source=REPLAYED,
             sizes=tuple((name, sizes[name]) for name in self._facts.variables),
             grid=grid,
             block=block,

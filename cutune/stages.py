@@ -4,48 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cutune.collect import (
-    Run,
-    Subject,
-    plan_runs,
-    record_launches,
-    subjects,
-    try_candidates,
-)
+from cutune.collect import plan_runs
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emit_selection import Decider, emit_selection
-from cutune.emulator.launch_log import LaunchRecord
 from cutune.fit import EXACT, fit_model
 from cutune.fitted import FittedModel
-from cutune.instances import demangled
-from cutune.kernel_replays import collect_kernel, counted_kernel
-from cutune.measure import (
-    KERNEL_SCHEMA,
-    MEASUREMENT_SCHEMA,
-    MeasuredKernel,
-    Measurement,
-    Origin,
-    by_entry,
-)
+from cutune.measure import MeasuredKernel, Origin, by_entry
+from cutune.measuring import Part, measure, measurements, silent
 from cutune.models.registry import DEFAULT
 from cutune.models_file import read_models, write_models
 from cutune.neighbours.block_emission import block_deciders
 from cutune.neighbours.host import block_choices, replacement
 from cutune.neighbours.options import NEIGHBOURS
-from cutune.on_data import counted_on_data
-from cutune.own_races import own_races
 from cutune.passes import AttachStaticCounters, ReplaceLaunches, ReplaceTunables
-from cutune.pipeline import KernelFacts, TranslationUnit, run_passes
+from cutune.pipeline import TranslationUnit, run_passes
 from cutune.program import Program
 from cutune.session import Session
 from cutune.shadow import Target
 from cutune.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.timed import with_timings
-from cutune.workspace import Json, Workspace, append_lines, read_lines
+from cutune.workspace import Json, Workspace, read_lines
 
 
 def collect(
@@ -84,70 +65,6 @@ def collect(
     return [kernel for kernels in measured for kernel in kernels]
 
 
-@dataclass(frozen=True)
-class Part:
-    """One source of the program that is measured; its launch sites have ids of their own."""
-
-    program: Program
-    facts: tuple[KernelFacts, ...]
-    workspace: Workspace
-
-
-def measure(
-    session: Session,
-    parts: Sequence[Part],
-    runs: Sequence[Run],
-    device: DeviceProfile,
-    candidate_set: str,
-    training: bool = False,
-) -> list[list[MeasuredKernel]]:
-    """Run the instrumented program, replay its kernels, append to the workspaces of its parts."""
-    recorded = record_launches(runs, device, session.progress)
-    found = [_subjects(session, part, runs, recorded, device, candidate_set) for part in parts]
-    for part, own in zip(parts, found, strict=True):
-        _replay(session, part.workspace, own, training)
-    return [[subject.kernel for subject in own] for own in found]
-
-
-def _subjects(
-    session: Session,
-    part: Part,
-    runs: Sequence[Run],
-    recorded: Sequence[Sequence[LaunchRecord]],
-    device: DeviceProfile,
-    candidate_set: str,
-) -> list[Subject]:
-    """The kernels of a part that can be measured, without the candidates that went wrong."""
-    seen = subjects(part.program, recorded, part.facts, candidate_set, session.warn)
-    tried = _tried(session, runs[0], seen, device) if seen else []
-    counted = counted_on_data(runs, recorded, tried, device, session.progress, session.warn)
-    # Each source is loaded alone when it is emitted, and counts from 1 then.
-    return [_numbered_alone(subject, part.program) for subject in counted]
-
-
-def _replay(
-    session: Session, workspace: Workspace, found: Sequence[Subject], training: bool
-) -> None:
-    known = measurements(session, workspace)[1] if workspace.measurements.exists() else []
-    for described in found:
-        if described.kernel.on_data:
-            append_lines(workspace.measurements, [described.kernel.to_json()])
-            append_lines(workspace.measurements, (m.to_json() for m in described.measured))
-            continue
-        try:
-            subject, counts = counted_kernel(described, known, session.progress)
-            append_lines(workspace.measurements, [subject.kernel.to_json()])
-            append_lines(workspace.measurements, (m.to_json() for m in counts))
-            replayed = collect_kernel(subject, [*known, *counts], session.progress, training)
-            append_lines(workspace.measurements, (m.to_json() for m in replayed))
-        except CutuneError as error:
-            if error.diagnostic.code is Code.UNWRITABLE_FILE:
-                raise
-            # One kernel that cannot be replayed does not stop the others.
-            name, reason = described.kernel.kernel, error.diagnostic.message
-            session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
-
-
 def _numbered(programs: Sequence[Program]) -> list[Program]:
     """Sources with launch sites that the log of one process can tell apart."""
     found: list[Program] = []
@@ -158,13 +75,6 @@ def _numbered(programs: Sequence[Program]) -> list[Program]:
     return found
 
 
-def _numbered_alone(subject: Subject, program: Program) -> Subject:
-    """Ids of launch sites as the source has them that is loaded alone."""
-    before = program.launches[0].id - 1
-    sites = tuple(site - before for site in subject.kernel.sites)
-    return replace(subject, kernel=replace(subject.kernel, sites=sites))
-
-
 def static_facts(session: Session, program: Program, device: DeviceProfile) -> TranslationUnit:
     """What the compiler says of the kernels of a program, not yet reported."""
     flags = tuple(session.compile_flags(program.source.path))
@@ -172,57 +82,6 @@ def static_facts(session: Session, program: Program, device: DeviceProfile) -> T
         nvcc=session.nvcc, flags=flags, architecture=device.architecture
     )
     return run_passes((counters,), TranslationUnit(program))
-
-
-def _tried(
-    session: Session, run: Run, found: Sequence[Subject], device: DeviceProfile
-) -> list[Subject]:
-    """Drop the candidates whose results differ from the original's, and say so.
-
-    Where kernels need not be executed, what is proven is not tried besides.
-    """
-    chosen = [s.kernel for s in found if s.kernel.asserted or not run.launches_only]
-    if not chosen:
-        return list(found)
-    session.progress("trying candidates", 0, 1)
-    trials = try_candidates(run, chosen, device)
-    session.progress("trying candidates", 1, 1)
-    differing = [kernel for kernel in chosen if trials[kernel.entry].differing]
-    races = own_races(run, device) if differing else {}
-    for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
-        trial = trials[kernel.entry]
-        shown = races[name].diagnostic() if name in races else None
-        code = Code.RESULTS_DIFFER if shown is None else Code.RACY_ORIGINAL
-        said = Diagnostic.at(
-            code,
-            None,
-            kernel=kernel.kernel,
-            count=len(trial.differing),
-            difference=f"{trial.largest_difference:.3g}",
-        )
-        if shown is not None:
-            said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
-        session.warn(said)
-    rejected = {entry: trial.differing for entry, trial in trials.items()}
-    return [
-        replace(s, kernel=replace(s.kernel, rejected=rejected.get(s.kernel.entry, ())))
-        for s in found
-    ]
-
-
-def measurements(
-    session: Session, workspace: Workspace
-) -> tuple[list[MeasuredKernel], list[Measurement]]:
-    """Everything that was measured.
-
-    Raises:
-        CutuneError: CT009 when nothing was.
-    """
-    path = workspace.measurements
-    command = "cutune collect"
-    kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, session.warn)
-    measured = read_lines(path, MEASUREMENT_SCHEMA, Measurement.from_json, command, _silent)
-    return list(kernels), list(measured)
 
 
 def fit(
@@ -256,7 +115,7 @@ def _timed(
 ) -> list[FittedModel]:
     """The models with the timings of the workspace that were taken on this device."""
     path = workspace.measurements
-    lines = read_lines(path, LINE_SCHEMA, _swept_on(device), "cutune collect --on gpu", _silent)
+    lines = read_lines(path, LINE_SCHEMA, _swept_on(device), "cutune collect --on gpu", silent)
     swept = [launch for launch in lines if launch is not None]
     found = []
     for model in models:
@@ -327,7 +186,3 @@ def models_of(program: Program, workspace: Workspace) -> list[FittedModel]:
     if any(model.facts.origin != origin for model in models):
         raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
     return models
-
-
-def _silent(_: Diagnostic) -> None:
-    """The file was read before: its torn lines have been reported."""

@@ -1,4 +1,4 @@
-"""Kernels whose work depends on data: measured on the data of the runs."""
+"""Kernels that are counted at the sizes and on the data of the runs."""
 
 from __future__ import annotations
 
@@ -121,3 +121,49 @@ def test_without_data_they_are_left_alone(tmp_path: Path) -> None:
     words = ("--run", "./{program} {n}", "--vary", "n=500,2000", "--launches-only")
     done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
     assert "[CT414]" in done.stderr, done.stderr
+
+
+PATCHES = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+// The sizes are no sizes each on its own: n is channels * height * width.
+__global__ void patches(int n, const float *image, int height, int width, int size, int pad,
+                        float *to) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+        const int x = i % width - pad, y = i / width % height - pad, c = i / width / height;
+        for (int k = 0; k < size * size; ++k) {
+            const int h = y + k / size, w = x + k % size;
+            const bool inside = h >= 0 && w >= 0 && h < height && w < width;
+            to[k * n + i] = inside ? image[(c * height + h) * width + w] : 0;
+        }
+    }
+}
+int main(int count, char **words) {
+    const int side = atoi(words[1]), n = 16 * side * side;
+    std::vector<float> host(9 * n);
+    for (int i = 0; i < n; ++i) host[i] = i % 7;
+    float *from, *to;
+    double sum = 0;
+    cudaMalloc(&from, n * 4);
+    cudaMalloc(&to, 9 * n * 4);
+    cudaMemcpy(from, host.data(), n * 4, cudaMemcpyHostToDevice);
+    patches<<<(n + 991) / 992, 992>>>(n, from, side, side, 3, 1, to);
+    cudaMemcpy(host.data(), to, 9 * n * 4, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < 9 * n; ++i) sum += host[i] * (i % 11);
+    printf("%g\n", sum);
+}
+"""
+
+
+def test_sizes_that_make_no_sense_on_their_own(tmp_path: Path) -> None:
+    source = tmp_path / "patches.cu"
+    source.write_text(PATCHES)
+    words = ("--run", "./{program} {n}", "--vary", "n=12,24")
+    done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
+    assert done.returncode == 0 and "[CT418]" in done.stderr, done.stderr
+    original = compiled(source, source, tmp_path / "original")
+    binary = compiled(tmp_path / "tuned.cu", source, tmp_path / "tuned")
+    usual, chosen = run(original, "60"), run(binary, "60", CUTUNE="verbose")
+    assert usual.stdout == chosen.stdout
+    assert "block 992x1x1 -> " in chosen.stderr, chosen.stderr

@@ -1,0 +1,182 @@
+"""From runs of a program to measurements: launches recorded, candidates tried, kernels counted.
+
+Kernels are replayed without data wherever that tells their work; the others are counted while the
+program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cutune.collect import Run, Subject, record_launches, subjects, try_candidates
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emulator.launch_log import LaunchRecord
+from cutune.instances import demangled
+from cutune.kernel_replays import collect_kernel, counted_kernel
+from cutune.measure import KERNEL_SCHEMA, MEASUREMENT_SCHEMA, MeasuredKernel, Measurement
+from cutune.on_data import counted_on_data
+from cutune.own_races import own_races
+from cutune.pipeline import KernelFacts
+from cutune.program import Program
+from cutune.session import Session
+from cutune.workspace import Workspace, append_lines, read_lines
+
+
+@dataclass(frozen=True)
+class Part:
+    """One source of the program that is measured; its launch sites have ids of their own."""
+
+    program: Program
+    facts: tuple[KernelFacts, ...]
+    workspace: Workspace
+
+    def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> None:
+        """Add a kernel and its measurements to the workspace."""
+        # Each source is loaded alone when it is emitted, and counts from 1 then.
+        before = self.program.launches[0].id - 1
+        alone = replace(kernel, sites=tuple(site - before for site in kernel.sites))
+        append_lines(self.workspace.measurements, [alone.to_json()])
+        append_lines(self.workspace.measurements, (m.to_json() for m in measured))
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The runs of the program on a modelled device, and the launches that each of them made."""
+
+    runs: Sequence[Run]
+    launches: Sequence[Sequence[LaunchRecord]]
+    device: DeviceProfile
+
+
+def measure(
+    session: Session,
+    parts: Sequence[Part],
+    runs: Sequence[Run],
+    device: DeviceProfile,
+    candidate_set: str,
+    training: bool = False,
+) -> list[list[MeasuredKernel]]:
+    """Run the instrumented program, count its kernels, append to the workspaces of its parts.
+
+    Returns the kernels of each part that can be measured.
+    """
+    launches = record_launches(runs, device, session.progress)
+    recording = Recording(runs, launches, device)
+    found = []
+    for part in parts:
+        seen = subjects(part.program, launches, part.facts, candidate_set, session.warn)
+        tried = _tried(session, runs[0], seen, device) if seen else []
+        left = _replay(session, part, tried, training)
+        _count_on_data(session, part, recording, left)
+        found.append([subject.kernel for subject in tried])
+    return found
+
+
+def _replay(
+    session: Session, part: Part, found: Sequence[Subject], training: bool
+) -> list[Subject]:
+    """Replay what can be; returns the others, which were executed and may be counted with data."""
+    path = part.workspace.measurements
+    known = measurements(session, part.workspace)[1] if path.exists() else []
+    left = []
+    for described in found:
+        if described.kernel.on_data:
+            left.append(described)
+            continue
+        try:
+            counted = counted_kernel(described, known, session.progress)
+            if counted.problem and described.is_executed:
+                left.append(_on_data(session, described, counted.problem))
+                continue
+            part.append(counted.subject.kernel, counted.new)
+            replayed = collect_kernel(counted, known, session.progress, training)
+            append_lines(path, (m.to_json() for m in replayed))
+        except CutuneError as error:
+            if error.diagnostic.code is Code.UNWRITABLE_FILE:
+                raise
+            # One kernel that cannot be replayed does not stop the others.
+            reason = error.diagnostic.message
+            if described.is_executed:
+                left.append(_on_data(session, described, f"it cannot be replayed, {reason}"))
+            else:
+                name = described.kernel.kernel
+                session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
+    return left
+
+
+def _on_data(session: Session, subject: Subject, reason: str) -> Subject:
+    kernel = subject.kernel
+    session.warn(Diagnostic.at(Code.COUNTED_ON_DATA, None, kernel=kernel.kernel, reason=reason))
+    return replace(subject, kernel=replace(kernel, on_data=True))
+
+
+def _count_on_data(
+    session: Session, part: Part, recording: Recording, found: Sequence[Subject]
+) -> None:
+    counted = counted_on_data(
+        recording.runs,
+        recording.launches,
+        found,
+        recording.device,
+        session.progress,
+        session.warn,
+    )
+    for subject, measured in counted:
+        part.append(subject.kernel, measured)
+
+
+def _tried(
+    session: Session, run: Run, found: Sequence[Subject], device: DeviceProfile
+) -> list[Subject]:
+    """Drop the candidates whose results differ from the original's, and say so.
+
+    Where kernels need not be executed, what is proven is not tried besides.
+    """
+    chosen = [s.kernel for s in found if s.kernel.asserted or not run.launches_only]
+    if not chosen:
+        return list(found)
+    session.progress("trying candidates", 0, 1)
+    trials = try_candidates(run, chosen, device)
+    session.progress("trying candidates", 1, 1)
+    differing = [kernel for kernel in chosen if trials[kernel.entry].differing]
+    races = own_races(run, device) if differing else {}
+    for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
+        trial = trials[kernel.entry]
+        shown = races[name].diagnostic() if name in races else None
+        code = Code.RESULTS_DIFFER if shown is None else Code.RACY_ORIGINAL
+        said = Diagnostic.at(
+            code,
+            None,
+            kernel=kernel.kernel,
+            count=len(trial.differing),
+            difference=f"{trial.largest_difference:.3g}",
+        )
+        if shown is not None:
+            said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
+        session.warn(said)
+    rejected = {entry: trial.differing for entry, trial in trials.items()}
+    return [
+        replace(s, kernel=replace(s.kernel, rejected=rejected.get(s.kernel.entry, ())))
+        for s in found
+    ]
+
+
+def measurements(
+    session: Session, workspace: Workspace
+) -> tuple[list[MeasuredKernel], list[Measurement]]:
+    """Everything that was measured.
+
+    Raises:
+        CutuneError: CT009 when nothing was.
+    """
+    path = workspace.measurements
+    command = "cutune collect"
+    kernels = read_lines(path, KERNEL_SCHEMA, MeasuredKernel.from_json, command, session.warn)
+    measured = read_lines(path, MEASUREMENT_SCHEMA, Measurement.from_json, command, silent)
+    return list(kernels), list(measured)
+
+
+def silent(_: Diagnostic) -> None:
+    """The file was read before: its torn lines have been reported."""
