@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from math import prod
+from math import expm1, prod, sqrt
 
 from cutune.counts import Fitter, count_points
 from cutune.measure import MeasuredKernel, Measurement, SiteCounters
@@ -19,6 +19,9 @@ from cutune.relations import extents_at
 
 #: What threads share by chance: how often that is gets less with the size.
 SHARED_BY_CHANCE = ("load_cost_x20", "new_sectors", "missing")
+SECTOR = 32
+#: Threads per sector that are told apart from none, and from any number of them.
+LEAST_CROWD, MOST_CROWD, BISECTIONS = 1e-3, 100.0, 30
 #: Totals that differ by so much from growing with the threads do grow so: data differ.
 NEARLY = 0.15
 
@@ -74,27 +77,50 @@ def _scaled(base: RationalFunction, factor: Fraction, spread: float) -> Rational
     return replace(base, numerator=numerator, exact=False, held_out_error=spread)
 
 
-def at_large_sizes(large: Measurement, small: Measurement) -> Measurement:
+def at_large_sizes(facts: MeasuredKernel, large: Measurement, small: Measurement) -> Measurement:
     """The counters of the larger of two launches, as a much larger one would have them.
 
-    Threads that go to addresses by chance meet in a sector the more rarely the larger the arrays:
-    what an instruction costs tends to a limit as 1 / size.
+    Of k threads that go to S sectors by chance S (1 - exp(-k / S)) meet no other there; S grows as
+    the launch does. What is left of the sharing where the two sizes have told k / S is its nature.
     """
-    most, least = large.working_threads, small.working_threads
-    if most <= least:
+    growth = large.working_threads / max(1, small.working_threads)
+    if growth <= 1:
         return large
-    further = least / (most - least)
-    pairs = zip(large.sites, small.sites, strict=True)
-    return replace(large, sites=tuple(_at_limit(site, before, further) for site, before in pairs))
+    sites = zip(large.sites, small.sites, facts.memory, strict=True)
+    return replace(
+        large,
+        sites=tuple(
+            _at_limit(site, before, growth, memory.bytes) for site, before, memory in sites
+        ),
+    )
 
 
-def _at_limit(site: SiteCounters, before: SiteCounters, further: float) -> SiteCounters:
+def _at_limit(site: SiteCounters, before: SiteCounters, growth: float, size: int) -> SiteCounters:
     if not site.traced or not before.traced:
         return site
+    lanes = site.lanes / site.executions
+    # Each lane at a sector, and in a line, of its own.
+    most = {"load_cost_x20": 20 * lanes, "new_sectors": lanes * -(-size // SECTOR)}
     values = {}
     for name in SHARED_BY_CHANCE:
         rate, rate_before = getattr(site, name) / site.traced, getattr(before, name) / before.traced
-        limit = rate + max(0.0, rate - rate_before) * further
-        values[name] = round(limit * site.traced)
-    values["missing"] = min(values["missing"], site.traced)
+        limit = min(_without_chance(rate, rate_before, growth), most.get(name, 1.0))
+        values[name] = round(max(rate, limit) * site.traced)
     return replace(site, **values)
+
+
+def _without_chance(rate: float, before: float, growth: float) -> float:
+    """What a rate tends to that chance has lowered; `before`: at a size `growth` times smaller."""
+    if before >= rate:
+        return rate
+
+    def alone(crowd: float) -> float:
+        """The share of `crowd` threads per sector that are the only ones there."""
+        return -expm1(-crowd) / crowd
+
+    low, high = LEAST_CROWD, MOST_CROWD
+    for _ in range(BISECTIONS):
+        crowd = sqrt(low * high)
+        fits = alone(growth * crowd) / alone(crowd) < before / rate
+        low, high = (low, crowd) if fits else (crowd, high)
+    return rate / alone(low)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import exp
 
 import pytest
 
-from cutune.measure import FEATURES, Measurement, SiteCounters
+from cutune.measure import FEATURES, Measurement, MemoryInstruction, SiteCounters
 from cutune.proportions import at_large_sizes, proportions
 from tests.measured import KERNEL
 
@@ -27,6 +28,7 @@ def measurement(threads: int, new_sectors: int = 0, **sizes: int) -> Measurement
     )
 
 
+WITH_MEMORY = replace(PLANE, memory=(MemoryInstruction(0, "load", 4, 0, False),))
 RUNS = [measurement(6400, n=100, width=64), measurement(25600, n=400, width=64)]
 
 
@@ -49,10 +51,29 @@ def test_or_not_at_all() -> None:
     assert proportions(PLANE, RUNS)([0, 0])({"n": 10000, "width": 64}) == 0
 
 
-def test_sectors_that_are_shared_by_chance_get_rarer() -> None:
-    small, large = measurement(1000, 300, n=1000), measurement(4000, 450, n=4000)
-    # 500 - 200000 / threads
-    assert at_large_sizes(large, small).sites[0].new_sectors == 500
-    assert at_large_sizes(small, large) == small
+def by_chance(threads: int, sectors: int) -> int:
+    """Sectors that so many threads meet, each at one of them by chance."""
+    return round(sectors * (1 - exp(-threads / sectors)))
+
+
+@pytest.mark.parametrize("crowd", [0.1, 0.5, 1.0, 2.0])
+def test_sectors_that_are_shared_by_chance_get_rarer(crowd: float) -> None:
+    # Of the 2048 threads, those of the same quad share by nature: 512 sectors are left.
+    small = measurement(1000, by_chance(512, round(512 / crowd)), n=1000)
+    large = measurement(4000, by_chance(512, round(4 * 512 / crowd)), n=4000)
+    found = at_large_sizes(WITH_MEMORY, large, small).sites[0].new_sectors
+    assert found == pytest.approx(512, rel=0.05)
+
+
+def test_what_is_shared_by_nature_stays_so() -> None:
+    small, large = measurement(1000, 512, n=1000), measurement(4000, 512, n=4000)
+    assert at_large_sizes(WITH_MEMORY, large, small) == large
+    assert at_large_sizes(WITH_MEMORY, small, large) == small
     fewer = measurement(4000, 200, n=4000)
-    assert at_large_sizes(fewer, small) == fewer
+    assert at_large_sizes(WITH_MEMORY, fewer, small) == fewer
+
+
+def test_no_lane_touches_more_than_its_own_sector() -> None:
+    # Four times as many where the arrays are four times as large: nothing tells how many at last.
+    small, large = measurement(1000, 100, n=1000), measurement(4000, 400, n=4000)
+    assert 400 < at_large_sizes(WITH_MEMORY, large, small).sites[0].new_sectors <= 2048
