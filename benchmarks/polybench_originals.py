@@ -2,7 +2,7 @@
 
     python -m benchmarks.polybench_originals build COLLECTION FOLDER [PROGRAM …]
     python3 FOLDER/time_originals.py FOLDER OUTPUT     # on the GPU
-    python -m benchmarks.polybench_originals table OUTPUT
+    python -m benchmarks.polybench_originals table OUTPUT …
 
 COLLECTION is a checkout of sgrauerg/polybenchGpu. Its sizes are macros, and so are the strides of
 its arrays: each program is tuned and built at five of them, with nvcc and with `cutune nvcc`.
@@ -20,6 +20,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -112,23 +113,44 @@ def _edit(path: Path, pattern: re.Pattern[str], replacement: str) -> None:
         path.write_text(edited, encoding="utf-8", errors="surrogateescape")
 
 
-def table(output: Path) -> None:
-    """Time of all launches as they were by that of the tuned program, per program and size."""
-    gains: dict[str, list[float]] = defaultdict(list)
-    for line in (output / "times.jsonl").read_text().splitlines():
-        entry = json.loads(line)
-        before, after = (_total(entry[word]) for word in ("original", "tuned"))
-        gain = before / after
-        gains[entry["program"]].append(gain)
-        print(f"{entry['program']:9} {entry['size']:5} {before:12.1f} {after:12.1f} us {gain:6.2f}")
-    everything = np.array([gain for found in gains.values() for gain in found])
+def table(outputs: Sequence[Path]) -> None:
+    """Time of all launches as they were by that of the tuned program, per program and size.
+
+    Of several outputs of the same programs the runs of all count.
+    """
+    print("program    size     as it was        tuned         gain  refined  blocks")
+    gains: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for entry in _merged(outputs):
+        before, tuned, refined = (_total(entry[way]) for way in ("original", "tuned", "refined"))
+        gains[entry["program"]].append((before / tuned, before / refined))
+        changed = "other" if entry["blocks"]["tuned"] != entry["blocks"]["original"] else "same"
+        print(
+            f"{entry['program']:9} {entry['size']:5} {before:12.1f} {tuned:12.1f} us"
+            f" {before / tuned:8.2f} {before / refined:8.2f}  {changed}"
+        )
     for program, found in gains.items():
-        print(f"{program:9} {np.exp(np.log(found).mean()):5.2f}")
-    share = np.mean(everything >= 0.97)
-    print(
-        f"{len(everything)} cases: geometric mean {np.exp(np.log(everything).mean()):.2f},"
-        f" least {everything.min():.2f}, at least 0.97: {100 * share:.0f} %"
-    )
+        means = np.exp(np.log(np.array(found)).mean(axis=0))
+        print(f"{program:9} {means[0]:5.2f} {means[1]:5.2f}")
+    everything = np.array([gain for found in gains.values() for gain in found])
+    for way, column in (("tuned", everything[:, 0]), ("refined", everything[:, 1])):
+        share = np.mean(column >= 0.97)
+        mean = np.exp(np.log(column).mean())
+        print(
+            f"{way}: {len(column)} cases, geometric mean {mean:.2f}, least {column.min():.2f},"
+            f" at least 0.97: {100 * share:.0f} %"
+        )
+
+
+def _merged(outputs: Sequence[Path]) -> list[dict[str, Any]]:
+    merged: dict[tuple[str, int], dict[str, Any]] = {}
+    for output in outputs:
+        for line in (output / "times.jsonl").read_text().splitlines():
+            entry = json.loads(line)
+            known = merged.setdefault((entry["program"], entry["size"]), entry)
+            if known is not entry:
+                for way in ("original", "tuned", "refined"):
+                    known[way] += entry[way]
+    return [merged[key] for key in sorted(merged)]
 
 
 def _total(runs: Sequence[Sequence[float]]) -> float:
@@ -140,4 +162,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "build":
         build(Path(sys.argv[2]), Path(sys.argv[3]).absolute(), sys.argv[4:])
     else:
-        table(Path(sys.argv[2]))
+        table([Path(word) for word in sys.argv[2:]])

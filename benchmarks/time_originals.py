@@ -1,6 +1,8 @@
 """Runs what polybench_originals built, on the machine with the GPU. Needs Python and g++ only.
 
-python3 time_originals.py FOLDER OUTPUT [SECONDS [NAME=VALUE …]]
+python3 time_originals.py FOLDER OUTPUT [SECONDS]
+
+Three ways in turn: as it was, tuned, and tuned with CUTUNE=refine.
 """
 
 from __future__ import annotations
@@ -14,14 +16,20 @@ from pathlib import Path
 
 CUDA = Path("/usr/local/cuda")
 RUN_SECONDS = 15
-#: Pairs of runs: at least, at most, and for how many seconds there are more than the least number.
-RUNS, MOST_RUNS, SECONDS_FOR_MORE = 2, 8, 5.0
+#: Rounds of runs: at least, at most, and for how many seconds there are more than the least number.
+RUNS, MOST_RUNS, SECONDS_FOR_MORE = 2, 8, 4.5
+#: The ways, the word in the plan that names their binaries, and what they need besides.
+WAYS: dict[str, tuple[str, dict[str, str]]] = {
+    "original": ("original", {}),
+    "tuned": ("tuned", {}),
+    "refined": ("tuned", {"CUTUNE": "refine"}),
+}
 #: Launches that are timed; programs with time steps repeat themselves.
 LIMIT = 600
 
 
-def main(folder: Path, output: Path, seconds: float, more: dict[str, str]) -> None:
-    """All programs in turn, original and tuned alternating."""
+def main(folder: Path, output: Path, seconds: float) -> None:
+    """All programs in turn, each in all ways alternating."""
     shim = output / "launch_times.so"
     compile_shim = ["g++", "-O2", "-shared", "-fPIC", f"-I{CUDA}/include"]
     source = str(folder / "launch_times.cpp")
@@ -34,7 +42,7 @@ def main(folder: Path, output: Path, seconds: float, more: dict[str, str]) -> No
                 break
             start = time.monotonic()
             try:
-                measured = timed(folder / "bin", entry, output / "launches.txt", shim, more)
+                measured = timed(folder / "bin", entry, output / "launches.txt", shim)
             except subprocess.SubprocessError as error:
                 print(f"{entry['original']}: {error}", flush=True)
                 continue
@@ -44,9 +52,7 @@ def main(folder: Path, output: Path, seconds: float, more: dict[str, str]) -> No
             file.flush()
 
 
-def timed(
-    folder: Path, entry: dict[str, object], lines: Path, shim: Path, more: dict[str, str]
-) -> dict[str, object]:
+def timed(folder: Path, entry: dict[str, object], lines: Path, shim: Path) -> dict[str, object]:
     """The times of each launch, and the blocks of the first run."""
     environment = {
         **os.environ,
@@ -56,31 +62,29 @@ def timed(
         "LAUNCH_LIMIT": str(LIMIT),
         "CUDA_MODULE_LOADING": "EAGER",
     }
-    found: dict[str, list[list[float]]] = {"original": [], "tuned": []}
+    found: dict[str, list[list[float]]] = {way: [] for way in WAYS}
     blocks: dict[str, list[str]] = {}
     begun = time.monotonic()
     for number in range(MOST_RUNS):
         if number >= RUNS and time.monotonic() - begun > SECONDS_FOR_MORE:
             break
-        for word, times in found.items():
-            own = {**environment, **more} if word == "tuned" else environment
+        for way, (word, more) in WAYS.items():
             lines.unlink(missing_ok=True)
             binary = str(folder / str(entry[word]))
             subprocess.run(
                 [binary],
-                env=own,
+                env={**environment, **more},
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 check=True,
                 timeout=RUN_SECONDS,
             )
             rows = [row.split() for row in lines.read_text().splitlines()]
-            times.append([float(row[-1]) for row in rows])
-            blocks.setdefault(word, sorted({" ".join(row[:-1]) for row in rows}))
+            found[way].append([float(row[-1]) for row in rows])
+            blocks.setdefault(way, sorted({" ".join(row[:-1]) for row in rows}))
     return {**entry, **found, "blocks": blocks}
 
 
 if __name__ == "__main__":
-    pairs = [word.partition("=") for word in sys.argv[4:]]
     limit = float(sys.argv[3]) if len(sys.argv) > 3 else 1e9
-    main(Path(sys.argv[1]), Path(sys.argv[2]), limit, {name: value for name, _, value in pairs})
+    main(Path(sys.argv[1]), Path(sys.argv[2]), limit)
