@@ -88,7 +88,7 @@ def _replay(
         try:
             counted = counted_kernel(described, known, session.progress)
             if counted.problem and described.is_executed:
-                left.append(_on_data(session, described, counted.problem))
+                left.append(_on_data(session, part, described, counted.problem))
                 continue
             part.append(counted.subject.kernel, counted.new)
             replayed = collect_kernel(counted, known, session.progress, training)
@@ -99,16 +99,20 @@ def _replay(
             # One kernel that cannot be replayed does not stop the others.
             reason = error.diagnostic.message
             if described.is_executed:
-                left.append(_on_data(session, described, f"it cannot be replayed, {reason}"))
+                told = f"it cannot be replayed, {reason}"
+                left.append(_on_data(session, part, described, told))
             else:
                 name = described.kernel.kernel
                 session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return left
 
 
-def _on_data(session: Session, subject: Subject, reason: str) -> Subject:
+def _on_data(session: Session, part: Part, subject: Subject, reason: str) -> Subject:
     kernel = subject.kernel
-    session.warn(Diagnostic.at(Code.COUNTED_ON_DATA, None, kernel=kernel.kernel, reason=reason))
+    defined = part.program.kernel(kernel.kernel)
+    assert defined is not None, "a kernel that is measured has a definition"
+    where = (defined.source, defined.span)
+    session.warn(Diagnostic.at(Code.COUNTED_ON_DATA, *where, kernel=kernel.kernel, reason=reason))
     return replace(subject, kernel=replace(kernel, on_data=True))
 
 

@@ -153,6 +153,8 @@ def print_choices(
 ) -> None:
     """One row per kernel and size: the program's own block, cutune's, and what that should gain.
 
+    Of a kernel whose thread space has to be named, how to ask for it.
+
     Args:
         sizes: what all data parameters are set to; by default sizes that keep a GPU busy.
     """
@@ -167,24 +169,34 @@ def print_choices(
         box=None,
         title_justify="left",
     )
+    questions = []
     for name, model in zip(_names(models), models, strict=True):
         streaming = model.one_dimensional and not model.looped
         try:
             chooser = Chooser(model, device, performance)
         except CutuneError:
             continue  # nothing that the device can launch
-        for size in sizes or (STREAMING_SIZES if streaming else SHOWN_SIZES):
-            row = _choice_row(model, chooser, size)
+        shown = sizes or (STREAMING_SIZES if streaming else SHOWN_SIZES)
+        rows = [(str(size), _choice_row(model, chooser, size)) for size in shown]
+        for size, row in rows:
             if row is not None:
-                table.add_row(escape(name), str(size), *row)
-    standard_output().print(table)
+                table.add_row(escape(name), size, *row)
+        if not any(row for _, row in rows):
+            words = (*model.facts.parameters, *model.facts.extent_words)
+            asked = " ".join(f"{word}=…" for word in words)
+            questions.append(f"{name}: cutune select {model.facts.kernel} {asked}")
+    console = standard_output()
+    if table.row_count:
+        console.print(table)
+    for question in questions:
+        console.print(escape(question))
 
 
 def _choice_row(model: FittedModel, chooser: Chooser, size: int) -> list[str] | None:
     try:
         choice = chooser.choose({}, size)
     except CutuneError:
-        return None  # its thread space has to be named: `cutune select KERNEL T.x=…` or G.x=…
+        return None  # its thread space has to be named
     own = choice.predicted_ms(model.facts.original)
     chosen = choice.predicted_ms(choice.block)
     gain = f"{own / chosen:.2f}" if own and chosen else "-"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,9 @@ def test_sizes_that_make_no_sense_on_their_own(tmp_path: Path) -> None:
     words = ("--run", "./{program} {n}", "--vary", "n=12,24")
     done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
     assert done.returncode == 0 and "[CT418]" in done.stderr, done.stderr
+    assert re.search(r"patches\.cu:\d+:1: note: kernel 'patches' is counted", done.stderr)
+    # Its thread space follows from no size: it has to be named.
+    assert "cutune select patches" in done.stdout and "T.x=" in done.stdout
     original = compiled(source, source, tmp_path / "original")
     binary = compiled(tmp_path / "tuned.cu", source, tmp_path / "tuned")
     usual, chosen = run(original, "60"), run(binary, "60", CUTUNE="verbose")
