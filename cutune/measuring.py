@@ -127,8 +127,16 @@ def _count_on_data(
         session.progress,
         session.warn,
     )
-    for subject, measured in counted:
-        part.append(subject.kernel, measured)
+    try:
+        for subject, measured in counted:
+            part.append(subject.kernel, measured)
+    except CutuneError as error:
+        if error.diagnostic.code is not Code.RUN_FAILED:
+            raise
+        # A candidate that breaks the program here was fine at the smallest size.
+        for name in (subject.kernel.kernel for subject in found):
+            reason = error.diagnostic.message
+            session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
 
 
 def _tried(

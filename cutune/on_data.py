@@ -87,13 +87,19 @@ def _swept(
     left_out = {(s, block) for k in kernels for s in k.sites for block in k.rejected}
     with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
         log = Path(folder) / "launches.jsonl"
-        counting = {"CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_COUNT": "trace"}
+        # Each with all candidates, before and after them as it was asked for.
+        lines = limit * (2 + max(len(kernel.candidates()) for kernel in kernels))
+        counting = {
+            "CUTUNE_LAUNCH_LOG": str(log),
+            "CUTUNE_LOG_LIMIT": str(lines),
+            "CUTUNE_COUNT": "trace",
+            "CUTUNE_LAUNCH_LIMIT": str(limit),
+        }
         environment = {
             **os.environ,
             **device_environment(device, Path(folder)),
             **trial_environment(kernels, Path(folder), left_out),
             **counting,
-            "CUTUNE_LAUNCH_LIMIT": str(limit),
         }
         run_program(run, environment)
         logged = list(read_launches(log))

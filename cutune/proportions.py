@@ -67,8 +67,9 @@ def _bases(facts: MeasuredKernel) -> Iterator[RationalFunction]:
 
 
 def _spread(ratios: Sequence[Fraction]) -> float:
-    least, most = min(ratios), max(ratios)
-    return float(most / least) - 1 if least > 0 else float("inf")
+    """By how much they differ; what is rare may not have happened at all in a small run."""
+    seen = [ratio for ratio in ratios if ratio]
+    return float(max(seen) / min(seen)) - 1
 
 
 def _scaled(base: RationalFunction, factor: Fraction, spread: float) -> RationalFunction:

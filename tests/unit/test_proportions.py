@@ -51,6 +51,12 @@ def test_or_not_at_all() -> None:
     assert proportions(PLANE, RUNS)([0, 0])({"n": 10000, "width": 64}) == 0
 
 
+def test_what_is_rare_may_be_missing_in_a_small_run() -> None:
+    found = proportions(PLANE, RUNS)([0, 16])
+    assert found({"n": 4000, "width": 64}) == 160
+    assert found.held_out_error == 0
+
+
 def by_chance(threads: int, sectors: int) -> int:
     """Sectors that so many threads meet, each at one of them by chance."""
     return round(sectors * (1 - exp(-threads / sectors)))
