@@ -217,11 +217,6 @@ class Subject:
     record: LaunchRecord
     kernel: MeasuredKernel
 
-    @property
-    def is_executed(self) -> bool:
-        """Did the program run the kernel, or was its launch only recorded?"""
-        return self.record.warp_instructions > 0
-
     def replayer(self) -> Replayer:
         """What runs it."""
         return Replayer(self.module, self.code, self.record, self.kernel)
@@ -249,7 +244,7 @@ def subjects(
         code = assembled.kernels[record.kernel]
         if not code.oblivious:
             # Launches that were only recorded have no data.
-            is_counted = code.obliviousness.countable and record.warp_instructions > 0
+            is_counted = code.obliviousness.countable and record.is_executed
             said = Code.COUNTED_ON_DATA if is_counted else Code.DATA_DEPENDENT
             reason = code.obliviousness.reason
             warn(Diagnostic.at(said, kernel.source, kernel.span, kernel=kernel.name, reason=reason))

@@ -74,8 +74,8 @@ def counted_kernel(
         subject = replace(subject, kernel=tied)
         found = _counted(subject, known, progress)
         functions = count_functions(subject.kernel, _counts(found))
-    repeated = {m.key for m in known if m.belongs_to(subject.kernel)}
-    new = tuple(m for m in found.values() if m.key not in repeated)
+    repeated = _own(subject.kernel, known)
+    new = tuple(m for key, m in found.items() if key not in repeated)
     uncertain = uncertain_share(subject.kernel, _counts(found)[-1])
     return CountedKernel(subject, new, functions, uncertain)
 
@@ -131,6 +131,7 @@ def collect_kernel(
 def _own(
     kernel: MeasuredKernel, known: Sequence[Measurement]
 ) -> dict[tuple[object, ...], Measurement]:
+    """What is known of a kernel, in this version of its code and of its description."""
     return {m.key: m for m in known if m.belongs_to(kernel)}
 
 

@@ -87,7 +87,7 @@ def _replay(
             continue
         try:
             counted = counted_kernel(described, known, session.progress)
-            if counted.problem and described.is_executed:
+            if counted.problem and described.record.is_executed:
                 left.append(_on_data(session, part, described, counted.problem))
                 continue
             part.append(counted.subject.kernel, counted.new)
@@ -98,7 +98,7 @@ def _replay(
                 raise
             # One kernel that cannot be replayed does not stop the others.
             reason = error.diagnostic.message
-            if described.is_executed:
+            if described.record.is_executed:
                 told = f"it cannot be replayed, {reason}"
                 left.append(_on_data(session, part, described, told))
             else:

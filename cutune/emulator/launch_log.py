@@ -84,6 +84,11 @@ class LaunchRecord:
     blocks: tuple[LoggedBlock, ...]
     sites: tuple[LoggedSite, ...]
 
+    @property
+    def is_executed(self) -> bool:
+        """Did the program run the kernel, or was its launch only recorded?"""
+        return self.warp_instructions > 0
+
 
 def read_launches(path: Path) -> Iterator[LaunchRecord]:
     """The launches in order. A torn last line (the program was killed) is left out."""

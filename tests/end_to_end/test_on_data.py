@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -103,17 +104,24 @@ int main(int count, char **words) {
 """
 
 
+def tuned_at(source: Path, small: str, large: str) -> tuple[CompletedProcess[str], str]:
+    """Tune a program at small sizes, noted as counted there; what it says of a large launch."""
+    words = ("--run", "./{program} {n}", "--vary", f"n={small}")
+    tuned = source.with_suffix(".tuned.cu")
+    done = cutune("tune", source, *words, "-o", tuned, cwd=source.parent)
+    assert done.returncode == 0 and "[CT418]" in done.stderr, done.stderr
+    original = compiled(source, source, source.parent / "original")
+    binary = compiled(tuned, source, source.parent / "tuned")
+    usual, chosen = run(original, large), run(binary, large, CUTUNE="verbose")
+    assert usual.stdout == chosen.stdout
+    return done, chosen.stderr
+
+
 def test_rows_of_many_lengths(tmp_path: Path) -> None:
     source = tmp_path / "ragged.cu"
     source.write_text(BINS)
-    words = ("--run", "./{program} {n}", "--vary", "n=500,2000")
-    done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
-    assert done.returncode == 0 and "[CT418]" in done.stderr, done.stderr
-    original = compiled(source, source, tmp_path / "original")
-    binary = compiled(tmp_path / "tuned.cu", source, tmp_path / "tuned")
-    usual, chosen = run(original, "30000"), run(binary, "30000", CUTUNE="verbose")
-    assert usual.stdout == chosen.stdout
-    assert "block 96x1x1 -> " in chosen.stderr, chosen.stderr
+    _, said = tuned_at(source, "500,2000", "30000")
+    assert "block 96x1x1 -> " in said, said
 
 
 def test_without_data_they_are_left_alone(tmp_path: Path) -> None:
@@ -160,14 +168,8 @@ int main(int count, char **words) {
 def test_sizes_that_make_no_sense_on_their_own(tmp_path: Path) -> None:
     source = tmp_path / "patches.cu"
     source.write_text(PATCHES)
-    words = ("--run", "./{program} {n}", "--vary", "n=12,24")
-    done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
-    assert done.returncode == 0 and "[CT418]" in done.stderr, done.stderr
+    done, said = tuned_at(source, "12,24", "60")
     assert re.search(r"patches\.cu:\d+:1: note: kernel 'patches' is counted", done.stderr)
     # Its thread space follows from no size: it has to be named.
     assert "cutune select patches" in done.stdout and "T.x=" in done.stdout
-    original = compiled(source, source, tmp_path / "original")
-    binary = compiled(tmp_path / "tuned.cu", source, tmp_path / "tuned")
-    usual, chosen = run(original, "60"), run(binary, "60", CUTUNE="verbose")
-    assert usual.stdout == chosen.stdout
-    assert "block 992x1x1 -> " in chosen.stderr, chosen.stderr
+    assert "block 992x1x1 -> " in said, said
