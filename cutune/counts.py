@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from cutune.fitted import Array
 from cutune.measure import MeasuredKernel, Measurement
-from cutune.rational import RationalFunction, fit
+from cutune.rational import RationalFunction
+from cutune.rational_fit import fit
 
 #: Multiples of 32, so that unrolled loops have no remainder and warps are full.
 LEVELS = (32, 64, 96, 128, 160, 192, 224, 256)

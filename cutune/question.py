@@ -14,7 +14,7 @@ from cutune.fitted import FittedModel
 from cutune.measure import MeasuredKernel
 from cutune.models.mechanistic import launchable
 from cutune.models.registry import DEFAULT, MODELS
-from cutune.rational import fit_polynomial
+from cutune.rational_fit import fit_polynomial
 from cutune.relations import extents_at
 from cutune.selection import GRID_LIMITS, LARGEST_SIZE, Choice, select
 

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutune.counts import count_points
-from cutune.rational import Polynomial, RationalFunction, fit, fit_numerical, fit_quotient
+from cutune.numerical_fit import fit_numerical
+from cutune.rational import Polynomial, RationalFunction
+from cutune.rational_fit import fit, fit_quotient
 from cutune.rational_program import value_of
 
 VARIABLES = ("NI", "NJ")

@@ -9,7 +9,8 @@ import pytest
 from cutune.counts import CountFunctions
 from cutune.measure import CodeBlock, MeasuredKernel, MemoryInstruction
 from cutune.plan import LARGEST_LAUNCH, feature_launches
-from cutune.rational import RationalFunction, fit
+from cutune.rational import RationalFunction
+from cutune.rational_fit import fit
 from cutune.relations import Covered, complete, cover, extents_at, holding, tying
 from tests import measured
 from tests.unit.test_measure import FIRST

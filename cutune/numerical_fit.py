@@ -1,0 +1,185 @@
+"""Rational functions fitted in floating point, where no exact one of low degree exists.
+
+Homogeneous least squares with scaled variables and relative weights, refined after Sanathanan and
+Koerner and then by its true relative residuals, its degree chosen by the error at the largest sizes
+held out (Brandt et al., section 3, with the remedies of their stated problems). A function with a
+pole among the samples or far beyond them, or below 0 there, is no candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import svd
+from scipy.optimize import least_squares
+
+from cutune.rational import (
+    Exponents,
+    Floats,
+    Polynomial,
+    RationalFunction,
+    constant_function,
+    exponents_up_to,
+    monomials,
+)
+
+SINGULAR = 1e-10
+REFINEMENTS = 8
+#: Degrees of numerator and denominator that are tried, the simplest first.
+NUMERICAL_DEGREES = ((0, 0), (1, 0), (2, 0), (1, 1), (3, 0), (2, 1), (4, 0), (3, 1), (2, 2))
+#: Relative residuals beyond which a sample counts less and less in the last refinement.
+OUTLIER = 0.01
+#: A function that close at the held-out sizes is good enough: what a higher degree would gain there
+#: it may lose many times at sizes far beyond.
+GOOD_ENOUGH = 0.02
+#: Multiples of the largest sample at which a numerical function must make sense.
+FAR = (4, 64, 1024, 16384)
+
+
+def fit_numerical(
+    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
+) -> RationalFunction:
+    """The simplest rational function that is good enough at the held-out largest sizes, or best."""
+    sizes = np.array(points, dtype=np.float64)
+    targets = np.array(values, dtype=np.float64)
+    order = np.argsort(sizes.sum(axis=1), kind="stable")
+    held_out = order[-max(1, len(order) // 4) :]
+    used = order[: -len(held_out)]
+    scale = sizes.max(axis=0)
+    best: RationalFunction | None = None
+    for top, bottom in NUMERICAL_DEGREES:
+        candidate = _fit_degrees(variables, sizes, targets, used, held_out, scale, top, bottom)
+        # A higher degree must earn its place: 10 % better, not just luck.
+        if candidate and (
+            best is None or candidate.held_out_error < 0.9 * best.held_out_error - 1e-12
+        ):
+            best = candidate
+        if best and best.held_out_error <= GOOD_ENOUGH:
+            break
+    if best is None:
+        mean = Fraction(float(targets.mean())).limit_denominator(10**6)
+        return RationalFunction(
+            constant_function(variables, mean).numerator,
+            constant_function(variables, 1).numerator,
+            False,
+            float("inf"),
+            float("inf"),
+        )
+    return best
+
+
+def _fit_degrees(
+    variables: tuple[str, ...],
+    sizes: Floats,
+    targets: Floats,
+    used: NDArray[np.intp],
+    held_out: NDArray[np.intp],
+    scale: Floats,
+    top: int,
+    bottom: int,
+) -> RationalFunction | None:
+    points = [tuple(int(v) for v in row) for row in sizes]
+    upper = exponents_up_to(points, list(used), top)
+    lower = exponents_up_to(points, list(used), bottom)
+    if len(upper) + len(lower) - 1 > len(used):
+        return None
+    scaled = sizes / scale
+    numerator, denominator = monomials(scaled, upper), monomials(scaled, lower)
+    weights = 1.0 / np.maximum(np.abs(targets), 1.0)
+    found = _homogeneous(numerator[used], denominator[used], targets[used], weights[used])
+    if found is None:
+        return None
+    solution, rank = found
+    solution = _refined(solution, numerator[used], denominator[used], targets[used], weights[used])
+    tops, bottoms = numerator @ solution[: len(upper)], denominator @ solution[len(upper) :]
+    if bottoms.min() * bottoms.max() <= 0:  # a pole inside the samples
+        return None
+    predicted = tops / bottoms
+    if targets.min() >= 0 and predicted.min() < -1e-6 * targets.max():  # a count below 0
+        return None
+    if targets.min() >= 0 and not _makes_sense_far(upper, lower, solution):
+        return None
+    errors = np.abs(predicted - targets) * weights
+    unit = solution[len(upper)] or 1.0
+    return RationalFunction(
+        _polynomial(variables, upper, solution[: len(upper)] / unit, scale),
+        _polynomial(variables, lower, solution[len(upper) :] / unit, scale),
+        False,
+        float(errors[held_out].max()),
+        float(errors[used].max()),
+        rank,
+        len(upper) + len(lower) - 1,
+    )
+
+
+def _makes_sense_far(upper: list[Exponents], lower: list[Exponents], solution: Floats) -> bool:
+    """Is the quotient neither below 0 nor at a pole, also where all sizes are much larger?"""
+    far = np.outer(FAR, np.ones(len(upper[0])))
+    tops = monomials(far, upper) @ solution[: len(upper)]
+    bottoms = monomials(far, lower) @ solution[len(upper) :]
+    return bool((tops * bottoms >= 0).all() and (bottoms != 0).all())
+
+
+def _homogeneous(
+    numerator: Floats, denominator: Floats, targets: Floats, weights: Floats
+) -> tuple[Floats, int] | None:
+    """Coefficients with P - y Q least in relative weights, numerator first, and the rank.
+
+    None where more than one null vector leaves the ratio undetermined: a lower degree says the
+    same then.
+    """
+    width, bottom = numerator.shape[1], denominator.shape[1] > 1
+    previous = np.ones(len(targets))
+    solution: Floats = np.zeros(width + denominator.shape[1])
+    rank = 0
+    for _ in range(REFINEMENTS if bottom else 1):
+        rows = np.hstack([numerator, -targets[:, None] * denominator])
+        rows *= (weights / np.abs(previous))[:, None]
+        norms = np.linalg.norm(rows, axis=0)
+        norms[norms == 0] = 1.0
+        _, singular, right = svd(rows / norms)
+        # The least one belongs to the solution itself.
+        rank = int(np.sum(singular[: rows.shape[1] - 1] > SINGULAR * singular[0]))
+        if len(singular) > 1 and singular[-2] < SINGULAR * singular[0] and bottom:
+            return None
+        solution = right[-1] / norms
+        previous = denominator @ solution[width:]
+        if np.any(np.abs(previous) < 1e-12):
+            return None
+    return solution, rank
+
+
+def _refined(
+    solution: Floats, numerator: Floats, denominator: Floats, targets: Floats, weights: Floats
+) -> Floats:
+    """The same coefficients after a descent on the true relative residuals P/Q - y."""
+    width = numerator.shape[1]
+    scale = float(np.abs(solution).max())
+
+    def residuals(coefficients: Floats) -> Floats:
+        bottom = denominator @ coefficients[width:]
+        # Far from what is wanted, so that no step crosses a pole.
+        safe = np.where(np.abs(bottom) < 1e-12, 1e-12, bottom)
+        result: Floats = (numerator @ coefficients[:width] / safe - targets) * weights
+        return result
+
+    start = solution / scale
+    before = residuals(start)
+    if len(targets) < len(solution) or float(np.abs(before).max()) < 1e-9:
+        return solution
+    better = least_squares(residuals, start, loss="soft_l1", f_scale=OUTLIER, max_nfev=50)
+    improved = np.abs(residuals(better.x)).sum() < np.abs(before).sum()
+    return np.asarray(better.x * scale) if improved else solution
+
+
+def _polynomial(
+    variables: tuple[str, ...], exponents: list[Exponents], coefficients: Floats, scale: Floats
+) -> Polynomial:
+    terms = []
+    for exponent, coefficient in zip(exponents, coefficients, strict=True):
+        value = Fraction(float(coefficient / np.prod(scale ** np.array(exponent))))
+        terms.append((exponent, value))
+    return Polynomial(variables, tuple(terms))

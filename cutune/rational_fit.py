@@ -1,0 +1,216 @@
+"""Rational functions fitted to counted totals. Takes samples, gives a function and its evidence.
+
+Counts of an emulated device are integers, so the exact fit over the rationals comes first: a zero
+residual on every sample, the largest ones held out, is a certificate. Only where no exact function
+of low degree exists, a numerical fit is made (`cutune.numerical_fit`). `cutune.paper_fit` has the
+published method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from cutune.numerical_fit import SINGULAR, fit_numerical
+from cutune.rational import (
+    Exponents,
+    Polynomial,
+    RationalFunction,
+    constant_function,
+    exponents_up_to,
+    monomial,
+    monomials,
+)
+
+MAX_DEGREE = 4
+#: Denominators of the coefficients of counts: products of unrolling and of triangular sums.
+LARGEST_DENOMINATOR = 5040
+#: A prime beyond twice the square of any numerator and denominator that counts lead to.
+PRIME = (1 << 521) - 1
+#: Unknowns up to which Gaussian elimination in exact numbers is quick.
+SMALL_SYSTEM = 20
+#: Degrees of numerator and denominator that are tried, the simplest first.
+EXACT_DEGREES = ((0, 1), (1, 1), (2, 1), (1, 2), (2, 2))
+#: Samples that an exact function must meet besides those that determine it.
+SPARE = 2
+
+
+def fit(
+    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
+) -> RationalFunction:
+    """The simplest rational function through the samples.
+
+    Args:
+        variables: names of the data parameters.
+        points: one integer per variable and sample.
+        values: the counted total of each sample.
+    """
+    if len(set(values)) == 1:
+        return constant_function(variables, values[0])
+    exact = fit_polynomial(variables, points, values) or fit_quotient(variables, points, values)
+    exact = exact or _fit_larger(variables, points, values)
+    return exact if exact is not None else fit_numerical(variables, points, values)
+
+
+def fit_polynomial(
+    variables: tuple[str, ...],
+    points: Sequence[Sequence[int]],
+    values: Sequence[int],
+    spare: int = 0,
+) -> RationalFunction | None:
+    """The polynomial of least total degree that meets every sample exactly, if there is one.
+
+    A quarter of the samples, those at the largest sizes, never enter the equations. `spare`: so
+    many samples at least are more than the coefficients.
+    """
+    order = sorted(range(len(points)), key=lambda s: sum(points[s]))
+    held_out = max(1, len(points) // 4)
+    used = order[:-held_out]
+    for degree in range(MAX_DEGREE + 1):
+        exponents = exponents_up_to(points, used, degree)
+        if len(exponents) > min(len(used), len(points) - spare):
+            return None
+        for solve in (_guess, _solve) if len(exponents) <= SMALL_SYSTEM else (_guess,):
+            solution = solve([points[s] for s in used], exponents, [values[s] for s in used])
+            if solution is None:
+                continue
+            found = Polynomial(variables, _terms(exponents, solution))
+            samples = zip(points, values, strict=True)
+            if all(found(dict(zip(variables, p, strict=True))) == v for p, v in samples):
+                one = constant_function(variables, 1).numerator
+                width = len(exponents)
+                return RationalFunction(found, one, True, 0.0, 0.0, width, width)
+    return None
+
+
+def _fit_larger(
+    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
+) -> RationalFunction | None:
+    """A polynomial that meets all samples from some size on, where the smaller ones are different.
+
+    A filter of 127 taps has other work at sizes below 127. Of one variable only: of several, all
+    that are large together say nothing of one that is much larger than another.
+    """
+    if len(variables) != 1:
+        return None
+    order = sorted(range(len(points)), key=lambda place: points[place][0])
+    for dropped in range(1, len(order) - SPARE):
+        kept = order[dropped:]
+        larger = [points[place] for place in kept]
+        found = fit_polynomial(variables, larger, [values[place] for place in kept], SPARE)
+        if found is not None:
+            return found
+    return None
+
+
+def fit_quotient(
+    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
+) -> RationalFunction | None:
+    """The quotient of polynomials of least degree that meets every sample exactly.
+
+    The constant of the denominator is 1. Samples at the largest sizes never enter the equations;
+    a quotient with a pole among the samples is none.
+    """
+    order = sorted(range(len(points)), key=lambda s: sum(points[s]))
+    used = order[: -max(1, len(points) // 4)]
+    targets = [values[s] for s in used]
+    for top, bottom in EXACT_DEGREES:
+        upper = exponents_up_to(points, used, top)
+        lower = exponents_up_to(points, used, bottom)[1:]
+        width = len(upper) + len(lower)
+        if not lower or width > min(SMALL_SYSTEM, len(used)):
+            continue
+        rows = [
+            [monomial(points[s], e) for e in upper]
+            + [-target * monomial(points[s], e) for e in lower]
+            for s, target in zip(used, targets, strict=True)
+        ]
+        solution = _eliminated(rows, targets)
+        if solution is None:
+            continue
+        numerator = Polynomial(variables, _terms(upper, solution[: len(upper)]))
+        one = ((0,) * len(variables), Fraction(1))
+        denominator = Polynomial(variables, (one, *_terms(lower, solution[len(upper) :])))
+        found = RationalFunction(numerator, denominator, True, 0.0, 0.0, width, width)
+        if _meets(found, points, values):
+            return found
+    return None
+
+
+def _meets(found: RationalFunction, points: Sequence[Sequence[int]], values: Sequence[int]) -> bool:
+    """Does a function have no pole, and is it exact, at every sample?"""
+    for point, value in zip(points, values, strict=True):
+        named = dict(zip(found.numerator.variables, point, strict=True))
+        bottom = found.denominator(named)
+        if bottom <= 0 or found.numerator(named) != value * bottom:
+            return False
+    return True
+
+
+def _terms(
+    exponents: Sequence[Exponents], coefficients: Sequence[Fraction]
+) -> tuple[tuple[Exponents, Fraction], ...]:
+    return tuple((e, c) for e, c in zip(exponents, coefficients, strict=True) if c)
+
+
+def _guess(
+    points: Sequence[Sequence[int]], exponents: list[Exponents], values: Sequence[int]
+) -> list[Fraction] | None:
+    """Least squares in floating point, rounded to simple fractions; the caller checks exactly."""
+    sizes = np.array(points, dtype=np.float64)
+    scale = sizes.max(axis=0)
+    columns = monomials(sizes / scale, exponents)
+    targets = np.array(values, dtype=np.float64)
+    solution, _, rank, _ = np.linalg.lstsq(columns, targets, rcond=SINGULAR)
+    if rank < len(exponents):
+        return None
+    units = [float(np.prod(scale ** np.array(exponent))) for exponent in exponents]
+    coefficients = (float(c) / unit for c, unit in zip(solution, units, strict=True))
+    return [Fraction(c).limit_denominator(LARGEST_DENOMINATOR) for c in coefficients]
+
+
+def _solve(
+    points: Sequence[Sequence[int]], exponents: list[Exponents], values: Sequence[int]
+) -> list[Fraction] | None:
+    """Exact solution of an overdetermined system; None when inconsistent or rank deficient."""
+    matrix = [[monomial(point, exponent) for exponent in exponents] for point in points]
+    return _eliminated(matrix, values)
+
+
+def _eliminated(matrix: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fraction] | None:
+    """Gaussian elimination; None when inconsistent or rank deficient.
+
+    In integers modulo a prime so large that the fractions of the solution can be told from their
+    residues (Wang's rational reconstruction): much faster than in fractions, which grow. A solution
+    without such fractions comes out wrong; callers try it at all samples.
+    """
+    rows = [[*row, value] for row, value in zip(matrix, values, strict=True)]
+    width = len(matrix[0])
+    for column in range(width):
+        pivot = next((r for r in range(column, len(rows)) if rows[r][column] % PRIME), None)
+        if pivot is None:
+            return None
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        head = rows[column]
+        inverse = pow(head[column], -1, PRIME)
+        head[:] = [value * inverse % PRIME for value in head]
+        for r, row in enumerate(rows):
+            if r != column and row[column]:
+                factor = row[column]
+                rows[r] = [(a - factor * b) % PRIME for a, b in zip(row, head, strict=True)]
+    if any(row[width] % PRIME for row in rows[width:]):
+        return None
+    return [_fraction_of(rows[column][width]) for column in range(width)]
+
+
+def _fraction_of(residue: int) -> Fraction:
+    """The fraction of small numerator and denominator with this residue modulo the prime."""
+    before, now = PRIME, residue
+    factor_before, factor = 0, 1
+    while now * now > PRIME // 2:
+        quotient = before // now
+        before, now = now, before - quotient * now
+        factor_before, factor = factor, factor_before - quotient * factor
+    return Fraction(now, factor)
