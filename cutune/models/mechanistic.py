@@ -10,7 +10,7 @@ resources is joined by a smooth maximum.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from fractions import Fraction
 from math import log2
@@ -20,14 +20,13 @@ from cutune.device import DeviceProfile, ModelConstants
 from cutune.fitted import (
     ATOMIC,
     ATOMIC_REAL,
-    BARRIER,
-    FIXED,
     ISSUE,
-    STEP,
     FeatureColumn,
     FittedModel,
     in_single_precision,
 )
+from cutune.models.features import Features
+from cutune.models.issue import issue_cycles
 from cutune.models.lines import (
     CYCLES_PER_WARP,
     TIME,
@@ -36,7 +35,6 @@ from cutune.models.lines import (
     resources_of,
 )
 from cutune.models.occupancy import can_launch, resident_blocks
-from cutune.rational import RationalFunction
 from cutune.rational_program import (
     CANDIDATE,
     TERM,
@@ -56,19 +54,6 @@ from cutune.rational_program import (
 #: Rational substitute for fill^0.79: warps of partly idle blocks are not free.
 FILL_OFFSET, FILL_SLOPE = Fraction(73, 100), Fraction(27, 100)
 
-#: Threads of a block whose warps stay together in a table, however long it is, and the reads after
-#: which that is half as many; so few warps of an SM do not disturb each other. Rounded from walks
-#: through tables of 32 to 10,000 elements on an H200.
-TOGETHER, READS_TOGETHER, FEW_WARPS = 700, 300, 16
-#: What one unit of a feature costs.
-COST_OF = {
-    "request": "cycles_per_request",
-    "load": "load_cycles_per_wavefront",
-    "shared": "shared_cycles_per_wavefront",
-    "store": "store_cycles_per_sector",
-    "missed": "cycles_per_missed_sector",
-    "rewritten": "cycles_per_rewritten_sector",
-}
 ATOMIC_COSTS = {ATOMIC: "atomic_us_integer", ATOMIC_REAL: "atomic_us_same_address"}
 CONSTANTS = tuple(field.name for field in fields(ModelConstants))
 #: Parts of the throughput of an SM, by the definition that holds their cycles per warp.
@@ -106,17 +91,13 @@ class _Composer:
 
     def __init__(self, model: FittedModel, device: DeviceProfile, symbolic: bool) -> None:
         self.model, self.device = model, device
-        self.symbolic = symbolic
         self.keeps_grid = model.facts.keeps_grid
         self.lines = Lines()
+        self.features = Features(model, device, self.lines, symbolic)
+        self.constant = self.features.constant
+        self.symbolic = symbolic
         self.warps_at_once: Sequence[int] = ()
         self.apart: Expression | None = None
-
-    def constant(self, name: str) -> Expression:
-        """A constant of the model: its value, or its name where constants are being fitted."""
-        if self.symbolic:
-            return Parameter(name)
-        return expression(getattr(self.device.model, name))
 
     def program(self) -> RationalProgram:
         self._describe_candidates()
@@ -124,7 +105,8 @@ class _Composer:
         self._define_footprint()
         self._define_apart()
         load, store = self._define_demand()
-        issue = self.lines.define("warp_issue_cycles", self._issue())
+        issue = issue_cycles(self.features, self.keeps_grid, self.warps_at_once)
+        issue = self.lines.define("warp_issue_cycles", issue)
         memory = self._lying_apart(self.lines.norm(3, load, store))
         cycles = self.lines.norm(3, memory, issue)
         cycles = self.lines.define(CYCLES_PER_WARP, cycles)
@@ -172,10 +154,10 @@ class _Composer:
 
     def _define_sizes(self) -> None:
         model = self.model
-        working = self.lines.define("working", maximum(1, model.working.expression()))
+        self.lines.define("working", maximum(1, model.working.expression()))
         for index, group in enumerate(model.groups):
-            self.lines.define(f"trips_{index}", maximum(0, group.expression()) / working)
-        self.lines.define("steps", maximum(0, model.steps.expression()) / working)
+            self.lines.define(f"trips_{index}", self.features.per_thread(group))
+        self.lines.define("steps", self.features.per_thread(model.steps))
         for index, array in enumerate(model.arrays):
             extent = self.lines.define(
                 f"array_bytes_{index}", maximum(0, array.extent_bytes.expression())
@@ -233,27 +215,14 @@ class _Composer:
         for index, requests in enumerate(fixed):
             cycles = self.constant("cycles_per_request") * requests
             load = load + cycles * Parameter(f"trips_{index}")
-        load = self._sum("load", load, ("request", "load", "shared"))
-        store = self._sum("store", store, ("store", "missed")) + self._rewritten()
+        load = self.features.total("load", load, ("request", "load", "shared"))
+        store = self.features.total("store", store, ("store", "missed")) + self._rewritten()
         tiny = Fraction(1, 1000)
         load_cycles = self.lines.define("load_cycles", maximum(tiny, load))
         return load_cycles, self.lines.define("store_cycles", maximum(tiny, store))
 
-    def _sum(self, name: str, fixed: Expression, kinds: Collection[str]) -> Expression:
-        """All columns of some kinds, times trips and cost: `fixed` plus what differs by block."""
-        varying = expression(0)
-        for index, column in enumerate(self.model.columns):
-            if column.kind not in kinds or not any(column.values):
-                continue
-            weight = self.constant(COST_OF[column.kind]) * Parameter(f"trips_{column.group}")
-            if column.kind == "missed":
-                weight = weight * Parameter(f"far_{column.array}")
-            cell = self._cell(index, column)
-            if isinstance(cell, Lookup):
-                varying = varying + self.lines.define(f"weight_{index}", weight) * cell
-            else:
-                fixed = fixed + weight * cell
-        return self.lines.define(f"{name}_fixed", fixed) + varying
+    def _in_phases(self) -> bool:
+        return self.model.looped and self.features.has_barriers
 
     def _rewritten(self) -> Expression:
         """Cycles of stores to sectors on their way to L2: more warps, more that do not meet."""
@@ -262,88 +231,8 @@ class _Composer:
         most = self.device.limits.warps_per_sm
         crowding = [warps / most for warps in self.warps_at_once]
         self.lines.tables["crowding"] = in_single_precision(crowding)
-        cycles = self._sum("rewritten", expression(0), ("rewritten",))
+        cycles = self.features.total("rewritten", expression(0), ("rewritten",))
         return cycles * Lookup("crowding", Parameter(CANDIDATE))
-
-    def _cell(self, index: int, column: FeatureColumn) -> Expression:
-        """A column at the class and candidate: a table, unless it holds one value only."""
-        if len(set(column.values)) == 1:
-            return expression(Fraction(column.values[0]))
-        self.lines.tables[f"feature_{index}"] = column.values
-        return Lookup(f"feature_{index}", Parameter("row") + Parameter(CANDIDATE))
-
-    def _only(self, kind: str) -> Expression:
-        """The one column of a kind."""
-        found = [(i, c) for i, c in enumerate(self.model.columns) if c.kind == kind]
-        return self._cell(*found[0]) if found else expression(1)
-
-    def _issue(self) -> Expression:
-        """Cycles in which a warp keeps the schedulers and the arithmetic units busy."""
-        model, working = self.model, Parameter("working")
-
-        def cycles(count: RationalFunction, constant: str) -> Expression:
-            return self.constant(constant) * maximum(0, count.expression()) / working
-
-        slots = maximum(0, model.instructions.expression()) / working
-        slots = self.lines.define("slots", slots)
-        units = cycles(model.double, "double_cycles") + cycles(model.special, "special_cycles")
-        tiny = Fraction(1, 1000)
-        barriers = maximum(0, model.barriers.expression()) / working
-        if self.keeps_grid:
-            barriers = self.lines.define("barriers", barriers)
-            return self._kept_issue(slots, units * self._only(ISSUE), barriers)
-        plain = maximum(tiny, slots / self.constant("issue_per_cycle"))
-        issue = self.lines.norm(3, plain, maximum(tiny, units))
-        issue = self.lines.define("issue_cycles", issue) * self._only(ISSUE)
-        issue = self._with_constants(issue)
-        barriers = self.lines.define("barriers", barriers)
-        if self._has_barriers():
-            cost = self.lines.define("barrier_cost", barriers * self.constant("barrier_cycles"))
-            issue = issue + cost * self._only(BARRIER)
-        return issue
-
-    def _with_constants(self, issue: Expression) -> Expression:
-        """More where uniform reads of constant memory miss, because warps are apart.
-
-        Large blocks start their warps together and keep them so, up to some number of reads.
-        """
-        model = self.model
-        if not any(c.numerator for _, c in model.constants.numerator.terms):
-            return issue
-        working = Parameter("working")
-        reads = maximum(0, model.constants.expression()) / working
-        reads = self.lines.define("uniform_reads", reads)
-        together = maximum(1, TOGETHER * reads / (reads + READS_TOGETHER))
-        self.lines.define("together", together)
-        ratio = self.lines.define("threads_apart", Parameter("threads") / Parameter("together"))
-        square = self.lines.define("apart_2", ratio * ratio)
-        fourth = self.lines.define("apart_4", square * square)
-        self.lines.tables["at_once"] = in_single_precision(self.warps_at_once)
-        warps = working / (WARP * self.device.sm_count)
-        warps = minimum(warps, Lookup("at_once", Parameter(CANDIDATE)))
-        crowd = minimum(1, maximum(0, warps / FEW_WARPS - 1))
-        cost = self.lines.define("uniform_cost", reads * self.constant("uniform_cycles"))
-        return issue + cost * crowd / (1 + fourth * fourth)
-
-    def _kept_issue(self, slots: Expression, units: Expression, barriers: Expression) -> Expression:
-        """The same where the threads of a block share its work, however many they are."""
-
-        def grown(name: str, kind: str, count: Expression) -> Expression:
-            return self.lines.define(name, count * self._only(kind) + self._only(f"{kind}{FIXED}"))
-
-        slots = grown("warp_slots", ISSUE, slots)
-        barriers = grown("warp_barriers", BARRIER, barriers)
-        grown("warp_steps", STEP, Parameter("steps"))
-        tiny = Fraction(1, 1000)
-        plain = maximum(tiny, slots / self.constant("issue_per_cycle"))
-        issue = self.lines.define("issue_cycles", self.lines.norm(3, plain, maximum(tiny, units)))
-        return issue + barriers * self.constant("barrier_cycles")
-
-    def _has_barriers(self) -> bool:
-        return any(c.numerator for _, c in self.model.barriers.numerator.terms)
-
-    def _in_phases(self) -> bool:
-        return self.model.looped and self._has_barriers()
 
     # ---- once per candidate
 
@@ -403,7 +292,7 @@ class _Composer:
         """Cycles that a warp alone would take: instructions, load steps, misses, barriers."""
         own = "warp_" if self.keeps_grid else ""
         steps: Expression = Parameter(f"{own}steps")
-        uneven = self._only(ISSUE)
+        uneven = self.features.only(ISSUE)
         waiting = self.constant("latency_cycles_per_step") * steps
         fixed = self.constant("latency_cycles_per_slot") * Parameter(f"{own}slots")
         fixed = fixed + self.constant("latency_cycles_per_barrier") * Parameter(f"{own}barriers")
@@ -417,11 +306,13 @@ class _Composer:
         missing = expression(0)
         for index, column in enumerate(self.model.columns):
             if column.kind == "missing" and any(column.values):
-                missing = missing + Parameter(f"trips_{column.group}") * self._cell(index, column)
+                missing = missing + Parameter(f"trips_{column.group}") * self.features.cell(
+                    index, column
+                )
         waiting = self.lines.define("steps_latency", waiting)
         waiting = waiting + self._lying_apart(miss) * minimum(steps, missing)
         if self._in_phases() or self.model.facts.on_data:
-            waiting = waiting * self._only("busiest")
+            waiting = waiting * self.features.only("busiest")
         return self.lines.define("latency_cycles", fixed + waiting)
 
     def _atomics(self) -> Expression:
@@ -434,7 +325,7 @@ class _Composer:
             changed = maximum(1, Parameter(f"array_bytes_{column.array}"))
             each = self.constant(ATOMIC_COSTS[column.kind]) * operations / changed
             each = self.lines.define(f"atomic_us_{index}", each)
-            busiest = maximum(busiest, each * self._cell(index, column))
+            busiest = maximum(busiest, each * self.features.cell(index, column))
         return busiest
 
     def _define_grid(self) -> tuple[Expression, Expression]:

@@ -1,0 +1,78 @@
+"""Features of a fitted kernel as expressions. Takes a model and a device, serves the composers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from fractions import Fraction
+
+from cutune.device import DeviceProfile
+from cutune.fitted import FeatureColumn, FittedModel
+from cutune.models.lines import Lines
+from cutune.rational import RationalFunction
+from cutune.rational_program import CANDIDATE, Expression, Lookup, Parameter, expression, maximum
+
+#: What one unit of a feature costs.
+COST_OF = {
+    "request": "cycles_per_request",
+    "load": "load_cycles_per_wavefront",
+    "shared": "shared_cycles_per_wavefront",
+    "store": "store_cycles_per_sector",
+    "missed": "cycles_per_missed_sector",
+    "rewritten": "cycles_per_rewritten_sector",
+}
+
+
+class Features:
+    """Counts and feature columns of a kernel as expressions, defined in the lines of a program.
+
+    `symbolic`: constants of the model are further sizes, by their names.
+    """
+
+    def __init__(
+        self, model: FittedModel, device: DeviceProfile, lines: Lines, symbolic: bool
+    ) -> None:
+        self.model, self.device, self.lines = model, device, lines
+        self.symbolic = symbolic
+
+    def constant(self, name: str) -> Expression:
+        """A constant of the model: its value, or its name where constants are being fitted."""
+        if self.symbolic:
+            return Parameter(name)
+        return expression(getattr(self.device.model, name))
+
+    def per_thread(self, count: RationalFunction) -> Expression:
+        """A total by the threads that work."""
+        return maximum(0, count.expression()) / Parameter("working")
+
+    def total(self, name: str, fixed: Expression, kinds: Collection[str]) -> Expression:
+        """All columns of some kinds, times trips and cost: `fixed` plus what differs by block."""
+        varying = expression(0)
+        for index, column in enumerate(self.model.columns):
+            if column.kind not in kinds or not any(column.values):
+                continue
+            weight = self.constant(COST_OF[column.kind]) * Parameter(f"trips_{column.group}")
+            if column.kind == "missed":
+                weight = weight * Parameter(f"far_{column.array}")
+            cell = self.cell(index, column)
+            if isinstance(cell, Lookup):
+                varying = varying + self.lines.define(f"weight_{index}", weight) * cell
+            else:
+                fixed = fixed + weight * cell
+        return self.lines.define(f"{name}_fixed", fixed) + varying
+
+    def cell(self, index: int, column: FeatureColumn) -> Expression:
+        """A column at the class and candidate: a table, unless it holds one value only."""
+        if len(set(column.values)) == 1:
+            return expression(Fraction(column.values[0]))
+        self.lines.tables[f"feature_{index}"] = column.values
+        return Lookup(f"feature_{index}", Parameter("row") + Parameter(CANDIDATE))
+
+    def only(self, kind: str) -> Expression:
+        """The one column of a kind."""
+        found = [(i, c) for i, c in enumerate(self.model.columns) if c.kind == kind]
+        return self.cell(*found[0]) if found else expression(1)
+
+    @property
+    def has_barriers(self) -> bool:
+        """Do threads of a block ever wait for each other?"""
+        return any(c.numerator for _, c in self.model.barriers.numerator.terms)
