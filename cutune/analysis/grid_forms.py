@@ -195,18 +195,18 @@ def _rounds_up(
 def _is_rounding(
     terms: Sequence[tuple[Formula, int]], block: Fraction | None, is_block: IsBlock
 ) -> bool:
-    """block - 1."""
-    constants = Fraction(0)
+    """block - 1; what is added besides belongs to what is divided."""
+    constants: list[Fraction] = []
     blocks = 0
     for term, sign in terms:
         value = constant(term)
         if value is not None and not (isinstance(term, Name) and is_block(term)):
-            constants += sign * value
+            constants.append(sign * value)
         else:
             blocks += sign
-    if blocks == 1 and constants == -1:
-        return True
-    return blocks == 0 and block is not None and constants == block - 1 and block > 1
+    if blocks == 1:
+        return -1 in constants or sum(constants) == -1
+    return blocks == 0 and block is not None and sum(constants) == block - 1 and block > 1
 
 
 def _is_block(formula: Formula, block: Sequence[Formula]) -> bool:
