@@ -3,12 +3,15 @@
 //     g++ -O2 -shared -fPIC -I/usr/local/cuda/include launch_times.cpp -o launch_times.so -ldl
 //     LAUNCH_TIMES=times.txt LD_PRELOAD=./launch_times.so ./program
 //
-// A line per launch: the kernel's name and microseconds between two events around it. What the
+// A line per launch: the kernel's name and microseconds between two events around it. The stream is
+// held until all three are queued, so that the host's part of a launch is not in them. What the
 // program prints on its standard error is left out: results of millions of elements, which take
 // longer than all the rest.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +36,14 @@ void wake() {
     cudaFree(scratch);
 }
 
+// Holds a stream until all is queued, or for so long that something must be waiting for the stream.
+void hold(void *queued) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point end = Clock::now() + std::chrono::milliseconds(20);
+    while (!static_cast<std::atomic<bool> *>(queued)->load() && Clock::now() < end) {
+    }
+}
+
 cudaError_t timed(const char *entry, const void *kernel, dim3 grid, dim3 block, void **arguments,
                   size_t shared, cudaStream_t stream) {
     static FILE *const file = fopen(getenv("LAUNCH_TIMES"), "w");
@@ -44,9 +55,12 @@ cudaError_t timed(const char *entry, const void *kernel, dim3 grid, dim3 block, 
     cudaEventCreate(&start);
     cudaEventCreate(&stop);
     cudaStreamSynchronize(stream);
+    std::atomic<bool> queued{false};
+    cudaLaunchHostFunc(stream, hold, &queued);
     cudaEventRecord(start, stream);
     const cudaError_t result = launch(kernel, grid, block, arguments, shared, stream);
     cudaEventRecord(stop, stream);
+    queued = true;
     cudaEventSynchronize(stop);
     float elapsed = 0;
     cudaEventElapsedTime(&elapsed, start, stop);
