@@ -29,7 +29,7 @@ from cutune.measure import MeasuredKernel, Origin
 from cutune.pipeline import KernelFacts
 from cutune.program import Kernel, LaunchSite, Program
 from cutune.relations import Covered, cover
-from cutune.replay import Replayer, integer_argument, recorded_extents
+from cutune.replay import Made, Replayer, integer_argument, recorded_extents
 from cutune.static_counters import StaticCounters
 from cutune.trial import (
     Attempt,
@@ -210,16 +210,20 @@ def run_program(
 
 @dataclass(frozen=True)
 class Subject:
-    """A kernel that is going to be measured: its code, a recorded launch, its description."""
+    """A kernel that is going to be measured: its code, a recorded launch, its description.
+
+    `made`: launches of all kernels of its module.
+    """
 
     module: LoadedModule
     code: KernelCode
     record: LaunchRecord
     kernel: MeasuredKernel
+    made: Made
 
     def replayer(self) -> Replayer:
         """What runs it."""
-        return Replayer(self.module, self.code, self.record, self.kernel)
+        return Replayer(self.module, self.code, self.record, self.kernel, self.made)
 
 
 def subjects(
@@ -231,7 +235,7 @@ def subjects(
 ) -> list[Subject]:
     """The kernels that were launched, are tunable, and whose work can be counted."""
     registers = {fact.symbol: fact.static_counters for fact in facts}
-    loaded: dict[str, tuple[AssembledModule, LoadedModule]] = {}
+    loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
     found = []
     for kernel, sites in _launched(program, recorded, warn):
         records = [r for run in recorded for r in run if r.site in {s.id for s in sites}]
@@ -239,8 +243,8 @@ def subjects(
         record = max(records, key=lambda r: r.warp_instructions)
         if record.module not in loaded:
             assembled = assemble(Path(record.module).read_text(encoding="latin-1"))
-            loaded[record.module] = (assembled, load(assembled))
-        assembled, module = loaded[record.module]
+            loaded[record.module] = (assembled, load(assembled), {})
+        assembled, module, made = loaded[record.module]
         code = assembled.kernels[record.kernel]
         if not code.oblivious:
             # Launches that were only recorded have no data.
@@ -267,6 +271,7 @@ def subjects(
                     static,
                     candidate_set,
                 ),
+                made,
             )
         )
     return found

@@ -81,7 +81,7 @@ def fit_model(
     if (facts.keeps_grid or facts.on_data) and len(smaller) < len(blocks):
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
     if facts.on_data:
-        ordered = [at_large_sizes(facts, m, by_block[m.block]) for m in ordered]
+        ordered = at_large_sizes(facts, ordered, [by_block[m.block] for m in ordered])
     published = fit_published(facts, measurements) if method == PAPER else None
     if isinstance(published, Diagnostic):
         return published

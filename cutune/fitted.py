@@ -96,7 +96,8 @@ class FittedModel:
         blocks: the candidates, in the order of the columns' values.
         held_out_error: of the worst count function, 0 when all are exact.
         transactions: columns of the published models, in the order of `columns`' values.
-        timing_ranks: per block, from timings on a GPU, smaller is faster; none without timings.
+        confirmed: is what is chosen at a size that was timed on a GPU no slower than the program's
+            own block there?
         published: what these models read instead, where the published method has fitted it.
     """
 
@@ -118,7 +119,7 @@ class FittedModel:
     held_out_error: float
     transactions: tuple[FeatureColumn, ...] = ()
     published: PublishedCounts | None = None
-    timing_ranks: tuple[int, ...] = ()
+    confirmed: bool = False
 
     @property
     def one_dimensional(self) -> bool:
@@ -142,7 +143,6 @@ class FittedModel:
             blocks=tuple(self.blocks[index] for index in kept),
             columns=tuple(replace(column, values=values(column)) for column in self.columns),
             transactions=tuple(replace(c, values=values(c)) for c in self.transactions),
-            timing_ranks=tuple(self.timing_ranks[i] for i in kept if self.timing_ranks),
         )
 
 

@@ -29,7 +29,13 @@ def memory_instructions(code: Kernel) -> tuple[MemoryInstruction, ...]:
     place = {block.index: position for position, block in enumerate(code.blocks)}
     return tuple(
         MemoryInstruction(
-            index, site.kind, site.bytes, place[site.block], site.space == "shared", site.real
+            index,
+            site.kind,
+            site.bytes,
+            place[site.block],
+            site.space == "shared",
+            site.real,
+            site.phase,
         )
         for index, site in enumerate(code.sites)
         if site.space in _COUNTED_SPACES

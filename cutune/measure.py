@@ -52,7 +52,8 @@ class CodeBlock:
 class MemoryInstruction:
     """A static memory instruction in global or shared memory.
 
-    `real`: of an atomic operation, does it work on floating-point numbers?
+    `real`: of an atomic operation, does it work on floating-point numbers? `phase`: of a load, its
+    place among the groups of loads of its block that cannot overlap.
     """
 
     site: int
@@ -61,6 +62,7 @@ class MemoryInstruction:
     block: int
     shared: bool
     real: bool = False
+    phase: int = 0
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from cutune.measure import MeasuredKernel
 from cutune.rational import Polynomial, RationalFunction
 from cutune.workspace import Json, read_document, write_document
 
-SCHEMA = "cutune-models-3"
+SCHEMA = "cutune-models-4"
 COMMAND = "cutune fit"
 
 
@@ -79,7 +79,7 @@ def _to_json(model: FittedModel) -> Json:
         "held_out_error": model.held_out_error,
         "transactions": [_column(column) for column in model.transactions],
         "published": _published(model.published),
-        "timing_ranks": model.timing_ranks,
+        "confirmed": model.confirmed,
     }
 
 
@@ -112,7 +112,7 @@ def _from_json(entry: Json) -> FittedModel:
         held_out_error=entry["held_out_error"],
         transactions=_columns(entry["transactions"]),
         published=_read_published(entry["published"]),
-        timing_ranks=tuple(entry["timing_ranks"]),
+        confirmed=bool(entry["confirmed"]),
     )
 
 

@@ -11,17 +11,23 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import expm1, prod, sqrt
+from statistics import median
 
+from cutune.candidates import threads_of
 from cutune.counts import Fitter, count_points
 from cutune.measure import MeasuredKernel, Measurement, SiteCounters
-from cutune.rational import Polynomial, RationalFunction, constant_function, fit
+from cutune.rational import Polynomial, RationalFunction, constant_function
+from cutune.rational_fit import fit
 from cutune.relations import extents_at
 
 #: What threads share by chance: how often that is gets less with the size.
-SHARED_BY_CHANCE = ("load_cost_x20", "new_sectors", "missing")
+WITHIN_WARP = "load_cost_x20"
+SHARED_BY_CHANCE = (WITHIN_WARP, "new_sectors", "missing")
 SECTOR = 32
 #: Threads per sector that are told apart from none, and from any number of them.
 LEAST_CROWD, MOST_CROWD, BISECTIONS = 1e-3, 100.0, 30
+#: From here on two sizes hardly tell how many threads meet: smaller blocks do.
+TELLING_CROWD = 3.0
 #: Totals that differ by so much from growing with the threads do grow so: data differ.
 NEARLY = 0.15
 
@@ -78,50 +84,85 @@ def _scaled(base: RationalFunction, factor: Fraction, spread: float) -> Rational
     return replace(base, numerator=numerator, exact=False, held_out_error=spread)
 
 
-def at_large_sizes(facts: MeasuredKernel, large: Measurement, small: Measurement) -> Measurement:
-    """The counters of the larger of two launches, as a much larger one would have them.
+def at_large_sizes(
+    facts: MeasuredKernel, large: Sequence[Measurement], small: Sequence[Measurement]
+) -> list[Measurement]:
+    """The counters of launches, one per block, as much larger ones would have them.
 
     Of k threads that go to S sectors by chance S (1 - exp(-k / S)) meet no other there; S grows as
-    the launch does. What is left of the sharing where the two sizes have told k / S is its nature.
+    the launch does. What is left of the sharing where two sizes have told k / S is its nature.
+
+    Args:
+        small: smaller launches with the same blocks.
     """
-    growth = large.working_threads / max(1, small.working_threads)
-    if growth <= 1:
-        return large
-    sites = zip(large.sites, small.sites, facts.memory, strict=True)
-    return replace(
-        large,
-        sites=tuple(
-            _at_limit(site, before, growth, memory.bytes) for site, before, memory in sites
-        ),
-    )
+    pairs = list(zip(large, small, strict=True))
+    sites = [
+        _at_limit([Pair(most, least, index) for most, least in pairs], memory.bytes)
+        for index, memory in enumerate(facts.memory)
+    ]
+    return [
+        replace(most, sites=tuple(of_block[place] for of_block in sites))
+        for place, most in enumerate(large)
+    ]
 
 
-def _at_limit(site: SiteCounters, before: SiteCounters, growth: float, size: int) -> SiteCounters:
-    if not site.traced or not before.traced:
-        return site
-    lanes = site.lanes / site.executions
-    # Each lane at a sector, and in a line, of its own.
-    most = {"load_cost_x20": 20 * lanes, "new_sectors": lanes * -(-size // SECTOR)}
-    values = {}
+class Pair:
+    """Counters of one memory instruction in a launch and in a smaller one with the same block."""
+
+    def __init__(self, large: Measurement, small: Measurement, index: int) -> None:
+        self.site, self.before = large.sites[index], small.sites[index]
+        self.growth = large.working_threads / max(1, small.working_threads)
+        self.threads = threads_of(large.block)
+
+    def rates(self, name: str) -> tuple[float, float]:
+        """A counter per execution, and in the smaller launch."""
+        now, before = getattr(self.site, name), getattr(self.before, name)
+        return now / max(1, self.site.traced), before / max(1, self.before.traced)
+
+    def crowd(self, name: str) -> float:
+        """Threads that meet per sector by chance, in the larger launch; 0 where none do."""
+        rate, before = self.rates(name)
+        if not self.before.traced or self.growth <= 1 or before >= rate:
+            return 0.0
+        low, high = LEAST_CROWD, MOST_CROWD
+        for _ in range(BISECTIONS):
+            crowd = sqrt(low * high)
+            fits = _alone(self.growth * crowd) / _alone(crowd) < before / rate
+            low, high = (low, crowd) if fits else (crowd, high)
+        return low
+
+
+def _at_limit(pairs: Sequence[Pair], size: int) -> list[SiteCounters]:
+    found = [pair.site for pair in pairs]
     for name in SHARED_BY_CHANCE:
-        rate, rate_before = getattr(site, name) / site.traced, getattr(before, name) / before.traced
-        limit = min(_without_chance(rate, rate_before, growth), most.get(name, 1.0))
-        values[name] = round(max(rate, limit) * site.traced)
-    return replace(site, **values)
+        for place, crowd in enumerate(_crowds(pairs, name)):
+            site = found[place]
+            if not crowd:
+                continue
+            lanes = site.lanes / site.executions
+            # Each lane at a sector, and in a line, of its own.
+            most = {WITHIN_WARP: 20 * lanes, "new_sectors": lanes * -(-size // SECTOR)}
+            rate = pairs[place].rates(name)[0]
+            limit = max(rate, min(rate / _alone(crowd), most.get(name, 1.0)))
+            found[place] = replace(site, **{name: round(limit * site.traced)})
+    return found
 
 
-def _without_chance(rate: float, before: float, growth: float) -> float:
-    """What a rate tends to that chance has lowered; `before`: at a size `growth` times smaller."""
-    if before >= rate:
-        return rate
+def _crowds(pairs: Sequence[Pair], name: str) -> list[float]:
+    """Threads that meet per sector by chance, by block; of large ones smaller ones may tell."""
+    crowds = [pair.crowd(name) for pair in pairs]
+    # Of a warp the same meet in all blocks; of a block those that are in it.
+    meeting = [1 if name == WITHIN_WARP else pair.threads for pair in pairs]
+    told = [c / count for c, count in zip(crowds, meeting, strict=True) if 0 < c <= TELLING_CROWD]
+    if not told:
+        return crowds
+    typical = median(told)
+    return [
+        crowd if crowd <= TELLING_CROWD else max(TELLING_CROWD, typical * count)
+        for crowd, count in zip(crowds, meeting, strict=True)
+    ]
 
-    def alone(crowd: float) -> float:
-        """The share of `crowd` threads per sector that are the only ones there."""
-        return -expm1(-crowd) / crowd
 
-    low, high = LEAST_CROWD, MOST_CROWD
-    for _ in range(BISECTIONS):
-        crowd = sqrt(low * high)
-        fits = alone(growth * crowd) / alone(crowd) < before / rate
-        low, high = (low, crowd) if fits else (crowd, high)
-    return rate / alone(low)
+def _alone(crowd: float) -> float:
+    """The share of `crowd` threads per sector that are the only ones there."""
+    return -expm1(-crowd) / crowd

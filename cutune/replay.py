@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from cutune.candidates import Block, warps_of
@@ -26,6 +27,9 @@ GHOST_BASE = 1 << 56
 ARRAY_BYTES = 1 << 40
 MAX_ARRAYS = 64
 GHOSTS = (GHOST_BASE, MAX_ARRAYS * ARRAY_BYTES)
+
+#: Launches of a module that were counted, by code, grid, block, arguments and what was looked at.
+Made = dict[tuple[object, ...], Measurement]
 
 INSTRUCTION_LIMIT = 400_000_000
 #: Launches with more warps, and more instructions of all of them, are not counted in full.
@@ -55,9 +59,15 @@ class Replayer:
     """Runs one kernel of a loaded module with ghost memory."""
 
     def __init__(
-        self, module: LoadedModule, code: KernelCode, record: LaunchRecord, facts: MeasuredKernel
+        self,
+        module: LoadedModule,
+        code: KernelCode,
+        record: LaunchRecord,
+        facts: MeasuredKernel,
+        made: Made | None = None,
     ) -> None:
         self._module, self._code, self._record, self._facts = module, code, record, facts
+        self._made: Made = {} if made is None else made
 
     def extents(self, sizes: Mapping[str, int]) -> Block:
         """Threads (blocks, where the grid is kept) that a launch at these sizes must cover."""
@@ -73,16 +83,19 @@ class Replayer:
         key = (self._facts.entry, self._facts.code, plan.purpose, sizes, plan.block)
         if key in done:
             return done[key]
-        blocks = None
-        if plan.purpose != COUNTS:
-            grid = self._grid(plan.block, plan.sizes)
-            if plan.is_spread:
-                blocks = spread_blocks(grid, warps_of(plan.block))
-            else:
-                blocks = interior_blocks(self._facts, grid, plan.block)
-        return self.run(
-            plan.purpose, plan.sizes, plan.block, blocks=blocks, trace_every=plan.trace_every
-        )
+        if plan.purpose == COUNTS:
+            return self._look(plan, None)
+        grid = self._grid(plan.block, plan.sizes)
+        everywhere = spread_blocks(grid, warps_of(plan.block))
+        if plan.is_spread:
+            return self._look(plan, everywhere)
+        found = self._look(plan, interior_blocks(self._facts, grid, plan.block))
+        # Where blocks share rows out, those in the middle may have come too late for one.
+        return found if found.working_threads else self._look(plan, everywhere)
+
+    def _look(self, plan: Replay, blocks: Sequence[int] | None) -> Measurement:
+        every = plan.trace_every
+        return self.run(plan.purpose, plan.sizes, plan.block, blocks=blocks, trace_every=every)
 
     def run(
         self,
@@ -105,16 +118,24 @@ class Replayer:
         """
         grid = self._grid(block, sizes)
         parameters = self._parameters(sizes)
+        names = tuple((name, sizes[name]) for name in self._facts.variables)
+        shared = self._facts.shared_bytes(block)
+        chosen = None if blocks is None else tuple(blocks)
+        launch = (self._code.digest, grid, block, parameters, shared, chosen, trace_every)
+        if launch in self._made:
+            # Another kernel of the module has the same code.
+            same = self._made[launch]
+            return replace(same, entry=self._facts.entry, purpose=purpose, sizes=names)
         if blocks is None:
             counters = self._run_all(grid, block, parameters, trace_every)
         else:
             counters = self._run_some(grid, block, parameters, blocks, trace_every)
-        return Measurement(
+        self._made[launch] = Measurement(
             entry=self._facts.entry,
             code=self._facts.code,
             purpose=purpose,
             source=REPLAYED,
-            sizes=tuple((name, sizes[name]) for name in self._facts.variables),
+            sizes=names,
             grid=grid,
             block=block,
             executed_blocks=counters.executed_blocks,
@@ -123,6 +144,7 @@ class Replayer:
             executions=tuple(int(n) for n in counters.block_executions),
             sites=self._sites(counters),
         )
+        return self._made[launch]
 
     def _run_some(
         self,

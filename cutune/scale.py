@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from cutune.candidates import warp_footprint, warps_of
@@ -61,11 +61,27 @@ class Scale:
         return sum(self._executions[index] for index in sites)
 
     def missing(self, sites: Sequence[int]) -> float:
-        """The share of steps in which some warp of the block misses, of the worst instruction."""
+        """Steps per trip in which some warp of the block misses.
+
+        Of loads that overlap the worst counts: those of a group in a basic block, and, as branches
+        in a loop become predicates, those of its basic blocks. Outside of loops warps that come
+        and go hide all but one.
+        """
         warps = warps_of(self._measured.block)
-        found = [self._measured.sites[index] for index in sites]
-        shares = [min(1.0, s.missing * warps / s.traced) for s in found if s.traced]
-        return max(shares, default=0.0) * max(self._executions[index] for index in sites)
+        worst: dict[int, dict[tuple[int, int], float]] = {}
+        for index in sites:
+            site, memory = self._measured.sites[index], self._facts.memory[index]
+            if site.traced:
+                share = min(1.0, site.missing * warps / site.traced)
+                if self._facts.on_data:
+                    # Warps drift apart, so that each waits for what it misses itself.
+                    share = min(share, site.new_sectors / site.traced)
+                share *= self._executions[index]
+                loop = self._facts.code_blocks[memory.block].loop
+                steps = worst.setdefault(loop, {})
+                step = (memory.block, memory.phase) if loop >= 0 else (0, 0)
+                steps[step] = max(steps.get(step, 0.0), share)
+        return sum(map(_of_worst_block, worst.values()))
 
     def atomic_bytes(self, sites: Sequence[int]) -> float:
         """Bytes that atomic operations change, per thread and trip (of all, where it is kept)."""
@@ -122,6 +138,13 @@ class Scale:
     def _trips(self, index: int) -> float:
         group = self._counts.groups[self._counts.group_of[index]]
         return max(1e-9, self._counts.per_thread(group, self._sizes))
+
+
+def _of_worst_block(steps: Mapping[tuple[int, int], float]) -> float:
+    of_block: dict[int, float] = {}
+    for (block, _), share in steps.items():
+        of_block[block] = of_block.get(block, 0.0) + share
+    return max(of_block.values(), default=0.0)
 
 
 def _dot(counts: Sequence[int], weights: Sequence[int]) -> int:

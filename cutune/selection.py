@@ -24,12 +24,12 @@ LAUNCH_BOUND = Fraction(13, 10)
 #: Width of the band of indistinguishable blocks, launch-bound and otherwise.
 BOUND_BAND = Fraction(101, 100)
 BAND = Fraction(1005, 1000)
-#: Up to this multiple of the least prediction the program's own block stays: where all blocks are
-#: proven to do the same work, and where each does its own or data decide.
+#: Up to this multiple of the least prediction the program's own block stays: of kernels with a
+#: loop, of others, whose blocks differ by what caches hold already, and where each block does work
+#: of its own or data decide.
+OWN_BAND_LOOPED = Fraction(101, 100)
 OWN_BAND = Fraction(102, 100)
-OWN_BAND_UNPROVEN = Fraction(106, 100)
-#: Width of the band in which timings decide, where there are any.
-TIMED_BAND = Fraction(102, 100)
+OWN_BAND_UNPROVEN = Fraction(108, 100)
 #: Width of the band of the published models, which leave many blocks equal.
 PUBLISHED_BAND = Fraction(102, 100)
 #: Sizes from here on are not exact in the products of the model.

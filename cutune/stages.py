@@ -92,7 +92,7 @@ def fit(
 ) -> list[FittedModel]:
     """Fit every measured kernel, by one of the methods of `fit_model`, and save the models.
 
-    `device`: where there are timings on it, they break ties.
+    `device`: where there are timings on it, they test the models.
     """
     kernels, measured = measurements(session, workspace)
     models = []

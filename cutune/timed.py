@@ -1,8 +1,9 @@
-"""What timings of a kernel are used for: to break ties, and to test whether the model suits it.
+"""What timings of a kernel are used for: to test whether the model suits it.
 
 Takes a fitted kernel and launches that were swept on a GPU (`collect --on gpu`). Letting timings
-override the model was measured to hurt: they hold at their own size and alignment only. Those of
-one size count, the smallest at which the kernel takes three times as long as its launch.
+override the model or break its ties was measured to hurt: they hold at their own size and alignment
+only. Those of one size count, the smallest at which the kernel takes three times as long as its
+launch. Where the model chooses well there, also what little it predicts to be gained counts.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.fitted import FittedModel
 from cutune.question import choose_block
-from cutune.selection import dense_ranks, from_range
+from cutune.selection import Choice
 from cutune.sweep import SweptLaunch
 
 #: Times of a launch by the launch floor: wanted, needed, and of blocks that tell something.
 WANTED, NEEDED, TELLING = 3.0, 1.5, 1.3
-#: Times that differ by less are equal.
-EQUAL = 0.005
+#: Times up to this multiple of another are no longer than it.
+EQUAL = 1.02
 #: A correlation says something where times spread by that; below the limit it warns.
 SPREAD, LIMIT = 1.1, 0.75
 FEWEST_BLOCKS = 5
@@ -32,26 +33,33 @@ FEWEST_BLOCKS = 5
 def with_timings(
     model: FittedModel, launches: Iterable[SweptLaunch], device: DeviceProfile
 ) -> tuple[FittedModel, Diagnostic | None]:
-    """The model with a rank per block by time, and a warning where it orders blocks otherwise."""
+    """The model, confirmed or not, and a warning where it orders blocks otherwise than times do."""
     floor = float(device.model.floor_us)
     launch = _reference(launches, floor)
     if launch is None:
         return model, None
-    times = [launch.microseconds.get(block, math.inf) for block in model.blocks]
-    least = min(times)
-    keys = [
-        (
-            math.inf if math.isinf(time) else float(int(math.log(time / least) / EQUAL)),
-            from_range(math.prod(block), 64, 96) if model.one_dimensional else 0.0,
-        )
-        for time, block in zip(times, model.blocks, strict=True)
-    ]
-    ranked = replace(model, timing_ranks=dense_ranks(keys))
-    agreement = suitability(model, launch, device)
-    if agreement is None or agreement >= LIMIT:
-        return ranked, None
-    kernel, shown = model.facts.kernel, f"{agreement:.2f}"
-    return ranked, Diagnostic.at(Code.UNSUITED_MODEL, None, kernel=kernel, correlation=shown)
+    trusted = replace(model, confirmed=True)
+    choice = _choice(trusted, launch, device)
+    agreement = None if choice is None else suitability(choice, launch, device)
+    if agreement is not None and agreement < LIMIT:
+        kernel, shown = model.facts.kernel, f"{agreement:.2f}"
+        return model, Diagnostic.at(Code.UNSUITED_MODEL, None, kernel=kernel, correlation=shown)
+    return trusted if choice is not None and _is_confirmed(choice, launch) else model, None
+
+
+def _choice(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) -> Choice | None:
+    """What the model says of that launch."""
+    sizes = {n: v for n, v in launch.sizes.items() if n in model.facts.parameters}
+    try:
+        return choose_block(model, device, sizes, launch.size)
+    except CutuneError:
+        return None
+
+
+def _is_confirmed(choice: Choice, launch: SweptLaunch) -> bool:
+    """Is the chosen block no slower than the program's own?"""
+    chosen, own = (launch.microseconds.get(block) for block in (choice.block, choice.original))
+    return chosen is not None and own is not None and chosen <= EQUAL * own
 
 
 def _reference(launches: Iterable[SweptLaunch], floor: float) -> SweptLaunch | None:
@@ -63,16 +71,11 @@ def _reference(launches: Iterable[SweptLaunch], floor: float) -> SweptLaunch | N
     return wanted[0] if wanted else needed[-1] if needed else None
 
 
-def suitability(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) -> float | None:
+def suitability(choice: Choice, launch: SweptLaunch, device: DeviceProfile) -> float | None:
     """Rank correlation (Spearman) of predicted and measured times.
 
     None where too few blocks take longer than launching, or all take about as long.
     """
-    try:
-        sizes = {n: v for n, v in launch.sizes.items() if n in model.facts.parameters}
-        choice = choose_block(model, device, sizes, launch.size)
-    except CutuneError:
-        return None
     least = TELLING * float(device.model.floor_us)
     pairs = [
         (prediction.predicted_ms, launch.microseconds[prediction.block])

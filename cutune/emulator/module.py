@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from types import MappingProxyType
 
 from cutune.emulator.control_flow import BasicBlock
-from cutune.emulator.ptx import Instruction
+from cutune.emulator.ptx import Function, Instruction, Label
 from cutune.emulator.taint import Obliviousness, results, sources, spaces
 from cutune.emulator.units import Demand
 
@@ -51,7 +53,8 @@ class Block:
 class Site:
     """A static memory instruction; `bytes` per lane, vectors counted whole.
 
-    `real`: an atomic operation on floating-point numbers.
+    `real`: an atomic operation on floating-point numbers. `phase`: of a global load, its place
+    among the load phases of its block.
     """
 
     index: int
@@ -63,13 +66,15 @@ class Site:
     line: int
     source_line: int
     real: bool
+    phase: int
 
 
 @dataclass(frozen=True)
 class Kernel:
     """Static metadata of a kernel. Blocks and sites of functions that it calls follow its own.
 
-    `block_indices` and `site_indices` are their places among the module's counters.
+    `block_indices` and `site_indices` are their places among the module's counters. `digest` is the
+    same for kernels of a module that differ in names and lines only.
     """
 
     name: str
@@ -81,6 +86,7 @@ class Kernel:
     max_threads: int
     block_indices: tuple[int, ...]
     site_indices: tuple[int, ...]
+    digest: str
 
     @property
     def oblivious(self) -> bool:
@@ -102,6 +108,25 @@ class AssembledModule:
     block_count: int
     site_count: int
     files: MappingProxyType[int, str]
+
+
+def code_digest(function: Function) -> str:
+    """A hash of the code without its lines, its own name, and those of its labels."""
+    own = re.compile(rf"\b{re.escape(function.name)}(?=_param_\d+\b)|\$L__BB\d+(?=_\d+\b)")
+
+    def unnamed(text: str) -> str:
+        return own.sub("", text)
+
+    parts: list[object] = [sorted(function.registers.items()), sorted(function.directives.items())]
+    parts += [(v.type, v.count, v.alignment) for v in function.parameters]
+    parts += [replace(variable, name=unnamed(variable.name)) for variable in function.variables]
+    for item in function.body or ():
+        if isinstance(item, Label):
+            parts.append((unnamed(item.name), unnamed(item.table)))
+        else:
+            operands = tuple(unnamed(operand) for operand in item.operands)
+            parts.append((item.opcode, item.modifiers, operands, item.guard, item.negated))
+    return sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def instruction_class(instruction: Instruction) -> str:
@@ -138,13 +163,14 @@ def class_counts(block: BasicBlock) -> MappingProxyType[str, int]:
     return MappingProxyType(counts)
 
 
-def load_phases(block: BasicBlock) -> int:
-    """Groups of global loads that cannot overlap within one pass through the block.
+def load_phases(block: BasicBlock) -> list[int]:
+    """Groups of global loads that cannot overlap within one pass: per instruction, begun so far.
 
     A load begins a group when its address depends on a load of the current one, or when it comes
     after a store or atomic that followed a load of the current one, because they may alias.
     """
     phases, written = 0, False
+    begun = []
     loaded: set[str] = set()
     for instruction in block.instructions:
         opcode, where = instruction.opcode, spaces(instruction)
@@ -161,4 +187,5 @@ def load_phases(block: BasicBlock) -> int:
             loaded.update(results(instruction))
         else:
             loaded.difference_update(results(instruction))
-    return phases
+        begun.append(phases)
+    return begun

@@ -255,7 +255,7 @@ class _Composer:
             rounds = maximum(rounds, ceiling(blocks / Parameter("wave")))
         # Between barriers the warps of a block wait for each other: its work adds up.
         alone = cycles * warps if self._in_phases() else cycles
-        waiting = (self._latency() + alone) * rounds
+        waiting = (self._latency(one_wave) + alone) * rounds
         throughput = cycles * busy_warps
         if not self.model.looped:
             loss = self.constant("block_granularity") + Parameter("dram_share") * self.constant(
@@ -288,7 +288,7 @@ class _Composer:
         self.lines.define(f"{TERM}dram", Parameter("dram_us"))
         self.lines.define(f"{TERM}launch", self.constant("launch_us"))
 
-    def _latency(self) -> Expression:
+    def _latency(self, one_wave: Expression) -> Expression:
         """Cycles that a warp alone would take: instructions, load steps, misses, barriers."""
         own = "warp_" if self.keeps_grid else ""
         steps: Expression = Parameter(f"{own}steps")
@@ -311,7 +311,12 @@ class _Composer:
                 )
         waiting = self.lines.define("steps_latency", waiting)
         waiting = waiting + self._lying_apart(miss) * minimum(steps, missing)
-        if self._in_phases() or self.model.facts.on_data:
+        if self.model.facts.on_data:
+            # Where all blocks run at once, the last warp of all ends the launch.
+            last = max(v for c in self.model.columns if c.kind == "busiest" for v in c.values)
+            busiest = self.features.only("busiest")
+            waiting = waiting * choice(one_wave, expression(Fraction(last)), busiest)
+        elif self._in_phases():
             waiting = waiting * self.features.only("busiest")
         return self.lines.define("latency_cycles", fixed + waiting)
 

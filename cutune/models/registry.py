@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from cutune.device import DeviceProfile
@@ -12,8 +12,8 @@ from cutune.models import latency, mechanistic, mwp_cwp
 from cutune.rational_program import RationalProgram
 from cutune.selection import (
     OWN_BAND,
+    OWN_BAND_LOOPED,
     OWN_BAND_UNPROVEN,
-    TIMED_BAND,
     SelectionRule,
     published_rule,
     selection_rule,
@@ -31,12 +31,17 @@ class PerformanceModel:
 
 
 def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
-    is_proven = not model.facts.asserted and not model.facts.on_data
-    own_band = OWN_BAND if is_proven else OWN_BAND_UNPROVEN
-    rule = selection_rule(model.blocks, model.one_dimensional, device.model.floor_us, own_band)
-    if not model.timing_ranks:
-        return rule
-    return replace(rule, ranks=model.timing_ranks, band=TIMED_BAND, own_band=Fraction(0))
+    return selection_rule(
+        model.blocks, model.one_dimensional, device.model.floor_us, _own_band(model)
+    )
+
+
+def _own_band(model: FittedModel) -> Fraction:
+    if model.confirmed:
+        return Fraction(0)
+    if model.facts.asserted or model.facts.on_data:
+        return OWN_BAND_UNPROVEN
+    return OWN_BAND_LOOPED if model.looped else OWN_BAND
 
 
 def _published_rule(model: FittedModel, _: DeviceProfile) -> SelectionRule:

@@ -67,19 +67,20 @@ def test_sectors_that_are_shared_by_chance_get_rarer(crowd: float) -> None:
     # Of the 2048 threads, those of the same quad share by nature: 512 sectors are left.
     small = measurement(1000, by_chance(512, round(512 / crowd)), n=1000)
     large = measurement(4000, by_chance(512, round(4 * 512 / crowd)), n=4000)
-    found = at_large_sizes(WITH_MEMORY, large, small).sites[0].new_sectors
+    found = at_large_sizes(WITH_MEMORY, [large], [small])[0].sites[0].new_sectors
     assert found == pytest.approx(512, rel=0.05)
 
 
 def test_what_is_shared_by_nature_stays_so() -> None:
     small, large = measurement(1000, 512, n=1000), measurement(4000, 512, n=4000)
-    assert at_large_sizes(WITH_MEMORY, large, small) == large
-    assert at_large_sizes(WITH_MEMORY, small, large) == small
+    assert at_large_sizes(WITH_MEMORY, [large], [small]) == [large]
+    assert at_large_sizes(WITH_MEMORY, [small], [large]) == [small]
     fewer = measurement(4000, 200, n=4000)
-    assert at_large_sizes(WITH_MEMORY, fewer, small) == fewer
+    assert at_large_sizes(WITH_MEMORY, [fewer], [small]) == [fewer]
 
 
 def test_no_lane_touches_more_than_its_own_sector() -> None:
     # Four times as many where the arrays are four times as large: nothing tells how many at last.
     small, large = measurement(1000, 100, n=1000), measurement(4000, 400, n=4000)
-    assert 400 < at_large_sizes(WITH_MEMORY, large, small).sites[0].new_sectors <= 2048
+    found = at_large_sizes(WITH_MEMORY, [large], [small])[0].sites[0].new_sectors
+    assert 400 < found <= 2048
