@@ -36,6 +36,7 @@ from cutune.emulator.module import (
     Parameter,
     Site,
     class_counts,
+    code_digest,
     load_phases,
 )
 from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable
@@ -196,11 +197,14 @@ class _Assembler:
             varying = varying_registers(self.functions[each])
             offset = len(blocks)
             region_of = {}
+            phase_of: dict[int, int] = {}  # by line
             for k, block in enumerate(flow.blocks):
                 loop = block.loop + loops if block.loop >= 0 else -1
                 region_of[first + k] = loop
                 counts = class_counts(block)
-                phases, demand = load_phases(block), demand_of(block)
+                begun, demand = load_phases(block), demand_of(block)
+                phase_of |= {i.line: n for i, n in zip(block.instructions, begun, strict=True)}
+                phases = begun[-1] if begun else 0
                 if block.loop >= 0:
                     reads = uniform_reads(block.instructions, varying)
                     demand = demand + Demand(constants=reads)
@@ -219,6 +223,7 @@ class _Assembler:
                         access.line,
                         access.source_line,
                         access.real,
+                        phase_of[access.line],
                     )
                 )
                 site_indices.append(index)
@@ -233,6 +238,7 @@ class _Assembler:
             _max_threads(function),
             tuple(block_indices),
             tuple(site_indices),
+            code_digest(function),
         )
 
     def image(self) -> bytes:
@@ -387,8 +393,12 @@ def assemble(text: str) -> AssembledModule:
     )
 
 
+#: Exit status for PTX that the machine does not support; Python ends with 1 when cutune is broken.
+UNSUPPORTED = 3
+
+
 def main(arguments: Sequence[str]) -> int:
-    """The command: 0 and an image, or 1 and the reason on standard error."""
+    """The command: 0 and an image, or `UNSUPPORTED` and the reason on standard error."""
     if len(arguments) != 2:
         print("usage: python -m cutune.emulator.assemble IN.ptx OUT.image", file=sys.stderr)
         return 2
@@ -398,7 +408,7 @@ def main(arguments: Sequence[str]) -> int:
     except PtxError as error:
         source = error.source_line or "unknown"
         print(f"PTX line {error.line}, source line {source}: {error.reason}", file=sys.stderr)
-        return 1
+        return UNSUPPORTED
     Path(arguments[1]).write_bytes(image)
     return 0
 

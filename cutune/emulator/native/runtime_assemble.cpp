@@ -126,7 +126,18 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     return result;
 }
 
-// Run the assembler; its complaints go to the program's stderr. True when it made `image`.
+// As cutune/emulator/assemble.py has it.
+constexpr int UNSUPPORTED = 3;
+
+// A program that goes on without its kernels prints nonsense: it ends here.
+[[noreturn]] void give_up(const std::string& reason) {
+    std::fflush(nullptr);
+    say("%s", reason.c_str());
+    _exit(1);
+}
+
+// Run the assembler; its complaints go to the program's stderr. True when it made `image`, false
+// where it does not support the PTX.
 bool assemble(const std::string& ptx_path, const std::string& image) {
     const std::string python = environment("CUTUNE_PYTHON", CUTUNE_DEFAULT_PYTHON);
     // -P: a file of the working folder must not shadow a module.
@@ -137,14 +148,16 @@ bool assemble(const std::string& ptx_path, const std::string& image) {
     const int failed = posix_spawnp(&child, python.c_str(), nullptr, nullptr,
                                     pointers(words).data(), pointers(settings).data());
     if (failed != 0) {
-        say("cannot start '%s' to assemble PTX: %s; set CUTUNE_PYTHON to a Python that has cutune",
-            python.c_str(), std::strerror(failed));
-        return false;
+        const std::string reason = std::strerror(failed);
+        give_up("cannot start '" + python + "' to assemble PTX: " + reason +
+                "; set CUTUNE_PYTHON to a Python that has cutune");
     }
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return exists(image);  // the program ignores SIGCHLD: look at the file
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 && exists(image);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == UNSUPPORTED) return false;
+    if (status != 0 || !exists(image)) give_up("cutune itself failed: see above");
+    return true;
 }
 
 }  // namespace
@@ -155,10 +168,8 @@ std::string assembled_image(const std::string& ptx, std::string* ptx_path) {
     add_assembler(&key);
     const std::string base = cache_folder() + "/" + key.text();
     *ptx_path = base + ".ptx";
-    if (!exists(*ptx_path) && !write_file(*ptx_path, ptx)) {
-        say("cannot write '%s': %s", ptx_path->c_str(), std::strerror(errno));
-        return "";
-    }
+    if (!exists(*ptx_path) && !write_file(*ptx_path, ptx))
+        give_up("cannot write '" + *ptx_path + "': " + std::strerror(errno));
     const std::string image = base + ".image";
     if (exists(image)) return image;
     const std::string temporary = image + "." + std::to_string(getpid());
@@ -167,7 +178,8 @@ std::string assembled_image(const std::string& ptx, std::string* ptx_path) {
         return "";
     }
     // Another process may have made the same image meanwhile: either is good.
-    if (rename(temporary.c_str(), image.c_str()) != 0) return "";
+    if (rename(temporary.c_str(), image.c_str()) != 0)
+        give_up("cannot write '" + image + "': " + std::strerror(errno));
     return image;
 }
 
