@@ -143,6 +143,15 @@ def test_a_program_without_ptx_says_how_to_rebuild_it(nvcc: Nvcc, tmp_path: Path
     assert done.stderr.count("built without PTX, only for sm_90; rebuild it") == 1
 
 
+def test_a_program_ends_where_cutune_fails_to_assemble_it(build: Build, tmp_path: Path) -> None:
+    program = build(PROGRAMS / "vector_add.cu")
+    cache = str(tmp_path / "cache")
+    for python, said in (("/bin/false", "cutune itself failed"), ("/nowhere", "cannot start")):
+        done = execute(program, CUTUNE_PYTHON=python, XDG_CACHE_HOME=cache)
+        assert done.returncode == 1
+        assert said in done.stderr and not done.stdout
+
+
 def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
     build: Build, tmp_path: Path
 ) -> None:

@@ -242,6 +242,37 @@ def test_load_phases(body: str, phases: int) -> None:
     assert load_phases(flow_of(body).blocks[0])[-1] == phases
 
 
+def test_accesses_know_their_load_phase() -> None:
+    body = (
+        "ld.global.u32 %r1, [%rd1];\nld.global.u32 %r2, [%rd1+4];\nst.global.u32 [%rd1], %r1;\n"
+        "ld.global.u32 %r3, [%rd1+8];"
+    )
+    sites = assemble(kernel(body)).kernels["k"].sites
+    assert [(site.kind, site.phase) for site in sites] == [
+        ("load", 1),
+        ("load", 1),
+        ("store", 1),
+        ("load", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("other", "is_same"), [("add.u32 %r1, %r1, 1;", True), ("add.u32 %r1, %r1, 2;", False)]
+)
+def test_code_is_the_same_but_for_names(other: str, is_same: bool) -> None:
+    def named(name: str, number: int, body: str) -> str:
+        return (
+            f".visible .entry {name}(.param .u64 {name}_param_0) {{\n.reg .b64 %rd<2>;"
+            f".reg .b32 %r<2>; .reg .pred %p<2>;\nld.param.u64 %rd1, [{name}_param_0];\n"
+            f"$L__BB{number}_1:\n{body}\nsetp.lt.u32 %p1, %r1, 5;\n@%p1 bra $L__BB{number}_1;\n"
+            "ret;\n}\n"
+        )
+
+    text = HEADER + named("one", 0, "add.u32 %r1, %r1, 1;") + named("another", 1, other)
+    kernels = assemble(text).kernels
+    assert (kernels["one"].digest == kernels["another"].digest) == is_same
+
+
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [

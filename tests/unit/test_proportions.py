@@ -20,16 +20,21 @@ PLANE = replace(
 )
 
 
-def measurement(threads: int, new_sectors: int = 0, **sizes: int) -> Measurement:
+def measurement(threads: int, new_sectors: int = 0, width: int = 32, **sizes: int) -> Measurement:
     site = SiteCounters(64, 2048, 0, 64, 1280, 0, 0, new_sectors, 32, 0, 0, 4096, 256)
-    block = (32, 1, 1)
+    block = (width, 1, 1)
     return Measurement(
         "k", "code", FEATURES, "", tuple(sizes.items()), block, block, 1, threads, (), (), (site,)
     )
 
 
+def run(n: int) -> Measurement:
+    """A launch with rows of 64 threads."""
+    return replace(measurement(64 * n), sizes=(("n", n), ("width", 64)))
+
+
 WITH_MEMORY = replace(PLANE, memory=(MemoryInstruction(0, "load", 4, 0, False),))
-RUNS = [measurement(6400, n=100, width=64), measurement(25600, n=400, width=64)]
+RUNS = [run(100), run(400)]
 
 
 def test_totals_grow_with_the_threads() -> None:
@@ -84,3 +89,18 @@ def test_no_lane_touches_more_than_its_own_sector() -> None:
     small, large = measurement(1000, 100, n=1000), measurement(4000, 400, n=4000)
     found = at_large_sizes(WITH_MEMORY, [large], [small])[0].sites[0].new_sectors
     assert 400 < found <= 2048
+
+
+def test_of_large_blocks_small_ones_tell() -> None:
+    # Each thread of a block goes to one of 1024 sectors by chance, of 4096 at the larger size.
+    widths, per_block = (32, 64, 1024), 16
+
+    def launch(threads: int, sectors: int, width: int) -> Measurement:
+        blocks = 2048 / (per_block * width)  # so that all go to 2048 sectors where none is shared
+        return measurement(threads, round(blocks * by_chance(per_block * width, sectors)), width)
+
+    large = [launch(4000, 4096, width) for width in widths]
+    small = [launch(1000, 1024, width) for width in widths]
+    assert large[-1].sites[0].new_sectors < 600
+    for found in at_large_sizes(WITH_MEMORY, large, small):
+        assert found.sites[0].new_sectors == pytest.approx(2048, rel=0.05)
