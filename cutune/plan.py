@@ -165,7 +165,7 @@ def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:
     bases: Sequence[int] = BASES
     if facts.keeps_grid:
         bases = SHARED_BASES
-    elif facts.asserted and facts.extent_words:
+    elif facts.asserted and (facts.extent_words or sum(facts.free) == 1):
         bases = SHARED_BASES[1:]
     for base in bases:
         if counts.per_thread(counts.instructions, sizes_at(facts, base)) <= WARP_BUDGET:

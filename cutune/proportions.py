@@ -30,6 +30,8 @@ LEAST_CROWD, MOST_CROWD, BISECTIONS = 1e-3, 100.0, 30
 TELLING_CROWD = 3.0
 #: Totals that differ by so much from growing with the threads do grow so: data differ.
 NEARLY = 0.15
+#: What explains them to that extent does so for a reason.
+EXACTLY = 0.001
 
 
 def proportions(facts: MeasuredKernel, measured: Sequence[Measurement]) -> Fitter:
@@ -46,9 +48,9 @@ def proportions(facts: MeasuredKernel, measured: Sequence[Measurement]) -> Fitte
             for base in candidates
         ]
         spreads = [_spread(ratio) for ratio in ratios]
-        best = next(
-            index for index, spread in enumerate(spreads) if spread <= max(NEARLY, min(spreads))
-        )
+        least = min(spreads)
+        enough = EXACTLY if least <= EXACTLY else max(NEARLY, least)
+        best = next(index for index, spread in enumerate(spreads) if spread <= enough)
         largest = max(range(len(values)), key=lambda place: values[place])
         return _scaled(candidates[best], ratios[best][largest], spreads[best])
 

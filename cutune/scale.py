@@ -99,7 +99,12 @@ class Scale:
         """Load steps of the busiest warp by those of a mean one: at a barrier all wait for it."""
         pairs = zip(self._measured.sites, self._facts.memory, strict=True)
         loads = [site for site, m in pairs if m.kind == "load" and not m.shared]
-        mean = sum(site.executions for site in loads) / warps_of(self._measured.block)
+        warps: float = warps_of(self._measured.block)
+        if self._facts.on_data:
+            # In small runs large blocks are not full.
+            blocks = max(1, self._measured.executed_blocks)
+            warps = min(warps, self._measured.working_warps / blocks)
+        mean = sum(site.executions for site in loads) / warps
         return _near_one(sum(site.busiest for site in loads) / mean) if mean else 1.0
 
     def relative(self, what: str) -> float:

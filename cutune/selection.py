@@ -30,6 +30,8 @@ BAND = Fraction(1005, 1000)
 OWN_BAND_LOOPED = Fraction(101, 100)
 OWN_BAND = Fraction(102, 100)
 OWN_BAND_UNPROVEN = Fraction(108, 100)
+#: The same where atomic operations meet in shared memory: no term of the model knows how often.
+OWN_BAND_CONTENDED = Fraction(2)
 #: Width of the band of the published models, which leave many blocks equal.
 PUBLISHED_BAND = Fraction(102, 100)
 #: Sizes from here on are not exact in the products of the model.
@@ -107,7 +109,7 @@ class Choice:
             return "launching takes longer than the kernel: the program's own block stays"
         if self.kept_original and own is not None and own > self.ranked[0].predicted_ms:
             gain = 100 * (own / self.ranked[0].predicted_ms - 1)
-            return f"the program's own block stays: only {gain:.1f} % would be gained"
+            return f"the program's own block stays: a gain of {gain:.1f} % is not certain"
         if self.kept_original:
             return "the program's own block is the choice"
         if own is None:

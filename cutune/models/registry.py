@@ -12,6 +12,7 @@ from cutune.models import latency, mechanistic, mwp_cwp
 from cutune.rational_program import RationalProgram
 from cutune.selection import (
     OWN_BAND,
+    OWN_BAND_CONTENDED,
     OWN_BAND_LOOPED,
     OWN_BAND_UNPROVEN,
     SelectionRule,
@@ -39,6 +40,8 @@ def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
 def _own_band(model: FittedModel) -> Fraction:
     if model.confirmed:
         return Fraction(0)
+    if any(memory.shared and memory.kind == "atomic" for memory in model.facts.memory):
+        return OWN_BAND_CONTENDED
     if model.facts.asserted or model.facts.on_data:
         return OWN_BAND_UNPROVEN
     return OWN_BAND_LOOPED if model.looped else OWN_BAND

@@ -11,6 +11,7 @@ import pytest
 from cutune.candidates import Block
 from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
+from cutune.measure import MemoryInstruction
 from cutune.models.mechanistic import compose
 from cutune.models.registry import DEFAULT, MODELS
 from cutune.selection import Choice, select
@@ -90,3 +91,7 @@ def test_where_the_work_is_not_proven_to_be_the_same_more_is_asked(chooser: Choo
     on_data = replace(model, facts=replace(model.facts, on_data=True))
     bands = [MODELS[DEFAULT].rule(one, H200).own_band for one in (model, asserted, on_data)]
     assert 1 < bands[0] < bands[1] == bands[2]
+    adding = MemoryInstruction(0, "atomic", 4, 0, True)
+    contended = replace(asserted, facts=replace(asserted.facts, memory=(adding,)))
+    assert MODELS[DEFAULT].rule(contended, H200).own_band > bands[2]
+    assert MODELS[DEFAULT].rule(replace(model, confirmed=True), H200).own_band == 0

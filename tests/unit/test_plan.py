@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from cutune.candidates import Block
 from cutune.classes import representatives
-from cutune.counts import MAX_POINTS, count_points
+from cutune.counts import MAX_POINTS, CountFunctions, count_points
 from cutune.measure import CodeBlock, MeasuredKernel, MemoryInstruction
+from cutune.plan import base_size
+from cutune.rational import constant_function
 from cutune.replay import interior_blocks, spread_blocks
 from tests import measured
 
@@ -82,3 +84,11 @@ def test_spread_blocks_lie_all_over_the_grid() -> None:
     rows, columns = {b // 100 * 4 // 80 for b in blocks}, {b % 100 * 4 // 100 for b in blocks}
     assert rows == columns == {0, 1, 2, 3}
     assert spread_blocks((3, 1, 1), 1) == [0, 1, 2]
+
+
+def test_blocks_of_annotated_kernels_are_full_where_they_are_looked_at() -> None:
+    nothing = constant_function(("n",), 0)
+    counts = CountFunctions(*(nothing,) * 7, (), (), ())
+    assert base_size(LOOPED, counts) < 1024
+    asserted = replace(LOOPED, asserted=True)
+    assert base_size(asserted, counts) >= 2048

@@ -51,6 +51,21 @@ def test_or_with_what_explains_them() -> None:
     assert found.held_out_error == 0
 
 
+def test_what_explains_them_exactly_comes_first() -> None:
+    # Five blocks at n = 1200, eight at 2000: both grow by nearly the same.
+    kept = replace(
+        PLANE,
+        parameters=("n",),
+        guards=(None,) * 3,
+        grid_kept=(True, False, False),
+        variable_extents=(True, False, False),
+    )
+    runs = [measurement(1, n=1200, extent_x=5), measurement(1, n=2000, extent_x=8)]
+    fitter = proportions(kept, runs)
+    assert fitter([3 * 1200, 3 * 2000])({"n": 50_000, "extent_x": 64}) == 150_000
+    assert fitter([32 * 5, 32 * 8])({"n": 50_000, "extent_x": 64}) == 32 * 64
+
+
 def test_or_not_at_all() -> None:
     assert proportions(PLANE, RUNS)([256, 256])({"n": 10000, "width": 64}) == 256
     assert proportions(PLANE, RUNS)([0, 0])({"n": 10000, "width": 64}) == 0

@@ -75,3 +75,14 @@ def test_warps_whose_work_depends_on_data_wait_for_their_own_misses() -> None:
     loads = [load(0, 0, 1)]
     assert steps_that_miss(loads, [16]) == pytest.approx(1)
     assert steps_that_miss(loads, [16], on_data=True, new_sectors=4) == pytest.approx(0.25)
+
+
+def test_warps_without_work_do_not_make_others_busy() -> None:
+    """One block of 1024 threads, 256 of which have work, all of them as much."""
+    one = SiteCounters(8, 256, 1, 8, 160, 0, 0, 64, 1, 0, 0, 4096, 64)
+    counted = Measurement(
+        "k", "code", FEATURES, "", (("n", 256),), (1, 1, 1), (1024, 1, 1), 1, 256, (), (), (one,)
+    )
+    facts = replace(KERNEL, memory=(load(0, 0, 1),), code_blocks=(plain(0),))
+    assert Scale(facts, COUNTS, counted).busiest() == pytest.approx(4)
+    assert Scale(replace(facts, on_data=True), COUNTS, counted).busiest() == 1
