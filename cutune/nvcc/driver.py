@@ -22,8 +22,9 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cutune.nvcc.command import Command
+from cutune.nvcc.command import Command, Item
 from cutune.nvcc.locate import TRIED, real_nvcc, split_launcher, tried
+from cutune.nvcc.unit_key import UNITS, unit_key
 
 TUNED, INSTRUMENT, EMULATED, OFF = "tuned", "instrument", "emulated", "off"
 MODES = (TUNED, INSTRUMENT, EMULATED, OFF)
@@ -147,7 +148,7 @@ def something_to_do(command: Command, settings: Settings) -> bool:
     if INSTRUMENT in settings.modes:
         return any(_may_launch(item.value) for item in command.sources)
     if TUNED in settings.modes:
-        return any(has_models(item.value, settings.workspace) for item in command.sources)
+        return any(has_models(command, item, settings.workspace) for item in command.sources)
     return False
 
 
@@ -161,12 +162,13 @@ def _may_launch(path: str) -> bool:
     return b"<<<" in text or b"include" in text
 
 
-def has_models(path: str, workspace: str | None) -> bool:
+def has_models(command: Command, source: Item, workspace: str | None) -> bool:
     """Is there a workspace with models that may be of this source?"""
+    places = [os.path.join(UNITS, unit_key(command, source)), ""]
     return any(
-        os.path.exists(os.path.join(folder, name))
-        for folder in workspaces_of(path, workspace)
-        for name in ("models.json", "units")
+        os.path.exists(os.path.join(folder, place, "models.json"))
+        for folder in workspaces_of(source.value, workspace)
+        for place in places
     )
 
 

@@ -146,12 +146,12 @@ class _Rewriter:
         return self.session.instrument(program.numbered_behind(unit.first_site))
 
     def _tuned(self) -> TranslationUnit | None:
-        from cutune.stages import models_of, replaced
-
         own = self.unit.own_workspace(self.workspace)
         workspace = own if own.models.exists() else self.workspace
         if not workspace.models.exists():
             return None
+        from cutune.emitting import models_of, replaced
+
         program = self._program()
         models = models_of(program, workspace)
         if not models:

@@ -8,7 +8,6 @@ WORKSPACE/nvcc/KEY/               the rewritten source that nvcc compiles
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import chdir
@@ -16,12 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from cutune.nvcc.command import IN_ENVIRONMENT, Command, Item
-from cutune.nvcc.options import DECIDES_TEXT, NOT_ABOUT_SOURCE
+from cutune.nvcc.options import NOT_ABOUT_SOURCE
+from cutune.nvcc.unit_key import UNITS, unit_key
 from cutune.session import Session
 from cutune.workspace import Workspace, locked, make_folder, read_document, write_document
 
 SCHEMA = "cutune-unit-1"
-_FOLDER = "units"
 
 
 @dataclass(frozen=True)
@@ -54,19 +53,11 @@ class Unit:
             and item.name != "options-file"
         ]
         flags = tuple(word for item in about for word in command.words_of(item))
-        deciding = [(i.name, i.value) for i in command.items if i.name in DECIDES_TEXT]
-        deciding += [
-            ("compiler-options", value)
-            for value in command.values("compiler-options")
-            if value.startswith(("-D", "-U", "-include"))
-        ]
-        identity = repr((os.path.realpath(source.value), deciding))
-        key = hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:16]
-        return Unit(source.value, os.getcwd(), flags, key)
+        return Unit(source.value, os.getcwd(), flags, unit_key(command, source))
 
     def own_workspace(self, workspace: Workspace) -> Workspace:
         """Where its measurements and models are."""
-        return Workspace(workspace.folder / _FOLDER / self.key)
+        return Workspace(workspace.folder / UNITS / self.key)
 
     def session(self, session: Session) -> Session:
         """A session with its flags."""
@@ -82,8 +73,8 @@ def register(unit: Unit, workspace: Workspace, launches: int) -> Unit:
         CutuneError: CT002.
     """
     make_folder(unit.own_workspace(workspace).folder)
-    counter = workspace.folder / _FOLDER / "last-site"
-    with locked(workspace.folder / _FOLDER / "lock"):
+    counter = workspace.folder / UNITS / "last-site"
+    with locked(workspace.folder / UNITS / "lock"):
         first = int(counter.read_text()) if counter.exists() else 0
         counter.write_text(str(first + launches))
     numbered = replace(unit, first_site=first)
@@ -98,9 +89,9 @@ def registered(workspace: Workspace) -> list[Unit]:
 
 def forget(workspace: Workspace) -> None:
     """Before a build anew: what is not compiled any more does not count. Models stay."""
-    for path in (workspace.folder / _FOLDER).glob("*/unit.json"):
+    for path in (workspace.folder / UNITS).glob("*/unit.json"):
         path.unlink(missing_ok=True)
-    (workspace.folder / _FOLDER / "last-site").unlink(missing_ok=True)
+    (workspace.folder / UNITS / "last-site").unlink(missing_ok=True)
 
 
 def working_in(unit: Unit) -> chdir[str]:
@@ -113,7 +104,7 @@ def _document(unit: Unit, workspace: Workspace) -> Path:
 
 
 def _read(workspace: Workspace) -> Iterator[Unit]:
-    for path in (workspace.folder / _FOLDER).glob("*/unit.json"):
+    for path in (workspace.folder / UNITS).glob("*/unit.json"):
         entry = read_document(path, SCHEMA, "cutune tune --make")
         yield Unit(
             entry["source"],
