@@ -17,7 +17,9 @@ from pathlib import Path
 CUDA = Path("/usr/local/cuda")
 RUN_SECONDS = 15
 #: Rounds of runs: at least, at most, and for how many seconds there are more than the least number.
-RUNS, MOST_RUNS, SECONDS_FOR_MORE = 3, 8, 4.5
+RUNS, MOST_RUNS, SECONDS_FOR_MORE = 3, 40, 20
+#: Enough when each way has so many runs whose launches took together hardly more than in its best.
+AGREEING, HARDLY_MORE = 3, 1.02
 #: The ways, the word in the plan that names their binaries, and what they need besides.
 WAYS: dict[str, tuple[str, dict[str, str]]] = {
     "original": ("original", {}),
@@ -66,7 +68,8 @@ def timed(folder: Path, entry: dict[str, object], lines: Path, shim: Path) -> di
     blocks: dict[str, list[str]] = {}
     begun = time.monotonic()
     for number in range(MOST_RUNS):
-        if number >= RUNS and time.monotonic() - begun > SECONDS_FOR_MORE:
+        is_late = time.monotonic() - begun > SECONDS_FOR_MORE
+        if number >= RUNS and (is_late or all(map(is_settled, found.values()))):
             break
         for way, (word, more) in WAYS.items():
             lines.unlink(missing_ok=True)
@@ -83,6 +86,12 @@ def timed(folder: Path, entry: dict[str, object], lines: Path, shim: Path) -> di
             found[way].append([float(row[-1]) for row in rows])
             blocks.setdefault(way, sorted({" ".join(row[:-1]) for row in rows}))
     return {**entry, **found, "blocks": blocks}
+
+
+def is_settled(runs: list[list[float]]) -> bool:
+    """Have several runs found what the best one did?"""
+    totals = [sum(times) for times in runs]
+    return sum(total <= HARDLY_MORE * min(totals) for total in totals) >= AGREEING
 
 
 if __name__ == "__main__":

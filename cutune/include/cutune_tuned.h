@@ -8,7 +8,13 @@
 namespace {
 
 enum { cutune_site_count = sizeof cutune_sites / sizeof cutune_sites[0] };
-enum { cutune_most_asked = 16, cutune_most_decisions = 32 };  // 2^5: see `place`
+enum { cutune_most_asked = 16, cutune_ways = 4, cutune_least_sets = 8, cutune_most_sets = 256 };
+
+// As many sets of decisions as sites, or more, a power of two: launches that take turns stay known.
+constexpr int cutune_sets_for(int sites, int sets) {
+    return sets >= sites || sets >= cutune_most_sets ? sets : cutune_sets_for(sites, 2 * sets);
+}
+enum { cutune_sets = cutune_sets_for(cutune_site_count, cutune_least_sets) };
 
 // Sites whose chosen block was refused by CUDA.
 std::atomic<bool> cutune_given_up[cutune_site_count];
@@ -32,7 +38,8 @@ struct cutune_decision {
     cutune_refinement *refinement;  // that decides until it is settled, or nullptr
 };
 
-thread_local cutune_decision cutune_decisions[cutune_most_decisions];
+thread_local cutune_decision cutune_decisions[cutune_sets][cutune_ways];
+thread_local unsigned cutune_replaced;
 
 // What a launch asks for, as far as its decision depends on it.
 class cutune_question {
@@ -54,11 +61,19 @@ class cutune_question {
         is_whole_ = read == 0;
     }
 
-    // Where its decision is, or would be; nullptr when there is too much to remember.
-    cutune_decision *place() const {
+    // Where its decision would be: one of so many; nullptr when there is too much to remember.
+    cutune_decision *set() const {
         unsigned long long hash = 0;
         for (int i = 0; i < count_; ++i) hash = hash * 5 + asked_[i];
-        return is_whole_ ? &cutune_decisions[hash * 0x9e3779b97f4a7c15ull >> 59] : nullptr;
+        const unsigned place = static_cast<unsigned>(hash * 0x9e3779b97f4a7c15ull >> 32);
+        return is_whole_ ? cutune_decisions[place % cutune_sets] : nullptr;
+    }
+
+    // Its decision, or the one of that set that makes room for it.
+    cutune_decision *place(cutune_decision *set, bool *is_known) const {
+        for (cutune_decision *decision = set; decision != set + cutune_ways; ++decision)
+            if ((*is_known = is_answered_by(*decision))) return decision;
+        return set + cutune_replaced++ % cutune_ways;
     }
 
     bool is_answered_by(const cutune_decision &decision) const {
@@ -155,9 +170,11 @@ class cutune_launch {
         const int row = cutune_row(id), device = cutune_current_ordinal();
         if (row < 0 || device < 0 || cutune_given_up[row].load(std::memory_order_relaxed)) return;
         const cutune_question question(row, device, grid, block, smem, arguments, integers);
-        decision_ = question.place();
+        decision_ = question.set();
+        bool is_known = false;
+        if (decision_ != nullptr) decision_ = question.place(decision_, &is_known);
         const cutune_site &site = cutune_sites[row];
-        if (decision_ != nullptr && question.is_answered_by(*decision_)) {
+        if (is_known) {
             grid = decision_->grid;
             block = decision_->block;
             smem = decision_->smem;

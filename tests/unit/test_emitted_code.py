@@ -182,6 +182,33 @@ int main(int argc, char **) {
 }
 """
 
+COUNTED = """
+static int asked;
+static cutune_configuration counted(const cutune_request *request, cutune_shortlist *list) {
+    ++asked;
+    return cutune_select_add(request, list);
+}
+"""
+
+#: Launches of all sites take turns, of two sizes each.
+IN_TURN = """
+int main() {
+    float data = 0;
+    int last = 0;
+    for (int round = 0; round < 300; ++round) {
+        last = asked;
+        for (int site = 1; site <= cutune_site_count; ++site)
+            for (int n = 1000; n <= 2000; n += 1000)
+                for (cutune_launch one(site, dim3(125, 125), dim3(16, 16), 0, nullptr, n, n, &data,
+                                       &data);
+                     one.next();) {
+                }
+    }
+    printf("%d %d", asked, asked - last);
+    return 0;
+}
+"""
+
 REFINED = """
 int main(int argc, char **argv) {
     float data = 0;
@@ -240,6 +267,20 @@ def test_errors_are_asked_for_until_a_launch_is_accepted(
     words = [str(binary), *([] if is_one_kernel else ["several"])]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("sites", [1, 5, 33, 100])
+def test_launches_that_take_turns_are_decided_once(sites: int, tmp_path: Path) -> None:
+    row = SITES[SITES.index("    {1,") : SITES.index("};")]
+    rows = "".join(row.replace("{1,", f"{{{number + 1},") for number in range(sites))
+    counting = SITES.replace(row, rows.replace("cutune_select_add,", "counted,"))
+    text = emitted().replace(SITES, COUNTED + counting) + FAKE_CUDART + IN_TURN
+    unused = ("-Wno-unused-function", "-Wno-unused-variable")
+    binary = build(text, tmp_path, "-std=c++11", "-O1", *unused)
+    done = subprocess.run([str(binary)], capture_output=True, text=True, check=True)
+    decided, lately = map(int, done.stdout.split())
+    assert 2 * sites <= decided < 3 * 2 * sites
+    assert lately == 0
 
 
 @pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
