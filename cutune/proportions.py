@@ -98,8 +98,9 @@ def at_large_sizes(
         small: smaller launches with the same blocks.
     """
     pairs = list(zip(large, small, strict=True))
+    is_nested = sum(facts.free) == 1
     sites = [
-        _at_limit([Pair(most, least, index) for most, least in pairs], memory.bytes)
+        _at_limit([Pair(most, least, index) for most, least in pairs], memory.bytes, is_nested)
         for index, memory in enumerate(facts.memory)
     ]
     return [
@@ -134,18 +135,29 @@ class Pair:
         return low
 
 
-def _at_limit(pairs: Sequence[Pair], size: int) -> list[SiteCounters]:
+def _at_limit(pairs: Sequence[Pair], size: int, is_nested: bool) -> list[SiteCounters]:
+    """One instruction in launches of all blocks.
+
+    `is_nested`: large blocks are several small ones, so that where these share nothing by chance,
+    large ones in the end share what these do: a block that spans rows of a small grid does not span
+    those of a large one.
+    """
     found = [pair.site for pair in pairs]
     for name in SHARED_BY_CHANCE:
-        for place, crowd in enumerate(_crowds(pairs, name)):
-            site = found[place]
+        crowds = _crowds(pairs, name)
+        settled = 0.0
+        for place in sorted(range(len(pairs)), key=lambda place: pairs[place].threads):
+            site, crowd = found[place], crowds[place]
+            rate = pairs[place].rates(name)[0]
             if not crowd:
+                settled = rate if site.traced else settled
                 continue
             lanes = site.lanes / site.executions
             # Each lane at a sector, and in a line, of its own.
             most = {WITHIN_WARP: 20 * lanes, "new_sectors": lanes * -(-size // SECTOR)}
-            rate = pairs[place].rates(name)[0]
             limit = max(rate, min(rate / _alone(crowd), most.get(name, 1.0)))
+            if is_nested and settled and name == "new_sectors":
+                limit = max(rate, settled)
             found[place] = replace(site, **{name: round(limit * site.traced)})
     return found
 

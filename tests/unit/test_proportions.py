@@ -119,3 +119,13 @@ def test_of_large_blocks_small_ones_tell() -> None:
     assert large[-1].sites[0].new_sectors < 600
     for found in at_large_sizes(WITH_MEMORY, large, small):
         assert found.sites[0].new_sectors == pytest.approx(2048, rel=0.05)
+
+
+def test_rows_of_a_small_grid_that_lie_in_one_block_do_not_in_a_large_one() -> None:
+    def launch(threads: int, width: int, new_sectors: int) -> Measurement:
+        return measurement(threads, new_sectors, width)
+
+    large = [launch(4000, 32, 1500), launch(4000, 256, 900)]
+    small = [launch(1000, 32, 1500), launch(1000, 256, 600)]
+    found = [m.sites[0].new_sectors for m in at_large_sizes(WITH_MEMORY, large, small)]
+    assert found == [1500, 1500]
