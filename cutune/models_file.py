@@ -18,8 +18,9 @@ from cutune.fitted import (
     in_single_precision,
 )
 from cutune.measure import MeasuredKernel
+from cutune.nvcc.unit_key import UNITS
 from cutune.rational import Polynomial, RationalFunction
-from cutune.workspace import Json, read_document, write_document
+from cutune.workspace import Json, Workspace, read_document, write_document
 
 SCHEMA = "cutune-models-4"
 COMMAND = "cutune fit"
@@ -48,6 +49,18 @@ def read_models(path: Path) -> list[FittedModel]:
         reason = f"{type(error).__name__}: {error}"
         damaged = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=COMMAND)
         raise CutuneError(damaged) from error
+
+
+def models_in(workspace: Workspace) -> list[FittedModel]:
+    """The models of a workspace, or of the units that a build put there.
+
+    Raises:
+        CutuneError: as `read_models`.
+    """
+    units = sorted((workspace.folder / UNITS).glob("*/models.json"))
+    if workspace.models.exists() or not units:
+        return read_models(workspace.models)
+    return [model for path in units for model in read_models(path)]
 
 
 def _to_json(model: FittedModel) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from cutune.fitted import FittedModel
 from cutune.instances import instance_names
 from cutune.models.registry import DEFAULT
 from cutune.question import Chooser
+from cutune.relations import extents_at
 from cutune.selection import LAUNCH_BOUND, Choice, Prediction
 from cutune.sweep import SweptLaunch
 
@@ -145,6 +147,13 @@ def print_models(models: Iterable[FittedModel]) -> None:
     standard_output().print(table)
 
 
+def _is_stream(model: FittedModel) -> bool:
+    """Has it a thread or so per element of what a single size tells?"""
+    most = STREAMING_SIZES[-1]
+    extents = extents_at(model.facts, dict.fromkeys(model.facts.variables, most))
+    return model.one_dimensional and not model.looped and math.prod(extents) <= 2 * most
+
+
 def print_choices(
     models: Sequence[FittedModel],
     device: DeviceProfile,
@@ -171,12 +180,11 @@ def print_choices(
     )
     questions = []
     for name, model in zip(_names(models), models, strict=True):
-        streaming = model.one_dimensional and not model.looped
         try:
             chooser = Chooser(model, device, performance)
         except CutuneError:
             continue  # nothing that the device can launch
-        shown = sizes or (STREAMING_SIZES if streaming else SHOWN_SIZES)
+        shown = sizes or (STREAMING_SIZES if _is_stream(model) else SHOWN_SIZES)
         rows = [(str(size), _choice_row(model, chooser, size)) for size in shown]
         for size, row in rows:
             if row is not None:

@@ -14,7 +14,7 @@ from cutune.verbs.common import device_of, named_model, session_of, varied_value
 
 def select(options: argparse.Namespace) -> int:
     """The block of a kernel at given sizes."""
-    from cutune.models_file import read_models
+    from cutune.models_file import models_in
     from cutune.question import choose_block, parse_size, parse_sizes
     from cutune.summary import choice_to_json, print_choice
 
@@ -24,7 +24,7 @@ def select(options: argparse.Namespace) -> int:
     sizes = parse_sizes(options.sizes)
     if options.model == NEIGHBOURS:
         return _select_measured(options, sizes, every)
-    model = named_model(read_models(workspace_of(options).models), options.kernel, options.file)
+    model = named_model(models_in(workspace_of(options)), options.kernel, options.file)
     choice = choose_block(model, device_of(options), sizes, every, options.model)
     if options.json:
         print(json.dumps(choice_to_json(model, choice)))

@@ -127,6 +127,9 @@ def test_a_project_is_tuned_by_its_own_makefile(
     )
     assert done.returncode == 0, done.stderr
     assert "scale" in done.stdout
+    asked = cutune("select", "scale", "--all-sizes", "100000", cwd=project)
+    assert asked.returncode == 0, asked.stderr
+    assert asked.stdout.startswith("scale: block ")
     # What is left is the tuned build, for a real GPU; the same with `make`, `ccache` or `cmake`.
     assert b"cutune_select_scale" in (project / "app.o").read_bytes()
     assert (project / "app.d").read_text().startswith("app.o : src/app.cu ")
