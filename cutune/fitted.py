@@ -96,8 +96,8 @@ class FittedModel:
         blocks: the candidates, in the order of the columns' values.
         held_out_error: of the worst count function, 0 when all are exact.
         transactions: columns of the published models, in the order of `columns`' values.
-        confirmed: is what is chosen at a size that was timed on a GPU no slower than the program's
-            own block there?
+        confirmed_on: the device on which, at a size that was timed, another block is chosen than
+            the program's own, and was no slower.
         published: what these models read instead, where the published method has fitted it.
     """
 
@@ -119,7 +119,7 @@ class FittedModel:
     held_out_error: float
     transactions: tuple[FeatureColumn, ...] = ()
     published: PublishedCounts | None = None
-    confirmed: bool = False
+    confirmed_on: str | None = None
 
     @property
     def one_dimensional(self) -> bool:

@@ -39,8 +39,8 @@ def collect_on_gpu(
 ) -> list[SweptLaunch]:
     """Sweep every tunable launch on the GPU of this machine; append to the workspace.
 
-    Timings serve to break ties and to test whether the model suits a kernel; the model itself is
-    made from counts. With `counters`, hardware counters are read in a second run.
+    Timings serve to test whether the model suits a kernel; the model itself is made from counts.
+    With `counters`, hardware counters are read in a second run.
     """
     build, runs = _built(session, program, template, vary, device, workspace)
     swept = list(sweep_on_gpu(build, runs, candidate_set, session.progress))

@@ -1,6 +1,6 @@
 """Measurements: what was counted where. The types of measurements.jsonl and their reading.
 
-Two kinds of lines: `cutune-kernel-2` describes a kernel once (what its basic blocks and memory
+Two kinds of lines: `cutune-kernel-3` describes a kernel once (what its basic blocks and memory
 instructions are), `cutune-measurement-3` holds the counters of one launch of it.
 """
 
@@ -20,7 +20,7 @@ from cutune.rational_program import value_of
 from cutune.source import Source
 from cutune.static_counters import StaticCounters
 
-KERNEL_SCHEMA = "cutune-kernel-2"
+KERNEL_SCHEMA = "cutune-kernel-3"
 MEASUREMENT_SCHEMA = "cutune-measurement-2"
 
 Blocks = tuple[Block, ...]

@@ -18,9 +18,8 @@ from cutune.fitted import (
     in_single_precision,
 )
 from cutune.measure import MeasuredKernel
-from cutune.nvcc.unit_key import UNITS
 from cutune.rational import Polynomial, RationalFunction
-from cutune.workspace import Json, Workspace, read_document, write_document
+from cutune.workspace import Json, read_document, write_document
 
 SCHEMA = "cutune-models-4"
 COMMAND = "cutune fit"
@@ -49,18 +48,6 @@ def read_models(path: Path) -> list[FittedModel]:
         reason = f"{type(error).__name__}: {error}"
         damaged = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=COMMAND)
         raise CutuneError(damaged) from error
-
-
-def models_in(workspace: Workspace) -> list[FittedModel]:
-    """The models of a workspace, or of the units that a build put there.
-
-    Raises:
-        CutuneError: as `read_models`.
-    """
-    units = sorted((workspace.folder / UNITS).glob("*/models.json"))
-    if workspace.models.exists() or not units:
-        return read_models(workspace.models)
-    return [model for path in units for model in read_models(path)]
 
 
 def _to_json(model: FittedModel) -> Json:
@@ -92,7 +79,7 @@ def _to_json(model: FittedModel) -> Json:
         "held_out_error": model.held_out_error,
         "transactions": [_column(column) for column in model.transactions],
         "published": _published(model.published),
-        "confirmed": model.confirmed,
+        "confirmed_on": model.confirmed_on,
     }
 
 
@@ -125,7 +112,7 @@ def _from_json(entry: Json) -> FittedModel:
         held_out_error=entry["held_out_error"],
         transactions=_columns(entry["transactions"]),
         published=_read_published(entry["published"]),
-        confirmed=bool(entry["confirmed"]),
+        confirmed_on=entry["confirmed_on"],
     )
 
 

@@ -105,7 +105,9 @@ class Scale:
             blocks = max(1, self._measured.executed_blocks)
             warps = min(warps, self._measured.working_warps / blocks)
         mean = sum(site.executions for site in loads) / warps
-        return _near_one(sum(site.busiest for site in loads) / mean) if mean else 1.0
+        busiest = sum(site.busiest for site in loads) / mean if mean else 1.0
+        # Warps of which few lanes work are not told from warps that do not work.
+        return _near_one(max(1.0, busiest))
 
     def relative(self, what: str) -> float:
         """Work of a warp by basic blocks, relative to the fitted work of a thread."""

@@ -38,7 +38,7 @@ def with_timings(
     launch = _reference(launches, floor)
     if launch is None:
         return model, None
-    trusted = replace(model, confirmed=True)
+    trusted = replace(model, confirmed_on=device.name)
     choice = _choice(trusted, launch, device)
     agreement = None if choice is None else suitability(choice, launch, device)
     if agreement is not None and agreement < LIMIT:
@@ -57,7 +57,9 @@ def _choice(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) -> C
 
 
 def _is_confirmed(choice: Choice, launch: SweptLaunch) -> bool:
-    """Is the chosen block no slower than the program's own?"""
+    """Is another block chosen than the program's own, and no slower?"""
+    if choice.block == choice.original:
+        return False
     chosen, own = (launch.microseconds.get(block) for block in (choice.block, choice.original))
     return chosen is not None and own is not None and chosen <= EQUAL * own
 

@@ -8,7 +8,7 @@
 namespace {
 
 enum { cutune_site_count = sizeof cutune_sites / sizeof cutune_sites[0] };
-enum { cutune_most_asked = 16, cutune_ways = 4, cutune_least_sets = 8, cutune_most_sets = 256 };
+enum { cutune_most_asked = 16, cutune_ways = 4, cutune_least_sets = 8, cutune_most_sets = 128 };
 
 // As many sets of decisions as sites, or more, a power of two: launches that take turns stay known.
 constexpr int cutune_sets_for(int sites, int sets) {
@@ -38,8 +38,12 @@ struct cutune_decision {
     cutune_refinement *refinement;  // that decides until it is settled, or nullptr
 };
 
-thread_local cutune_decision cutune_decisions[cutune_sets][cutune_ways];
-thread_local unsigned cutune_replaced;
+struct cutune_decision_set {
+    cutune_decision ways[cutune_ways];
+    unsigned replaced;
+};
+
+thread_local cutune_decision_set cutune_decisions[cutune_sets];
 
 // What a launch asks for, as far as its decision depends on it.
 class cutune_question {
@@ -61,19 +65,20 @@ class cutune_question {
         is_whole_ = read == 0;
     }
 
-    // Where its decision would be: one of so many; nullptr when there is too much to remember.
-    cutune_decision *set() const {
+    // Its decision, or the one that makes room for it; nullptr when there is too much to remember.
+    cutune_decision *find(bool *is_known) const {
+        *is_known = false;
+        if (!is_whole_) return nullptr;
         unsigned long long hash = 0;
         for (int i = 0; i < count_; ++i) hash = hash * 5 + asked_[i];
-        const unsigned place = static_cast<unsigned>(hash * 0x9e3779b97f4a7c15ull >> 32);
-        return is_whole_ ? cutune_decisions[place % cutune_sets] : nullptr;
-    }
-
-    // Its decision, or the one of that set that makes room for it.
-    cutune_decision *place(cutune_decision *set, bool *is_known) const {
-        for (cutune_decision *decision = set; decision != set + cutune_ways; ++decision)
-            if ((*is_known = is_answered_by(*decision))) return decision;
-        return set + cutune_replaced++ % cutune_ways;
+        // Grids and blocks lie in both halves of a word.
+        hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull >> 32;
+        cutune_decision_set &set = cutune_decisions[hash % cutune_sets];
+        for (int way = 0; way < cutune_ways; ++way) {
+            *is_known = is_answered_by(set.ways[way]);
+            if (*is_known || set.ways[way].asked[0] == 0) return &set.ways[way];
+        }
+        return &set.ways[set.replaced++ % cutune_ways];
     }
 
     bool is_answered_by(const cutune_decision &decision) const {
@@ -170,9 +175,8 @@ class cutune_launch {
         const int row = cutune_row(id), device = cutune_current_ordinal();
         if (row < 0 || device < 0 || cutune_given_up[row].load(std::memory_order_relaxed)) return;
         const cutune_question question(row, device, grid, block, smem, arguments, integers);
-        decision_ = question.set();
         bool is_known = false;
-        if (decision_ != nullptr) decision_ = question.place(decision_, &is_known);
+        decision_ = question.find(&is_known);
         const cutune_site &site = cutune_sites[row];
         if (is_known) {
             grid = decision_->grid;

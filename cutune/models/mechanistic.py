@@ -95,7 +95,6 @@ class _Composer:
         self.lines = Lines()
         self.features = Features(model, device, self.lines, symbolic)
         self.constant = self.features.constant
-        self.symbolic = symbolic
         self.warps_at_once: Sequence[int] = ()
         self.apart: Expression | None = None
 
@@ -112,7 +111,7 @@ class _Composer:
         cycles = self.lines.define(CYCLES_PER_WARP, cycles)
         self._define_times(cycles)
         self._define_terms()
-        return self.lines.program(self.model, CONSTANTS if self.symbolic else ())
+        return self.lines.program(self.model, CONSTANTS if self.features.symbolic else ())
 
     # ---- what is known of the candidates at emit time
 

@@ -33,15 +33,15 @@ class PerformanceModel:
 
 def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
     return selection_rule(
-        model.blocks, model.one_dimensional, device.model.floor_us, _own_band(model)
+        model.blocks, model.one_dimensional, device.model.floor_us, _own_band(model, device)
     )
 
 
-def _own_band(model: FittedModel) -> Fraction:
-    if model.confirmed:
-        return Fraction(0)
+def _own_band(model: FittedModel, device: DeviceProfile) -> Fraction:
     if any(memory.shared and memory.kind == "atomic" for memory in model.facts.memory):
         return OWN_BAND_CONTENDED
+    if model.confirmed_on == device.name:
+        return Fraction(0)
     if model.facts.asserted or model.facts.on_data:
         return OWN_BAND_UNPROVEN
     return OWN_BAND_LOOPED if model.looped else OWN_BAND

@@ -13,7 +13,7 @@ UNITS = "units"
 
 
 def unit_key(command: Command, source: Item) -> str:
-    """The same for the same source with the same macros and folders of headers."""
+    """The same for the same source with the same macros."""
     deciding = [(i.name, i.value) for i in command.items if i.name in DECIDES_TEXT]
     deciding += [
         ("compiler-options", value)

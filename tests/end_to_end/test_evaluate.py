@@ -112,10 +112,10 @@ def test_timings_test_the_model(workspace: Path, tmp_path: Path) -> None:
     # Upside down, the times of the stencil speak against its model.
     assert "[CT517]" in done.stderr and "Convolution2D_kernel" in done.stderr
     models = {model.facts.kernel: model for model in read_models(copy.models)}
-    confirmed = [name for name, model in models.items() if model.confirmed]
+    confirmed = [name for name, model in models.items() if model.confirmed_on]
     assert {"mvt_kernel1", "mvt_kernel2"} <= {*confirmed}
     assert "Convolution2D_kernel" not in confirmed
-    assert not any(model.confirmed for model in read_models(workspace / "models.json"))
+    assert not any(model.confirmed_on for model in read_models(workspace / "models.json"))
 
 
 def test_nothing_to_judge(workspace: Path) -> None:

@@ -94,4 +94,4 @@ def test_where_the_work_is_not_proven_to_be_the_same_more_is_asked(chooser: Choo
     adding = MemoryInstruction(0, "atomic", 4, 0, True)
     contended = replace(asserted, facts=replace(asserted.facts, memory=(adding,)))
     assert MODELS[DEFAULT].rule(contended, H200).own_band > bands[2]
-    assert MODELS[DEFAULT].rule(replace(model, confirmed=True), H200).own_band == 0
+    assert MODELS[DEFAULT].rule(replace(model, confirmed_on=H200.name), H200).own_band == 0

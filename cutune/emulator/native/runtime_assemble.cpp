@@ -154,7 +154,7 @@ bool assemble(const std::string& ptx_path, const std::string& image) {
     }
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return exists(image);  // the program ignores SIGCHLD: look at the file
+        if (errno != EINTR) break;  // the program ignores SIGCHLD: only the file tells
     if (WIFEXITED(status) && WEXITSTATUS(status) == UNSUPPORTED) return false;
     if (status != 0 || !exists(image)) give_up("cutune itself failed: see above");
     return true;

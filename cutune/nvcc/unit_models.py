@@ -1,0 +1,31 @@
+"""Models of a project. Takes a workspace, gives those of its units with its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutune.fitted import FittedModel
+from cutune.models_file import read_models
+from cutune.nvcc.unit_key import UNITS
+from cutune.workspace import Workspace
+
+
+def models_in(workspace: Workspace) -> list[FittedModel]:
+    """The models of a workspace, and of the units that a build put there.
+
+    Of a source that is compiled in several ways those that were made last.
+
+    Raises:
+        CutuneError: as `read_models`.
+    """
+    # What is not compiled any more has no unit.json.
+    units = workspace.folder.glob(f"{UNITS}/*/unit.json")
+    found = filter(Path.exists, (unit.with_name("models.json") for unit in units))
+    made = sorted(found, key=lambda path: path.stat().st_mtime)
+    own = [workspace.models] if workspace.models.exists() or not made else []
+    latest = {
+        (model.facts.origin.path, model.facts.entry): model
+        for path in [*made, *own]
+        for model in read_models(path)
+    }
+    return list(latest.values())
