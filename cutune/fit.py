@@ -33,7 +33,6 @@ from cutune.fitted import (
 from cutune.measure import COUNTS, FEATURES, SMALLER, MeasuredKernel, Measurement
 from cutune.plan import is_looped
 from cutune.proportions import at_large_sizes, proportions
-from cutune.published import fit_published
 from cutune.scale import NEAR_ONE, Scale, growth
 
 #: The ways of fitting.
@@ -82,7 +81,12 @@ def fit_model(
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
     if facts.on_data:
         ordered = at_large_sizes(facts, ordered, [by_block[m.block] for m in ordered])
-    published = fit_published(facts, measurements) if method == PAPER else None
+    published = None
+    if method == PAPER:
+        # Takes half a second to import.
+        from cutune.published import fit_published  # noqa: PLC0415
+
+        published = fit_published(facts, measurements)
     if isinstance(published, Diagnostic):
         return published
     return replace(

@@ -17,6 +17,7 @@ from scipy.linalg import svd
 from scipy.optimize import least_squares
 
 from cutune.rational import (
+    SINGULAR,
     Exponents,
     Floats,
     Polynomial,
@@ -26,7 +27,6 @@ from cutune.rational import (
     monomials,
 )
 
-SINGULAR = 1e-10
 REFINEMENTS = 8
 #: Degrees of numerator and denominator that are tried, the simplest first.
 NUMERICAL_DEGREES = ((0, 0), (1, 0), (2, 0), (1, 1), (3, 0), (2, 1), (4, 0), (3, 1), (2, 2))

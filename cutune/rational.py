@@ -21,6 +21,8 @@ Exponents = tuple[int, ...]
 Floats = NDArray[np.float64]
 
 MAX_DEGREE_PER_VARIABLE = 3
+#: Singular values by the largest one up to which a system says nothing.
+SINGULAR = 1e-10
 
 
 @dataclass(frozen=True)

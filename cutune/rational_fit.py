@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from cutune.numerical_fit import SINGULAR, fit_numerical
 from cutune.rational import (
+    SINGULAR,
     Exponents,
     Polynomial,
     RationalFunction,
@@ -51,7 +51,12 @@ def fit(
         return constant_function(variables, values[0])
     exact = fit_polynomial(variables, points, values) or fit_quotient(variables, points, values)
     exact = exact or _fit_larger(variables, points, values)
-    return exact if exact is not None else fit_numerical(variables, points, values)
+    if exact is not None:
+        return exact
+    # Takes half a second to import, and most counts are exact.
+    from cutune.numerical_fit import fit_numerical  # noqa: PLC0415
+
+    return fit_numerical(variables, points, values)
 
 
 def fit_polynomial(
