@@ -11,13 +11,12 @@ import tempfile
 from pathlib import Path
 
 from cutune.device import DeviceProfile
-from cutune.emitting import emit
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment
 from cutune.session import Session
 from cutune.shadow import Target
 from cutune.source import Source
-from cutune.stages import collect, fit
+from cutune.stages import collect, emit, fit
 from cutune.workspace import Workspace
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "polybench" / "gemm.cu"

@@ -14,10 +14,9 @@ from pathlib import Path
 from statistics import median
 
 from cutune.device import DeviceProfile
-from cutune.emitting import emit
 from cutune.session import Session
 from cutune.shadow import Target
-from cutune.stages import collect, fit
+from cutune.stages import collect, emit, fit
 from cutune.workspace import Workspace
 
 PAIRS, LAUNCHES = 100, 20_000

@@ -1,9 +1,11 @@
-"""The last stage: models and a program in, the tuned program out. `cutune nvcc` starts it often."""
+"""Models and a program in, the tuned program out.
+
+`cutune nvcc` does this for every source: nothing that measures is imported.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
@@ -12,37 +14,11 @@ from cutune.fitted import FittedModel
 from cutune.measure import Origin
 from cutune.models.registry import DEFAULT
 from cutune.models_file import read_models
-from cutune.neighbours.block_emission import block_deciders
-from cutune.neighbours.host import block_choices, replacement
-from cutune.neighbours.options import NEIGHBOURS
 from cutune.passes import ReplaceLaunches, ReplaceTunables
 from cutune.pipeline import TranslationUnit, run_passes
 from cutune.program import Program
 from cutune.session import Session
-from cutune.shadow import Target
 from cutune.workspace import Workspace
-
-
-def emit(
-    session: Session,
-    program: Program,
-    workspace: Workspace,
-    devices: Sequence[DeviceProfile],
-    target: Target,
-    performance: str = DEFAULT,
-) -> Path:
-    """Write the tuned program; the path of its source."""
-    tunables = replacement(program, workspace)
-    # Of a program whose host tunables were measured, launches need not have been.
-    measured = workspace.models.exists() or not tunables.routines
-    deciders: list[Decider] = []
-    if performance == NEIGHBOURS:
-        # Kernels that were not swept keep their model, where there is one.
-        deciders = block_deciders(program, block_choices(program, workspace, devices))
-        performance, measured = DEFAULT, workspace.models.exists()
-    models = models_of(program, workspace) if measured else []
-    unit = replaced(session, program, models, devices, performance, tunables, deciders)
-    return target.write(unit)
 
 
 def replaced(

@@ -1,4 +1,4 @@
-"""The stages that measure and model, as functions on a session and a workspace."""
+"""The stages as functions on a session and a workspace."""
 
 from __future__ import annotations
 
@@ -9,15 +9,22 @@ from pathlib import Path
 from cutune.collect import plan_runs
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emit_selection import Decider
+from cutune.emitting import models_of, replaced
 from cutune.fit import EXACT, fit_model
 from cutune.fitted import FittedModel
 from cutune.measure import MeasuredKernel, by_entry
 from cutune.measuring import Part, measure, measurements, silent
+from cutune.models.registry import DEFAULT
 from cutune.models_file import write_models
+from cutune.neighbours.block_emission import block_deciders
+from cutune.neighbours.host import block_choices, replacement
+from cutune.neighbours.options import NEIGHBOURS
 from cutune.passes import AttachStaticCounters
 from cutune.pipeline import TranslationUnit, run_passes
 from cutune.program import Program
 from cutune.session import Session
+from cutune.shadow import Target
 from cutune.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.timed import with_timings
 from cutune.workspace import Json, Workspace, read_lines
@@ -127,3 +134,25 @@ def _swept_on(device: DeviceProfile) -> Callable[[Json], SweptLaunch | None]:
         return swept_launch(entry) if entry["device"] == device.name else None
 
     return convert
+
+
+def emit(
+    session: Session,
+    program: Program,
+    workspace: Workspace,
+    devices: Sequence[DeviceProfile],
+    target: Target,
+    performance: str = DEFAULT,
+) -> Path:
+    """Write the tuned program; the path of its source."""
+    tunables = replacement(program, workspace)
+    # Of a program whose host tunables were measured, launches need not have been.
+    measured = workspace.models.exists() or not tunables.routines
+    deciders: list[Decider] = []
+    if performance == NEIGHBOURS:
+        # Kernels that were not swept keep their model, where there is one.
+        deciders = block_deciders(program, block_choices(program, workspace, devices))
+        performance, measured = DEFAULT, workspace.models.exists()
+    models = models_of(program, workspace) if measured else []
+    unit = replaced(session, program, models, devices, performance, tunables, deciders)
+    return target.write(unit)

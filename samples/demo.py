@@ -13,13 +13,12 @@ from pathlib import Path
 
 from cutune.device import DeviceProfile
 from cutune.diagnostics import CutuneError
-from cutune.emitting import emit
 from cutune.emulator.run import device_environment, program_environment
 from cutune.inspect import print_programs
 from cutune.progress import progress_for
 from cutune.session import Session
 from cutune.shadow import Target
-from cutune.stages import collect, fit
+from cutune.stages import collect, emit, fit
 from cutune.summary import print_choices
 from cutune.workspace import Workspace
 

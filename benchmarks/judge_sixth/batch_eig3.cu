@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o batch_eig3 batch_eig3.cu && ./batch_eig3 100000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 __host__ __device__ inline double3 eigenvalues(const double m[6]) {
     const double xx = m[0], yy = m[1], zz = m[2], xy = m[3], xz = m[4], yz = m[5];

@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o bfs_push bfs_push.cu && ./bfs_push 100000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 #define LEVELS 8
 

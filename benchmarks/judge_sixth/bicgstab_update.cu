@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o bicgstab_update bicgstab_update.cu && ./bicgstab_update 1000000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 __global__ void update_solution(size_t n, double alpha, double omega, const double *p,
                                 const double *s, const double *t, double *x, double *r) {

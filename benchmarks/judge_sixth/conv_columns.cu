@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o conv_columns conv_columns.cu && ./conv_columns 1000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 #define RADIUS 8
 

@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o curl3d curl3d.cu && ./curl3d 100
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 struct Field {
     float *x, *y, *z;

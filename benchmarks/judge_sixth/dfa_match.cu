@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o dfa_match dfa_match.cu && ./dfa_match 1000000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 #define CHUNK 64
 #define LENGTH 6

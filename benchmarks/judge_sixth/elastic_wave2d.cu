@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o elastic_wave2d elastic_wave2d.cu && ./elastic_wave2d 1000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 struct Wave {
     float *vx, *vy, *sxx, *syy, *sxy;

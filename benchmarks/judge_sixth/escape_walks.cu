@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o escape_walks escape_walks.cu && ./escape_walks 100000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 #define SIDE 1024
 #define MOST_STEPS 400

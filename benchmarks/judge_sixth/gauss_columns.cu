@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o gauss_columns gauss_columns.cu && ./gauss_columns 1000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 #define COLUMNS 4
 

@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o gemver gemver.cu && ./gemver 1000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 __global__ void rank_two(int n, double *A, const double *u1, const double *v1, const double *u2,
                          const double *v2) {

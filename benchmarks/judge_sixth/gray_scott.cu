@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o gray_scott gray_scott.cu && ./gray_scott 1000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 #define STEPS 4
 #define DU 0.16f

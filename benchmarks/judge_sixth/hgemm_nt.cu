@@ -5,7 +5,7 @@
 
 #include <cuda_fp16.h>
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 constexpr int DEPTH = 384;
 

@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o jacobi_csr jacobi_csr.cu && ./jacobi_csr 100000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 __host__ __device__ inline double improved(int row, const int *start, const int *column,
                                            const double *value, const double *diagonal,

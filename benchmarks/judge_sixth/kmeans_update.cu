@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o kmeans_update kmeans_update.cu && ./kmeans_update 1000000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 #define CLUSTERS 16
 

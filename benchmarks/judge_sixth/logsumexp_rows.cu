@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o logsumexp_rows logsumexp_rows.cu && ./logsumexp_rows 1000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 #define ROWS 2000
 

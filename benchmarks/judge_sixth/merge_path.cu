@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 #define PER_THREAD 8
 

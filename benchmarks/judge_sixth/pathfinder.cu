@@ -4,7 +4,7 @@
 //
 //     nvcc -O2 -o pathfinder pathfinder.cu && ./pathfinder 100000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 #define ROWS 8
 #define LAUNCHES 4

@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o remap_lens remap_lens.cu && ./remap_lens 1000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 __host__ __device__ inline unsigned char blend(int a, int b, int c, int d, int fx, int fy) {
     return (unsigned char)(((a * (32 - fx) + b * fx) * (32 - fy) + (c * (32 - fx) + d * fx) * fy +

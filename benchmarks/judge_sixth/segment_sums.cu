@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o segment_sums segment_sums.cu && ./segment_sums 1000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 #define LENGTH 3000
 

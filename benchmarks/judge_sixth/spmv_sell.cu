@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o spmv_sell spmv_sell.cu && ./spmv_sell 100000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 #define SLICE 32
 

@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o tensor_permute tensor_permute.cu && ./tensor_permute 200
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 template <typename T>
 __global__ void permute(const T *__restrict__ in, T *__restrict__ out, int na, int nb, int nc) {

@@ -3,7 +3,7 @@
 //
 //     nvcc -O2 -o vortex_velocity vortex_velocity.cu && ./vortex_velocity 10000
 
-#include "host.h"
+#include "../judge_fifth/host.h"
 
 __global__ void vortex_velocity(int n, const float4 *__restrict__ position,
                                 const float4 *__restrict__ strength, float4 *velocity, float core) {

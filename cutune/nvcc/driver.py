@@ -164,10 +164,13 @@ def _may_launch(path: str) -> bool:
 
 def has_models(command: Command, source: Item, workspace: str | None) -> bool:
     """Is there a workspace with models that may be of this source?"""
+    folders = workspaces_of(source.value, workspace)
+    if not folders:
+        return False
     places = [os.path.join(UNITS, unit_key(command, source)), ""]
     return any(
         os.path.exists(os.path.join(folder, place, "models.json"))
-        for folder in workspaces_of(source.value, workspace)
+        for folder in folders
         for place in places
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 
 from cutune.nvcc.command import Command, Item
@@ -14,6 +13,9 @@ UNITS = "units"
 
 def unit_key(command: Command, source: Item) -> str:
     """The same for the same source with the same macros."""
+    # Most calls have no workspace, and start quicker without.
+    import hashlib  # noqa: PLC0415
+
     deciding = [(i.name, i.value) for i in command.items if i.name in DECIDES_TEXT]
     deciding += [
         ("compiler-options", value)

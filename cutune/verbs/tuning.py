@@ -127,8 +127,8 @@ def _fit_neighbours(options: argparse.Namespace) -> int:
 
 def emit(options: argparse.Namespace) -> int:
     """Write the tuned program."""
-    from cutune.emitting import emit
     from cutune.shadow import Target
+    from cutune.stages import emit
 
     session = session_of(options)
     program = session.load(options.file)
@@ -139,9 +139,8 @@ def emit(options: argparse.Namespace) -> int:
 
 def tune(options: argparse.Namespace) -> int:
     """All stages in one."""
-    from cutune.emitting import emit
     from cutune.shadow import Target
-    from cutune.stages import fit
+    from cutune.stages import emit, fit
     from cutune.summary import print_choices
     from cutune.workspace import make_folder
 

@@ -208,13 +208,24 @@ def test_nothing_heavy_is_imported() -> None:
         "from cutune.nvcc.command import Command\n"
         "something_to_do(Command.parse(['-c', 'a.cu']), read_settings([])[0])\n"
         "heavy = {'numpy', 'lark', 'pycparser', 'scipy', 'rich', 'argparse', 'dataclasses',"
-        " 'subprocess', 'tempfile', 'json', 'cutune.diagnostics'}\n"
+        " 'subprocess', 'tempfile', 'json', 'hashlib', 'cutune.diagnostics'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     # -S: what the installation itself imports at start-up is not ours.
     command = [sys.executable, "-S", "-c", f"import sys; sys.path.insert(0, '.'); {script}"]
     root = Path(driver.__file__).parents[2]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_what_rewrites_imports_nothing_that_measures() -> None:
+    script = (
+        "import sys, cutune.emitting, cutune.nvcc.rewriting\n"
+        "measuring = ('scipy', 'cutune.collect', 'cutune.replay', 'cutune.neighbours')\n"
+        "print([name for name in sys.modules if name.startswith(measuring)])"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
