@@ -91,10 +91,10 @@ def emit_choice(rule: SelectionRule, name: str) -> str:
         with emit.braces(f"for (int c = 0; c < {count}; ++c)"):
             emit("const double cutune_here = cutune_valid[c] ? cutune_time_with_floor[c] : 1e300;")
             emit("cutune_best = cutune_here < cutune_best ? cutune_here : cutune_best;")
-        emit(f"const double cutune_enough = cutune_best * {double_text(rule.own_band)};")
-        own_is_good = "cutune_valid[cutune_own] && cutune_time_with_floor[cutune_own] <="
-        emit(f"if (cutune_own >= 0 && {own_is_good} cutune_enough)")
-        emit("    return cutune_own;")
+        with emit.braces("if (cutune_own >= 0 && cutune_valid[cutune_own])"):
+            _emit_own_band(rule, name, emit)
+            emit("const double cutune_enough = cutune_best * cutune_own_band;")
+            emit("if (cutune_time_with_floor[cutune_own] <= cutune_enough) return cutune_own;")
         emit(f"const bool cutune_bound = cutune_best < {bound_text(rule)};")
         bands = f"cutune_bound ? {double_text(BOUND_BAND)} : {double_text(rule.band)}"
         emit(f"const double cutune_limit = cutune_best * ({bands});")
@@ -111,6 +111,26 @@ def emit_choice(rule: SelectionRule, name: str) -> str:
                 emit("cutune_chosen = c;")
         emit("return cutune_chosen;")
     return str(emit)
+
+
+def _emit_own_band(rule: SelectionRule, name: str, emit: Emitter) -> None:
+    smaller, larger = double_text(rule.own_band.smaller), double_text(rule.own_band.larger)
+    if smaller == larger:
+        emit(f"const double cutune_own_band = {smaller};")
+        return
+    emit("int cutune_first = cutune_own;")
+    with emit.braces(f"for (int c = {len(rule.blocks)} - 1; c >= 0; --c)"):
+        emit("if (cutune_valid[c] && cutune_time_with_floor[c] <= cutune_best) cutune_first = c;")
+    for which in ("first", "own"):
+        emit(f"const unsigned short *cutune_{which}_block =")
+        emit(f"    cutune_{name}_blocks + 3 * cutune_{which};")
+    emit(f"const bool cutune_is_larger = {_threads_text('first')} > {_threads_text('own')};")
+    emit(f"const double cutune_own_band = cutune_is_larger ? {larger} : {smaller};")
+
+
+def _threads_text(which: str) -> str:
+    block = f"cutune_{which}_block"
+    return f"{block}[0] * {block}[1] * {block}[2]"
 
 
 def bound_text(rule: SelectionRule) -> str:

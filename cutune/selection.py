@@ -24,14 +24,35 @@ LAUNCH_BOUND = Fraction(13, 10)
 #: Width of the band of indistinguishable blocks, launch-bound and otherwise.
 BOUND_BAND = Fraction(101, 100)
 BAND = Fraction(1005, 1000)
-#: Up to this multiple of the least prediction the program's own block stays: of kernels with a
-#: loop, of others, whose blocks differ by what caches hold already, and where each block does work
-#: of its own or data decide.
-OWN_BAND_LOOPED = Fraction(101, 100)
-OWN_BAND = Fraction(102, 100)
-OWN_BAND_UNPROVEN = Fraction(108, 100)
-#: The same where atomic operations meet in shared memory: no term of the model knows how often.
-OWN_BAND_CONTENDED = Fraction(2)
+
+
+@dataclass(frozen=True)
+class OwnBand:
+    """Up to which multiple of the least prediction the program's own block stays."""
+
+    #: Where a block with no more threads than the program's own is the best.
+    smaller: Fraction
+    #: Where a larger one is.
+    larger: Fraction
+
+    @staticmethod
+    def of(band: Fraction) -> OwnBand:
+        """The same for both."""
+        return OwnBand(band, band)
+
+
+#: Of kernels with a loop, of others, whose blocks differ by what caches hold already, and where
+#: each block does work of its own.
+OWN_BAND_LOOPED = OwnBand.of(Fraction(101, 100))
+OWN_BAND = OwnBand.of(Fraction(102, 100))
+OWN_BAND_ASSERTED = OwnBand.of(Fraction(108, 100))
+#: Where data decide: how long the warps of a large block wait for the last of them is told badly,
+#: what they find in L1 well.
+OWN_BAND_ON_DATA = OwnBand(Fraction(115, 100), Fraction(102, 100))
+#: Where atomic operations meet in shared memory: no term of the model knows how often.
+OWN_BAND_CONTENDED = OwnBand.of(Fraction(2))
+#: Where the program's own block is like all others.
+NO_OWN_BAND = OwnBand.of(Fraction(0))
 #: Width of the band of the published models, which leave many blocks equal.
 PUBLISHED_BAND = Fraction(102, 100)
 #: Sizes from here on are not exact in the products of the model.
@@ -57,8 +78,7 @@ class SelectionRule:
     floor_us: Fraction
     #: Width of the band of indistinguishable blocks where the launch does not dominate.
     band: Fraction = BAND
-    #: Width of the band in which the program's own block stays; 0 where it is like all others.
-    own_band: Fraction = Fraction(0)
+    own_band: OwnBand = NO_OWN_BAND
 
 
 @dataclass(frozen=True)
@@ -131,7 +151,7 @@ class Choice:
 
 
 def selection_rule(
-    blocks: Sequence[Block], one_dimensional: bool, floor_us: Fraction, own_band: Fraction
+    blocks: Sequence[Block], one_dimensional: bool, floor_us: Fraction, own_band: OwnBand
 ) -> SelectionRule:
     """Rank tables for ties, and the band in which the program's own block stays.
 
@@ -226,9 +246,12 @@ def choose(
     """Index of the chosen candidate, or None where none is valid. The emitted C does the same."""
     if not valid.any():
         return None
-    best = floored[valid].min()
+    first = int(np.where(valid, floored, np.inf).argmin())
+    best = floored[first]
     own = rule.blocks.index(original) if original in rule.blocks else None
-    if own is not None and valid[own] and floored[own] <= best * float(rule.own_band):
+    is_larger = threads_of(rule.blocks[first]) > threads_of(original)
+    own_band = rule.own_band.larger if is_larger else rule.own_band.smaller
+    if own is not None and valid[own] and floored[own] <= best * float(own_band):
         return own
     bound = best < float(LAUNCH_BOUND * rule.floor_us)
     limit = best * float(BOUND_BAND if bound else rule.band)

@@ -54,6 +54,9 @@ from cutune.rational_program import (
 #: Rational substitute for fill^0.79: warps of partly idle blocks are not free.
 FILL_OFFSET, FILL_SLOPE = Fraction(73, 100), Fraction(27, 100)
 
+#: Rows in z lie in other pages of memory, too: what doubling them costs, by what rows in y cost.
+PLANES_DOUBLED = 5 / 3
+
 ATOMIC_COSTS = {ATOMIC: "atomic_us_integer", ATOMIC_REAL: "atomic_us_same_address"}
 CONSTANTS = tuple(field.name for field in fields(ModelConstants))
 #: Parts of the throughput of an SM, by the definition that holds their cycles per warp.
@@ -140,7 +143,7 @@ class _Composer:
 
     def _define_apart(self) -> None:
         """By how much memory costs more where the rows of a block lie apart in it."""
-        doublings = [log2(block[1] * block[2]) for block in self.model.blocks]
+        doublings = [log2(y) + PLANES_DOUBLED * log2(z) for _, y, z in self.model.blocks]
         if not self.model.looped and any(doublings):
             self.lines.tables["doublings"] = in_single_precision(doublings)
             share = self.constant("rows_doubled") * Lookup("doublings", Parameter(CANDIDATE))

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
 from cutune.models import latency, mechanistic, mwp_cwp
 from cutune.rational_program import RationalProgram
 from cutune.selection import (
+    NO_OWN_BAND,
     OWN_BAND,
+    OWN_BAND_ASSERTED,
     OWN_BAND_CONTENDED,
     OWN_BAND_LOOPED,
-    OWN_BAND_UNPROVEN,
+    OWN_BAND_ON_DATA,
+    OwnBand,
     SelectionRule,
     published_rule,
     selection_rule,
@@ -37,13 +39,15 @@ def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
     )
 
 
-def _own_band(model: FittedModel, device: DeviceProfile) -> Fraction:
+def _own_band(model: FittedModel, device: DeviceProfile) -> OwnBand:
     if any(memory.shared and memory.kind == "atomic" for memory in model.facts.memory):
         return OWN_BAND_CONTENDED
     if model.confirmed_on == device.name:
-        return Fraction(0)
-    if model.facts.asserted or model.facts.on_data:
-        return OWN_BAND_UNPROVEN
+        return NO_OWN_BAND
+    if model.facts.asserted:
+        return OWN_BAND_ASSERTED
+    if model.facts.on_data:
+        return OWN_BAND_ON_DATA
     return OWN_BAND_LOOPED if model.looped else OWN_BAND
 
 

@@ -28,7 +28,14 @@ from cutune.rational_program import (
     RationalProgram,
     evaluate,
 )
-from cutune.selection import OWN_BAND, choose, selection_rule
+from cutune.selection import (
+    OWN_BAND,
+    OWN_BAND_ON_DATA,
+    OwnBand,
+    SelectionRule,
+    choose,
+    selection_rule,
+)
 from cutune.toolchain import INCLUDE_DIRECTORY, host_compiler
 
 CANDIDATES = 13  # odd: the last round has a lane to spare
@@ -87,6 +94,15 @@ def random_program(seed: int) -> RationalProgram:
     )
 
 
+def _rule(band: OwnBand) -> SelectionRule:
+    # In no order.
+    blocks = [(1 << 5 * i % CANDIDATES, 32, 1) for i in range(CANDIDATES)]
+    return selection_rule(blocks, False, Fraction(4), band)
+
+
+RULES = {"alike": _rule(OWN_BAND), "apart": _rule(OWN_BAND_ON_DATA)}
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder: Path = tmp_path_factory.mktemp("emitted")
@@ -100,14 +116,12 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
             f'extern "C" void {name}(const long long *cutune_sizes, double *cutune_time, '
             f"double *cutune_time_with_floor) {{ cutune_model_{name}({arguments}); }}\n",
         ]
-    rule = selection_rule(
-        [(1 << i, 32, 1) for i in range(CANDIDATES)], False, Fraction(4), OWN_BAND
-    )
-    parts += [
-        emit_choice(rule, "rule"),
-        'extern "C" int choose_rule(const double *a, const double *b, const unsigned char *v, '
-        "int own) { return cutune_choose_rule(a, b, v, own); }\n",
-    ]
+    for name, rule in RULES.items():
+        parts += [
+            emit_choice(rule, name),
+            f'extern "C" int choose_{name}(const double *a, const double *b, '
+            f"const unsigned char *v, int own) {{ return cutune_choose_{name}(a, b, v, own); }}\n",
+        ]
     text = "".join(parts)
     source.write_text(OPERATORS.read_text() + text)
     target = folder / "emitted.so"
@@ -131,9 +145,10 @@ def test_evaluate_equals_compiled_c(library: ctypes.CDLL, seed: int) -> None:
             np.testing.assert_array_equal(np.array(output)[:CANDIDATES], wanted)
 
 
-def test_the_emitted_rule_equals_the_rule(library: ctypes.CDLL) -> None:
-    blocks = [(1 << i, 32, 1) for i in range(CANDIDATES)]
-    rule = selection_rule(blocks, False, Fraction(4), OWN_BAND)
+@pytest.mark.parametrize("name", RULES)
+def test_the_emitted_rule_equals_the_rule(library: ctypes.CDLL, name: str) -> None:
+    rule = RULES[name]
+    blocks = rule.blocks
     rng = np.random.default_rng(7)
     for _ in range(2000):
         scale = rng.choice([1.0, 100.0])
@@ -145,7 +160,7 @@ def test_the_emitted_rule_equals_the_rule(library: ctypes.CDLL) -> None:
         expected = choose(rule, time, floored, valid, original)
         doubles = ctypes.c_double * CANDIDATES
         flags = (ctypes.c_ubyte * CANDIDATES)(*valid.astype(int).tolist())
-        found = library.choose_rule(doubles(*time), doubles(*floored), flags, own)
+        found = getattr(library, f"choose_{name}")(doubles(*time), doubles(*floored), flags, own)
         assert found == (-1 if expected is None else expected)
 
 

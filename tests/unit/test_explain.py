@@ -14,7 +14,7 @@ from cutune.fitted import FittedModel
 from cutune.measure import MemoryInstruction
 from cutune.models.mechanistic import compose
 from cutune.models.registry import DEFAULT, MODELS
-from cutune.selection import Choice, select
+from cutune.selection import NO_OWN_BAND, Choice, select
 from cutune.summary import choice_to_json, print_choice
 from tests.recorded.calibrate_h200 import models_of_suite
 
@@ -90,8 +90,11 @@ def test_where_the_work_is_not_proven_to_be_the_same_more_is_asked(chooser: Choo
     asserted = replace(model, facts=replace(model.facts, asserted=True))
     on_data = replace(model, facts=replace(model.facts, on_data=True))
     bands = [MODELS[DEFAULT].rule(one, H200).own_band for one in (model, asserted, on_data)]
-    assert 1 < bands[0] < bands[1] == bands[2]
+    assert 1 < bands[0].smaller < bands[1].smaller < bands[2].smaller
+    assert 1 < bands[2].larger < bands[1].larger
     adding = MemoryInstruction(0, "atomic", 4, 0, True)
     contended = replace(asserted, facts=replace(asserted.facts, memory=(adding,)))
-    assert MODELS[DEFAULT].rule(contended, H200).own_band > bands[2]
-    assert MODELS[DEFAULT].rule(replace(model, confirmed_on=H200.name), H200).own_band == 0
+    assert MODELS[DEFAULT].rule(contended, H200).own_band.larger > bands[2].smaller
+    assert (
+        MODELS[DEFAULT].rule(replace(model, confirmed_on=H200.name), H200).own_band == NO_OWN_BAND
+    )
