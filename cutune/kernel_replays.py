@@ -50,9 +50,23 @@ class CountedKernel:
         """Why no model can be made of this; empty if one can."""
         if self.functions.worst_error > HELD_OUT_LIMIT:
             return "its work is no function of its sizes that was found"
+        if self._is_bounded_by_something_else():
+            return "what its threads are compared with is none of its sizes"
         if self.uncertain > UNCERTAIN_LIMIT:
             return "data decide about memory accesses"
         return ""
+
+    def _is_bounded_by_something_else(self) -> bool:
+        """Do more threads never mean more work, as where the size is a member of a structure?"""
+        kernel, working = self.subject.kernel, self.functions.working
+        extents = set(kernel.extent_words.values())
+        depending = {
+            name
+            for exponents, _ in working.numerator.terms
+            for name, exponent in zip(working.numerator.variables, exponents, strict=True)
+            if exponent
+        }
+        return not kernel.asserted and bool(extents) and extents.isdisjoint(depending)
 
 
 def counted_kernel(

@@ -194,7 +194,7 @@ class _Assembler:
         loops = 0
         for each in self._reached(name):
             flow, first = self.flows[each], self.first_block[each]
-            varying = varying_registers(self.functions[each])
+            constants = uniform_reads(flow, varying_registers(self.functions[each]))
             offset = len(blocks)
             region_of = {}
             phase_of: dict[int, int] = {}  # by line
@@ -205,9 +205,7 @@ class _Assembler:
                 begun, demand = load_phases(block), demand_of(block)
                 phase_of |= {i.line: n for i, n in zip(block.instructions, begun, strict=True)}
                 phases = begun[-1] if begun else 0
-                if block.loop >= 0:
-                    reads = uniform_reads(block.instructions, varying)
-                    demand = demand + Demand(constants=reads)
+                demand = demand + Demand(constants=constants[k])
                 blocks.append(Block(offset + k, counts, loop, block.depth, phases, demand))
                 block_indices.append(first + k)
             for index in self.site_range[each]:

@@ -31,8 +31,8 @@ def detour(flow: ControlFlow, branch: Instruction) -> Detour | None:
     start = next((i for i, b in enumerate(flow.blocks) if b.terminator.instruction is branch), None)
     if start is None or flow.blocks[start].terminator.kind != "branch":
         return None
-    meeting = _post_dominators(flow)[start]
-    between = _between(flow, start, meeting)
+    meeting = post_dominators(flow)[start]
+    between = blocks_between(flow, start, meeting)
     if start in between:  # the branch decides how often a loop runs
         return None
     blocks = [flow.blocks[index] for index in between]
@@ -57,7 +57,7 @@ def _leaves(block: BasicBlock) -> bool:
     return block.terminator.kind in _LEAVING
 
 
-def _between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
+def blocks_between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
     """Blocks that can run after `start` and before `meeting`."""
     found: set[int] = set()
     waiting = list(flow.blocks[start].terminator.targets)
@@ -69,7 +69,7 @@ def _between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
     return found
 
 
-def _post_dominators(flow: ControlFlow) -> list[int]:
+def post_dominators(flow: ControlFlow) -> list[int]:
     """Immediate post-dominator of each block; the number of blocks stands for the exit."""
     count = len(flow.blocks)
     everything = (1 << (count + 1)) - 1

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cutune.emulator.control_flow import ControlFlow, Loop
+from cutune.emulator.detours import blocks_between, post_dominators
 from cutune.emulator.ptx import TYPE_BYTES, Function, Instruction
 from cutune.emulator.taint import names, results, sources, spaces
 
 #: What such a read brings into uniform registers at once.
 UNIFORM_BYTES = 8
+#: Loops of so many rounds, if that is known, are unrolled.
+MOST_ROUNDS = 8
 _OF_THREADS = ("%tid", "%laneid", "%lanemask", "%clock", "%globaltimer")
 #: Memory that may hold another value for each thread, and what threads tell each other.
 _VARYING = frozenset(
@@ -34,8 +38,24 @@ def varying_registers(function: Function) -> frozenset[str]:
     return frozenset(varying)
 
 
-def uniform_reads(instructions: Iterable[Instruction], varying: frozenset[str]) -> int:
-    """How many uniform registers, of 8 bytes, are filled from computed addresses."""
+def uniform_reads(flow: ControlFlow, varying: frozenset[str]) -> list[int]:
+    """By block: how many uniform registers, of 8 bytes, are filled from computed addresses.
+
+    Only in loops, and not where the threads of a warp part: a read that some of them skip, at a
+    border for instance, goes to an ordinary register. ptxas unrolls loops of few known rounds and
+    thereby knows the addresses.
+    """
+    parted = _parted(flow, varying)
+    unrolled = {i for i, loop in enumerate(flow.loops) if _is_unrolled(flow, loop)}
+    return [
+        0
+        if block.loop < 0 or block.loop in unrolled or index in parted
+        else _reads(block.instructions, varying)
+        for index, block in enumerate(flow.blocks)
+    ]
+
+
+def _reads(instructions: Iterable[Instruction], varying: frozenset[str]) -> int:
     return sum(
         -(-_bytes_of(instruction) // UNIFORM_BYTES)
         for instruction in instructions
@@ -43,6 +63,57 @@ def uniform_reads(instructions: Iterable[Instruction], varying: frozenset[str]) 
         and any(name.startswith("%") for name in names(instruction.operands[1]))
         and varying.isdisjoint(names(instruction.operands[1]))
     )
+
+
+def _parted(flow: ControlFlow, varying: frozenset[str]) -> set[int]:
+    """Blocks that only some threads of a warp run, in one round of their loop."""
+    meetings = post_dominators(flow)
+    found: set[int] = set()
+    for index, block in enumerate(flow.blocks):
+        end = block.terminator
+        if end.kind == "branch" and end.guard in varying and block.loop >= 0:
+            skipped = blocks_between(flow, index, meetings[index])
+            if index not in skipped:  # else it decides how often the loop runs
+                found |= skipped
+    return found
+
+
+def _is_unrolled(flow: ControlFlow, loop: Loop) -> bool:
+    """Does a loop make few rounds, whose number is known?"""
+    instructions = [i for index in loop.blocks for i in flow.blocks[index].instructions]
+    ends = [
+        flow.blocks[index].terminator
+        for index in loop.blocks
+        if not set(flow.blocks[index].terminator.targets) <= loop.blocks
+    ]
+    if len(ends) != 1 or ends[0].kind != "branch":
+        return False
+    compared = [i for i in instructions if i.opcode == "setp" and ends[0].guard in results(i)]
+    if len(compared) != 1 or (limit := _number(compared[0].operands[2])) is None:
+        return False
+    counter = compared[0].operands[1]
+    stepped = [i for i in instructions if counter in results(i)]
+    outside = [
+        i
+        for index, block in enumerate(flow.blocks)
+        if index not in loop.blocks
+        for i in block.instructions
+        if counter in results(i)
+    ]
+    if len(stepped) != 1 or len(outside) != 1:
+        return False
+    first, step = _number(outside[0].operands[-1]), _number(stepped[0].operands[-1])
+    is_plain = outside[0].opcode == "mov" and stepped[0].opcode in ("add", "sub")
+    if not is_plain or first is None or not step:
+        return False
+    return abs(limit - first) <= MOST_ROUNDS * abs(step)
+
+
+def _number(operand: str) -> int | None:
+    try:
+        return int(operand, 0)
+    except ValueError:
+        return None
 
 
 def _varies(instruction: Instruction, varying: set[str]) -> bool:

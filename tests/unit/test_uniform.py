@@ -26,10 +26,15 @@ LOOP:
     add.s32 %r2, %r2, 1;
     setp.lt.s32 %p1, %r2, %r1;
     @%p1 bra LOOP;
+END:
     st.global.f32 [%rd1], %f1;
     ret;
 }}
 """
+#: Replaces the end of the loop.
+ROUNDS = (
+    "add.s64 %rd2, %rd2, 16; add.s32 %r4, %r4, 1; setp.lt.s32 %p1, %r4, {}; @%p1 bra LOOP; bra END;"
+)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +52,13 @@ LOOP:
         # What stands in a table is the same for all threads.
         ("ld.const.u64 %rd3, [table]; add.s64 %rd2, %rd2, %rd3;", "ld.const.f32 %f1, [%rd2];", 1),
         ("", "ld.global.f32 %f1, [%rd1];", 0),
+        # Where threads part, but not where the whole warp goes one way.
+        ("", "setp.lt.u32 %p0, %r3, 9; @%p0 bra OVER; ld.const.f32 %f1, [%rd2]; OVER:", 0),
+        ("", "setp.lt.u32 %p0, %r1, 9; @%p0 bra OVER; ld.const.f32 %f1, [%rd2]; OVER:", 1),
+        # ptxas knows the addresses in a loop of few known rounds.
+        ("mov.u32 %r4, 0;", "ld.const.f32 %f1, [%rd2]; " + ROUNDS.format(8), 0),
+        ("mov.u32 %r4, 0;", "ld.const.f32 %f1, [%rd2]; " + ROUNDS.format(9), 1),
+        ("mov.u32 %r4, %r1;", "ld.const.f32 %f1, [%rd2]; " + ROUNDS.format(8), 1),
     ],
 )
 def test_what_is_read_in_step(before: str, inside: str, reads: int) -> None:
