@@ -28,7 +28,15 @@ from cutune.workspace import Workspace
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "recorded"
 SAMPLES = ROOT / "samples" / "polybench"
-JUDGE_SETS = ("judge", "judge_second", "judge_third", "judge_fourth", "judge_fifth", "judge_sixth")
+JUDGE_SETS = (
+    "judge",
+    "judge_second",
+    "judge_third",
+    "judge_fourth",
+    "judge_fifth",
+    "judge_sixth",
+    "judge_seventh",
+)
 JUDGES = tuple(ROOT / "benchmarks" / name for name in JUDGE_SETS)
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.
 TRAIN = 512

@@ -29,7 +29,15 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 POLYBENCH = ROOT / "samples" / "polybench"
 #: Each has a sizes.json.
-JUDGE_SETS = ("judge", "judge_second", "judge_third", "judge_fourth", "judge_fifth", "judge_sixth")
+JUDGE_SETS = (
+    "judge",
+    "judge_second",
+    "judge_third",
+    "judge_fourth",
+    "judge_fifth",
+    "judge_sixth",
+    "judge_seventh",
+)
 JUDGES = tuple(ROOT / "benchmarks" / name for name in JUDGE_SETS)
 RECORDED = {place: HERE / f"{place.name}_h200.json" for place in (*JUDGES, POLYBENCH)}
 METHOD = (
