@@ -19,7 +19,7 @@ RUN_SECONDS = 15
 #: Rounds of runs: at least, at most, and for how many seconds there are more than the least number.
 RUNS, MOST_RUNS, SECONDS_FOR_MORE = 3, 40, 20
 #: Enough when each way has so many runs whose launches took together hardly more than in its best.
-AGREEING, HARDLY_MORE = 5, 1.02
+AGREEING, HARDLY_MORE = 3, 1.02
 #: The ways, the word in the plan that names their binaries, and what they need besides.
 WAYS: dict[str, tuple[str, dict[str, str]]] = {
     "original": ("original", {}),

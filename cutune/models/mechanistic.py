@@ -227,11 +227,14 @@ class _Composer:
         return self.model.looped and self.features.has_barriers
 
     def _rewritten(self) -> Expression:
-        """Cycles of stores to sectors on their way to L2: more warps, more that do not meet."""
+        """Cycles of stores to sectors on their way to L2: more warps, more that do not meet.
+
+        Few warps pay half of what the most do.
+        """
         if not any(c.kind == "rewritten" and any(c.values) for c in self.model.columns):
             return expression(0)
         most = self.device.limits.warps_per_sm
-        crowding = [warps / most for warps in self.warps_at_once]
+        crowding = [(1 + warps / most) / 2 for warps in self.warps_at_once]
         self.lines.tables["crowding"] = in_single_precision(crowding)
         cycles = self.features.total("rewritten", expression(0), ("rewritten",))
         return cycles * Lookup("crowding", Parameter(CANDIDATE))
