@@ -7,13 +7,16 @@ partial warps; most of them are polynomials in the sizes, found exactly.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
+from cutune.candidates import LARGEST, WARP, threads_of
 from cutune.fitted import Array
 from cutune.measure import MeasuredKernel, Measurement
 from cutune.rational import RationalFunction
 from cutune.rational_fit import fit
+from cutune.relations import extents_at
 
 #: Multiples of 32, so that unrolled loops have no remainder and warps are full.
 LEVELS = (32, 64, 96, 128, 160, 192, 224, 256)
@@ -25,6 +28,9 @@ MAX_POINTS = 150
 HELD_OUT_LIMIT = 0.05
 #: Of the memory accesses, those that data may decide about.
 UNCERTAIN_LIMIT = 0.05
+#: Of the threads that should have work in a larger launch, fewer have only if something is wrong.
+LEAST_WORKING = 0.5
+BOUNDED_BY_NO_SIZE = "what its threads are compared with is none of its sizes"
 
 Fitter = Callable[[Sequence[int]], RationalFunction]
 
@@ -127,6 +133,39 @@ def count_functions(
         group_of=tuple(group_of),
         arrays=_arrays(facts, measured, fitted),
     )
+
+
+def is_bounded_by_no_size(
+    facts: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement] = ()
+) -> bool:
+    """Do more threads not mean more work, as where the size is a member of a structure?
+
+    `features`: launches larger than those that were counted, in which it may show.
+    """
+    if facts.asserted:
+        return False
+    launches = [(m.working_threads, _expected_to_work(facts, counts, m)) for m in features]
+    if any(found < LEAST_WORKING * wanted and wanted > WARP for found, wanted in launches):
+        return True
+    working = counts.working.numerator
+    depending = {
+        name
+        for exponents, _ in working.terms
+        for name, exponent in zip(working.variables, exponents, strict=True)
+        if exponent
+    }
+    extents = set(facts.extent_words.values())
+    # A block or less works in all launches alike: `if (i == 0)`.
+    is_one = all(counts.working(point) <= LARGEST for point in count_points(facts.variables))
+    return bool(extents) and extents.isdisjoint(depending) and not is_one
+
+
+def _expected_to_work(facts: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
+    """The threads of the blocks that were looked at which should have had work."""
+    sizes = dict(launch.sizes)
+    threads = launch.executed_blocks * threads_of(launch.block)
+    share = min(1.0, threads / max(1, prod(extents_at(facts, sizes))))
+    return share * float(counts.working(sizes))
 
 
 def uncertain_share(facts: MeasuredKernel, largest: Measurement) -> float:

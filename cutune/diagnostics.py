@@ -443,8 +443,8 @@ class Code(Enum):
     DATA_DEPENDENT = (
         414,
         WARNING,
-        "the work of kernel '{kernel}' depends on its data ({reason}); its launches stay as they "
-        "are",
+        "kernel '{kernel}' can be counted on the data of the runs only, and is not ({reason}); its "
+        "launches stay as they are",
     )
     COUNTED_ON_DATA = (
         418,

@@ -244,7 +244,8 @@ MEANINGS: dict[Code, str] = {
     "own.",
     Code.DIFFERENT_SHARED_MEMORY: "A model speaks of one formula. Write `shared(…)` in the "
     "annotation of the kernel, if one is right for all its launches.",
-    Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values. Such a kernel is counted "
+    Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values, or threads are compared "
+    "with a size that is not seen, a member of a structure for instance. Such a kernel is counted "
     "while the program runs: it must be executed (no `--launches-only`), at sizes at which all of "
     "its candidates can be run, and may use nothing that the emulated device does not count.",
     Code.COUNTED_ON_DATA: "Its work depends on loaded values, or at sizes that the runs do not "

@@ -9,10 +9,12 @@ from cutune.candidates import Block
 from cutune.cells import all_rows, cells
 from cutune.classes import alignment_classes
 from cutune.counts import (
+    BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
     UNCERTAIN_LIMIT,
     CountFunctions,
     count_functions,
+    is_bounded_by_no_size,
     uncertain_share,
 )
 from cutune.diagnostics import Code, Diagnostic
@@ -53,11 +55,14 @@ def fit_model(
     if len(counted) < 1 or not features:
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
     if not facts.on_data and uncertain_share(facts, counted[-1]) > UNCERTAIN_LIMIT:
-        reason = "it decides about memory accesses"
+        reason = "data decide about memory accesses"
         return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=facts.kernel, reason=reason)
     fitter = proportions(facts, counted) if facts.on_data else None
     limit = PROPORTION_LIMIT if facts.on_data else HELD_OUT_LIMIT
     counts = count_functions(facts, counted, fitter)
+    if not facts.on_data and is_bounded_by_no_size(facts, counts, features):
+        kernel, reason = facts.kernel, BOUNDED_BY_NO_SIZE
+        return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=kernel, reason=reason)
     if counts.worst_error > limit:
         return Diagnostic.at(
             Code.POOR_FIT,

@@ -15,10 +15,12 @@ from cutune.cells import all_rows, cells, out_of_line
 from cutune.classes import alignment_classes
 from cutune.collect import Subject
 from cutune.counts import (
+    BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
     UNCERTAIN_LIMIT,
     CountFunctions,
     count_functions,
+    is_bounded_by_no_size,
     uncertain_share,
 )
 from cutune.measure import COUNTS, MeasuredKernel, Measurement
@@ -26,6 +28,7 @@ from cutune.plan import (
     Replay,
     count_launches,
     feature_launches,
+    first_look,
     probe_blocks,
     probe_launches,
     training_launches,
@@ -44,29 +47,19 @@ class CountedKernel:
     functions: CountFunctions
     #: Which part of the accesses data decide about.
     uncertain: float
+    #: See `is_bounded_by_no_size`.
+    is_bounded_elsewhere: bool
 
     @property
     def problem(self) -> str:
         """Why no model can be made of this; empty if one can."""
         if self.functions.worst_error > HELD_OUT_LIMIT:
             return "its work is no function of its sizes that was found"
-        if self._is_bounded_by_something_else():
-            return "what its threads are compared with is none of its sizes"
+        if self.is_bounded_elsewhere:
+            return BOUNDED_BY_NO_SIZE
         if self.uncertain > UNCERTAIN_LIMIT:
             return "data decide about memory accesses"
         return ""
-
-    def _is_bounded_by_something_else(self) -> bool:
-        """Do more threads never mean more work, as where the size is a member of a structure?"""
-        kernel, working = self.subject.kernel, self.functions.working
-        extents = set(kernel.extent_words.values())
-        depending = {
-            name
-            for exponents, _ in working.numerator.terms
-            for name, exponent in zip(working.numerator.variables, exponents, strict=True)
-            if exponent
-        }
-        return not kernel.asserted and bool(extents) and extents.isdisjoint(depending)
 
 
 def counted_kernel(
@@ -88,10 +81,19 @@ def counted_kernel(
         subject = replace(subject, kernel=tied)
         found = _counted(subject, known, progress)
         functions = count_functions(subject.kernel, _counts(found))
-    repeated = _own(subject.kernel, known)
+    kernel = subject.kernel
+    repeated = _own(kernel, known)
     new = tuple(m for key, m in found.items() if key not in repeated)
-    uncertain = uncertain_share(subject.kernel, _counts(found)[-1])
-    return CountedKernel(subject, new, functions, uncertain)
+    uncertain = uncertain_share(kernel, _counts(found)[-1])
+    is_bounded = is_bounded_by_no_size(kernel, functions, _looked(subject, functions))
+    return CountedKernel(subject, new, functions, uncertain, is_bounded)
+
+
+def _looked(subject: Subject, functions: CountFunctions) -> list[Measurement]:
+    """A launch larger than those that were counted, if there are functions to compare it with."""
+    if functions.worst_error > HELD_OUT_LIMIT or subject.kernel.asserted:
+        return []
+    return [subject.replayer().replay(first_look(subject.kernel, functions), {})]
 
 
 def _counts(found: Mapping[tuple[object, ...], Measurement]) -> list[Measurement]:

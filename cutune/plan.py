@@ -216,6 +216,14 @@ def feature_launches(
             yield Replay(SMALLER, sizes_at(facts, base // SMALLER_BY), block, every)
 
 
+def first_look(facts: MeasuredKernel, counts: CountFunctions) -> Replay:
+    """One of the launches that are going to be traced."""
+    sizes, every = sizes_at(facts, base_size(facts, counts)), _trace_every(facts, counts)
+    tried = _tried(facts)
+    block = facts.original if facts.original in tried else tried[0]
+    return Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
+
+
 def training_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
     """What the published method trains with: powers of two as sizes, every block that fits."""
     for size in TRAINING_SIZES:

@@ -45,13 +45,14 @@ def uniform_reads(flow: ControlFlow, varying: frozenset[str]) -> list[int]:
     border for instance, goes to an ordinary register. ptxas unrolls loops of few known rounds and
     thereby knows the addresses.
     """
+    reads = [_reads(b.instructions, varying) if b.loop >= 0 else 0 for b in flow.blocks]
+    if not any(reads):
+        return reads
     parted = _parted(flow, varying)
     unrolled = {i for i, loop in enumerate(flow.loops) if _is_unrolled(flow, loop)}
     return [
-        0
-        if block.loop < 0 or block.loop in unrolled or index in parted
-        else _reads(block.instructions, varying)
-        for index, block in enumerate(flow.blocks)
+        0 if index in parted or flow.blocks[index].loop in unrolled else count
+        for index, count in enumerate(reads)
     ]
 
 

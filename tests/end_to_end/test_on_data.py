@@ -124,6 +124,50 @@ def test_rows_of_many_lengths(tmp_path: Path) -> None:
     assert "block 96x1x1 -> " in said, said
 
 
+BOX = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+// The replays cannot change the sizes: they are members of a structure.
+__global__ void smooth(const float *from, float *to, int2 size) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < 1 || y < 1 || x >= size.x - 1 || y >= size.y - 1) return;
+    const int at = y * size.x + x;
+    to[at] = 0.25f * (from[at - 1] + from[at + 1] + from[at - size.x] + from[at + size.x]);
+}
+int main(int count, char **words) {
+    const int n = atoi(words[1]);
+    std::vector<float> host(n * n);
+    for (int i = 0; i < n * n; ++i) host[i] = i % 7;
+    float *from, *to, sum = 0;
+    cudaMalloc(&from, n * n * 4);
+    cudaMalloc(&to, n * n * 4);
+    cudaMemset(to, 0, n * n * 4);
+    cudaMemcpy(from, host.data(), n * n * 4, cudaMemcpyHostToDevice);
+    smooth<<<dim3((n + 3) / 4, (n + 15) / 16), dim3(4, 16)>>>(from, to, make_int2(n, n));
+    cudaMemcpy(host.data(), to, n * n * 4, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n * n; ++i) sum += host[i];
+    printf("%g\n", sum);
+}
+"""
+
+
+def test_sizes_in_a_structure(tmp_path: Path) -> None:
+    source = tmp_path / "smooth.cu"
+    source.write_text(BOX)
+    done, said = tuned_at(source, "64,160", "1000")
+    assert "none of its sizes" in done.stderr, done.stderr
+    assert "block 4x16x1 -> " in said, said
+
+
+def test_sizes_in_a_structure_that_no_run_shows(tmp_path: Path) -> None:
+    source = tmp_path / "smooth.cu"
+    source.write_text(BOX)
+    words = ("--run", "./{program} {n}", "--vary", "n=300,400", "--launches-only")
+    done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
+    assert "[CT414]" in done.stderr, done.stderr
+
+
 def test_without_data_they_are_left_alone(tmp_path: Path) -> None:
     source = tmp_path / "ragged.cu"
     source.write_text(BINS)
