@@ -57,17 +57,21 @@ class Lines:
         first = self.define(f"first_{index}", first)
         second = self.define(f"second_{index}", second)
         larger = self.define(f"larger_{index}", maximum(first, second))
-        ratio = self.define(f"ratio_{index}", minimum(first, second) / larger)
-        square = self.define(f"square_{index}", ratio * ratio)
-        raised: Expression = square
-        if power == 3:
-            raised = square * ratio
-        elif power == 8:
-            fourth = self.define(f"fourth_{index}", square * square)
-            raised = fourth * fourth
-        raised = self.define(f"raised_{index}", raised)
+        smaller = self.define(f"smaller_{index}", minimum(first, second))
+        most = self._raised(f"larger_{index}", larger, power)
+        least = self._raised(f"smaller_{index}", smaller, power)
         top, bottom = NORMS[power]
-        return larger * (1 + top * raised / (1 + bottom * raised))
+        # Of their ratio r: 1 + top * r^p / (1 + bottom * r^p), by one division.
+        return larger * (1 + top * least / (most + bottom * least))
+
+    def _raised(self, name: str, base: Expression, power: int) -> Expression:
+        square = self.define(f"{name}_2", base * base)
+        if power == 2:
+            return square
+        if power == 3:
+            return self.define(f"{name}_3", square * base)
+        fourth = self.define(f"{name}_4", square * square)
+        return self.define(f"{name}_{power}", fourth * fourth)
 
     def class_index(self, model: FittedModel) -> Expression:
         """Which alignment class: residues of the data parameters, mixed radix."""

@@ -245,14 +245,17 @@ class _Composer:
         device = self.device
         warps = Parameter("warps")
         blocks, active_warps = self._define_grid()
-        fill = self.lines.define("fill", minimum(1, active_warps / (blocks * warps)))
         share = self.lines.define("blocks_per_sm", blocks / device.sm_count)
         one_wave = less_equal(blocks, Parameter("wave"))
         per_sm = choice(one_wave, ceiling(share), share + Fraction(1, 2))
         if self.model.one_dimensional:
             on_sm = maximum(1, minimum(per_sm * warps, active_warps))
         else:
-            on_sm = per_sm * warps * fill / (FILL_OFFSET + FILL_SLOPE * fill)
+            # Of the share of warps that have work: share / (offset + slope * share).
+            launched = self.lines.define("launched_warps", blocks * warps)
+            working = self.lines.define("working_warps", minimum(active_warps, launched))
+            filled = FILL_OFFSET * launched + FILL_SLOPE * working
+            on_sm = per_sm * warps * working / filled
         busy_warps = self.lines.define("warps_on_sm", on_sm)
         rounds = maximum(1, busy_warps * Lookup("share", Parameter(CANDIDATE)))
         if self.model.looped:
@@ -274,7 +277,7 @@ class _Composer:
         throughput = self.lines.define("throughput_cycles", throughput)
         waiting = self.lines.define("waiting_cycles", waiting)
         busy = self.lines.norm(2 if self._in_phases() else 3, throughput, waiting)
-        busy = busy / (device.clock_ghz * 1000)
+        busy = busy * (1 / (device.clock_ghz * 1000))
         busy = self.lines.define("busy_us", busy)
         dispatch = self.lines.define("dispatch_us", self.constant("dispatch_us_per_block") * blocks)
         busy = self.lines.norm(3, busy, self._atomics())
