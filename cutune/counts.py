@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from cutune.candidates import LARGEST, WARP, threads_of
+from cutune.candidates import LARGEST, WARP
 from cutune.fitted import Array
 from cutune.measure import MeasuredKernel, Measurement
 from cutune.rational import RationalFunction
@@ -145,7 +145,8 @@ def is_bounded_by_no_size(
     if facts.asserted:
         return False
     launches = [(m.working_threads, _expected_to_work(facts, counts, m)) for m in features]
-    if any(found < LEAST_WORKING * wanted and wanted > WARP for found, wanted in launches):
+    found, wanted = (sum(column) for column in zip(*launches, strict=True)) if launches else (0, 0)
+    if found < LEAST_WORKING * wanted and wanted > WARP:
         return True
     working = counts.working.numerator
     depending = {
@@ -163,8 +164,9 @@ def is_bounded_by_no_size(
 def _expected_to_work(facts: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
     """The threads of the blocks that were looked at which should have had work."""
     sizes = dict(launch.sizes)
-    threads = launch.executed_blocks * threads_of(launch.block)
-    share = min(1.0, threads / max(1, prod(extents_at(facts, sizes))))
+    extents = extents_at(facts, sizes)
+    inside = prod(min(pair) for pair in zip(launch.block, extents, strict=True))
+    share = min(1.0, launch.executed_blocks * inside / max(1, prod(extents)))
     return share * float(counts.working(sizes))
 
 
