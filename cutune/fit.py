@@ -60,9 +60,6 @@ def fit_model(
     fitter = proportions(facts, counted) if facts.on_data else None
     limit = PROPORTION_LIMIT if facts.on_data else HELD_OUT_LIMIT
     counts = count_functions(facts, counted, fitter)
-    if not facts.on_data and is_bounded_by_no_size(facts, counts, features):
-        kernel, reason = facts.kernel, BOUNDED_BY_NO_SIZE
-        return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=kernel, reason=reason)
     if counts.worst_error > limit:
         return Diagnostic.at(
             Code.POOR_FIT,
@@ -71,6 +68,9 @@ def fit_model(
             error=f"{100 * counts.worst_error:.1f}",
             limit=f"{100 * limit:.0f}",
         )
+    if not facts.on_data and is_bounded_by_no_size(facts, counts, features):
+        kernel, reason = facts.kernel, BOUNDED_BY_NO_SIZE
+        return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=kernel, reason=reason)
     classes = alignment_classes(facts, measurements)
     known = cells(facts, classes, measurements)
     # Measurements of other candidate sets may be there too.
