@@ -8,6 +8,7 @@ together, and some twenty times slower while each is elsewhere in the table (see
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from cutune.emulator.control_flow import ControlFlow, Loop
 from cutune.emulator.detours import blocks_between, post_dominators
@@ -18,6 +19,7 @@ from cutune.emulator.taint import names, results, sources, spaces
 UNIFORM_BYTES = 8
 #: Loops of so many rounds, if that is known, are unrolled.
 MOST_ROUNDS = 8
+Item = TypeVar("Item")
 _OF_THREADS = ("%tid", "%laneid", "%lanemask", "%clock", "%globaltimer")
 #: Memory that may hold another value for each thread, and what threads tell each other.
 _VARYING = frozenset(
@@ -49,7 +51,8 @@ def uniform_reads(flow: ControlFlow, varying: frozenset[str]) -> list[int]:
     if not any(reads):
         return reads
     parted = _parted(flow, varying)
-    unrolled = {i for i, loop in enumerate(flow.loops) if _is_unrolled(flow, loop)}
+    rounds = [_rounds(flow, loop) for loop in flow.loops]
+    unrolled = {i for i, count in enumerate(rounds) if count is not None and count <= MOST_ROUNDS}
     return [
         0 if index in parted or flow.blocks[index].loop in unrolled else count
         for index, count in enumerate(reads)
@@ -79,35 +82,31 @@ def _parted(flow: ControlFlow, varying: frozenset[str]) -> set[int]:
     return found
 
 
-def _is_unrolled(flow: ControlFlow, loop: Loop) -> bool:
-    """Does a loop make few rounds, whose number is known?"""
-    instructions = [i for index in loop.blocks for i in flow.blocks[index].instructions]
-    ends = [
-        flow.blocks[index].terminator
-        for index in loop.blocks
-        if not set(flow.blocks[index].terminator.targets) <= loop.blocks
-    ]
-    if len(ends) != 1 or ends[0].kind != "branch":
-        return False
-    compared = [i for i in instructions if i.opcode == "setp" and ends[0].guard in results(i)]
-    if len(compared) != 1 or (limit := _number(compared[0].operands[2])) is None:
-        return False
-    counter = compared[0].operands[1]
-    stepped = [i for i in instructions if counter in results(i)]
-    outside = [
-        i
-        for index, block in enumerate(flow.blocks)
-        if index not in loop.blocks
-        for i in block.instructions
-        if counter in results(i)
-    ]
-    if len(stepped) != 1 or len(outside) != 1:
-        return False
-    first, step = _number(outside[0].operands[-1]), _number(stepped[0].operands[-1])
-    is_plain = outside[0].opcode == "mov" and stepped[0].opcode in ("add", "sub")
-    if not is_plain or first is None or not step:
-        return False
-    return abs(limit - first) <= MOST_ROUNDS * abs(step)
+def _rounds(flow: ControlFlow, loop: Loop) -> int | None:
+    """How many rounds a loop makes that counts from one number to another; None for others."""
+    inside = [i for index in loop.blocks for i in flow.blocks[index].instructions]
+    others = [block for index, block in enumerate(flow.blocks) if index not in loop.blocks]
+    outside = [i for block in others for i in block.instructions]
+    ends = (flow.blocks[index].terminator for index in loop.blocks)
+    end = _only(end for end in ends if not set(end.targets) <= loop.blocks)
+    test = _only(i for i in inside if i.opcode == "setp" and end and end.guard in results(i))
+    if test is None:
+        return None
+    counter, limit = test.operands[1], _number(test.operands[2])
+    start = _only(i for i in outside if counter in results(i))
+    step = _only(i for i in inside if counter in results(i))
+    if not start or not step or start.opcode != "mov" or step.opcode not in ("add", "sub"):
+        return None
+    first, each = _number(start.operands[-1]), _number(step.operands[-1])
+    if limit is None or first is None or not each:
+        return None
+    return -(-abs(limit - first) // abs(each))
+
+
+def _only(items: Iterable[Item]) -> Item | None:
+    """The one item, if it is one."""
+    found = list(items)
+    return found[0] if len(found) == 1 else None
 
 
 def _number(operand: str) -> int | None:
