@@ -28,6 +28,7 @@ from cutune.workspace import Workspace
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "recorded"
 SAMPLES = ROOT / "samples" / "polybench"
+#: Each has a sizes.json.
 JUDGE_SETS = (
     "judge",
     "judge_second",

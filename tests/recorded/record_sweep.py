@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.regret import JUDGES
 from cutune.on_gpu import candidates_text, gpu_target
 from cutune.session import Session
 from cutune.static_counters import by_kernel
@@ -28,17 +29,6 @@ ARCHITECTURE = "sm_90"
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 POLYBENCH = ROOT / "samples" / "polybench"
-#: Each has a sizes.json.
-JUDGE_SETS = (
-    "judge",
-    "judge_second",
-    "judge_third",
-    "judge_fourth",
-    "judge_fifth",
-    "judge_sixth",
-    "judge_seventh",
-)
-JUDGES = tuple(ROOT / "benchmarks" / name for name in JUDGE_SETS)
 RECORDED = {place: HERE / f"{place.name}_h200.json" for place in (*JUDGES, POLYBENCH)}
 METHOD = (
     "instrumented programs, CUTUNE_MODE=sweep: least of the event times per block after one"
