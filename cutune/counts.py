@@ -156,9 +156,10 @@ def is_bounded_by_no_size(
         if exponent
     }
     extents = set(facts.extent_words.values())
-    # A block or less works in all launches alike: `if (i == 0)`.
-    is_one = all(counts.working(point) <= LARGEST for point in count_points(facts.variables))
-    return bool(extents) and extents.isdisjoint(depending) and not is_one
+    if not extents or not extents.isdisjoint(depending):
+        return False
+    # Else a block or less works in all launches alike: `if (i == 0)`.
+    return any(counts.working(point) > LARGEST for point in count_points(facts.variables))
 
 
 def _expected_to_work(facts: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:

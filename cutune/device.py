@@ -57,8 +57,8 @@ class ModelConstants:
     #: Loss 1 + h/A of kernels without a loop, A resident blocks per SM; more where DRAM answers.
     block_granularity: Fraction
     block_granularity_dram: Fraction
-    #: Loss of kernels without a loop for each doubling of the rows (y and z) of a block, which lie
-    #: apart in memory.
+    #: Loss of kernels without a loop for each doubling of the rows (y) of a block, which lie apart
+    #: in memory; planes (z) cost more, by a factor of the model.
     rows_doubled: Fraction
     launch_us: Fraction
     #: Shorter kernels hide behind the host's launch rate, microseconds.

@@ -40,7 +40,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class CountedKernel:
-    """A kernel as it is going to be measured, its counts so far not known, and all as functions."""
+    """A kernel as it is going to be measured, what was not known of it, its counts as functions."""
 
     subject: Subject
     new: tuple[Measurement, ...]
@@ -83,17 +83,20 @@ def counted_kernel(
         functions = count_functions(subject.kernel, _counts(found))
     kernel = subject.kernel
     repeated = _own(kernel, known)
-    new = tuple(m for key, m in found.items() if key not in repeated)
+    looked = _looked(subject, functions, repeated)
+    new = tuple(m for m in (*found.values(), *looked) if m.key not in repeated)
     uncertain = uncertain_share(kernel, _counts(found)[-1])
-    is_bounded = is_bounded_by_no_size(kernel, functions, _looked(subject, functions))
+    is_bounded = is_bounded_by_no_size(kernel, functions, looked)
     return CountedKernel(subject, new, functions, uncertain, is_bounded)
 
 
-def _looked(subject: Subject, functions: CountFunctions) -> list[Measurement]:
+def _looked(
+    subject: Subject, functions: CountFunctions, done: Mapping[tuple[object, ...], Measurement]
+) -> list[Measurement]:
     """A launch larger than those that were counted, if there are functions to compare it with."""
     if functions.worst_error > HELD_OUT_LIMIT or subject.kernel.asserted:
         return []
-    return [subject.replayer().replay(first_look(subject.kernel, functions), {})]
+    return [subject.replayer().replay(first_look(subject.kernel, functions), done)]
 
 
 def _counts(found: Mapping[tuple[object, ...], Measurement]) -> list[Measurement]:

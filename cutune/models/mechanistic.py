@@ -53,7 +53,6 @@ from cutune.rational_program import (
 
 #: Rational substitute for fill^0.79: warps of partly idle blocks are not free.
 FILL_OFFSET, FILL_SLOPE = Fraction(73, 100), Fraction(27, 100)
-
 #: Rows in z lie in other pages of memory, too: what doubling them costs, by what rows in y cost.
 PLANES_DOUBLED = 5 / 3
 

@@ -160,18 +160,11 @@ def test_sizes_in_a_structure(tmp_path: Path) -> None:
     assert "block 4x16x1 -> " in said, said
 
 
-def test_sizes_in_a_structure_that_no_run_shows(tmp_path: Path) -> None:
-    source = tmp_path / "smooth.cu"
-    source.write_text(BOX)
-    words = ("--run", "./{program} {n}", "--vary", "n=300,400", "--launches-only")
-    done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
-    assert "[CT414]" in done.stderr, done.stderr
-
-
-def test_without_data_they_are_left_alone(tmp_path: Path) -> None:
-    source = tmp_path / "ragged.cu"
-    source.write_text(BINS)
-    words = ("--run", "./{program} {n}", "--vary", "n=500,2000", "--launches-only")
+@pytest.mark.parametrize(("text", "sizes"), [(BINS, "500,2000"), (BOX, "300,400")])
+def test_without_data_they_are_left_alone(tmp_path: Path, text: str, sizes: str) -> None:
+    source = tmp_path / "alone.cu"
+    source.write_text(text)
+    words = ("--run", "./{program} {n}", "--vary", f"n={sizes}", "--launches-only")
     done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
     assert "[CT414]" in done.stderr, done.stderr
 
