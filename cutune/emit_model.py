@@ -72,16 +72,16 @@ class _ModelText:
     def text(self) -> str:
         emit = Emitter()
         self._emit_tables(emit)
-        sizes = [f"long long cutune_size_{size}" for size in self.program.sizes]
+        sizes = [f"long long cutune_whole_{size}" for size in self.program.sizes]
         arrays = "double *cutune_time, double *cutune_time_with_floor"
         emit(f"static inline void cutune_model_{self.name}(")
         emit(f"    {', '.join([*sizes, arrays])})")
         with emit.braces():
             for size in self.program.sizes:
                 if size in self.needed:
-                    emit(f"const double cutune_{size} = (double)cutune_size_{size};")
+                    emit(f"const double cutune_{size} = (double)cutune_whole_{size};")
                 else:
-                    emit(f"(void)cutune_size_{size};")
+                    emit(f"(void)cutune_whole_{size};")
             for definition in self.once:
                 value = c_text(definition.value, self.name)
                 emit(f"const double cutune_{definition.name} = {value};")
