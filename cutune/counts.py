@@ -32,7 +32,8 @@ UNCERTAIN_LIMIT = 0.05
 LEAST_WORKING = 0.5
 BOUNDED_BY_NO_SIZE = "what its threads are compared with is none of its sizes"
 
-Fitter = Callable[[Sequence[int]], RationalFunction]
+#: Gives a function for totals; they may be of what no thread does twice.
+Fitter = Callable[[Sequence[int], bool], RationalFunction]
 
 
 @dataclass(frozen=True)
@@ -96,13 +97,14 @@ def count_functions(
     """
     variables = facts.variables
     points = [[dict(m.sizes)[name] for name in variables] for m in measured]
-    known: dict[tuple[int, ...], RationalFunction] = {}
+    known: dict[tuple[tuple[int, ...], bool], RationalFunction] = {}
 
-    def fitted(values: Sequence[int]) -> RationalFunction:
+    def fitted(values: Sequence[int], is_once: bool = False) -> RationalFunction:
         key = tuple(values)
-        if key not in known:
-            known[key] = fitter(key) if fitter else fit(variables, points, key)
-        return known[key]
+        if (key, is_once) not in known:
+            found = fitter(key, is_once) if fitter else fit(variables, points, key)
+            known[key, is_once] = found
+        return known[key, is_once]
 
     def weighted(weights: Sequence[int]) -> RationalFunction:
         products = [
@@ -129,10 +131,18 @@ def count_functions(
         special=weighted([block.special for block in facts.code_blocks]),
         barriers=weighted([block.barriers for block in facts.code_blocks]),
         constants=weighted([block.constants for block in facts.code_blocks]),
-        groups=tuple(fitted(lanes) for lanes in groups),
+        groups=tuple(
+            fitted(lanes, not any(is_in_loop(facts, i) for i, g in enumerate(group_of) if g == k))
+            for k, lanes in enumerate(groups)
+        ),
         group_of=tuple(group_of),
         arrays=_arrays(facts, measured, fitted),
     )
+
+
+def is_in_loop(facts: MeasuredKernel, index: int) -> bool:
+    """May a thread execute this memory instruction more than once?"""
+    return facts.code_blocks[facts.memory[index].block].loop >= 0
 
 
 def is_bounded_by_no_size(
@@ -179,7 +189,9 @@ def uncertain_share(facts: MeasuredKernel, largest: Measurement) -> float:
 
 
 def _arrays(
-    facts: MeasuredKernel, measured: Sequence[Measurement], fitted: Fitter
+    facts: MeasuredKernel,
+    measured: Sequence[Measurement],
+    fitted: Callable[[Sequence[int]], RationalFunction],
 ) -> tuple[Array, ...]:
     """Extent of each array: from the lowest to the highest address that any instruction touched."""
     touched = sorted({s.array for m in measured for s in m.sites if s.array >= 0})

@@ -8,7 +8,7 @@ from math import prod
 
 from cutune.candidates import WARP, Block, threads_of
 from cutune.classes import Row, modulus, representatives
-from cutune.counts import LEVELS, CountFunctions, count_points
+from cutune.counts import LEVELS, CountFunctions, count_points, is_in_loop
 from cutune.measure import COUNTS, FEATURES, PROBE, SMALLER, TRAINING, MeasuredKernel
 from cutune.relations import extents_at
 
@@ -153,9 +153,7 @@ def _threads_per_size(facts: MeasuredKernel, axis: int) -> int:
 
 def is_looped(facts: MeasuredKernel) -> bool:
     """Does a loop hold accesses to global memory?"""
-    return any(
-        facts.code_blocks[memory.block].loop >= 0 for memory in facts.memory if not memory.shared
-    )
+    return any(is_in_loop(facts, i) for i, memory in enumerate(facts.memory) if not memory.shared)
 
 
 def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:

@@ -38,11 +38,13 @@ def proportions(facts: MeasuredKernel, measured: Sequence[Measurement]) -> Fitte
     """What fits totals at the sizes of these measurements."""
     points = [dict(m.sizes) for m in measured]
     bases = [base for base in _bases(facts) if all(base(point) > 0 for point in points)]
+    constant = constant_function(facts.variables, 1)
 
-    def fitted(values: Sequence[int]) -> RationalFunction:
+    def fitted(values: Sequence[int], is_once: bool) -> RationalFunction:
         if not any(values):
             return constant_function(facts.variables, 0)
-        candidates = [*bases, constant_function(facts.variables, 1)]
+        # What each thread does at most once grows no faster than the threads.
+        candidates = [*(bases[:1] if is_once else bases), constant]
         ratios = [
             [value / base(point) for value, point in zip(values, points, strict=True)]
             for base in candidates

@@ -39,16 +39,24 @@ RUNS = [run(100), run(400)]
 
 def test_totals_grow_with_the_threads() -> None:
     # Rows of 15 and of 16 elements on average.
-    found = proportions(PLANE, RUNS)([15 * 6400, 16 * 25600])
+    found = proportions(PLANE, RUNS)([15 * 6400, 16 * 25600], False)
     assert found({"n": 10000, "width": 128}) == 16 * 10000 * 128
     assert found.held_out_error == pytest.approx(1 / 15)
 
 
 def test_or_with_what_explains_them() -> None:
     # Each thread goes through all rows.
-    found = proportions(PLANE, RUNS)([100 * 6400, 400 * 25600])
+    found = proportions(PLANE, RUNS)([100 * 6400, 400 * 25600], False)
     assert found({"n": 1000, "width": 64}) == 1000 * 64000
     assert found.held_out_error == 0
+
+
+def test_what_no_thread_does_twice_grows_no_faster_than_the_threads() -> None:
+    # One thread in ten, and four in ten: an index within a range that the launches are part of.
+    values = [640, 4 * 2560]
+    many, once = (proportions(PLANE, RUNS)(values, is_once) for is_once in (False, True))
+    large = {"n": 10_000, "width": 64}
+    assert many(large) > 64 * 10_000 >= once(large) == 0.4 * 64 * 10_000
 
 
 def test_what_explains_them_exactly_comes_first() -> None:
@@ -62,17 +70,17 @@ def test_what_explains_them_exactly_comes_first() -> None:
     )
     runs = [measurement(1, n=1200, extent_x=5), measurement(1, n=2000, extent_x=8)]
     fitter = proportions(kept, runs)
-    assert fitter([3 * 1200, 3 * 2000])({"n": 50_000, "extent_x": 64}) == 150_000
-    assert fitter([32 * 5, 32 * 8])({"n": 50_000, "extent_x": 64}) == 32 * 64
+    assert fitter([3 * 1200, 3 * 2000], False)({"n": 50_000, "extent_x": 64}) == 150_000
+    assert fitter([32 * 5, 32 * 8], False)({"n": 50_000, "extent_x": 64}) == 32 * 64
 
 
 def test_or_not_at_all() -> None:
-    assert proportions(PLANE, RUNS)([256, 256])({"n": 10000, "width": 64}) == 256
-    assert proportions(PLANE, RUNS)([0, 0])({"n": 10000, "width": 64}) == 0
+    assert proportions(PLANE, RUNS)([256, 256], False)({"n": 10000, "width": 64}) == 256
+    assert proportions(PLANE, RUNS)([0, 0], False)({"n": 10000, "width": 64}) == 0
 
 
 def test_what_is_rare_may_be_missing_in_a_small_run() -> None:
-    found = proportions(PLANE, RUNS)([0, 16])
+    found = proportions(PLANE, RUNS)([0, 16], False)
     assert found({"n": 4000, "width": 64}) == 160
     assert found.held_out_error == 0
 
