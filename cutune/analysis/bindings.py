@@ -71,6 +71,8 @@ class ParameterType:
     integer: IntegerType | None
     is_pointer: bool
     is_reference: bool
+    #: The words of a type that is given by value, or by reference to what stays as it is.
+    value: tuple[str, ...] = ()
 
 
 def bind(

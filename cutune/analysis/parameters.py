@@ -36,7 +36,10 @@ def parameter_of(
     is_pointer = "*" in texts or "[" in texts or "(" in texts or "..." in texts
     is_reference = "&" in texts or "&&" in texts
     integer = None if is_pointer or is_reference else integer_type(words, typedefs)
-    return Parameter(name, type_text(texts)), ParameterType(name, integer, is_pointer, is_reference)
+    is_value = not is_pointer and (not is_reference or "const" in texts)
+    value = tuple(word for word in words if word != "&") if is_value else ()
+    type_ = ParameterType(name, integer, is_pointer, is_reference, value)
+    return Parameter(name, type_text(texts)), type_
 
 
 def returned_type(text: FunctionText, typedefs: Mapping[str, Sequence[str]]) -> IntegerType | None:

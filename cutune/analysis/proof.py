@@ -7,7 +7,7 @@ conditions, and those left by early returns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -28,18 +28,20 @@ from cutune.analysis.hidden import (
     is_hidden,
     may_handle_objects,
 )
+from cutune.analysis.members import bind_members
 from cutune.analysis.names import SCOPE, Names, NotC
 from cutune.analysis.normalise import LIBRARY_TYPES, NormalText, normalise
 from cutune.analysis.parameters import parameter_of, returned_type
 from cutune.analysis.polynomial import Polynomial, to_c
 from cutune.analysis.scope import hides_type
 from cutune.analysis.statements import Statements
+from cutune.analysis.structures import Structures
 from cutune.analysis.unit import BUILTINS, FunctionText, Part, Unit, split_commas
 from cutune.analysis.values import Callee, Findings, Role, Value
 from cutune.analysis.words import word_set
 from cutune.diagnostics import Code
 from cutune.functions import Function
-from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Parameter
+from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Member, Parameter
 from cutune.tokens import Token
 
 #: Names that the compiler or the language declares.
@@ -82,6 +84,8 @@ class Proof:
     #: The tree and what its names mean, for further analyses; None if it was not understood.
     tree: c_ast.FuncDef | None = None
     bindings: Bindings | None = None
+    #: Integers in structures that are parameters, which `bindings` has as parameters, too.
+    members: tuple[Member, ...] = ()
 
 
 _NO_FACTS = (DimensionFacts(False), DimensionFacts(False), DimensionFacts(False))
@@ -106,6 +110,11 @@ class Prover:
     _pending: list[_Key] = field(default_factory=list)
     _assumed: set[_Key] = field(default_factory=set)
     _count: int = 0
+
+    @cached_property
+    def structures(self) -> Structures:
+        """The plain structures of the unit."""
+        return Structures(self.unit)
 
     @cached_property
     def hidden(self) -> Hidden:
@@ -195,6 +204,7 @@ class _FunctionProof:
         assert normal is not None
         bindings = bind(tree, types, normal.references, self.unit.typedefs)
         Escapes(self.prover.candidates, bindings).visit(tree.body)
+        members = self._members(tree, bindings, types)
         self.expressions = Expressions(self.unit, bindings, callee=self._callee, role=self._role())
         hidden = self.prover.hidden
         if hidden.has_effects and may_handle_objects(self.unit, self.text):
@@ -217,7 +227,26 @@ class _FunctionProof:
             limits,
             tree,
             bindings,
+            members,
         )
+
+    def _members(
+        self, tree: c_ast.FuncDef, bindings: Bindings, types: Sequence[ParameterType]
+    ) -> tuple[Member, ...]:
+        # What a template parameter stands for is not known.
+        known = [
+            replace(type_, value=()) if self.text.type_parameters & {*type_.value} else type_
+            for type_ in types
+        ]
+        structures = self.prover.structures
+        return bind_members(tree.body, bindings, known, structures, self._members_of_called)
+
+    def _members_of_called(self, name: str, count: int) -> list[tuple[Member, ...]] | None:
+        candidates = self.prover.candidates(name, count)
+        if candidates is None:
+            return None
+        proofs = [self.prover.prove(*candidate) for candidate in candidates]
+        return [proof.members if proof is not None else () for proof in proofs]
 
     def _needs_warps(self, tree: c_ast.FuncDef, bindings: Bindings) -> bool:
         assert self.expressions is not None

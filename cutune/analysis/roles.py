@@ -8,7 +8,7 @@ as it holds where the work is done: the negation of one that leads out of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from cutune.analysis.bindings import Bindings, Variable
 from cutune.analysis.leaving import ends_loop, leaves, only_leaves
 from cutune.analysis.polynomial import PARAMETER, QUOTIENT, Polynomial
 from cutune.analysis.proof import Proof, Prover
+from cutune.c_expression import names_in
 from cutune.program import DataParameter, Role
 
 _STRONGEST_FIRST = tuple(Role)
@@ -36,9 +37,9 @@ class Term(NamedTuple):
 
 
 def data_parameters(prover: Prover, proof: Proof) -> tuple[DataParameter, ...]:
-    """The integer parameters that reach a condition or an address, in their order."""
+    """The integer parameters, and members, that reach a condition or an address, in their order."""
     roles = _Roles(prover).of(proof)
-    names = [parameter.name for parameter in proof.parameters]
+    names = [argument.name for argument in (*proof.parameters, *proof.members)]
     return tuple(DataParameter(name, roles[name]) for name in names if name in roles)
 
 
@@ -111,7 +112,7 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
             for text in (a.name for a in monomial if a.kind == QUOTIENT):
                 for term in re.split(r"(?=[+-] )", text):
                     subtracted = Role.COUNTER if term.startswith("-") else role
-                    self.add(re.findall(r"[A-Za-z_]\w*", term), subtracted)
+                    self.add(names_in(term), subtracted)
 
     # Conditions.
 
@@ -230,6 +231,14 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
                 elif parameter.name in roles:
                     for term in self.terms(argument):
                         self.add(term.parameters, roles[parameter.name])
+                elif isinstance(argument, c_ast.ID):
+                    self._members(parameter.name, argument.name, roles)
+
+    def _members(self, inner: str, outer: str, roles: Mapping[str, Role]) -> None:
+        """What a called function does with the members of a structure that it gets."""
+        for name, role in roles.items():
+            if name.startswith(f"{inner}."):
+                self.add((outer + name.removeprefix(inner),), role)
 
     # Expressions as sums of products.
 

@@ -1,0 +1,141 @@
+"""Members of structures as parameters of their own. Takes the AST of a function, changes it.
+
+`grid.nx`, where `grid` is a parameter that no one changes, is as good as an integer parameter: it
+becomes one, named so, for all that follows. A structure of which an integer may be used in a way
+that is not seen (as a whole, by a method, out of an array in it) stays what it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pycparser import c_ast
+
+from cutune.analysis.bindings import Bindings, ParameterType, Variable
+from cutune.analysis.structures import IntegerMember, Structure, Structures
+from cutune.program import Member
+
+#: Arguments of a launch are told apart by the bits of a word.
+_MOST_ARGUMENTS = 60
+#: What the extents of a launch are called: `T.x`, `G.x`.
+_EXTENT = re.compile(r"[TG]\.[xyz]")
+_ELEMENT = re.compile(r"(\w+)\[(\d+)\]")
+
+Callees = Callable[[str, int], Sequence[Sequence[Member]] | None]
+"""The members that each of the functions sees that a call may reach; None where that is unknown."""
+
+
+def bind_members(
+    body: c_ast.Compound,
+    bindings: Bindings,
+    parameters: Sequence[ParameterType],
+    structures: Structures,
+    callees: Callees,
+) -> tuple[Member, ...]:
+    """Let the integer members of structures be parameters; gives all of these structures."""
+    known: dict[Variable, _Object] = {}
+    for position, parameter in enumerate(parameters):
+        structure = structures.of(parameter.value)
+        variable = bindings.parameters[parameter.name]
+        if structure is not None and variable.is_constant:
+            integers = {member.name: member for member in structures.integers(structure)}
+            known[variable] = _Object(position, structure, integers)
+    uses = _Uses(bindings, structures, callees, known)
+    if known:
+        uses.look(body)
+    found = {
+        f"{variable.name}.{member.name}": (object_, member)
+        for variable, object_ in known.items()
+        if variable not in uses.doubtful
+        for member in object_.integers.values()
+    }
+    is_clear = not any(_EXTENT.fullmatch(name) for name in found)
+    if len(parameters) + len(found) > _MOST_ARGUMENTS or not is_clear:
+        return ()
+    for name, (_, member) in found.items():
+        bindings.parameters[name] = Variable(name, member.integer, is_parameter=True)
+    uses.replace()
+    return tuple(
+        Member(name, member.type, object_.position, object_.structure.path, member.steps)
+        for name, (object_, member) in found.items()
+    )
+
+
+@dataclass(frozen=True)
+class _Object:
+    """A parameter that is a structure, with the integers in it."""
+
+    position: int
+    structure: Structure
+    integers: Mapping[str, IntegerMember]
+
+
+@dataclass
+class _Uses:
+    """Finds what a function does with its structures."""
+
+    bindings: Bindings
+    structures: Structures
+    callees: Callees
+    known: Mapping[Variable, _Object]
+    #: Those of which an integer may be used unseen.
+    doubtful: set[Variable] = field(default_factory=set)
+    #: Node, name of its child, and the full name of the member that the child is.
+    _places: list[tuple[c_ast.Node, str, str]] = field(default_factory=list)
+    #: Arguments of which a called function sees no more than members.
+    _passed: set[int] = field(default_factory=set)
+
+    def look(self, node: c_ast.Node) -> None:
+        """Note every use below a node."""
+        if isinstance(node, c_ast.FuncCall):
+            self._call(node)
+        for place, child in node.children():
+            variable, path = self._chain(child)
+            if variable is None:
+                self.look(child)
+            elif ".".join(path) in self.known[variable].integers:
+                self._places.append((node, place, ".".join((variable.name, *path))))
+            elif id(child) not in self._passed and not self._is_harmless(variable, path):
+                self.doubtful.add(variable)
+
+    def _chain(self, node: c_ast.Node) -> tuple[Variable | None, tuple[str, ...]]:
+        """chain = NAME ("." NAME)* of a structure that is known."""
+        path: tuple[str, ...] = ()
+        while isinstance(node, c_ast.StructRef) and node.type == ".":
+            path = (node.field.name, *path)
+            node = node.name
+        variable = self.bindings.of(node)
+        return (variable, path) if variable in self.known else (None, ())
+
+    def _is_harmless(self, variable: Variable, path: Sequence[str]) -> bool:
+        structure = self.known[variable].structure
+        return bool(path) and self.structures.holds_no_integer(structure, path)
+
+    def _call(self, node: c_ast.FuncCall) -> None:
+        """A function that takes the structure as it is may see its members as this one does."""
+        arguments: Sequence[c_ast.Node] = node.args.exprs if node.args is not None else ()
+        for place, argument in enumerate(arguments):
+            variable = self.bindings.of(argument)
+            if variable not in self.known or not isinstance(node.name, c_ast.ID):
+                continue
+            path = self.known[variable].structure.path
+            seen = self.callees(node.name.name, len(arguments)) or ((),)
+            if all(any((m.argument, m.structure) == (place, path) for m in one) for one in seen):
+                self._passed.add(id(argument))
+
+    def replace(self) -> None:
+        """Put names of parameters in the place of members."""
+        for node, place, name in self._places:
+            variable = self.bindings.parameters.get(name)
+            if variable is None:
+                continue
+            element = _ELEMENT.fullmatch(place)
+            before = getattr(node, element[1])[int(element[2])] if element else getattr(node, place)
+            after = c_ast.ID(name, before.coord)
+            self.bindings.variables[id(after)] = variable
+            if element:
+                getattr(node, element[1])[int(element[2])] = after
+            else:
+                setattr(node, place, after)
