@@ -10,7 +10,6 @@ from pycparser.c_parser import ParseError
 
 from cutune.rational_program import Expression, Parameter, choice, expression, floor, less
 
-
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*")
 
 
@@ -44,7 +43,9 @@ def _convert(node: c_ast.Node) -> Expression | None:
         return Parameter(node.name)
     if isinstance(node, c_ast.StructRef) and node.type == ".":
         inner = _convert(node.name)
-        return Parameter(f"{inner.name}.{node.field.name}") if isinstance(inner, Parameter) else None
+        return (
+            Parameter(f"{inner.name}.{node.field.name}") if isinstance(inner, Parameter) else None
+        )
     if isinstance(node, c_ast.Cast):
         return _convert(node.expr)
     if isinstance(node, c_ast.UnaryOp) and node.op in "+-":

@@ -31,15 +31,13 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Member:
+class Member(Parameter):
     """An integer member of a structure that a kernel gets by value: `grid.nx`.
 
     `argument`: the position of the structure among the kernel's parameters; `structure`: its type
     as one may name it anywhere; `steps`: the pointers to members that lead to this one.
     """
 
-    name: str
-    type: str
     argument: int
     structure: str
     steps: tuple[str, ...]

@@ -8,13 +8,12 @@ away when it is as large as the grid; or where one size follows from another (`h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 
-from cutune.c_expression import parse_expression
+from cutune.c_expression import names_in, parse_expression
 from cutune.candidates import WARP, Block
 from cutune.measure import MeasuredKernel, Measurement
 from cutune.rational_program import value_of
@@ -98,7 +97,7 @@ def tying(facts: MeasuredKernel) -> MeasuredKernel | None:
         return None
     columns = _columns(facts)
     places = range(len(facts.parameters))
-    bounds = set(re.findall(r"[A-Za-z_]\w*", " ".join(text for text in facts.guards if text)))
+    bounds = set(names_in(" ".join(text for text in facts.guards if text)))
     small = [
         place
         for place in places

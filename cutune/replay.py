@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
+from cutune.arguments import NOT_SEEN, integer_place
 from cutune.candidates import Block, warps_of
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
@@ -46,13 +47,6 @@ def recorded_extents(record: LaunchRecord, kept: Sequence[bool]) -> Block:
         for blocks, size, is_kept in zip(record.grid, record.block, kept, strict=True)
     )
     return (x, y, z)
-
-
-def integer_argument(record: LaunchRecord, code: KernelCode, position: int) -> int:
-    """The value of an integer parameter in a recorded launch."""
-    parameter = code.parameters[position]
-    raw = record.parameters[parameter.offset : parameter.offset + parameter.size]
-    return int.from_bytes(raw, "little", signed=not parameter.type.startswith("u"))
 
 
 class Replayer:
@@ -192,9 +186,10 @@ class Replayer:
         named = list(zip(self._facts.parameters, self._facts.positions, strict=True))
         tied = [(name, position) for name, position, _ in self._facts.tied]
         for name, position in named + tied:
-            parameter = self._code.parameters[position]
-            value = values[name].to_bytes(parameter.size, "little", signed=values[name] < 0)
-            buffer[parameter.offset : parameter.offset + parameter.size] = value
+            place = integer_place(self._record, self._code, position)
+            assert place is not None, NOT_SEEN
+            value = values[name].to_bytes(place.bytes, "little", signed=values[name] < 0)
+            buffer[place.slice] = value
         for array, pointer in enumerate(self._record.pointers[:MAX_ARRAYS]):
             # The offset into the allocation is kept: it decides the alignment.
             address = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2 + pointer.delta % 4096

@@ -118,7 +118,9 @@ class _Uses:
         arguments: Sequence[c_ast.Node] = node.args.exprs if node.args is not None else ()
         for place, argument in enumerate(arguments):
             variable = self.bindings.of(argument)
-            if variable not in self.known or not isinstance(node.name, c_ast.ID):
+            if variable is None or variable not in self.known:
+                continue
+            if not isinstance(node.name, c_ast.ID):
                 continue
             path = self.known[variable].structure.path
             seen = self.callees(node.name.name, len(arguments)) or ((),)
