@@ -30,7 +30,7 @@ from cutune.measure import MeasuredKernel, Origin
 from cutune.pipeline import KernelFacts
 from cutune.program import Kernel, LaunchSite, Program
 from cutune.relations import Covered, cover
-from cutune.replay import Made, Replayer, recorded_extents
+from cutune.replay import Made, Replayer, recorded_extents, replayable
 from cutune.static_counters import StaticCounters
 from cutune.trial import (
     Attempt,
@@ -260,22 +260,23 @@ def subjects(
             if not is_counted:
                 continue
         static = registers.get(record.kernel, StaticCounters(FEW_REGISTERS))
+        described = _describe(
+            kernel,
+            sites,
+            record,
+            records,
+            code,
+            sha256(assembled.image).hexdigest()[:16],
+            Origin.of(program.source, program.launching_headers),
+            static,
+            candidate_set,
+        )
         found.append(
             Subject(
                 module,
                 code,
                 record,
-                _describe(
-                    kernel,
-                    sites,
-                    record,
-                    records,
-                    code,
-                    sha256(assembled.image).hexdigest()[:16],
-                    Origin.of(program.source, program.launching_headers),
-                    static,
-                    candidate_set,
-                ),
+                replayable(described, record, code) if code.oblivious else described,
                 made,
             )
         )

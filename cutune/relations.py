@@ -81,9 +81,9 @@ def holding(facts: MeasuredKernel, counted: Sequence[Measurement]) -> MeasuredKe
     left = [place for place in places if place not in still]
     values = [(facts.parameters[place], columns[place][0]) for place in still]
     return replace(
-        _with_only(facts, left),
+        with_only(facts, left),
         kept=(*facts.kept, *values),
-        held=tuple((facts.positions[place], columns[place][0]) for place in still),
+        held=(*facts.held, *((facts.positions[place], columns[place][0]) for place in still)),
     )
 
 
@@ -112,7 +112,7 @@ def tying(facts: MeasuredKernel) -> MeasuredKernel | None:
     if not left or not (small or tied):
         return None
     return replace(
-        _with_only(facts, left),
+        with_only(facts, left),
         kept=(*facts.kept, *((facts.parameters[p], columns[p][0]) for p in small)),
         tied=tuple((facts.parameters[p], facts.positions[p], text) for p, text in tied.items()),
     )
@@ -123,7 +123,7 @@ def _columns(facts: MeasuredKernel) -> list[tuple[int, ...]]:
     return list(zip(*(sizes for sizes, _ in facts.recorded), strict=True))
 
 
-def _with_only(facts: MeasuredKernel, places: Sequence[int]) -> MeasuredKernel:
+def with_only(facts: MeasuredKernel, places: Sequence[int]) -> MeasuredKernel:
     """The kernel with the parameters at these places."""
     return replace(
         facts,
