@@ -8,7 +8,7 @@ that is not seen (as a whole, by a method, out of an array in it) stays what it 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
@@ -23,8 +23,18 @@ _MOST_ARGUMENTS = 60
 _EXTENT = re.compile(r"[TG]\.[xyz]")
 _ELEMENT = re.compile(r"(\w+)\[(\d+)\]")
 
-Callees = Callable[[str, int], Sequence[Sequence[Member]] | None]
-"""The members that each of the functions sees that a call may reach; None where that is unknown."""
+
+@dataclass(frozen=True)
+class BoundMembers:
+    """Which structures a function sees through, by position and type, and what it reads of them."""
+
+    structures: frozenset[tuple[int, str]] = frozenset()
+    members: tuple[Member, ...] = ()
+
+
+NO_MEMBERS = BoundMembers()
+Callees = Callable[[str, int], Sequence[BoundMembers] | None]
+"""What each of the functions sees that a call may reach; None where they are not known."""
 
 
 def bind_members(
@@ -33,8 +43,8 @@ def bind_members(
     parameters: Sequence[ParameterType],
     structures: Structures,
     callees: Callees,
-) -> tuple[Member, ...]:
-    """Let the integer members of structures be parameters; gives all of these structures."""
+) -> BoundMembers:
+    """Let the integer members of structures be parameters, where no use of one goes unseen."""
     known: dict[Variable, _Object] = {}
     for position, parameter in enumerate(parameters):
         structure = structures.of(parameter.value)
@@ -46,21 +56,42 @@ def bind_members(
     if known:
         uses.look(body)
     found = {
-        f"{variable.name}.{member.name}": (object_, member)
+        f"{variable.name}.{name}": (object_, member)
         for variable, object_ in known.items()
         if variable not in uses.doubtful
-        for member in object_.integers.values()
+        for name, member in object_.integers.items()
+        if f"{variable.name}.{name}" in uses.read
     }
     is_clear = not any(_EXTENT.fullmatch(name) for name in found)
     if len(parameters) + len(found) > _MOST_ARGUMENTS or not is_clear:
-        return ()
+        return NO_MEMBERS
     for name, (_, member) in found.items():
         bindings.parameters[name] = Variable(name, member.integer, is_parameter=True)
     uses.replace()
-    return tuple(
-        Member(name, member.type, object_.position, object_.structure.path, member.steps)
-        for name, (object_, member) in found.items()
+    clear = (object_ for variable, object_ in known.items() if variable not in uses.doubtful)
+    return BoundMembers(
+        frozenset((object_.position, object_.structure.path) for object_ in clear),
+        tuple(
+            Member(name, member.type, object_.position, object_.structure.path, member.steps)
+            for name, (object_, member) in found.items()
+        ),
     )
+
+
+def called_members(
+    call: c_ast.FuncCall, names: Sequence[str], members: Iterable[Member], bindings: Bindings
+) -> Iterator[tuple[str, str]]:
+    """What a called function reads of structures that it gets: its name here, and its name there.
+
+    `names`: those of its parameters.
+    """
+    arguments: Sequence[c_ast.Node] = call.args.exprs if call.args is not None else ()
+    for member in members:
+        if member.argument >= len(arguments):
+            continue
+        variable = bindings.of(arguments[member.argument])
+        if variable is not None and variable is bindings.parameters.get(variable.name):
+            yield variable.name + member.name.removeprefix(names[member.argument]), member.name
 
 
 @dataclass(frozen=True)
@@ -82,6 +113,8 @@ class _Uses:
     known: Mapping[Variable, _Object]
     #: Those of which an integer may be used unseen.
     doubtful: set[Variable] = field(default_factory=set)
+    #: The full names of members that are read, here or in called functions.
+    read: set[str] = field(default_factory=set)
     #: Node, name of its child, and the full name of the member that the child is.
     _places: list[tuple[c_ast.Node, str, str]] = field(default_factory=list)
     #: Arguments of which a called function sees no more than members.
@@ -96,7 +129,9 @@ class _Uses:
             if variable is None:
                 self.look(child)
             elif ".".join(path) in self.known[variable].integers:
-                self._places.append((node, place, ".".join((variable.name, *path))))
+                name = ".".join((variable.name, *path))
+                self._places.append((node, place, name))
+                self.read.add(name)
             elif id(child) not in self._passed and not self._is_harmless(variable, path):
                 self.doubtful.add(variable)
 
@@ -116,16 +151,18 @@ class _Uses:
     def _call(self, node: c_ast.FuncCall) -> None:
         """A function that takes the structure as it is may see its members as this one does."""
         arguments: Sequence[c_ast.Node] = node.args.exprs if node.args is not None else ()
-        for place, argument in enumerate(arguments):
+        for position, argument in enumerate(arguments):
             variable = self.bindings.of(argument)
             if variable is None or variable not in self.known:
                 continue
-            if not isinstance(node.name, c_ast.ID):
-                continue
-            path = self.known[variable].structure.path
-            seen = self.callees(node.name.name, len(arguments)) or ((),)
-            if all(any((m.argument, m.structure) == (place, path) for m in one) for one in seen):
+            name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+            called = self.callees(name, len(arguments)) or (NO_MEMBERS,)
+            what = (position, self.known[variable].structure.path)
+            if all(what in bound.structures for bound in called):
                 self._passed.add(id(argument))
+                members = (m for bound in called for m in bound.members)
+                own = (m for m in members if m.argument == position)
+                self.read |= {".".join((variable.name, *m.name.split(".")[1:])) for m in own}
 
     def replace(self) -> None:
         """Put names of parameters in the place of members."""

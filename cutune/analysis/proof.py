@@ -6,7 +6,7 @@ conditions, and those left by early returns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -28,11 +28,12 @@ from cutune.analysis.hidden import (
     is_hidden,
     may_handle_objects,
 )
-from cutune.analysis.members import bind_members
+from cutune.analysis.members import NO_MEMBERS, BoundMembers, bind_members
 from cutune.analysis.names import SCOPE, Names, NotC
 from cutune.analysis.normalise import LIBRARY_TYPES, NormalText, normalise
 from cutune.analysis.parameters import parameter_of, returned_type
 from cutune.analysis.polynomial import Polynomial, to_c
+from cutune.analysis.proven import NO_FACTS, Proof
 from cutune.analysis.scope import hides_type
 from cutune.analysis.statements import Statements
 from cutune.analysis.structures import Structures
@@ -41,7 +42,7 @@ from cutune.analysis.values import Callee, Findings, Role, Value
 from cutune.analysis.words import word_set
 from cutune.diagnostics import Code
 from cutune.functions import Function
-from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Member, Parameter
+from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Parameter
 from cutune.tokens import Token
 
 #: Names that the compiler or the language declares.
@@ -62,33 +63,6 @@ _FORBIDDEN = {
     "__volatile__": (Code.ORDERING, "volatile memory"),
     "__cluster_dims__": (Code.COOPERATIVE, "a cluster"),
 }
-
-
-@dataclass(frozen=True)
-class Proof:
-    """What is proven about one function."""
-
-    text: FunctionText
-    parameters: tuple[Parameter, ...]
-    impurity: Impurity | None
-    dimensions: tuple[DimensionFacts, DimensionFacts, DimensionFacts]
-    has_effects: bool = False
-    #: Does it read memory that is the same for all threads if its arguments are?
-    reads: bool = False
-    writes: bool = False
-    #: May threads of a warp hand each other values through memory?
-    needs_warps: bool = False
-    result: Value | None = None
-    #: The guards as polynomials, by dimension.
-    limits: Mapping[str, Polynomial] = field(default_factory=dict)
-    #: The tree and what its names mean, for further analyses; None if it was not understood.
-    tree: c_ast.FuncDef | None = None
-    bindings: Bindings | None = None
-    #: Integers in structures that are parameters, which `bindings` has as parameters, too.
-    members: tuple[Member, ...] = ()
-
-
-_NO_FACTS = (DimensionFacts(False), DimensionFacts(False), DimensionFacts(False))
 
 
 _Key = tuple[int, int]
@@ -182,7 +156,7 @@ class _FunctionProof:
         types = [type_ for _, type_ in parsed]
         impurity = self.text.impurity or self._forbidden()
         if impurity is not None:
-            return Proof(self.text, parameters, impurity, _NO_FACTS)
+            return Proof(self.text, parameters, impurity, NO_FACTS)
         try:
             return self._proof(parameters, types)
         except NotC as error:
@@ -204,7 +178,7 @@ class _FunctionProof:
         assert normal is not None
         bindings = bind(tree, types, normal.references, self.unit.typedefs)
         Escapes(self.prover.candidates, bindings).visit(tree.body)
-        members = self._members(tree, bindings, types)
+        bound = self._members(tree, bindings, types)
         self.expressions = Expressions(self.unit, bindings, callee=self._callee, role=self._role())
         hidden = self.prover.hidden
         if hidden.has_effects and may_handle_objects(self.unit, self.text):
@@ -227,12 +201,12 @@ class _FunctionProof:
             limits,
             tree,
             bindings,
-            members,
+            bound,
         )
 
     def _members(
         self, tree: c_ast.FuncDef, bindings: Bindings, types: Sequence[ParameterType]
-    ) -> tuple[Member, ...]:
+    ) -> BoundMembers:
         # What a template parameter stands for is not known.
         known = [
             replace(type_, value=()) if self.text.type_parameters & {*type_.value} else type_
@@ -241,12 +215,12 @@ class _FunctionProof:
         structures = self.prover.structures
         return bind_members(tree.body, bindings, known, structures, self._members_of_called)
 
-    def _members_of_called(self, name: str, count: int) -> list[tuple[Member, ...]] | None:
+    def _members_of_called(self, name: str, count: int) -> list[BoundMembers] | None:
         candidates = self.prover.candidates(name, count)
         if candidates is None:
             return None
         proofs = [self.prover.prove(*candidate) for candidate in candidates]
-        return [proof.members if proof is not None else () for proof in proofs]
+        return [proof.bound if proof is not None else NO_MEMBERS for proof in proofs]
 
     def _needs_warps(self, tree: c_ast.FuncDef, bindings: Bindings) -> bool:
         assert self.expressions is not None
@@ -409,7 +383,7 @@ class _FunctionProof:
     def _refused(self, parameters: tuple[Parameter, ...], what: str, token: Token) -> Proof:
         code = Code.NOT_PROVEN
         impurity = Impurity(code, code.template.format(what=what), token.span)
-        return Proof(self.text, parameters, impurity, _NO_FACTS)
+        return Proof(self.text, parameters, impurity, NO_FACTS)
 
     def _token(self, node: c_ast.Node) -> Token:
         """The token that a node begins with."""

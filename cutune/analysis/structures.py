@@ -20,7 +20,7 @@ from cutune.brackets import CLOSER
 from cutune.syntax import Syntax
 from cutune.tokens import Token
 
-_REFUSED = word_set("virtual union class enum struct private protected")
+_REFUSED = word_set("union class enum struct private protected")
 _NO_MEMBERS = word_set("static using typedef friend template static_assert")
 _BASES = {
     "char": "signed char",
@@ -169,8 +169,10 @@ def _members(body: Sequence[Token]) -> dict[str, tuple[str, ...]] | None:
     members: dict[str, tuple[str, ...]] = {}
     for statement in _statements(body):
         texts = [token.text for token in statement]
-        if texts[:1] and texts[0] in _NO_MEMBERS:
+        if texts[0] in _NO_MEMBERS:
             continue
+        if "virtual" in texts:
+            return None
         if "operator" in texts or _top_level(statement, "("):
             continue
         # `struct Grid inner;` is a member, a structure without a name of its own is not.
