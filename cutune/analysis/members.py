@@ -8,7 +8,7 @@ that is not seen (as a whole, by a method, out of an array in it) stays what it 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
@@ -30,6 +30,8 @@ class BoundMembers:
 
     structures: frozenset[tuple[int, str]] = frozenset()
     members: tuple[Member, ...] = ()
+    #: The same members as what a function has parameters of.
+    parameters: tuple[ParameterType, ...] = ()
 
 
 NO_MEMBERS = BoundMembers()
@@ -37,14 +39,17 @@ Callees = Callable[[str, int], Sequence[BoundMembers] | None]
 """What each of the functions sees that a call may reach; None where they are not known."""
 
 
-def bind_members(
+def lift_members(
     body: c_ast.Compound,
     bindings: Bindings,
     parameters: Sequence[ParameterType],
     structures: Structures,
     callees: Callees,
 ) -> BoundMembers:
-    """Let the integer members of structures be parameters, where no use of one goes unseen."""
+    """Let names of parameters stand for integer members, where no use of one goes unseen.
+
+    What the names of the function mean has then to be found anew.
+    """
     known: dict[Variable, _Object] = {}
     for position, parameter in enumerate(parameters):
         structure = structures.of(parameter.value)
@@ -65,15 +70,17 @@ def bind_members(
     is_clear = not any(_EXTENT.fullmatch(name) for name in found)
     if len(parameters) + len(found) > _MOST_ARGUMENTS or not is_clear:
         return NO_MEMBERS
-    for name, (_, member) in found.items():
-        bindings.parameters[name] = Variable(name, member.integer, is_parameter=True)
-    uses.replace()
+    uses.replace(found.keys())
     clear = (object_ for variable, object_ in known.items() if variable not in uses.doubtful)
     return BoundMembers(
         frozenset((object_.position, object_.structure.path) for object_ in clear),
         tuple(
             Member(name, member.type, object_.position, object_.structure.path, member.steps)
             for name, (object_, member) in found.items()
+        ),
+        tuple(
+            ParameterType(name, member.integer, is_pointer=False, is_reference=False)
+            for name, (_, member) in found.items()
         ),
     )
 
@@ -164,16 +171,14 @@ class _Uses:
                 own = (m for m in members if m.argument == position)
                 self.read |= {".".join((variable.name, *m.name.split(".")[1:])) for m in own}
 
-    def replace(self) -> None:
-        """Put names of parameters in the place of members."""
+    def replace(self, names: Container[str]) -> None:
+        """Put names of parameters in the place of members that have these names."""
         for node, place, name in self._places:
-            variable = self.bindings.parameters.get(name)
-            if variable is None:
+            if name not in names:
                 continue
             element = _ELEMENT.fullmatch(place)
             before = getattr(node, element[1])[int(element[2])] if element else getattr(node, place)
             after = c_ast.ID(name, before.coord)
-            self.bindings.variables[id(after)] = variable
             if element:
                 getattr(node, element[1])[int(element[2])] = after
             else:

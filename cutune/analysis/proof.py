@@ -28,7 +28,8 @@ from cutune.analysis.hidden import (
     is_hidden,
     may_handle_objects,
 )
-from cutune.analysis.members import NO_MEMBERS, BoundMembers, bind_members
+from cutune.analysis.known import DECLARED
+from cutune.analysis.members import NO_MEMBERS, BoundMembers, lift_members
 from cutune.analysis.names import SCOPE, Names, NotC
 from cutune.analysis.normalise import LIBRARY_TYPES, NormalText, normalise
 from cutune.analysis.parameters import parameter_of, returned_type
@@ -39,21 +40,11 @@ from cutune.analysis.statements import Statements
 from cutune.analysis.structures import Structures
 from cutune.analysis.unit import BUILTINS, FunctionText, Part, Unit, split_commas
 from cutune.analysis.values import Callee, Findings, Role, Value
-from cutune.analysis.words import word_set
 from cutune.diagnostics import Code
 from cutune.functions import Function
 from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Parameter
 from cutune.tokens import Token
 
-#: Names that the compiler or the language declares.
-_DECLARED = word_set(
-    """
-    threadIdx blockIdx blockDim gridDim warpSize this M_PI M_E M_SQRT2 M_PI_2 M_PI_4 M_1_PI
-    M_LN2 INFINITY NAN HUGE_VAL INT_MAX INT_MIN UINT_MAX LONG_MAX LLONG_MAX ULLONG_MAX FLT_MAX
-    FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON RAND_MAX SIZE_MAX CHAR_BIT stdout stderr
-    cudaBoundaryModeZero cudaBoundaryModeClamp cudaBoundaryModeTrap
-    """
-)
 _FORBIDDEN = {
     "__shared__": (Code.SHARED_MEMORY, ""),
     "asm": (Code.ASSEMBLY, ""),
@@ -176,9 +167,10 @@ class _FunctionProof:
         tree = self._parse([type_.name for type_ in types])
         normal = self.normal
         assert normal is not None
-        bindings = bind(tree, types, normal.references, self.unit.typedefs)
-        Escapes(self.prover.candidates, bindings).visit(tree.body)
+        bindings = self._bindings(tree, types)
         bound = self._members(tree, bindings, types)
+        if bound.members:
+            bindings = self._bindings(tree, [*types, *bound.parameters])
         self.expressions = Expressions(self.unit, bindings, callee=self._callee, role=self._role())
         hidden = self.prover.hidden
         if hidden.has_effects and may_handle_objects(self.unit, self.text):
@@ -204,6 +196,12 @@ class _FunctionProof:
             bound,
         )
 
+    def _bindings(self, tree: c_ast.FuncDef, types: Sequence[ParameterType]) -> Bindings:
+        assert self.normal is not None
+        bindings = bind(tree, types, self.normal.references, self.unit.typedefs)
+        Escapes(self.prover.candidates, bindings).visit(tree.body)
+        return bindings
+
     def _members(
         self, tree: c_ast.FuncDef, bindings: Bindings, types: Sequence[ParameterType]
     ) -> BoundMembers:
@@ -213,7 +211,7 @@ class _FunctionProof:
             for type_ in types
         ]
         structures = self.prover.structures
-        return bind_members(tree.body, bindings, known, structures, self._members_of_called)
+        return lift_members(tree.body, bindings, known, structures, self._members_of_called)
 
     def _members_of_called(self, name: str, count: int) -> list[BoundMembers] | None:
         candidates = self.prover.candidates(name, count)
@@ -347,7 +345,7 @@ class _FunctionProof:
         """Without the compiler's preprocessor, an unknown name may be a macro."""
         if self.unit.is_expanded:
             return None
-        known = self.unit.declared | _DECLARED | frozenset(self.text.template_parameters)
+        known = self.unit.declared | DECLARED | frozenset(self.text.template_parameters)
         code = Code.UNRESOLVED_NAME
         for name, node in bindings.free.items():
             if not known & {name, name.split(SCOPE)[0], name.rsplit(SCOPE, 1)[-1]}:

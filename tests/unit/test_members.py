@@ -141,6 +141,21 @@ def test_a_function_that_uses_the_whole_hides_its_members() -> None:
     assert kernel.members == ()
 
 
+def test_copies_have_the_roles_of_members() -> None:
+    before = "struct Grid { int n, rows, seed; };"
+    body = """
+        const int n = g.n, rows = 2 * g.rows, seed = g.seed;
+        if (i >= n) return;
+        for (int j = 0; j < rows; j++) a[j * n + i + seed] = 1;
+    """
+    kernel = kernel_of(before, "Grid g", body)
+    assert [(p.name, p.role.value) for p in kernel.data_parameters] == [
+        ("g.n", "guard"),
+        ("g.rows", "bound"),
+        ("g.seed", "offset"),
+    ]
+
+
 def test_names_of_extents_are_taken() -> None:
     assert kernel_of("", "int3 T", "if (i < T.x) a[i] = 1;").members == ()
 
