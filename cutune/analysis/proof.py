@@ -205,9 +205,12 @@ class _FunctionProof:
     def _members(
         self, tree: c_ast.FuncDef, bindings: Bindings, types: Sequence[ParameterType]
     ) -> BoundMembers:
-        # What a template parameter stands for is not known.
+        # What a template parameter stands for is not known, nor what a kernel's reference is.
+        is_kernel = self.text.function.is_kernel
         known = [
-            replace(type_, value=()) if self.text.type_parameters & {*type_.value} else type_
+            replace(type_, value=())
+            if self.text.type_parameters & {*type_.value} or (is_kernel and type_.is_reference)
+            else type_
             for type_ in types
         ]
         structures = self.prover.structures

@@ -129,10 +129,19 @@ class Structures:
     def _by_name(self) -> Mapping[str, Structure | None]:
         """By the last part of their names; None where that is not plain, or means several."""
         found: dict[str, Structure | None] = {}
+        vectors = {structure.path.removeprefix("::"): structure for structure in _VECTORS}
+        if self._hides_namespaces:
+            return vectors
         for part in self.unit.parts:
             for name, structure in _defined(part.syntax):
                 found[name] = None if name in found else self._checked(structure)
-        return {**found, **{s.path.removeprefix("::"): s for s in _VECTORS}}
+        return {**found, **vectors}
+
+    @property
+    def _hides_namespaces(self) -> bool:
+        """May a macro open a namespace that is not seen?"""
+        macros = (m for found in self.unit.macros.definitions.values() for m in found)
+        return not self.unit.is_expanded and any("namespace" in m.body_text for m in macros)
 
     def _checked(self, structure: Structure | None) -> Structure | None:
         """None where a macro stands for one of its names, too: it would be another in a launch."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import compiled, cutune, run, select, tune
+from tests.end_to_end.tuning import compiled, cutune, host_program, run, select, tune
 
 pytestmark = pytest.mark.nvcc
 
@@ -118,6 +118,26 @@ def test_the_tuned_program_decides_by_members(tuned: Path, tmp_path: Path) -> No
     words = ["500", "400", "7", "400", "501", "400", "7", "400", "9", "400", "501"]
     said = run(binary, *words, CUTUNE="verbose").stderr
     assert said.count("cutune: columns, 400 x 1 x 1") == 3, said
+
+
+#: Value, argument, offset, bytes, sign.
+SEEN = """\
+-7 0 12 4 1
+-3 2 16 2 1
+1099511627776 2 24 8 0
+1 0 8 1 0
+unseen
+4000000000 1 1 4 0
+unseen
+42 0 12 4 1
+9 0 12 4 1
+1 0 8 4 0
+5
+"""
+
+
+def test_what_is_seen_of_a_structure(tmp_path: Path) -> None:
+    assert run(host_program("members", tmp_path)).stdout == SEEN
 
 
 UNSEEN = r"""

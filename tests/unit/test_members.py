@@ -40,9 +40,8 @@ def kernel_of(before: str, parameter: str, body: str) -> Kernel:
 def test_vector_types(parameter: str, guard: str | None) -> None:
     access = "->y" if "*" in parameter else ".y"
     kernel = kernel_of("", parameter, f"if (i < g{access}) a[i] = 1;")
-    is_seen = guard is not None or "short" in parameter or "&" in parameter
-    assert kernel.dimensions[0].guard == (guard if "&" not in parameter else "g.y")
-    assert kernel.sizes == (("g.y",) if is_seen else ())
+    assert kernel.dimensions[0].guard == guard
+    assert kernel.sizes == (("g.y",) if guard is not None or "short" in parameter else ())
 
 
 @pytest.mark.parametrize(
@@ -109,6 +108,11 @@ def test_guards_of_members(body: str, guard: str | None) -> None:
         ("namespace a { struct Grid { int n; }; }", "b::Grid", None),
         ("struct Grid { int n; };\n#define Grid Other", "Other", None),
         ("struct Grid { int n, m; };\n#define m M", "Grid", None),
+        (
+            "#define BEGIN namespace a {\n#define END }\nBEGIN struct Grid { int n; }; END",
+            "Grid",
+            None,
+        ),
     ],
 )
 def test_plain_structures(before: str, type_: str, structure: str | None) -> None:
