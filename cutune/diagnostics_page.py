@@ -249,7 +249,8 @@ MEANINGS: dict[Code, str] = {
     Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values, or threads are compared "
     "with a size that is not seen, in an array of a structure for instance. Such a kernel is "
     "counted while the program runs: it must be executed (no `--launches-only`), at sizes at which "
-    "all of its candidates can be run, and may use nothing that the emulated device does not count.",
+    "all of its candidates can be run, and may use nothing that the emulated device does not "
+    "count.",
     Code.UNSEEN_MEMBER: "An integer of a structure that is an argument can be read at the launch "
     "where the kernel gets a plain copy of it (no copy constructor of the program), and where each "
     "argument is written out.",
