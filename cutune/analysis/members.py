@@ -54,7 +54,7 @@ def lift_members(
     for position, parameter in enumerate(parameters):
         structure = structures.of(parameter.value)
         variable = bindings.parameters[parameter.name]
-        if structure is not None and variable.is_constant:
+        if structure is not None and variable.keeps_members:
             integers = {member.name: member for member in structures.integers(structure)}
             known[variable] = _Object(position, structure, integers)
     uses = _Uses(bindings, structures, callees, known)

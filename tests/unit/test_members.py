@@ -54,9 +54,15 @@ def test_vector_types(parameter: str, guard: str | None) -> None:
         ("if (i / g.m < g.n) a[i] = 1;", "0 < g.m ? g.m * g.n : 0"),
         ("if (i < (g.n + 1) / 2) a[i] = g.h;", "(g.n + 1) / 2"),
         ("if (i < g.n) { int g = 3; a[i] = g; }", "g.n"),
+        # Pointers in it may lead to what is changed.
+        ("if (i < g.n) g.p[i] = 1;", "g.n"),
+        ("if (i < g.n) *(g.p + i) = 1;", "g.n"),
+        ("if (i < g.n) g.q->n = 1;", "g.n"),
+        ("if (i < g.n) atomicAdd(&g.p[i], 1.0f);", "g.n"),
         # It may be changed, or an integer of it used unseen.
         ("g.n = 3; if (i < g.n) a[i] = 1;", None),
         ("g.m++; if (i < g.n) a[i] = 1;", None),
+        ("float **p = &g.p; if (i < g.n) a[i] = **p;", None),
         ("change(g); if (i < g.n) a[i] = 1;", None),
         ("Grid other = g; if (i < g.n) a[i] = other.m;", None),
         ("int *n = &g.n; if (i < g.n) a[i] = *n;", None),
@@ -68,7 +74,7 @@ def test_vector_types(parameter: str, guard: str | None) -> None:
 def test_guards_of_members(body: str, guard: str | None) -> None:
     before = """
         struct Grid {
-            int n, m; float h; int of[2]; const float *p;
+            int n, m; float h; int of[2]; float *p; Grid *q;
             __device__ int size() const { return n; }
         };
         __device__ void change(Grid &g) { g.n = 2; }
