@@ -447,7 +447,7 @@ class Code(Enum):
         "launches stay as they are",
     )
     UNSEEN_MEMBER = (
-        428,
+        432,
         WARNING,
         "a launch does not tell '{name}', on which kernel '{kernel}' depends; its launches stay as "
         "they are",
