@@ -165,7 +165,7 @@ def _namespace(tokens: Sequence[Token], opener: int) -> tuple[str, ...] | None:
     for token in reversed(tokens[max(0, opener - 20) : opener]):
         if token.text == "namespace":
             return tuple(reversed(names))
-        if token.text != "::":
+        if token.text not in ("::", "inline"):
             names.append(token.text)
         if token.kind != "IDENTIFIER" and token.text != "::":
             return None

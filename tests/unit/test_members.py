@@ -94,6 +94,7 @@ def test_guards_of_members(body: str, guard: str | None) -> None:
         ("struct Grid_ { int n; }; using Grid = Grid_;", "const Grid", "::Grid_"),
         ("namespace a { namespace b { struct Grid { int n; }; } }", "a::b::Grid", "::a::b::Grid"),
         ("namespace { struct Grid { int n; }; }", "Grid", "::Grid"),
+        ("namespace a::inline b { struct Grid { int n; }; }", "a::b::Grid", "::a::b::Grid"),
         ('extern "C" { struct Grid { int n; }; }', "Grid", "::Grid"),
         ("typedef unsigned Size; struct Grid { Size n = 3; Grid() {} };", "Grid", "::Grid"),
         ("struct alignas(16) Grid { public: float h; int n{4}, m; };", "Grid", "::Grid"),
