@@ -32,13 +32,13 @@ from cutune.analysis.known import DECLARED
 from cutune.analysis.members import NO_MEMBERS, BoundMembers, lift_members
 from cutune.analysis.names import SCOPE, Names, NotC
 from cutune.analysis.normalise import LIBRARY_TYPES, NormalText, normalise
-from cutune.analysis.parameters import parameter_of, returned_type
+from cutune.analysis.parameters import parameter_of, returned_type, takes
 from cutune.analysis.polynomial import Polynomial, to_c
 from cutune.analysis.proven import NO_FACTS, Proof
 from cutune.analysis.scope import hides_type
 from cutune.analysis.statements import Statements
 from cutune.analysis.structures import Structures
-from cutune.analysis.unit import BUILTINS, FunctionText, Part, Unit, split_commas
+from cutune.analysis.unit import BUILTINS, FunctionText, Part, Unit
 from cutune.analysis.values import Callee, Findings, Role, Value
 from cutune.diagnostics import Code
 from cutune.functions import Function
@@ -121,18 +121,8 @@ class Prover:
         """Functions of a name that take so many arguments; None if no such name is defined."""
         base = name if name in self.unit.functions else name.rsplit(SCOPE, 1)[-1]
         found = self.unit.functions.get(base, ())
-        fitting = [(p, f) for p, f in found if _takes(p, f, count)]
+        fitting = [(p, f) for p, f in found if takes(p, f, count)]
         return fitting or None
-
-
-def _takes(part: Part, function: Function, count: int) -> bool:
-    first, last = function.parameters
-    tokens = part.syntax.tokens[first + 1 : last]
-    parameters = [p for p in split_commas(tokens) if [t.text for t in p] != ["void"]]
-    if any(token.text == "..." for token in tokens):
-        return True
-    optional = sum(any(token.text == "=" for token in parameter) for parameter in parameters)
-    return len(parameters) - optional <= count <= len(parameters)
 
 
 class _FunctionProof:
