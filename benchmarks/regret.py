@@ -37,6 +37,7 @@ JUDGE_SETS = (
     "judge_fifth",
     "judge_sixth",
     "judge_seventh",
+    "judge_eighth",
 )
 JUDGES = tuple(ROOT / "benchmarks" / name for name in JUDGE_SETS)
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.

@@ -9,6 +9,8 @@ from cutune.block_range import BlockRange
 
 Block = tuple[int, int, int]
 
+#: What models call the threads that a launch has to cover, or its blocks where the grid is kept.
+EXTENTS = ("extent_x", "extent_y", "extent_z")
 WARP = 32
 LARGEST = 1024
 LARGEST_Z = 64

@@ -72,7 +72,7 @@ class _ModelText:
     def text(self) -> str:
         emit = Emitter()
         self._emit_tables(emit)
-        sizes = [f"long long cutune_size_{c_name(size)}" for size in self.program.sizes]
+        sizes = [f"long long cutune_whole_{c_name(size)}" for size in self.program.sizes]
         arrays = "double *cutune_time, double *cutune_time_with_floor"
         emit(f"static inline void cutune_model_{self.name}(")
         emit(f"    {', '.join([*sizes, arrays])})")
@@ -80,9 +80,9 @@ class _ModelText:
             for size in self.program.sizes:
                 name = c_name(size)
                 if size in self.needed:
-                    emit(f"const double cutune_{name} = (double)cutune_size_{name};")
+                    emit(f"const double cutune_{name} = (double)cutune_whole_{name};")
                 else:
-                    emit(f"(void)cutune_size_{name};")
+                    emit(f"(void)cutune_whole_{name};")
             for definition in self.once:
                 value = c_text(definition.value, self.name)
                 emit(f"const double cutune_{definition.name} = {value};")

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cutune.candidates import Block
+from cutune.candidates import EXTENTS, Block
 from cutune.device import DeviceProfile
 from cutune.diagnostics import CutuneError
 from cutune.fitted import FittedModel
-from cutune.models.lines import EXTENTS
 from cutune.models.registry import DEFAULT, MODELS
 from cutune.question import Chooser
 from cutune.strategies import (

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from cutune.block_range import BlockRange
+from cutune.candidates import EXTENTS
 from cutune.diagnostics import Code, Diagnostic
 from cutune.formula import Formula
 from cutune.source import Source, Span
@@ -70,7 +71,8 @@ class DataParameter:
     @property
     def is_size(self) -> bool:
         """Does its value decide how much work there is? Others take their recorded value."""
-        return self.role in (Role.GUARD, Role.BOUND, Role.STRIDE)
+        # A model calls the threads of a launch so.
+        return self.role in (Role.GUARD, Role.BOUND, Role.STRIDE) and self.name not in EXTENTS
 
 
 @dataclass(frozen=True)

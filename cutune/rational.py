@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.rational_program import Expression, expression
+from cutune.rational_program import Expression, expression, size_name
 from cutune.rational_program import Parameter as Name
 
 Exponents = tuple[int, ...]
@@ -112,7 +112,7 @@ def _horner(variables: tuple[str, ...], terms: Sequence[tuple[Exponents, Fractio
     by_power: dict[int, list[tuple[Exponents, Fraction]]] = {}
     for exponents, coefficient in terms:
         by_power.setdefault(exponents[0], []).append((exponents[1:], coefficient))
-    variable = Name(variables[0])
+    variable = Name(size_name(variables[0]))
     powers = sorted(by_power, reverse=True)
     result = _horner(variables[1:], by_power[powers[0]])
     for power in range(powers[0] - 1, -1, -1):

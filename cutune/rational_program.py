@@ -11,7 +11,7 @@ Numbers are IEEE doubles in both readers, with the same operations in the same o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -19,6 +19,8 @@ from typing import Any, Union
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cutune.candidates import EXTENTS
 
 Number = Union[int, Fraction, "Expression"]
 Values = NDArray[np.float64]
@@ -158,12 +160,27 @@ class Definition:
     value: Expression
 
 
+def size_name(word: str) -> str:
+    """What a program calls a data parameter, or an extent.
+
+    A kernel may call its parameters as it likes, also `steps` or `blocks`, as programs call their
+    definitions.
+    """
+    return word if word in EXTENTS else f"size_{word}"
+
+
+def point(sizes: Mapping[str, Any], extents: Sequence[Any]) -> dict[str, Any]:
+    """What a program is evaluated at: data parameters by their names, and the three extents."""
+    named = {size_name(word): value for word, value in sizes.items()}
+    return named | dict(zip(EXTENTS, extents, strict=True))
+
+
 @dataclass(frozen=True)
 class RationalProgram:
     """A straight line of definitions.
 
     Attributes:
-        sizes: names of the data parameters, known once per launch.
+        sizes: names of what is known once per launch, as `size_name` gives them.
         properties: per name one integer per candidate, a static table of the emitted code.
         tables: constant tables for `Lookup`; entries are exactly representable as C floats.
         definitions: in order of evaluation.
@@ -207,7 +224,7 @@ def evaluate(program: RationalProgram, sizes: Mapping[str, Any]) -> dict[str, Va
     """All definitions at given sizes: one number per candidate, or a single one (shape ()).
 
     Raises:
-        KeyError: a data parameter has no value.
+        KeyError: a size has no value.
     """
     values: dict[str, Values] = {
         name: np.asarray(sizes[name], dtype=np.float64) for name in program.sizes

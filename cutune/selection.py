@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.candidates import Block, threads_of
-from cutune.models.lines import CYCLES_PER_WARP, EXTENTS, TIME, TIME_WITH_FLOOR
-from cutune.rational_program import TERM, RationalProgram, evaluate
+from cutune.models.lines import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
+from cutune.rational_program import TERM, RationalProgram, evaluate, point
 
 #: Below this multiple of the launch floor the choice hardly matters.
 LAUNCH_BOUND = Fraction(13, 10)
@@ -200,7 +200,7 @@ def select(
         original: the program's own block. free: dimensions that may be changed.
         kept: dimensions whose number of blocks stays.
     """
-    values = evaluate(program, {**sizes, **dict(zip(EXTENTS, extents, strict=True))})
+    values = evaluate(program, point(sizes, extents))
     count = len(rule.blocks)
     time = np.broadcast_to(values[TIME], count)
     floored = np.broadcast_to(values[TIME_WITH_FLOOR], count)

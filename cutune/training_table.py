@@ -22,7 +22,7 @@ from cutune.models import mwp_cwp
 from cutune.published import COUNTERS, Collected, collected
 from cutune.question import Question, ask
 from cutune.rational import constant_function
-from cutune.rational_program import evaluate
+from cutune.rational_program import evaluate, point
 from cutune.summary import shape, standard_output
 
 #: The sizes that the paper's table shows.
@@ -84,8 +84,8 @@ def _on_collected(
 
 
 def _cycles(model: FittedModel, question: Question, device: DeviceProfile) -> list[float]:
-    extents = dict(zip(("extent_x", "extent_y", "extent_z"), question.extents, strict=True))
-    values = evaluate(mwp_cwp.compose(model, device), {**question.sizes, **extents})["cycles"]
+    at = point(question.sizes, question.extents)
+    values = evaluate(mwp_cwp.compose(model, device), at)["cycles"]
     count = len(model.blocks)
     return [float(values)] * count if values.ndim == 0 else [float(value) for value in values]
 

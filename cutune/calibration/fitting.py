@@ -18,9 +18,9 @@ from cutune.calibration.prior import Belief
 from cutune.candidates import Block
 from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
-from cutune.models.lines import EXTENTS, TIME
+from cutune.models.lines import TIME
 from cutune.models.mechanistic import compose_symbolic
-from cutune.rational_program import RationalProgram, evaluate
+from cutune.rational_program import RationalProgram, evaluate, point
 
 Floats = NDArray[np.float64]
 
@@ -114,8 +114,7 @@ def fit_constants(
 
 def _errors(case: TimedCase, program: RationalProgram, constants: Mapping[str, object]) -> Floats:
     """Logarithm of predicted over measured: a column per block, a row per point of constants."""
-    sizes: dict[str, object] = dict(zip(EXTENTS, case.extents, strict=True))
-    predicted = evaluate(program, {**sizes, **constants})[TIME]
+    predicted = evaluate(program, point({}, case.extents) | dict(constants))[TIME]
     result: Floats = np.log(predicted / np.array(case.microseconds))
     return result
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from cutune.candidates import Block, threads_of
+from cutune.candidates import EXTENTS, Block, threads_of
 from cutune.fitted import FittedModel
 from cutune.models.occupancy import BlockResources
 from cutune.rational_program import (
@@ -23,11 +23,11 @@ from cutune.rational_program import (
     expression,
     maximum,
     minimum,
+    size_name,
 )
 
-#: Sizes of every program besides the data parameters, and what it says of each candidate: the time
-#: of the launch, the same as the host sees it, and what one warp costs its SM.
-EXTENTS = ("extent_x", "extent_y", "extent_z")
+#: What every program says of each candidate: the time of the launch, the same as the host sees it,
+#: and what one warp costs its SM.
 TIME, TIME_WITH_FLOOR, CYCLES_PER_WARP = "time_us", "time_with_floor_us", "cycles_per_warp"
 
 #: Coefficients (c, d) of a * (1 + c r^p / (1 + d r^p)), r = b/a: rational forms of the p-norm.
@@ -80,14 +80,14 @@ class Lines:
             if len(set(classes)) > 1:
                 table = f"class_of_{name}"
                 self.tables[table] = tuple(map(float, classes))
-                residue = Lookup(table, Parameter(name) % len(classes))
+                residue = Lookup(table, Parameter(size_name(name)) % len(classes))
                 index = index * (max(classes) + 1) + residue
         return index
 
     def program(self, model: FittedModel, constants: tuple[str, ...] = ()) -> RationalProgram:
         """All of it, over the data parameters and extents of a kernel."""
         return RationalProgram(
-            (*model.facts.parameters, *EXTENTS, *constants),
+            (*map(size_name, model.facts.parameters), *EXTENTS, *constants),
             self.properties,
             self.tables,
             tuple(self.definitions),

@@ -11,7 +11,7 @@ import pytest
 from cutune.models import mwp_cwp
 from cutune.models_file import read_models
 from cutune.ncu import parse
-from cutune.rational_program import evaluate
+from cutune.rational_program import evaluate, point
 from cutune.sweep import read_sweep, swept_line
 from cutune.workspace import Workspace, append_lines
 from tests.end_to_end.tuning import H200, SAMPLES, cutune, tune
@@ -55,12 +55,11 @@ def test_choices_are_better_than_habits(workspace: Path) -> None:
 def test_emulated_sectors_are_those_of_the_hardware(workspace: Path) -> None:
     """What ncu counted on an H200 for every block of mvt at N = 512."""
     counted = parse((RECORDED / "ncu_mvt_h200.csv").read_text())
-    sizes = {"n": 512, "extent_x": 512, "extent_y": 1, "extent_z": 1}
     models = {m.facts.kernel: m for m in read_models(workspace / "models.json")}
     for kernel in ("mvt_kernel1", "mvt_kernel2"):
         model = models[kernel]
-        sizes |= dict.fromkeys(model.facts.parameters, 512)
-        values = evaluate(mwp_cwp.compose(model, H200), sizes)
+        at = point(dict.fromkeys(model.facts.parameters, 512), (512, 1, 1))
+        values = evaluate(mwp_cwp.compose(model, H200), at)
         per_warp = dict(zip(model.blocks, values["sectors"], strict=True))
         for found in (one for one in counted if one.kernel == kernel):
             sectors = found.values["load_sectors"] + found.values["store_sectors"]

@@ -1,10 +1,12 @@
 """How the recorded sweeps, judge_h200.json and others, were made.
 
-python -m tests.recorded.record_sweep prepare FOLDER [PROGRAM …]   # needs nvcc
-python3 FOLDER/run_sweeps.py FOLDER OUTPUT SECONDS        # on the GPU
-python -m tests.recorded.record_sweep save OUTPUT         # adds to the recorded files
+python -m tests.recorded.record_sweep prepare FOLDER [PROGRAM …]     # needs nvcc
+python3 FOLDER/run_sweeps.py FOLDER OUTPUT SECONDS [PASSES]  # on the GPU
+python -m tests.recorded.record_sweep save OUTPUT           # adds to the recorded files
 
-`save` keeps launches of the recorded file that were not measured again.
+`prepare --brief` leaves out runs whose launches were all recorded as long: those of one sweep and
+another hardly differ. `save` takes the median of the passes, block by block, and keeps launches of
+the recorded file that were not measured again.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 from benchmarks.regret import JUDGES
 from cutune.on_gpu import candidates_text, gpu_target
@@ -32,8 +35,11 @@ POLYBENCH = ROOT / "samples" / "polybench"
 RECORDED = {place: HERE / f"{place.name}_h200.json" for place in (*JUDGES, POLYBENCH)}
 METHOD = (
     "instrumented programs, CUTUNE_MODE=sweep: least of the event times per block after one"
-    " warm-up, of three, or of 18 below 50 us (of one for blocks three times slower than the best)"
+    " warm-up, of three, or of 18 below 50 us (of one for blocks three times slower than the best);"
+    " median of three such sweeps, or one sweep of older sets where runs take 40 us or more"
 )
+#: Launches below are brief: two sweeps of the same block differ by 1 to 10 %.
+BRIEF_US = 40
 
 
 def _judged(place: Path) -> dict[str, Sequence[int]]:
@@ -41,33 +47,25 @@ def _judged(place: Path) -> dict[str, Sequence[int]]:
     return {name: of_program["judged"] for name, of_program in sizes.items()}
 
 
-#: Sizes per program, in the order of their importance.
+POLYBENCH_SIZES = (512, 1000, 1024, 1500, 2048, 3000)
+#: Sizes per program.
 PLAN: Mapping[Path, Mapping[str, Sequence[int]]] = {
     **{place: _judged(place) for place in JUDGES},
-    POLYBENCH: {
-        "2dconv": (1000, 1024, 1500, 2048, 3000),
-        "fdtd2d": (1000, 1024, 1500, 2048, 3000),
-        "gesummv": (3000,),
-        "mvt": (3000,),
-        "gramschm": (1500, 3000),
-        "syrk": (3000,),
-        "syr2k": (3000,),
-        "3dconv": (1000, 1024),
-        "covar": (1024, 1500, 2048),
-        "corr": (1024, 1500, 2048),
-    },
+    POLYBENCH: {path.stem: POLYBENCH_SIZES for path in sorted(POLYBENCH.glob("*.cu"))},
 }
-#: Too slow for more than one repetition.
-ONCE = ("corr", "covar")
+#: Their last kernel takes minutes at the larger sizes: one repetition, and no longer than that.
+SLOW, SLOW_SECONDS = ("corr", "covar"), 10.0
 
 
-def prepare(folder: Path, only: Sequence[str]) -> None:
+def prepare(folder: Path, only: Sequence[str], brief: bool) -> None:
     """Build every program, or only some, for sm_90 and write what is to be run."""
     make_folder(folder)
     session, runs = Session(), []
     for place, programs in PLAN.items():
-        for name, sizes in programs.items():
-            if only and name not in only:
+        wanted = _brief_runs(RECORDED[place]) if brief else None
+        for name, all_sizes in programs.items():
+            sizes = [n for n in all_sizes if wanted is None or (name, n) in wanted]
+            if (only and name not in only) or not sizes:
                 continue
             program = session.load(str(place / f"{name}.cu"), require_nvcc=True)
             session.build_instrumented([program], folder, gpu_target(ARCHITECTURE))
@@ -78,8 +76,15 @@ def prepare(folder: Path, only: Sequence[str]) -> None:
     shutil.copy(HERE / "run_sweeps.py", folder)
 
 
+def _brief_runs(path: Path) -> set[tuple[str, int | None]]:
+    """Programs and sizes of which a launch was recorded as brief."""
+    launches = read_sweep(path).launches if path.exists() else ()
+    return {(one.program, one.size) for one in launches if one.microseconds[one.best] < BRIEF_US}
+
+
 def _run(name: str, size: int) -> dict[str, object]:
-    return {"program": name, "size": size, "repetitions": 1 if name in ONCE else 3}
+    run: dict[str, object] = {"program": name, "size": size, "repetitions": 3}
+    return run | {"repetitions": 1, "seconds": SLOW_SECONDS} if name in SLOW else run
 
 
 def save(output: Path) -> None:
@@ -101,28 +106,39 @@ def save(output: Path) -> None:
         launches = sorted(
             _joined(sweep.launches, measured), key=lambda s: (s.program, s.kernel, s.size or 0)
         )
-        write_sweep(path, replace(sweep, launches=tuple(launches)))
+        write_sweep(path, replace(sweep, method=METHOD, launches=tuple(launches)))
         print(f"{path.name}: {len(measured)} launches measured")
 
 
 def _measured(session: Session, path: Path, output: Path) -> Iterator[SweptLaunch]:
-    """Every launch whose sweep is complete."""
-    stem = path.stem
-    if not any(output.glob(f"{stem}-*.jsonl")):
+    """Every launch whose sweep is complete in all passes."""
+    found = sorted(output.glob(f"*/{path.stem}-*.jsonl"))
+    if not found:
         return
     program = session.load(str(path))
     counters = by_kernel(session.nvcc.static_counters(path, architecture=ARCHITECTURE))
     wanted = Counter(
         int(line.split()[0]) for line in candidates_text(program, "paper").splitlines()
     )
-    for lines in sorted(output.glob(f"{stem}-*.jsonl")):
+    passes: dict[tuple[str, int | None], list[SweptLaunch]] = {}
+    for lines in found:
         timings = read_entries(lines, "cutune-timing-1")
-        found = Counter(timing["site"] for timing in timings)
-        whole = [timing for timing in timings if found[timing["site"]] >= wanted[timing["site"]]]
+        swept = Counter(timing["site"] for timing in timings)
+        whole = [timing for timing in timings if swept[timing["site"]] >= wanted[timing["site"]]]
         if len(whole) < sum(wanted.values()):
-            print(f"{lines.name}: {sum(wanted.values()) - len(whole)} blocks are missing")
+            missing = sum(wanted.values()) - len(whole)
+            print(f"{lines.parent.name}/{lines.name}: {missing} blocks are missing")
         size = int(lines.stem.rpartition("-")[2])
-        yield from swept_launches(program, whole, size, TOLERANCE, counters)
+        for launch in swept_launches(program, whole, size, TOLERANCE, counters):
+            passes.setdefault((launch.kernel, launch.size), []).append(launch)
+    yield from map(_median, passes.values())
+
+
+def _median(launches: Sequence[SweptLaunch]) -> SweptLaunch:
+    """One launch in all passes: blocks that were valid in each, at their median times."""
+    blocks = [b for b in launches[0].microseconds if all(b in one.microseconds for one in launches)]
+    times = {block: median(one.microseconds[block] for one in launches) for block in blocks}
+    return replace(launches[0], microseconds=times)
 
 
 def _joined(
@@ -135,6 +151,7 @@ def _joined(
 
 if __name__ == "__main__":
     if sys.argv[1] == "prepare":
-        prepare(Path(sys.argv[2]), sys.argv[3:])
+        names = [name for name in sys.argv[3:] if name != "--brief"]
+        prepare(Path(sys.argv[2]), names, "--brief" in sys.argv)
     else:
         save(Path(sys.argv[2]))

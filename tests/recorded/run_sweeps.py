@@ -1,9 +1,10 @@
 """Runs what record_sweep prepared, on the machine with the GPU.
 
-    python3 run_sweeps.py FOLDER OUTPUT SECONDS
+    python3 run_sweeps.py FOLDER OUTPUT SECONDS [PASSES]
 
-Needs nothing but Python. One run after the other; a run whose sweep is complete is ended, because
-what the program does behind it, its check on the host, is tested elsewhere.
+Needs nothing but Python. One run after the other, and all of them once more per pass; a run whose
+sweep is complete is ended, because what the program does behind it, its check on the host, is
+tested elsewhere.
 """
 
 from __future__ import annotations
@@ -18,20 +19,22 @@ from pathlib import Path
 POLL_SECONDS = 0.05
 
 
-def main(folder: Path, output: Path, seconds: float) -> None:
+def main(folder: Path, output: Path, seconds: float, passes: int) -> None:
     """All runs of the plan, as long as there is time."""
     end = time.monotonic() + seconds
     (output / "about.json").write_text(json.dumps(about()))
-    for run in json.loads((folder / "plan.json").read_text()):
-        name = f"{run['program']}-{run['size']}"
-        if time.monotonic() > end:
-            print(f"{name}: no time left")
-            continue
-        start = time.monotonic()
-        lines = output / f"{name}.jsonl"
-        status = sweep(folder, run, lines, end)
-        found = lines.read_text().count("\n") if lines.exists() else 0
-        print(f"{name}: {found} lines, {time.monotonic() - start:.1f} s, {status}", flush=True)
+    for number in range(passes):
+        (output / str(number)).mkdir()
+        for run in json.loads((folder / "plan.json").read_text()):
+            name = f"{number}/{run['program']}-{run['size']}"
+            start = time.monotonic()
+            if start > end:
+                print(f"{name}: no time left")
+                continue
+            lines = output / f"{name}.jsonl"
+            status = sweep(folder, run, lines, min(end, start + run.get("seconds", seconds)))
+            found = lines.read_text().count("\n") if lines.exists() else 0
+            print(f"{name}: {found} lines, {time.monotonic() - start:.1f} s, {status}", flush=True)
 
 
 def about() -> dict[str, str]:
@@ -73,4 +76,6 @@ def sweep(folder: Path, run: dict[str, object], lines: Path, end: float) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]))
+    arguments = sys.argv[1:]
+    count = int(arguments[3]) if len(arguments) > 3 else 1
+    main(Path(arguments[0]), Path(arguments[1]), float(arguments[2]), count)

@@ -11,9 +11,9 @@ from cutune.calibration.fitting import TimedCase, fit_constants
 from cutune.calibration.prior import beliefs
 from cutune.calibration.suite import cases
 from cutune.device import DeviceProfile
-from cutune.models.lines import EXTENTS, TIME
+from cutune.models.lines import TIME
 from cutune.models.mechanistic import CONSTANTS, compose, compose_symbolic
-from cutune.rational_program import evaluate
+from cutune.rational_program import evaluate, point
 from tests.recorded.calibrate_h200 import models_of_suite, recalibrate
 
 H200 = DeviceProfile.named("h200")
@@ -28,7 +28,7 @@ def test_cases_are_told_apart_by_their_names() -> None:
 
 def test_constants_by_name_give_the_same_times_as_constants_by_value() -> None:
     for case, model in models_of_suite(KERNELS):
-        sizes = dict(zip(EXTENTS, case.extents, strict=True))
+        sizes = point({}, case.extents)
         constants = {name: float(getattr(H200.model, name)) for name in CONSTANTS}
         plain = evaluate(compose(model, H200), sizes)[TIME]
         named = evaluate(compose_symbolic(model, H200), {**sizes, **constants})[TIME]
@@ -39,7 +39,7 @@ def test_known_constants_are_found_again() -> None:
     true = {"dispatch_us_per_block": 0.0009, "load_cycles_per_wavefront": 1.4, "launch_us": 2.2}
     timed = []
     for case, model in models_of_suite(KERNELS):
-        sizes = dict(zip(EXTENTS, case.extents, strict=True))
+        sizes = point({}, case.extents)
         constants = {name: float(getattr(H200.model, name)) for name in CONSTANTS}
         times = evaluate(compose_symbolic(model, H200), {**sizes, **constants, **true})[TIME]
         timed.append(TimedCase(case.name, model, case.extents, tuple(map(float, times))))
