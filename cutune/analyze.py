@@ -17,7 +17,8 @@ from cutune.analysis.launch_bounds import LaunchBounds
 from cutune.analysis.launches import KernelTable, launch_sites
 from cutune.analysis.macros import MacroTable
 from cutune.analysis.preprocess import expanded_parts
-from cutune.analysis.proof import Proof, Prover
+from cutune.analysis.proof import Prover
+from cutune.analysis.proven import Proof
 from cutune.analysis.roles import data_parameters
 from cutune.analysis.tunables import host_tunables
 from cutune.analysis.unit import Part, Unit
@@ -156,6 +157,7 @@ def _kernel(
         bounds.of(function.name, proof.text.head),
         needs_warps=proof.needs_warps,
         warp_level=is_warp_level(prover.unit, proof.text),
+        members=tuple(m for m in proof.bound.members if m.name in {p.name for p in found}),
     )
 
 

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from pycparser import c_ast, c_parser
 from pycparser.c_parser import ParseError
 
 from cutune.rational_program import Expression, Parameter, choice, expression, floor, less
+
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*")
+
+
+def names_in(text: str) -> list[str]:
+    """The names in C text, members as one: `grid.nx`."""
+    return _NAME.findall(text)
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """C text with other names in place of some."""
+    return _NAME.sub(lambda found: names.get(found[0], found[0]), text)
 
 
 def parse_expression(text: str) -> Expression | None:
@@ -26,6 +41,11 @@ def _convert(node: c_ast.Node) -> Expression | None:
         return expression(int(node.value.rstrip("uUlL"), 0))
     if isinstance(node, c_ast.ID):
         return Parameter(node.name)
+    if isinstance(node, c_ast.StructRef) and node.type == ".":
+        inner = _convert(node.name)
+        return (
+            Parameter(f"{inner.name}.{node.field.name}") if isinstance(inner, Parameter) else None
+        )
     if isinstance(node, c_ast.Cast):
         return _convert(node.expr)
     if isinstance(node, c_ast.UnaryOp) and node.op in "+-":

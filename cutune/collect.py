@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from cutune.arguments import integer_argument, unseen_member
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.assemble import assemble
@@ -29,7 +30,7 @@ from cutune.measure import MeasuredKernel, Origin
 from cutune.pipeline import KernelFacts
 from cutune.program import Kernel, LaunchSite, Program
 from cutune.relations import Covered, cover
-from cutune.replay import Made, Replayer, integer_argument, recorded_extents
+from cutune.replay import Made, Replayer, recorded_extents, replayable
 from cutune.static_counters import StaticCounters
 from cutune.trial import (
     Attempt,
@@ -246,6 +247,10 @@ def subjects(
             loaded[record.module] = (assembled, load(assembled), {})
         assembled, module, made = loaded[record.module]
         code = assembled.kernels[record.kernel]
+        if unseen := unseen_member(kernel, records, code):
+            where = kernel.source, kernel.span
+            warn(Diagnostic.at(Code.UNSEEN_MEMBER, *where, kernel=kernel.name, name=unseen))
+            continue
         if not code.oblivious:
             # Launches that were only recorded have no data.
             is_counted = code.obliviousness.countable and record.is_executed
@@ -255,22 +260,23 @@ def subjects(
             if not is_counted:
                 continue
         static = registers.get(record.kernel, StaticCounters(FEW_REGISTERS))
+        described = _describe(
+            kernel,
+            sites,
+            record,
+            records,
+            code,
+            sha256(assembled.image).hexdigest()[:16],
+            Origin.of(program.source, program.launching_headers),
+            static,
+            candidate_set,
+        )
         found.append(
             Subject(
                 module,
                 code,
                 record,
-                _describe(
-                    kernel,
-                    sites,
-                    record,
-                    records,
-                    code,
-                    sha256(assembled.image).hexdigest()[:16],
-                    Origin.of(program.source, program.launching_headers),
-                    static,
-                    candidate_set,
-                ),
+                replayable(described, record, code) if code.oblivious else described,
                 made,
             )
         )
@@ -316,7 +322,7 @@ def _describe(
     static: StaticCounters,
     candidate_set: str,
 ) -> MeasuredKernel:
-    order = [parameter.name for parameter in kernel.parameters]
+    order = kernel.argument_names
     sizes = tuple(parameter.name for parameter in kernel.data_parameters if parameter.is_size)
     others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
     free = [name in kernel.pure_dimensions for name in "xyz"]

@@ -446,6 +446,12 @@ class Code(Enum):
         "kernel '{kernel}' can be counted on the data of the runs only, and is not ({reason}); its "
         "launches stay as they are",
     )
+    UNSEEN_MEMBER = (
+        432,
+        WARNING,
+        "a launch does not tell '{name}', on which kernel '{kernel}' depends; its launches stay as "
+        "they are",
+    )
     COUNTED_ON_DATA = (
         418,
         NOTE,

@@ -125,7 +125,9 @@ MEANINGS: dict[Code, str] = {
     "arguments.",
     Code.UNKNOWN_PARAMETER: "`data` and `grid` speak of the kernel's own parameters, not of the "
     "host's variables.",
-    Code.MEMBER_PARAMETER: "At the launch the arguments are seen, not what they hold.",
+    Code.MEMBER_PARAMETER: "At the launch integers are seen that a kernel reads from a plain "
+    "structure that it gets by value, `grid.nx`. Of others (behind a pointer, in a union, an array "
+    "or a bit-field, private ones) and of structures that are used as a whole, nothing is seen.",
     Code.EMPTY_CANDIDATES: "`block` and `where` leave nothing to choose from. A range takes powers "
     "of two (in one dimension multiples of 32); a list names the sizes themselves.",
     Code.UNKNOWN_GRID_FORMULA: "`ceil(g / x)` says that threads from g on have no effect, `g / x` "
@@ -245,9 +247,13 @@ MEANINGS: dict[Code, str] = {
     Code.DIFFERENT_SHARED_MEMORY: "A model speaks of one formula. Write `shared(…)` in the "
     "annotation of the kernel, if one is right for all its launches.",
     Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values, or threads are compared "
-    "with a size that is not seen, a member of a structure for instance. Such a kernel is counted "
-    "while the program runs: it must be executed (no `--launches-only`), at sizes at which all of "
-    "its candidates can be run, and may use nothing that the emulated device does not count.",
+    "with a size that is not seen, in an array of a structure for instance. Such a kernel is "
+    "counted while the program runs: it must be executed (no `--launches-only`), at sizes at which "
+    "all of its candidates can be run, and may use nothing that the emulated device does not "
+    "count.",
+    Code.UNSEEN_MEMBER: "An integer of a structure that is an argument can be read at the launch "
+    "where the kernel gets a plain copy of it (no copy constructor of the program), and where each "
+    "argument is written out.",
     Code.COUNTED_ON_DATA: "Its work depends on loaded values, or at sizes that the runs do not "
     "have it is none that was understood. Every candidate is run on the data of the program's own "
     "launches, and totals are taken to grow as the threads do. Let the runs be like those that "

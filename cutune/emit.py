@@ -138,14 +138,19 @@ def bound_text(rule: SelectionRule) -> str:
     return double_text(Fraction(LAUNCH_BOUND * rule.floor_us))
 
 
+def c_name(name: str) -> str:
+    """What is named after a size, as part of a C name: `grid.nx` is none."""
+    return name.replace(".", "__")
+
+
 def c_text(node: Expression, name: str) -> str:
     """An expression as C, fully parenthesised: its tree can be read back from it."""
     if isinstance(node, Constant):
         return double_text(node.value)
     if isinstance(node, Parameter):
-        return f"cutune_{node.name}"
+        return f"cutune_{c_name(node.name)}"
     if isinstance(node, Lookup):
-        return f"(double)cutune_{name}_{node.table}[(int){c_text(node.index, name)}]"
+        return f"(double)cutune_{name}_{c_name(node.table)}[(int){c_text(node.index, name)}]"
     assert isinstance(node, Operation)
     return operation_text(node.operator, [c_text(operand, name) for operand in node.operands])
 

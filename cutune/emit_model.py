@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from cutune.emit import Emitter, c_text, double_text, float_text, operation_text
+from cutune.emit import Emitter, c_name, c_text, double_text, float_text, operation_text
 from cutune.models.lines import TIME, TIME_WITH_FLOOR
 from cutune.rational_program import (
     CANDIDATE,
@@ -72,16 +72,17 @@ class _ModelText:
     def text(self) -> str:
         emit = Emitter()
         self._emit_tables(emit)
-        sizes = [f"long long cutune_whole_{size}" for size in self.program.sizes]
+        sizes = [f"long long cutune_whole_{c_name(size)}" for size in self.program.sizes]
         arrays = "double *cutune_time, double *cutune_time_with_floor"
         emit(f"static inline void cutune_model_{self.name}(")
         emit(f"    {', '.join([*sizes, arrays])})")
         with emit.braces():
             for size in self.program.sizes:
+                name = c_name(size)
                 if size in self.needed:
-                    emit(f"const double cutune_{size} = (double)cutune_whole_{size};")
+                    emit(f"const double cutune_{name} = (double)cutune_whole_{name};")
                 else:
-                    emit(f"(void)cutune_whole_{size};")
+                    emit(f"(void)cutune_whole_{name};")
             for definition in self.once:
                 value = c_text(definition.value, self.name)
                 emit(f"const double cutune_{definition.name} = {value};")
@@ -130,7 +131,8 @@ class _ModelText:
             if table in used:
                 # A row is read to its padded end, the last one too.
                 extended = [*entries, *entries[-1:] * padding]
-                emit.table(f"cutune_{self.name}_{table}", "float", map(float_text, extended))
+                name = f"cutune_{self.name}_{c_name(table)}"
+                emit.table(name, "float", map(float_text, extended))
         for column in self._columns(self.lines):
             self._emit_column(emit, column, self._values(column))
         for column in self._part_columns():
@@ -167,7 +169,7 @@ class _ModelText:
         return text if self._varies(node) else f"cutune_all({text})"
 
     def _look(self, node: Lookup) -> str:
-        table = f"cutune_{self.name}_{node.table}"
+        table = f"cutune_{self.name}_{c_name(node.table)}"
         if node.index == Parameter(CANDIDATE):
             return f"cutune_load({table} + cutune_index)"
         match node.index:

@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from cutune.c_expression import names_in, renamed
 from cutune.device import DeviceProfile
-from cutune.emit import Emitter, bound_text, emit_choice
+from cutune.emit import Emitter, bound_text, c_name, emit_choice
 from cutune.emit_model import emit_model, padded
 from cutune.fitted import FittedModel
 from cutune.measure import MeasuredKernel
@@ -266,11 +267,13 @@ def _emit_ties(emit: Emitter, facts: MeasuredKernel) -> None:
     By one they may be off: even sizes do not tell how halves are rounded.
     """
     for name, position, text in facts.tied:
-        index = facts.parameters.index(re.findall(r"[A-Za-z_]\w*", text)[0])
-        follows = re.sub(r"[A-Za-z_]\w*", f"cutune_key[{KEY_HEAD + index}]", text)
+        (source,) = names_in(text)
+        key = f"cutune_key[{KEY_HEAD + facts.parameters.index(source)}]"
+        follows = renamed(text, {source: key})
         asked = f"cutune_asked->arguments[{position}]"
-        emit(f"const long long cutune_off_{name} = {asked} - ({follows});")
-        emit(f"if (cutune_off_{name} < -1 || cutune_off_{name} > 1) return cutune_answer;")
+        off = f"cutune_off_{c_name(name)}"
+        emit(f"const long long {off} = {asked} - ({follows});")
+        emit(f"if ({off} < -1 || {off} > 1) return cutune_answer;")
 
 
 def _emit_validity(emit: Emitter, model: FittedModel, name: str) -> None:

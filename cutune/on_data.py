@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cutune.arguments import integer_argument
 from cutune.candidates import Block
 from cutune.collect import RECORDED_LAUNCHES, Run, Subject, run_program
 from cutune.device import DeviceProfile
@@ -21,7 +22,7 @@ from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer, read_l
 from cutune.emulator.run import device_environment
 from cutune.measure import COUNTS, FEATURES, RUN, SMALLER, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import count_block
-from cutune.replay import integer_argument, recorded_extents
+from cutune.replay import recorded_extents
 from cutune.trial import trial_environment
 
 #: Warp instructions that all candidates of a kernel may take in one run: a minute or so.

@@ -31,6 +31,19 @@ class Parameter:
         return "*" in self.type or "[" in self.type
 
 
+@dataclass(frozen=True)
+class Member(Parameter):
+    """An integer member of a structure that a kernel gets by value: `grid.nx`.
+
+    `argument`: the position of the structure among the kernel's parameters; `structure`: its type
+    as one may name it anywhere; `steps`: the pointers to members that lead to this one.
+    """
+
+    argument: int
+    structure: str
+    steps: tuple[str, ...]
+
+
 class Role(Enum):
     """How an integer parameter reaches the work of a kernel, the strongest use first."""
 
@@ -50,7 +63,7 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class DataParameter:
-    """An integer kernel parameter that reaches a condition or an address."""
+    """An integer kernel parameter, or a member of one, that reaches a condition or an address."""
 
     name: str
     role: Role
@@ -104,7 +117,7 @@ class Kernel:
     dimensions: tuple[DimensionFacts, DimensionFacts, DimensionFacts]
     #: Why no dimension can be tuned (shared memory, warp-level code, not parsed …), or None.
     impurity: Impurity | None = None
-    #: Integer parameters that reach a condition or an address, in their order.
+    #: Integer parameters, then members, that reach a condition or an address, in their order.
     data_parameters: tuple[DataParameter, ...] = ()
     max_threads: int = 1024
     #: What an annotation says about the blocks to choose from; None without an annotation.
@@ -117,6 +130,8 @@ class Kernel:
     needs_warps: bool = False
     #: Do they by warp-level functions? Then an annotation alone can make it tunable.
     warp_level: bool = False
+    #: Members that are data parameters.
+    members: tuple[Member, ...] = ()
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:
@@ -125,6 +140,11 @@ class Kernel:
             return ()
         facts = zip(DIMENSIONS, self.dimensions, strict=True)
         return tuple(d for d, f in facts if f.indexed and f.impurity is None)
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """What is seen of a launch, by position: its arguments, then members of these."""
+        return tuple(argument.name for argument in (*self.parameters, *self.members))
 
     @property
     def sizes(self) -> tuple[str, ...]:

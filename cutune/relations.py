@@ -8,13 +8,12 @@ away when it is as large as the grid; or where one size follows from another (`h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 
-from cutune.c_expression import parse_expression
+from cutune.c_expression import names_in, parse_expression
 from cutune.candidates import WARP, Block
 from cutune.measure import MeasuredKernel, Measurement
 from cutune.rational_program import value_of
@@ -82,9 +81,9 @@ def holding(facts: MeasuredKernel, counted: Sequence[Measurement]) -> MeasuredKe
     left = [place for place in places if place not in still]
     values = [(facts.parameters[place], columns[place][0]) for place in still]
     return replace(
-        _with_only(facts, left),
+        with_only(facts, left),
         kept=(*facts.kept, *values),
-        held=tuple((facts.positions[place], columns[place][0]) for place in still),
+        held=(*facts.held, *((facts.positions[place], columns[place][0]) for place in still)),
     )
 
 
@@ -98,7 +97,7 @@ def tying(facts: MeasuredKernel) -> MeasuredKernel | None:
         return None
     columns = _columns(facts)
     places = range(len(facts.parameters))
-    bounds = set(re.findall(r"[A-Za-z_]\w*", " ".join(text for text in facts.guards if text)))
+    bounds = set(names_in(" ".join(text for text in facts.guards if text)))
     small = [
         place
         for place in places
@@ -113,7 +112,7 @@ def tying(facts: MeasuredKernel) -> MeasuredKernel | None:
     if not left or not (small or tied):
         return None
     return replace(
-        _with_only(facts, left),
+        with_only(facts, left),
         kept=(*facts.kept, *((facts.parameters[p], columns[p][0]) for p in small)),
         tied=tuple((facts.parameters[p], facts.positions[p], text) for p, text in tied.items()),
     )
@@ -124,7 +123,7 @@ def _columns(facts: MeasuredKernel) -> list[tuple[int, ...]]:
     return list(zip(*(sizes for sizes, _ in facts.recorded), strict=True))
 
 
-def _with_only(facts: MeasuredKernel, places: Sequence[int]) -> MeasuredKernel:
+def with_only(facts: MeasuredKernel, places: Sequence[int]) -> MeasuredKernel:
     """The kernel with the parameters at these places."""
     return replace(
         facts,

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
+from cutune.arguments import NOT_SEEN, integer_argument, integer_place
 from cutune.candidates import Block, warps_of
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
@@ -19,7 +20,7 @@ from cutune.emulator.module import Kernel as KernelCode
 from cutune.emulator.sampling import run_sampled
 from cutune.measure import COUNTS, REPLAYED, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import Replay, is_looped
-from cutune.relations import complete, extents_at
+from cutune.relations import complete, extents_at, with_only
 from cutune.selection import grid_of
 
 #: Every array gets 2^40 bytes of addresses of its own, in a range that no allocation can have.
@@ -35,6 +36,8 @@ INSTRUCTION_LIMIT = 400_000_000
 #: Launches with more warps, and more instructions of all of them, are not counted in full.
 MANY_WARPS = 20_000
 COUNTED_INSTRUCTIONS = 50_000_000
+#: Bytes of a size that can be as large as in replays of kernels with a loop, and of others.
+LOOPED_BYTES, LOOP_FREE_BYTES = 2, 4
 #: Rows of 4-byte elements begin at so many places in a line at most.
 ALIGNMENTS = 32
 
@@ -48,11 +51,21 @@ def recorded_extents(record: LaunchRecord, kept: Sequence[bool]) -> Block:
     return (x, y, z)
 
 
-def integer_argument(record: LaunchRecord, code: KernelCode, position: int) -> int:
-    """The value of an integer parameter in a recorded launch."""
-    parameter = code.parameters[position]
-    raw = record.parameters[parameter.offset : parameter.offset + parameter.size]
-    return int.from_bytes(raw, "little", signed=not parameter.type.startswith("u"))
+def replayable(facts: MeasuredKernel, record: LaunchRecord, code: KernelCode) -> MeasuredKernel:
+    """The kernel with those sizes held at their recorded values that replays have no room for."""
+    least = LOOPED_BYTES if is_looped(facts) else LOOP_FREE_BYTES
+    wide, held, kept = [], [], []
+    for index, (name, position) in enumerate(zip(facts.parameters, facts.positions, strict=True)):
+        place = integer_place(record, code, position)
+        if place is not None and place.bytes >= least:
+            wide.append(index)
+            continue
+        value = integer_argument(record, code, position)
+        held.append((position, value))
+        kept.append((name, value))
+    if not held:
+        return facts
+    return replace(with_only(facts, wide), kept=(*facts.kept, *kept), held=tuple(held))
 
 
 class Replayer:
@@ -192,9 +205,10 @@ class Replayer:
         named = list(zip(self._facts.parameters, self._facts.positions, strict=True))
         tied = [(name, position) for name, position, _ in self._facts.tied]
         for name, position in named + tied:
-            parameter = self._code.parameters[position]
-            value = values[name].to_bytes(parameter.size, "little", signed=values[name] < 0)
-            buffer[parameter.offset : parameter.offset + parameter.size] = value
+            place = integer_place(self._record, self._code, position)
+            assert place is not None, NOT_SEEN
+            value = values[name].to_bytes(place.bytes, "little", signed=values[name] < 0)
+            buffer[place.slice] = value
         for array, pointer in enumerate(self._record.pointers[:MAX_ARRAYS]):
             # The offset into the allocation is kept: it decides the alignment.
             address = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2 + pointer.delta % 4096

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
 from cutune.analysis.integers import integer_type
+from cutune.c_expression import names_in, renamed
 from cutune.diagnostics import Code, Diagnostic
 from cutune.edits import Edit
 from cutune.pipeline import TranslationUnit
 from cutune.prelude import c_path, c_string, prelude_edit
-from cutune.program import DIMENSIONS, Kernel, LaunchSite, Parameter, Program
+from cutune.program import DIMENSIONS, Kernel, LaunchSite, Program
 from cutune.source import Source
 
 #: Members that follow a dot in the rewritten launch: a macro of that name would break it.
@@ -54,12 +55,16 @@ def line_structure(text: str) -> str:
     )
 
 
-def launch_edits(source: Source, site: LaunchSite) -> tuple[Edit, ...]:
+def launch_edits(
+    source: Source, site: LaunchSite, kernel: Kernel | None = None
+) -> tuple[Edit, ...]:
     """The edits that put one launch under the control of a `cutune_launch`."""
     name = f"cutune_{site.id}"
     expressions = [one_line(source[span]) for span in site.configuration_spans]
     expressions += ["0"] * (4 - len(expressions))
     values = [str(site.id), *expressions, *argument_copies(site.arguments)]
+    if kernel is not None:
+        values += member_copies(site.arguments, kernel)
     head = f"for (cutune_launch {name}({', '.join(values)}); {name}.next();) "
     return (Edit.insert(site.span.start, head), *_configuration_edits(source, site, name))
 
@@ -83,6 +88,27 @@ def argument_copies(arguments: Sequence[str]) -> list[str]:
     if any(_opens_angle(text) for text in texts):
         return ["cutune_unseen()"] if any(map(_is_unseen, texts)) else texts
     return [_argument_copy(text) for text in texts]
+
+
+def reads_members(program: Program, sites: Iterable[LaunchSite]) -> bool:
+    """Does a launch tell members of its arguments?"""
+    kernels = (program.kernel(site.kernel) for site in sites)
+    return any(kernel is not None and kernel.members for kernel in kernels)
+
+
+def member_copies(arguments: Sequence[str], kernel: Kernel) -> list[str]:
+    """Members of the arguments as the constructor of `cutune_launch` gets them, behind these.
+
+    None where it is not certain which argument is which; what needs them then stays as it is.
+    """
+    texts = [one_line(argument) for argument in arguments]
+    if len(texts) != len(kernel.parameters) or any(map(_opens_angle, texts)):
+        return []
+    return [
+        f"cutune_member< {member.structure}, {member.argument}>"
+        f"({', '.join([texts[member.argument], *member.steps])})"
+        for member in kernel.members
+    ]
 
 
 def _argument_copy(text: str) -> str:
@@ -118,8 +144,8 @@ class Rule(Enum):
 
 def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
     """Indices of the parameters a guard bound is made of; None when it holds another name."""
-    order = {parameter.name: index for index, parameter in enumerate(kernel.parameters)}
-    words = re.findall(r"[A-Za-z_]\w*", re.sub(r"\b\d\w*", "", guard))
+    order = {name: index for index, name in enumerate(kernel.argument_names)}
+    words = names_in(guard)
     if any(word not in order for word in words):
         return None
     return tuple(sorted({order[word] for word in words}))
@@ -184,22 +210,34 @@ def _shared_function(site: LaunchSite) -> list[str]:
 
 def _guard_function(name: str, kernel: Kernel, guard: str) -> str:
     # Exact integers: see `DimensionFacts.guard`. A parameter beyond 32 bits means "not known": 0.
-    names = [(i, kernel.parameters[i].name) for i in guard_parameters(kernel, guard) or ()]
-    declarations = "".join(f"const long long {n} = cutune_argument[{i}]; " for i, n in names)
+    positions = guard_parameters(kernel, guard) or ()
+    arguments = (*kernel.parameters, *kernel.members)
+    names = {arguments[i].name: _local_name(arguments[i].name, i) for i in positions}
+    declarations = "".join(
+        f"const long long {n} = cutune_argument[{i}]; "
+        for i, n in zip(positions, names.values(), strict=True)
+    )
     unused = "" if names else "(void)cutune_argument; "
-    fits = " && ".join(_fits(kernel.parameters[i]) for i, _ in names) or "true"
+    fitting = (_fits(arguments[i].type, names[arguments[i].name]) for i in positions)
+    fits = " && ".join(fitting) or "true"
+    value = renamed(one_line(guard), names)
     return (
         f"static inline long long {name}(const long long *cutune_argument) "
-        f"{{ {declarations}{unused}return {fits} ? ({one_line(guard)}) : 0; }}"
+        f"{{ {declarations}{unused}return {fits} ? ({value}) : 0; }}"
     )
 
 
-def _fits(parameter: Parameter) -> str:
+def _local_name(name: str, position: int) -> str:
+    """What the argument is called within a guard function; a member has no name of its own."""
+    return f"cutune_member_{position}" if "." in name else name
+
+
+def _fits(type_text: str, name: str) -> str:
     """Is the argument, an int perhaps, what the kernel sees? Below zero only if it is signed."""
-    type_ = integer_type(parameter.type.split())
+    type_ = integer_type(type_text.split())
     is_signed = type_ is not None and type_.signed
-    fits = f"cutune_fits_int({parameter.name})"
-    return fits if is_signed else f"{parameter.name} >= 0 && {fits}"
+    fits = f"cutune_fits_int({name})"
+    return fits if is_signed else f"{name} >= 0 && {fits}"
 
 
 def _site_row(site: LaunchSite, kernel: Kernel, routine: str, is_one_kernel: bool) -> str:
@@ -244,7 +282,8 @@ def with_launch_edits(
             # nvcc's messages go on naming the user's file.
             unit = unit.with_edits(owner, [prelude_edit(header, "")], header)
     for site in sites:
-        unit = unit.with_edits(owner, launch_edits(site.source, site), site.source)
+        edits = launch_edits(site.source, site, program.kernel(site.kernel))
+        unit = unit.with_edits(owner, edits, site.source)
     return unit
 
 

@@ -226,5 +226,5 @@ def _integers(program: Program, entry: Mapping[str, Any]) -> dict[str, int]:
     kernel = program.kernel(entry["kernel"])
     if kernel is None:
         return {}
-    pairs = zip(kernel.parameters, entry["arguments"], strict=False)
-    return {p.name: int(a["value"]) for p, a in pairs if a["kind"] == "integer"}
+    pairs = zip(kernel.argument_names, entry["arguments"], strict=False)
+    return {name: int(a["value"]) for name, a in pairs if a["kind"] == "integer"}

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutune.pipeline import Pass, TranslationUnit
-from cutune.rewrite import site_table, with_launch_edits
+from cutune.rewrite import reads_members, site_table, with_launch_edits
 from cutune.toolchain import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.
@@ -63,6 +63,7 @@ class ReplaceLaunches(Pass):
         text = "".join(
             (
                 _header("cutune_launch.h"),
+                _header("cutune_member.h") if reads_members(program, sites) else "",
                 _header("cutune_operators.h"),
                 _header("cutune_choice.h"),
                 _header("cutune_refine.h"),

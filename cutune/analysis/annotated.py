@@ -7,7 +7,6 @@ block gives the same results. One that cannot be honoured has no effect at all.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -30,6 +29,7 @@ from cutune.annotation import (
     read_condition,
 )
 from cutune.block_range import BlockRange
+from cutune.c_expression import names_in as names_in_c
 from cutune.candidates import LARGEST, candidate_blocks
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.directives import Pragma
@@ -217,22 +217,23 @@ class _Application:
             for d, facts in zip(DIMENSIONS, changed.dimensions, strict=True)
             if d in changed.pure_dimensions
         ]
-        bounds = {*re.findall(r"[A-Za-z_]\w*", " ".join(guards))} & {*self._integers(proven)}
+        bounds = {*names_in_c(" ".join(guards))} & {*self._integers(proven)}
         others = {p.name for p in proven.data_parameters if not p.is_size}
         return tuple(
             DataParameter(name, _role(name, bounds, sizes, roles))
-            for name in (parameter.name for parameter in proven.parameters)
+            for name in proven.argument_names
             if name in sizes | bounds | others
         )
 
     def _integers(self, kernel: Kernel) -> list[str]:
         types = ((p.name, p.type.replace("::", "$").split()) for p in kernel.parameters)
-        return [name for name, words in types if integer_type(words, self.typedefs) is not None]
+        found = [name for name, words in types if integer_type(words, self.typedefs) is not None]
+        return [*found, *(member.name for member in kernel.members)]
 
     def _check_integer(self, kernel: Kernel, name: str) -> None:
-        if "." in name:
-            self._refuse(Code.MEMBER_PARAMETER, name=name)
         known = self._integers(kernel)
+        if "." in name and name not in known:
+            self._refuse(Code.MEMBER_PARAMETER, name=name)
         if name not in known:
             self._refuse(
                 Code.UNKNOWN_PARAMETER,

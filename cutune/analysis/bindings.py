@@ -40,6 +40,8 @@ class Variable:
     steps: list[tuple[str, c_ast.Node | None]] = field(default_factory=list)
     #: Its address is taken, a part of it is assigned, or it is bound to a reference.
     escapes: bool = False
+    #: So does it, not only an array in it, or what a pointer in it points to.
+    members_escape: bool = False
 
     @property
     def is_constant(self) -> bool:
@@ -47,6 +49,11 @@ class Variable:
         if self.escapes or self.steps:
             return False
         return not self.values if self.is_parameter else len(self.values) == 1
+
+    @property
+    def keeps_members(self) -> bool:
+        """Of a parameter: do its members have their values from the launch on?"""
+        return not (self.values or self.steps or self.members_escape)
 
 
 @dataclass
@@ -71,6 +78,8 @@ class ParameterType:
     integer: IntegerType | None
     is_pointer: bool
     is_reference: bool
+    #: The words of a type that is given by value, or by reference to what stays as it is.
+    value: tuple[str, ...] = ()
 
 
 def bind(
@@ -98,11 +107,13 @@ def bind(
 
 def escape(bindings: Bindings, lvalue: c_ast.Node) -> None:
     """Something may change the variable behind an lvalue (memory behind a pointer is none)."""
-    node = lvalue
+    node, is_part = lvalue, True
     while isinstance(node, c_ast.StructRef | c_ast.ArrayRef):
+        is_part = is_part and isinstance(node, c_ast.StructRef) and node.type == "."
         node = node.name
     variable = bindings.of(node)
     if variable is not None:
+        variable.members_escape = variable.members_escape or is_part
         # What a pointer points to is no part of it.
         if node is lvalue or not (variable.is_pointer and not variable.rank):
             variable.escapes = True

@@ -98,6 +98,16 @@ _REFUSED = (
     (re.compile(r"printf|vprintf|puts"), Code.ORDERING),
 )
 
+#: Names that the compiler or the language declares.
+DECLARED = word_set(
+    """
+    threadIdx blockIdx blockDim gridDim warpSize this M_PI M_E M_SQRT2 M_PI_2 M_PI_4 M_1_PI
+    M_LN2 INFINITY NAN HUGE_VAL INT_MAX INT_MIN UINT_MAX LONG_MAX LLONG_MAX ULLONG_MAX FLT_MAX
+    FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON RAND_MAX SIZE_MAX CHAR_BIT stdout stderr
+    cudaBoundaryModeZero cudaBoundaryModeClamp cudaBoundaryModeTrap
+    """
+)
+
 
 def base_name(name: str) -> str:
     """The name without `std::` (`::` is written `$`)."""

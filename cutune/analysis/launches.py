@@ -355,6 +355,7 @@ def _same_facts(first: Kernel, second: Kernel) -> bool:
         and [_facts(d) for d in first.dimensions] == [_facts(d) for d in second.dimensions]
         and (first.impurity is None) == (second.impurity is None)
         and first.data_parameters == second.data_parameters
+        and first.members == second.members
         and first.shared == second.shared
         and first.needs_warps == second.needs_warps
     )

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from cutune.analysis.bindings import ParameterType
 from cutune.analysis.integers import QUALIFIERS, IntegerType, integer_type
-from cutune.analysis.unit import FunctionText
+from cutune.analysis.unit import FunctionText, Part, split_commas
 from cutune.analysis.words import word_set
+from cutune.functions import Function
 from cutune.program import Parameter
 from cutune.tokens import Token
 
@@ -36,7 +37,21 @@ def parameter_of(
     is_pointer = "*" in texts or "[" in texts or "(" in texts or "..." in texts
     is_reference = "&" in texts or "&&" in texts
     integer = None if is_pointer or is_reference else integer_type(words, typedefs)
-    return Parameter(name, type_text(texts)), ParameterType(name, integer, is_pointer, is_reference)
+    is_value = not is_pointer and (not is_reference or "const" in texts)
+    value = tuple(word for word in words if word != "&") if is_value else ()
+    type_ = ParameterType(name, integer, is_pointer, is_reference, value)
+    return Parameter(name, type_text(texts)), type_
+
+
+def takes(part: Part, function: Function, count: int) -> bool:
+    """Can a function be called with so many arguments?"""
+    first, last = function.parameters
+    tokens = part.syntax.tokens[first + 1 : last]
+    parameters = [p for p in split_commas(tokens) if [t.text for t in p] != ["void"]]
+    if any(token.text == "..." for token in tokens):
+        return True
+    optional = sum(any(token.text == "=" for token in parameter) for parameter in parameters)
+    return len(parameters) - optional <= count <= len(parameters)
 
 
 def returned_type(text: FunctionText, typedefs: Mapping[str, Sequence[str]]) -> IntegerType | None:

@@ -6,8 +6,8 @@ conditions, and those left by early returns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -28,29 +28,23 @@ from cutune.analysis.hidden import (
     is_hidden,
     may_handle_objects,
 )
+from cutune.analysis.known import DECLARED
+from cutune.analysis.members import NO_MEMBERS, BoundMembers, lift_members
 from cutune.analysis.names import SCOPE, Names, NotC
 from cutune.analysis.normalise import LIBRARY_TYPES, NormalText, normalise
-from cutune.analysis.parameters import parameter_of, returned_type
+from cutune.analysis.parameters import parameter_of, returned_type, takes
 from cutune.analysis.polynomial import Polynomial, to_c
+from cutune.analysis.proven import NO_FACTS, Proof
 from cutune.analysis.scope import hides_type
 from cutune.analysis.statements import Statements
-from cutune.analysis.unit import BUILTINS, FunctionText, Part, Unit, split_commas
+from cutune.analysis.structures import Structures
+from cutune.analysis.unit import BUILTINS, FunctionText, Part, Unit
 from cutune.analysis.values import Callee, Findings, Role, Value
-from cutune.analysis.words import word_set
 from cutune.diagnostics import Code
 from cutune.functions import Function
 from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Parameter
 from cutune.tokens import Token
 
-#: Names that the compiler or the language declares.
-_DECLARED = word_set(
-    """
-    threadIdx blockIdx blockDim gridDim warpSize this M_PI M_E M_SQRT2 M_PI_2 M_PI_4 M_1_PI
-    M_LN2 INFINITY NAN HUGE_VAL INT_MAX INT_MIN UINT_MAX LONG_MAX LLONG_MAX ULLONG_MAX FLT_MAX
-    FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON RAND_MAX SIZE_MAX CHAR_BIT stdout stderr
-    cudaBoundaryModeZero cudaBoundaryModeClamp cudaBoundaryModeTrap
-    """
-)
 _FORBIDDEN = {
     "__shared__": (Code.SHARED_MEMORY, ""),
     "asm": (Code.ASSEMBLY, ""),
@@ -60,31 +54,6 @@ _FORBIDDEN = {
     "__volatile__": (Code.ORDERING, "volatile memory"),
     "__cluster_dims__": (Code.COOPERATIVE, "a cluster"),
 }
-
-
-@dataclass(frozen=True)
-class Proof:
-    """What is proven about one function."""
-
-    text: FunctionText
-    parameters: tuple[Parameter, ...]
-    impurity: Impurity | None
-    dimensions: tuple[DimensionFacts, DimensionFacts, DimensionFacts]
-    has_effects: bool = False
-    #: Does it read memory that is the same for all threads if its arguments are?
-    reads: bool = False
-    writes: bool = False
-    #: May threads of a warp hand each other values through memory?
-    needs_warps: bool = False
-    result: Value | None = None
-    #: The guards as polynomials, by dimension.
-    limits: Mapping[str, Polynomial] = field(default_factory=dict)
-    #: The tree and what its names mean, for further analyses; None if it was not understood.
-    tree: c_ast.FuncDef | None = None
-    bindings: Bindings | None = None
-
-
-_NO_FACTS = (DimensionFacts(False), DimensionFacts(False), DimensionFacts(False))
 
 
 _Key = tuple[int, int]
@@ -106,6 +75,11 @@ class Prover:
     _pending: list[_Key] = field(default_factory=list)
     _assumed: set[_Key] = field(default_factory=set)
     _count: int = 0
+
+    @cached_property
+    def structures(self) -> Structures:
+        """The plain structures of the unit."""
+        return Structures(self.unit)
 
     @cached_property
     def hidden(self) -> Hidden:
@@ -147,18 +121,8 @@ class Prover:
         """Functions of a name that take so many arguments; None if no such name is defined."""
         base = name if name in self.unit.functions else name.rsplit(SCOPE, 1)[-1]
         found = self.unit.functions.get(base, ())
-        fitting = [(p, f) for p, f in found if _takes(p, f, count)]
+        fitting = [(p, f) for p, f in found if takes(p, f, count)]
         return fitting or None
-
-
-def _takes(part: Part, function: Function, count: int) -> bool:
-    first, last = function.parameters
-    tokens = part.syntax.tokens[first + 1 : last]
-    parameters = [p for p in split_commas(tokens) if [t.text for t in p] != ["void"]]
-    if any(token.text == "..." for token in tokens):
-        return True
-    optional = sum(any(token.text == "=" for token in parameter) for parameter in parameters)
-    return len(parameters) - optional <= count <= len(parameters)
 
 
 class _FunctionProof:
@@ -173,7 +137,7 @@ class _FunctionProof:
         types = [type_ for _, type_ in parsed]
         impurity = self.text.impurity or self._forbidden()
         if impurity is not None:
-            return Proof(self.text, parameters, impurity, _NO_FACTS)
+            return Proof(self.text, parameters, impurity, NO_FACTS)
         try:
             return self._proof(parameters, types)
         except NotC as error:
@@ -193,8 +157,10 @@ class _FunctionProof:
         tree = self._parse([type_.name for type_ in types])
         normal = self.normal
         assert normal is not None
-        bindings = bind(tree, types, normal.references, self.unit.typedefs)
-        Escapes(self.prover.candidates, bindings).visit(tree.body)
+        bindings = self._bindings(tree, types)
+        bound = self._members(tree, bindings, types)
+        if bound.members:
+            bindings = self._bindings(tree, [*types, *bound.parameters])
         self.expressions = Expressions(self.unit, bindings, callee=self._callee, role=self._role())
         hidden = self.prover.hidden
         if hidden.has_effects and may_handle_objects(self.unit, self.text):
@@ -217,7 +183,35 @@ class _FunctionProof:
             limits,
             tree,
             bindings,
+            bound,
         )
+
+    def _bindings(self, tree: c_ast.FuncDef, types: Sequence[ParameterType]) -> Bindings:
+        assert self.normal is not None
+        bindings = bind(tree, types, self.normal.references, self.unit.typedefs)
+        Escapes(self.prover.candidates, bindings).visit(tree.body)
+        return bindings
+
+    def _members(
+        self, tree: c_ast.FuncDef, bindings: Bindings, types: Sequence[ParameterType]
+    ) -> BoundMembers:
+        # What a template parameter stands for is not known, nor what a kernel's reference is.
+        is_kernel = self.text.function.is_kernel
+        known = [
+            replace(type_, value=())
+            if self.text.type_parameters & {*type_.value} or (is_kernel and type_.is_reference)
+            else type_
+            for type_ in types
+        ]
+        structures = self.prover.structures
+        return lift_members(tree.body, bindings, known, structures, self._members_of_called)
+
+    def _members_of_called(self, name: str, count: int) -> list[BoundMembers] | None:
+        candidates = self.prover.candidates(name, count)
+        if candidates is None:
+            return None
+        proofs = [self.prover.prove(*candidate) for candidate in candidates]
+        return [proof.bound if proof is not None else NO_MEMBERS for proof in proofs]
 
     def _needs_warps(self, tree: c_ast.FuncDef, bindings: Bindings) -> bool:
         assert self.expressions is not None
@@ -344,7 +338,7 @@ class _FunctionProof:
         """Without the compiler's preprocessor, an unknown name may be a macro."""
         if self.unit.is_expanded:
             return None
-        known = self.unit.declared | _DECLARED | frozenset(self.text.template_parameters)
+        known = self.unit.declared | DECLARED | frozenset(self.text.template_parameters)
         code = Code.UNRESOLVED_NAME
         for name, node in bindings.free.items():
             if not known & {name, name.split(SCOPE)[0], name.rsplit(SCOPE, 1)[-1]}:
@@ -380,7 +374,7 @@ class _FunctionProof:
     def _refused(self, parameters: tuple[Parameter, ...], what: str, token: Token) -> Proof:
         code = Code.NOT_PROVEN
         impurity = Impurity(code, code.template.format(what=what), token.span)
-        return Proof(self.text, parameters, impurity, _NO_FACTS)
+        return Proof(self.text, parameters, impurity, NO_FACTS)
 
     def _token(self, node: c_ast.Node) -> Token:
         """The token that a node begins with."""

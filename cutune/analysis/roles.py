@@ -8,7 +8,7 @@ as it holds where the work is done: the negation of one that leads out of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
@@ -17,8 +17,11 @@ from pycparser import c_ast
 
 from cutune.analysis.bindings import Bindings, Variable
 from cutune.analysis.leaving import ends_loop, leaves, only_leaves
+from cutune.analysis.members import called_members
 from cutune.analysis.polynomial import PARAMETER, QUOTIENT, Polynomial
-from cutune.analysis.proof import Proof, Prover
+from cutune.analysis.proof import Prover
+from cutune.analysis.proven import Proof
+from cutune.c_expression import names_in
 from cutune.program import DataParameter, Role
 
 _STRONGEST_FIRST = tuple(Role)
@@ -36,9 +39,9 @@ class Term(NamedTuple):
 
 
 def data_parameters(prover: Prover, proof: Proof) -> tuple[DataParameter, ...]:
-    """The integer parameters that reach a condition or an address, in their order."""
+    """The integer parameters, and members, that reach a condition or an address, in their order."""
     roles = _Roles(prover).of(proof)
-    names = [parameter.name for parameter in proof.parameters]
+    names = [argument.name for argument in (*proof.parameters, *proof.bound.members)]
     return tuple(DataParameter(name, roles[name]) for name in names if name in roles)
 
 
@@ -111,7 +114,7 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
             for text in (a.name for a in monomial if a.kind == QUOTIENT):
                 for term in re.split(r"(?=[+-] )", text):
                     subtracted = Role.COUNTER if term.startswith("-") else role
-                    self.add(re.findall(r"[A-Za-z_]\w*", term), subtracted)
+                    self.add(names_in(term), subtracted)
 
     # Conditions.
 
@@ -230,6 +233,14 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
                 elif parameter.name in roles:
                     for term in self.terms(argument):
                         self.add(term.parameters, roles[parameter.name])
+            for name, inner in self._passed(node, proof):
+                if inner in roles:
+                    self.add((name,), roles[inner])
+
+    def _passed(self, node: c_ast.FuncCall, proof: Proof) -> Iterator[tuple[str, str]]:
+        """Members that a called function reads of a structure that it gets."""
+        names = [parameter.name for parameter in proof.parameters]
+        return called_members(node, names, proof.bound.members, self.bindings)
 
     # Expressions as sums of products.
 
@@ -265,6 +276,10 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
             return Term(1, frozenset(), True)
         names: set[str] = set()
         varies = isinstance(node, c_ast.FuncCall)
+        if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID):
+            arguments = node.args.exprs if node.args is not None else ()
+            for proof in self.functions.callees(node.name.name, len(arguments)):
+                names |= {name for name, _ in self._passed(node, proof)}
         for _, child in node.children():
             for term in self._product(child), *(self._terms(child) if _is_name(child) else ()):
                 names |= term.parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from cutune.analysis.integers import ALIASES, IntegerType, integer_type, literal_value
 from cutune.brackets import CLOSER
@@ -117,3 +118,82 @@ def qualified_names(tokens: Sequence[Token], qualifier: str) -> Iterator[str]:
         after = tokens[index + 1].text if index + 1 < len(tokens) else ""
         if is_qualified and token.kind == "IDENTIFIER" and after in ("=", ";", ",", "[", "{"):
             yield token.text
+
+
+@dataclass(frozen=True)
+class TypeDefinition:
+    """A type with a body. `scope`: the namespaces around it, or None where it is in none.
+
+    `is_plain`: a `struct` that is no template and has no bases.
+    """
+
+    names: tuple[str, ...]
+    scope: tuple[str, ...] | None
+    #: Index of its `{`.
+    body: int
+    is_plain: bool
+
+
+def defined_types(tokens: Sequence[Token], partner: Sequence[int]) -> Iterator[TypeDefinition]:
+    """definition = "typedef"? ("struct" | …) attribute* NAME? (":" bases)? "{" … "}" NAME?."""
+    around: list[tuple[int, tuple[str, ...] | None]] = []
+    for index, token in enumerate(tokens):
+        while around and index > around[-1][0]:
+            around.pop()
+        if token.text == "{":
+            end = partner[index] if partner[index] >= 0 else len(tokens)
+            around.append((end, _namespace(tokens, index)))
+        elif token.text in ("struct", "class", "union", "enum"):
+            names, opener, is_derived = _head(tokens, partner, index + 1)
+            if opener is None or partner[opener] < 0:
+                continue
+            before = tokens[index - 1].text if index else ""
+            if before == "typedef":
+                names += _alias(tokens, partner[opener] + 1)
+            scope: tuple[str, ...] | None = ()
+            for _, inner in around:
+                scope = None if scope is None or inner is None else (*scope, *inner)
+            is_plain = token.text == "struct" and before != ">" and not is_derived
+            yield TypeDefinition(tuple(dict.fromkeys(names)), scope, opener, is_plain)
+
+
+def _namespace(tokens: Sequence[Token], opener: int) -> tuple[str, ...] | None:
+    """("namespace" (NAME ("::" NAME)*)? | "extern" STRING) "{"; None for other braces."""
+    if opener >= 2 and tokens[opener - 1].kind == "STRING":
+        return () if tokens[opener - 2].text == "extern" else None
+    names: list[str] = []
+    for token in reversed(tokens[max(0, opener - 20) : opener]):
+        if token.text == "namespace":
+            return tuple(reversed(names))
+        if token.text not in ("::", "inline"):
+            names.append(token.text)
+        if token.kind != "IDENTIFIER" and token.text != "::":
+            return None
+    return None
+
+
+def _head(
+    tokens: Sequence[Token], partner: Sequence[int], index: int
+) -> tuple[list[str], int | None, bool]:
+    """The tag of a type, the `{` of its definition if it is one, and whether it has bases."""
+    names: list[str] = []
+    while index < len(tokens) and tokens[index].kind == "IDENTIFIER":
+        following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if following == "(" and tokens[index].text.startswith(("__", "alignas")):
+            index = partner[index + 1] + 1 if partner[index + 1] > 0 else len(tokens)
+            continue
+        if tokens[index].text not in ("class", "struct", "final"):
+            names.append(tokens[index].text)
+        index += 1
+    is_derived = index < len(tokens) and tokens[index].text == ":"
+    while is_derived and index < len(tokens) and tokens[index].text not in ("{", ";", "?"):
+        index += 1
+    is_definition = index < len(tokens) and tokens[index].text == "{" and len(names) <= 1
+    return names, index if is_definition else None, is_derived
+
+
+def _alias(tokens: Sequence[Token], index: int) -> list[str]:
+    """The name behind the body of a `typedef`, if it is a plain one."""
+    texts = [token.text for token in tokens[index : index + 2]]
+    is_plain = len(texts) > 1 and tokens[index].kind == "IDENTIFIER" and texts[1] in (";", ",")
+    return texts[:1] if is_plain else []

@@ -34,6 +34,17 @@ class Pointer:
 
 
 @dataclass(frozen=True)
+class LoggedMember:
+    """An integer within an argument: its position behind all arguments, and where it lies."""
+
+    position: int
+    argument: int
+    offset: int
+    bytes: int
+    is_signed: bool
+
+
+@dataclass(frozen=True)
 class LoggedSite:
     """Counters of one static memory instruction: `struct Site` of native/machine.h."""
 
@@ -83,6 +94,7 @@ class LaunchRecord:
     working_threads: int
     blocks: tuple[LoggedBlock, ...]
     sites: tuple[LoggedSite, ...]
+    members: tuple[LoggedMember, ...] = ()
 
     @property
     def is_executed(self) -> bool:
@@ -123,6 +135,7 @@ def _record(entry: dict[str, Any]) -> LaunchRecord:
         working_threads=counters["working_threads"],
         blocks=tuple(LoggedBlock(*block) for block in counters["blocks"]),
         sites=tuple(LoggedSite(*(site[name] for name in names)) for site in counters["sites"]),
+        members=tuple(LoggedMember(*member) for member in entry["members"]),
     )
 
 

@@ -10,6 +10,8 @@
 // Defined by the emulated device only.
 extern "C" {
 void cutune_emulated_site(int site) __attribute__((weak));
+void cutune_emulated_member(int position, int argument, int offset, int bytes, int is_signed)
+    __attribute__((weak));
 int cutune_emulated_snapshot(void) __attribute__((weak));
 int cutune_emulated_restore(void) __attribute__((weak));
 int cutune_emulated_discard(void) __attribute__((weak));

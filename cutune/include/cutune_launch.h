@@ -20,7 +20,7 @@ struct cutune_request {
     // Per dimension: the guard bound g where the kernel has one and enough threads were asked for,
     // else the thread space T = grid * block; the number of blocks where these are kept.
     long long extent[3];
-    // The kernel arguments in order; 0 in place of those that are no integers.
+    // The kernel arguments in order, behind them members of these; 0 in place of what is no integer.
     const long long *arguments;
     // Bit i: argument i is an integer. Bit d: extent d is a guard bound.
     unsigned long long integers;

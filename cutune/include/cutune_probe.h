@@ -19,7 +19,9 @@
 #define CUTUNE_PROBE_H
 
 #include <atomic>
+#include <utility>
 
+#include "cutune_member.h"
 #include "cutune_sweep.h"
 
 inline cutune_probe_mode cutune_read_probe_mode() {
@@ -66,6 +68,7 @@ class cutune_launch {
                   cudaStream_t asked_stream, const Arguments &...arguments)
         : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream), site_(site),
           pending_(true) {
+        if (cutune_emulated_member != nullptr) see_members(arguments...);
         if (cutune_current_probe_mode() == cutune_probe_off) return;
         const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};
         const cutune_asked_launch asked = {
@@ -100,6 +103,19 @@ class cutune_launch {
     bool pending_;  // the launch that the program asked for has not been made
     cutune_step asked_;
     std::unique_ptr<cutune_experiment> experiment_;
+    std::vector<std::pair<int, cutune_member_value>> members_;  // by position
+
+    template <class... Arguments>
+    void see_members(const Arguments &...arguments) {
+        int position = 0;
+        const int seen[] = {(see_member(position++, arguments), 0)..., 0};
+        static_cast<void>(seen);
+    }
+    void see_member(int position, const cutune_member_value &member) {
+        members_.push_back(std::make_pair(position, member));
+    }
+    template <class T>
+    void see_member(int, const T &) {}
 
     void set(const cutune_step &step) {
         grid = step.grid;
@@ -109,6 +125,9 @@ class cutune_launch {
 
     bool announce() const {
         if (cutune_emulated_site != nullptr) cutune_emulated_site(site_);
+        for (const auto &seen : members_)
+            cutune_emulated_member(seen.first, seen.second.argument, seen.second.offset,
+                                   seen.second.bytes, seen.second.is_signed);
         return true;
     }
 

@@ -44,7 +44,7 @@ def decider(kernel: Kernel, sites: tuple[int, ...], by_device: dict[str, BlockCh
 
 def _positions(kernel: Kernel) -> dict[str, int]:
     """Which of the arguments each size is."""
-    order = [parameter.name for parameter in kernel.parameters]
+    order = kernel.argument_names
     return {size: order.index(size) for size in kernel.sizes}
 
 

@@ -128,12 +128,13 @@ BOX = r"""
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
-// The replays cannot change the sizes: they are members of a structure.
-__global__ void smooth(const float *from, float *to, int2 size) {
+// The replays cannot change the sizes: they are in an array in a structure.
+struct Size { int of[2]; };
+__global__ void smooth(const float *from, float *to, Size size) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x < 1 || y < 1 || x >= size.x - 1 || y >= size.y - 1) return;
-    const int at = y * size.x + x;
-    to[at] = 0.25f * (from[at - 1] + from[at + 1] + from[at - size.x] + from[at + size.x]);
+    if (x < 1 || y < 1 || x >= size.of[0] - 1 || y >= size.of[1] - 1) return;
+    const int width = size.of[0], at = y * width + x;
+    to[at] = 0.25f * (from[at - 1] + from[at + 1] + from[at - width] + from[at + width]);
 }
 int main(int count, char **words) {
     const int n = atoi(words[1]);
@@ -144,7 +145,7 @@ int main(int count, char **words) {
     cudaMalloc(&to, n * n * 4);
     cudaMemset(to, 0, n * n * 4);
     cudaMemcpy(from, host.data(), n * n * 4, cudaMemcpyHostToDevice);
-    smooth<<<dim3((n + 3) / 4, (n + 15) / 16), dim3(4, 16)>>>(from, to, make_int2(n, n));
+    smooth<<<dim3((n + 3) / 4, (n + 15) / 16), dim3(4, 16)>>>(from, to, Size{{n, n}});
     cudaMemcpy(host.data(), to, n * n * 4, cudaMemcpyDeviceToHost);
     for (int i = 0; i < n * n; ++i) sum += host[i];
     printf("%g\n", sum);
@@ -152,7 +153,7 @@ int main(int count, char **words) {
 """
 
 
-def test_sizes_in_a_structure(tmp_path: Path) -> None:
+def test_sizes_in_an_array_in_a_structure(tmp_path: Path) -> None:
     source = tmp_path / "smooth.cu"
     source.write_text(BOX)
     done, said = tuned_at(source, "64,160", "1000")

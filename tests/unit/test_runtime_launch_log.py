@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cutune.emulator.launch_log import LaunchRecord, LoggedBlock, Pointer, read_launches
+from cutune.emulator.launch_log import (
+    LaunchRecord,
+    LoggedBlock,
+    LoggedMember,
+    Pointer,
+    read_launches,
+)
 from cutune.emulator.run import RunResult, summarize
 
 SITE = {
@@ -40,6 +46,7 @@ def line(kernel: str = "k", **changes: object) -> str:
         "shared": 0,
         "parameters": "0a0000000000000000100000000000ff",
         "pointers": [{"offset": 8, "base": 4096, "size": 100, "delta": 4}],
+        "members": [[2, 0, 4, 4, True]],
         "warp_instructions": 1000,
         "thread_instructions": 16000,
         "counters": {
@@ -69,6 +76,7 @@ def test_a_line_becomes_a_record(tmp_path: Path) -> None:
     )
     assert launch.parameters[:4] == b"\x0a\0\0\0" and len(launch.parameters) == 16
     assert launch.pointers == (Pointer(offset=8, base=4096, size=100, delta=4),)
+    assert launch.members == (LoggedMember(2, 0, 4, 4, is_signed=True),)
     assert launch.executed_blocks == 4 and launch.sites[0].sectors == 128
     assert launch.working_threads == 1000 and launch.blocks == (LoggedBlock(7, 32, 1000),)
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime.h"
@@ -27,6 +28,7 @@ struct Configuration {
 // What <<<…>>> left for the stub that follows; nested launches in arguments make it a stack.
 thread_local std::vector<Configuration> pending;
 thread_local int next_site = -1;
+thread_local std::vector<Member> next_members;
 
 enum class Counting { off, counters, trace };
 
@@ -139,7 +141,8 @@ cudaError_t check_launch(const Function& function, const Configuration& configur
 }
 
 cudaError_t launch_function(Function* function, const Configuration& configuration,
-                            const std::vector<uint8_t>& parameters, int site) {
+                            const std::vector<uint8_t>& parameters, int site,
+                            const std::vector<Member>& members) {
     // For the log alone: what the program does with its results does not matter then.
     static const bool skips = environment("CUTUNE_SKIP_KERNELS") == "1";
     const Launch launch = describe(configuration, parameters);
@@ -147,7 +150,7 @@ cudaError_t launch_function(Function* function, const Configuration& configurati
         skips ? Report() : run(function->module->image, function->facts, launch, &runtime().arena);
     advance_clock_by_launch(report.warp_instructions,
                             uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
-    log_launch({site, function, &launch, &report});
+    log_launch({site, members, function, &launch, &report});
     log_findings(*function, report);
     if (configuration.cooperative && written())
         runtime().arena.each_live([](const Block& b) { written()->write(b.base, b.size); });
@@ -165,15 +168,16 @@ struct Prepared {
 cudaError_t prepare(const void* stub, const Configuration& configuration, void** arguments,
                     Prepared* result) {
     const int site = next_site;
+    const std::vector<Member> members = std::exchange(next_members, {});
     next_site = -1;
     cudaError_t error = find_function(stub, &result->function);
     if (error == cudaSuccess) error = check_launch(*result->function, configuration);
     if (error != cudaSuccess) return error;
     result->configuration = configuration;
     result->parameters = pack_parameters(*result->function->facts, arguments);
-    result->work = [function = result->function, configuration, site,
+    result->work = [function = result->function, configuration, site, members,
                     parameters = result->parameters] {
-        return launch_function(function, configuration, parameters, site);
+        return launch_function(function, configuration, parameters, site, members);
     };
     return cudaSuccess;
 }
@@ -278,6 +282,14 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* st
 
 // Called by instrumented programs through a weak symbol: the next launch of this thread comes from
 // launch site `site`.
-void cutune_emulated_site(int site) { next_site = site; }
+void cutune_emulated_site(int site) {
+    next_site = site;
+    next_members.clear();
+}
+
+// Likewise: behind the arguments of that launch, at `position`, stands an integer within one.
+void cutune_emulated_member(int position, int argument, int offset, int bytes, int is_signed) {
+    next_members.push_back({position, argument, offset, bytes, is_signed});
+}
 
 }  // extern "C"

@@ -111,6 +111,17 @@ std::string counters(const Launch& launch, const Report& report) {
            "],\"sites\":[" + sites + "]}";
 }
 
+std::string members(const std::vector<Member>& found) {
+    std::string result;
+    for (const Member& m : found) {
+        result += result.empty() ? "[" : ",[";
+        for (const int value : {m.position, m.argument, m.offset, m.bytes})
+            result += std::to_string(value) + ",";
+        result += m.is_signed ? "true]" : "false]";
+    }
+    return "[" + result + "]";
+}
+
 }  // namespace
 
 void log_launch(const LaunchRecord& record) {
@@ -129,7 +140,8 @@ void log_launch(const LaunchRecord& record) {
         ",\"grid\":" + triple(launch.grid) + ",\"block\":" + triple(launch.block) + "," +
         field("shared", launch.dynamic_shared_bytes) + ",\"parameters\":\"" +
         hexadecimal(launch.parameters, facts.parameter_bytes) +
-        "\",\"pointers\":" + pointers(launch.parameters, facts.parameter_bytes) + "," +
+        "\",\"pointers\":" + pointers(launch.parameters, facts.parameter_bytes) +
+        ",\"members\":" + members(record.members) + "," +
         field("warp_instructions", report.warp_instructions) + "," +
         field("thread_instructions", report.thread_instructions) +
         ",\"counters\":" + counters(launch, report) + "}\n";

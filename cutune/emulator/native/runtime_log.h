@@ -8,8 +8,14 @@
 
 namespace cutune {
 
+// An integer within an argument that is a structure; arguments and members are counted together.
+struct Member {
+    int position, argument, offset, bytes, is_signed;
+};
+
 struct LaunchRecord {
     int site;  // as the instrumented program named it, or -1
+    const std::vector<Member>& members;
     const Function* function;
     const Launch* launch;
     const Report* report;

@@ -1,0 +1,201 @@
+"""Members of structures as sizes: what is found in the text of a program."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutune.analyze import analyze
+from cutune.program import Kernel, Program
+from cutune.rewrite import guard_parameters, member_copies, site_table
+from cutune.source import Source
+from cutune.syntax import parse
+
+HEAD = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+def program_of(before: str, parameter: str, body: str) -> Program:
+    text = f"{before}\n__global__ void k(float *a, {parameter}) {{ {HEAD} {body} }}"
+    return analyze(parse(Source("test.cu", text)))
+
+
+def kernel_of(before: str, parameter: str, body: str) -> Kernel:
+    (kernel,) = program_of(before, parameter, body).kernels
+    assert kernel.pure_dimensions == ("x",), kernel.impurity
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("parameter", "guard"),
+    [
+        ("int3 g", "g.y"),
+        ("const uint2 g", "g.y"),
+        ("dim3 g", "g.y"),
+        ("float2 g", None),
+        # One of 16 bits may be given a wider value.
+        ("short2 g", None),
+        ("const int3 &g", None),
+        ("int3 *g", None),
+    ],
+)
+def test_vector_types(parameter: str, guard: str | None) -> None:
+    access = "->y" if "*" in parameter else ".y"
+    kernel = kernel_of("", parameter, f"if (i < g{access}) a[i] = 1;")
+    assert kernel.dimensions[0].guard == guard
+    assert kernel.sizes == (("g.y",) if guard is not None or "short" in parameter else ())
+
+
+@pytest.mark.parametrize(
+    ("body", "guard"),
+    [
+        ("if (i < g.n) a[i] = 1;", "g.n"),
+        ("if (i >= g.n - 1) return; a[i] = 1;", "g.n - 1"),
+        ("if (i < g.n * g.m) a[i] = 1;", "g.m * g.n"),
+        ("const int n = g.n; if (i < n) a[i] = 1;", "g.n"),
+        ("if (i / g.m < g.n) a[i] = 1;", "0 < g.m ? g.m * g.n : 0"),
+        ("if (i < (g.n + 1) / 2) a[i] = g.h;", "(g.n + 1) / 2"),
+        ("if (i < g.n) { int g = 3; a[i] = g; }", "g.n"),
+        # Pointers in it may lead to what is changed.
+        ("if (i < g.n) g.p[i] = 1;", "g.n"),
+        ("if (i < g.n) *(g.p + i) = 1;", "g.n"),
+        ("if (i < g.n) g.q->n = 1;", "g.n"),
+        ("if (i < g.n) atomicAdd(&g.p[i], 1.0f);", "g.n"),
+        # It may be changed, or an integer of it used unseen.
+        ("g.n = 3; if (i < g.n) a[i] = 1;", None),
+        ("g.m++; if (i < g.n) a[i] = 1;", None),
+        ("float **p = &g.p; if (i < g.n) a[i] = **p;", None),
+        ("change(g); if (i < g.n) a[i] = 1;", None),
+        ("Grid other = g; if (i < g.n) a[i] = other.m;", None),
+        ("int *n = &g.n; if (i < g.n) a[i] = *n;", None),
+        ("if (i < g.n) a[i] = g.size();", None),
+        ("if (i < g.n) a[i] = g.of[1];", None),
+        ("{ Grid g = {1, 2}; if (i < g.n) a[i] = 1; }", None),
+    ],
+)
+def test_guards_of_members(body: str, guard: str | None) -> None:
+    before = """
+        struct Grid {
+            int n, m; float h; int of[2]; float *p; Grid *q;
+            __device__ int size() const { return n; }
+        };
+        __device__ void change(Grid &g) { g.n = 2; }
+    """
+    assert kernel_of(before, "Grid g", body).dimensions[0].guard == guard
+
+
+@pytest.mark.parametrize(
+    ("before", "type_", "structure"),
+    [
+        ("struct Grid { int n; };", "Grid", "::Grid"),
+        ("struct Grid { int n; };", "struct Grid", "::Grid"),
+        ("typedef struct { int n; } Grid;", "Grid", "::Grid"),
+        ("typedef struct Grid_ { int n; } Grid;", "Grid", "::Grid"),
+        ("typedef struct Grid { int n; } Grid, *Pointer;", "Grid", "::Grid"),
+        ("struct Grid_ { int n; }; typedef struct Grid_ Grid;", "Grid", "::Grid_"),
+        ("struct Grid_ { int n; }; using Grid = Grid_;", "const Grid", "::Grid_"),
+        ("namespace a { namespace b { struct Grid { int n; }; } }", "a::b::Grid", "::a::b::Grid"),
+        ("namespace { struct Grid { int n; }; }", "Grid", "::Grid"),
+        ("namespace a::inline b { struct Grid { int n; }; }", "a::b::Grid", "::a::b::Grid"),
+        ('extern "C" { struct Grid { int n; }; }', "Grid", "::Grid"),
+        ("typedef unsigned Size; struct Grid { Size n = 3; Grid() {} };", "Grid", "::Grid"),
+        ("struct alignas(16) Grid { public: float h; int n{4}, m; };", "Grid", "::Grid"),
+        ("struct Grid { virtual int f(); int n; };", "Grid", None),
+        ("struct Grid { int n : 8; };", "Grid", None),
+        ("struct Grid { union { int n; float f; }; };", "Grid", None),
+        ("struct Grid { struct { int n; }; };", "Grid", None),
+        ("struct Grid { static int n; };", "Grid", None),
+        ("struct Grid { int &n; };", "Grid", None),
+        ("struct Grid { volatile int n; };", "Grid", None),
+        ("struct Base {}; struct Grid : Base { int n; };", "Grid", None),
+        ("class Grid { public: int n; };", "Grid", None),
+        ("struct Grid { private: int m; public: int n; };", "Grid", None),
+        ("union Grid { int n; float f; };", "Grid", None),
+        ("struct Outer { struct Grid { int n; }; };", "Outer::Grid", None),
+        ("template <class T> struct Grid { T n; };", "Grid<int>", None),
+        ("namespace a { struct Grid { int n; }; } struct Grid { int n; };", "Grid", None),
+        ("namespace a { struct Grid { int n; }; }", "b::Grid", None),
+        ("struct Grid { int n; };\n#define Grid Other", "Other", None),
+        ("struct Grid { int n, m; };\n#define m M", "Grid", None),
+        (
+            "#define BEGIN namespace a {\n#define END }\nBEGIN struct Grid { int n; }; END",
+            "Grid",
+            None,
+        ),
+    ],
+)
+def test_plain_structures(before: str, type_: str, structure: str | None) -> None:
+    (kernel,) = program_of(before, f"{type_} g", "if (i < g.n) a[i] = 1;").kernels
+    assert [(m.name, m.argument, m.structure) for m in kernel.members] == (
+        [("g.n", 1, structure)] if structure else []
+    )
+
+
+def test_members_of_members_and_called_functions() -> None:
+    before = """
+        struct Box { int lo, hi; };
+        struct Grid { float h; Box x, y; };
+        __device__ int at(const Grid &grid, int i) { return i * grid.y.hi; }
+        __device__ int low(Grid grid) { return at(grid, grid.x.lo); }
+    """
+    kernel = kernel_of(before, "Grid g", "if (i < g.x.hi) a[at(g, low(g))] = 1;")
+    assert kernel.argument_names == ("a", "g", "g.x.lo", "g.x.hi", "g.y.hi")
+    assert kernel.sizes == ("g.x.lo", "g.x.hi", "g.y.hi")
+    assert kernel.members[1].steps == ("&::Grid::x", "&::Box::hi")
+    assert kernel.dimensions[0].guard == "g.x.hi"
+
+
+def test_a_function_that_uses_the_whole_hides_its_members() -> None:
+    before = """
+        struct Grid { int n, m; };
+        __device__ int many(Grid grid) { Grid other = grid; return other.m; }
+    """
+    kernel = kernel_of(before, "Grid g", "for (int j = 0; j < many(g); j++) a[i] = g.n;")
+    assert kernel.members == ()
+
+
+def test_copies_have_the_roles_of_members() -> None:
+    before = "struct Grid { int n, rows, seed; };"
+    body = """
+        const int n = g.n, rows = 2 * g.rows, seed = g.seed;
+        if (i >= n) return;
+        for (int j = 0; j < rows; j++) a[j * n + i + seed] = 1;
+    """
+    kernel = kernel_of(before, "Grid g", body)
+    assert [(p.name, p.role.value) for p in kernel.data_parameters] == [
+        ("g.n", "guard"),
+        ("g.rows", "bound"),
+        ("g.seed", "offset"),
+    ]
+
+
+def test_names_of_extents_are_taken() -> None:
+    assert kernel_of("", "int3 T", "if (i < T.x) a[i] = 1;").members == ()
+
+
+def test_too_many_members() -> None:
+    names = [f"n{i}" for i in range(64)]
+    before = f"struct Grid {{ int {', '.join(names)}; }};"
+    body = f"if (i < {' + '.join(f'g.{name}' for name in names)}) a[i] = 1;"
+    assert kernel_of(before, "Grid g", body.replace(" + g.n40", "")).members == ()
+    assert len(kernel_of(before, "Grid g", "if (i < g.n3) a[i] = 1;").members) == 1
+
+
+def test_what_a_launch_tells() -> None:
+    kernel = kernel_of("struct Grid { int n, m; };", "Grid g", "if (i < g.n * g.m) a[i] = 1;")
+    assert guard_parameters(kernel, "g.m * g.n") == (2, 3)
+    assert member_copies(["p", "{3,\n 4}"], kernel) == [
+        "cutune_member< ::Grid, 1>({3, 4}, &::Grid::n)",
+        "cutune_member< ::Grid, 1>({3, 4}, &::Grid::m)",
+    ]
+    # A default argument, or one that may be two pieces of one.
+    assert member_copies(["p"], kernel) == []
+    assert member_copies(["f<1", "2>(g)"], kernel) == []
+
+
+def test_the_guard_reads_members_by_position() -> None:
+    text = "struct Grid { int n; unsigned m; };"
+    program = program_of(
+        text, "Grid g", "if (i < g.n) a[i] = 1; }\nvoid f(Grid g) { k<<<1, 32>>>(0, g);"
+    )
+    table = site_table(program, program.launches)
+    assert "const long long cutune_member_2 = cutune_argument[2]; return" in table
+    assert "? (cutune_member_2) : 0" in table and ", 4ull, 1024u" in table
