@@ -42,7 +42,8 @@ class CountFunctions:
 
     `double`, `special`, `barriers`: passes through these units. `constants`: uniform reads of
     constant memory. `groups`: distinct execution totals of memory instructions; `group_of`: per
-    memory instruction the index of its group, or -1 where it is never executed.
+    memory instruction the index of its group, or -1 where it is never executed. `shares`: of all
+    memory accesses, those in each group.
     """
 
     working: RationalFunction
@@ -55,6 +56,7 @@ class CountFunctions:
     groups: tuple[RationalFunction, ...]
     group_of: tuple[int, ...]
     arrays: tuple[Array, ...]
+    shares: tuple[float, ...] = ()
 
     @property
     def worst_error(self) -> float:
@@ -62,6 +64,16 @@ class CountFunctions:
         units = [self.instructions, self.double, self.special, self.barriers, self.constants]
         functions = [self.working, self.steps, *units, *self.groups]
         return max(function.held_out_error for function in functions)
+
+    @property
+    def typical_error(self) -> float:
+        """The same where data decide: what few accesses are to rare branches is told by chance."""
+        accesses = sum(
+            share * group.held_out_error
+            for share, group in zip(self.shares, self.groups, strict=True)
+        )
+        works = (self.working, self.steps, self.instructions)
+        return max(accesses, *(function.held_out_error for function in works))
 
     def per_thread(self, function: RationalFunction, sizes: Mapping[str, int]) -> float:
         """A total divided by the threads that work."""
@@ -123,6 +135,7 @@ def count_functions(
         if lanes not in groups:
             groups.append(lanes)
         group_of.append(groups.index(lanes))
+    accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
     return CountFunctions(
         working=fitted([m.working_threads for m in measured]),
         steps=weighted([block.load_phases for block in facts.code_blocks]),
@@ -137,6 +150,7 @@ def count_functions(
         ),
         group_of=tuple(group_of),
         arrays=_arrays(facts, measured, fitted),
+        shares=tuple(count / sum(accesses) for count in accesses),
     )
 
 

@@ -60,12 +60,13 @@ def fit_model(
     fitter = proportions(facts, counted) if facts.on_data else None
     limit = PROPORTION_LIMIT if facts.on_data else HELD_OUT_LIMIT
     counts = count_functions(facts, counted, fitter)
-    if counts.worst_error > limit:
+    error = counts.typical_error if facts.on_data else counts.worst_error
+    if error > limit:
         return Diagnostic.at(
             Code.POOR_FIT,
             None,
             kernel=facts.kernel,
-            error=f"{100 * counts.worst_error:.1f}",
+            error=f"{100 * error:.1f}",
             limit=f"{100 * limit:.0f}",
         )
     if not facts.on_data and is_bounded_by_no_size(facts, counts, features):
@@ -129,7 +130,7 @@ def model_of(
         classes=classes,
         blocks=blocks,
         columns=tuple(_columns(facts, counts, ordered, smaller)),
-        held_out_error=counts.worst_error,
+        held_out_error=counts.typical_error if facts.on_data else counts.worst_error,
         transactions=(),
     )
 
