@@ -7,8 +7,10 @@ from math import exp
 
 import pytest
 
+from cutune.counts import CountFunctions
 from cutune.measure import FEATURES, Measurement, MemoryInstruction, SiteCounters
 from cutune.proportions import at_large_sizes, proportions
+from cutune.rational import constant_function
 from tests.measured import KERNEL
 
 PLANE = replace(
@@ -83,6 +85,15 @@ def test_what_is_rare_may_be_missing_in_a_small_run() -> None:
     found = proportions(PLANE, RUNS)([0, 16], False)
     assert found({"n": 4000, "width": 64}) == 160
     assert found.held_out_error == 0
+
+
+def test_what_is_rare_does_not_make_a_model_useless() -> None:
+    exact = constant_function((), 1)
+    often, rarely = (replace(exact, held_out_error=error) for error in (0.1, 3.0))
+    counts = CountFunctions(*(exact,) * 7, (often, rarely), (0, 1), (), (0.9, 0.1))
+    assert counts.worst_error == 3
+    assert counts.typical_error == pytest.approx(0.39)
+    assert replace(counts, instructions=rarely).typical_error == 3
 
 
 def by_chance(threads: int, sectors: int) -> int:
