@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 
 from cutune.device import DeviceProfile
@@ -17,7 +17,6 @@ COST_OF = {
     "load": "load_cycles_per_wavefront",
     "shared": "shared_cycles_per_wavefront",
     "store": "store_cycles_per_sector",
-    "missed": "cycles_per_missed_sector",
     "rewritten": "cycles_per_rewritten_sector",
 }
 
@@ -46,13 +45,36 @@ class Features:
 
     def total(self, name: str, fixed: Expression, kinds: Collection[str]) -> Expression:
         """All columns of some kinds, times trips and cost: `fixed` plus what differs by block."""
+        columns = [(i, c) for i, c in enumerate(self.model.columns) if c.kind in kinds]
+        costs = [self.constant(COST_OF[column.kind]) for _, column in columns]
+        return self._sum(name, fixed, columns, costs)
+
+    def missed(self, array: int) -> Expression | None:
+        """Sectors of an array per warp that miss the L1 of a block which is alone; None: none do.
+
+        A sector per warp is a byte per thread.
+        """
+        columns = [
+            (index, column)
+            for index, column in enumerate(self.model.columns)
+            if column.kind == "missed" and column.array == array and any(column.values)
+        ]
+        if not columns:
+            return None
+        return self._sum(f"missed_{array}", expression(0), columns, [expression(1)] * len(columns))
+
+    def _sum(
+        self,
+        name: str,
+        fixed: Expression,
+        columns: Sequence[tuple[int, FeatureColumn]],
+        costs: Sequence[Expression],
+    ) -> Expression:
         varying = expression(0)
-        for index, column in enumerate(self.model.columns):
-            if column.kind not in kinds or not any(column.values):
+        for (index, column), cost in zip(columns, costs, strict=True):
+            if not any(column.values):
                 continue
-            weight = self.constant(COST_OF[column.kind]) * Parameter(f"trips_{column.group}")
-            if column.kind == "missed":
-                weight = weight * Parameter(f"far_{column.array}")
+            weight = cost * Parameter(f"trips_{column.group}")
             cell = self.cell(index, column)
             if isinstance(cell, Lookup):
                 varying = varying + self.lines.define(f"weight_{index}", weight) * cell

@@ -21,7 +21,6 @@ from cutune.fitted import (
     ATOMIC,
     ATOMIC_REAL,
     ISSUE,
-    FeatureColumn,
     FittedModel,
     in_single_precision,
 )
@@ -35,6 +34,7 @@ from cutune.models.lines import (
     resources_of,
 )
 from cutune.models.occupancy import can_launch, resident_blocks
+from cutune.models.traffic import define_arrays, define_footprint, define_missed
 from cutune.rational_program import (
     CANDIDATE,
     TERM,
@@ -45,7 +45,6 @@ from cutune.rational_program import (
     ceiling,
     choice,
     expression,
-    less,
     less_equal,
     maximum,
     minimum,
@@ -99,11 +98,13 @@ class _Composer:
         self.constant = self.features.constant
         self.warps_at_once: Sequence[int] = ()
         self.apart: Expression | None = None
+        self.shared_in_use = 0
 
     def program(self) -> RationalProgram:
         self._describe_candidates()
         self._define_sizes()
-        self._define_footprint()
+        define_footprint(self.features)
+        self._define_grid()
         self._define_apart()
         load, store = self._define_demand()
         issue = issue_cycles(self.features, self.keeps_grid, self.warps_at_once)
@@ -130,7 +131,10 @@ class _Composer:
                 )
         warps = [warps_of(block) for block in blocks]
         limits = self.device.limits
-        resident = [max(1, resident_blocks(resources_of(self.model, b), limits)) for b in blocks]
+        asked = [resources_of(self.model, block) for block in blocks]
+        resident = [max(1, resident_blocks(one, limits)) for one in asked]
+        in_use = (n * one.shared_bytes for n, one in zip(resident, asked, strict=True))
+        self.shared_in_use = max(in_use, default=0)
         at_once = [min(r * w, limits.warps_per_sm) for r, w in zip(resident, warps, strict=True)]
         self.warps_at_once = at_once
         self.lines.properties["threads"] = tuple(threads_of(block) for block in blocks)
@@ -159,55 +163,8 @@ class _Composer:
         for index, group in enumerate(model.groups):
             self.lines.define(f"trips_{index}", self.features.per_thread(group))
         self.lines.define("steps", self.features.per_thread(model.steps))
-        for index, array in enumerate(model.arrays):
-            extent = self.lines.define(
-                f"array_bytes_{index}", maximum(0, array.extent_bytes.expression())
-            )
-            self.lines.define(f"far_{index}", less(self.constant("resident_vector_bytes"), extent))
+        define_arrays(self.features)
         self.lines.define("row", self.lines.class_index(self.model) * len(model.blocks))
-
-    def _define_footprint(self) -> None:
-        """How much of the traffic goes to DRAM, and how long DRAM takes for all of it."""
-        footprint = traffic = expression(0)
-        for index, array in enumerate(self.model.arrays):
-            passes = array.is_loaded + array.is_stored
-            footprint = footprint + Parameter(f"array_bytes_{index}")
-            traffic = traffic + passes * Parameter(f"array_bytes_{index}")
-        # What is touched sparsely is less than from its lowest to its highest address.
-        missed = maximum(1, Parameter("working") * self._missed_bytes())
-        missed = self.lines.define("missed_bytes", missed)
-        whole = self.lines.define("extent_bytes", maximum(1, footprint))
-        footprint = self.lines.define("footprint_bytes", minimum(whole, missed))
-        traffic = self.lines.define("traffic_bytes", traffic * footprint / whole)
-        filled = footprint / self.device.l2_bytes - self.constant("l2_share_kept")
-        share = minimum(1, maximum(0, filled / self.constant("l2_share_lost")))
-        share = self.lines.define("dram_share", share)
-        rate = self.device.dram_gbs * 1000 * self.constant("dram_efficiency")
-        self.lines.define("dram_us", share * traffic / rate)
-        # Of what misses L1, the first touch of each byte goes to DRAM; the others find it in L2.
-        self.lines.define("dram_misses", share * minimum(1, traffic / missed))
-
-    def _missed_bytes(self) -> Expression:
-        """Bytes per thread that miss L1, with a block that is neither good nor bad at reuse."""
-        columns = [column for column in self.model.columns if column.kind == "missed"]
-        cells = range(len(columns[0].values) if columns else 0)
-        scale = self._thread_scale()
-
-        def bytes_of(column: FeatureColumn, cell: int) -> float:
-            return column.values[cell] * scale[cell % len(scale)]
-
-        by_reuse = sorted(cells, key=lambda cell: sum(bytes_of(c, cell) for c in columns))
-        total = expression(0)
-        for column in columns:
-            # A sector per warp is a byte per thread.
-            typical = Fraction(bytes_of(column, by_reuse[len(by_reuse) // 2]))
-            total = total + typical * Parameter(f"trips_{column.group}")
-        return total
-
-    def _thread_scale(self) -> Sequence[float]:
-        """By block: its threads by those of the block that was counted, where the grid is kept."""
-        threads = [threads_of(block) for block in self.model.blocks]
-        return [t / (min(threads) if self.keeps_grid else t) for t in threads]
 
     def _define_demand(self) -> tuple[Expression, Expression]:
         """Cycles of the load/store unit and of the traffic below L1, per warp."""
@@ -217,7 +174,8 @@ class _Composer:
             cycles = self.constant("cycles_per_request") * requests
             load = load + cycles * Parameter(f"trips_{index}")
         load = self.features.total("load", load, ("request", "load", "shared"))
-        store = self.features.total("store", store, ("store", "missed")) + self._rewritten()
+        store = self.features.total("store", store, ("store",)) + self._rewritten()
+        store = store + define_missed(self.features, self.shared_in_use)
         tiny = Fraction(1, 1000)
         load_cycles = self.lines.define("load_cycles", maximum(tiny, load))
         return load_cycles, self.lines.define("store_cycles", maximum(tiny, store))
@@ -243,7 +201,7 @@ class _Composer:
     def _define_times(self, cycles: Expression) -> None:
         device = self.device
         warps = Parameter("warps")
-        blocks, active_warps = self._define_grid()
+        blocks, active_warps = Parameter("blocks"), Parameter("active_warps")
         share = self.lines.define("blocks_per_sm", blocks / device.sm_count)
         one_wave = less_equal(blocks, Parameter("wave"))
         per_sm = choice(one_wave, ceiling(share), share + Fraction(1, 2))
@@ -317,6 +275,7 @@ class _Composer:
                     index, column
                 )
         waiting = self.lines.define("steps_latency", waiting)
+        missing = missing * Parameter("still_missing")
         waiting = waiting + self._lying_apart(miss) * minimum(steps, missing)
         if self.model.facts.on_data:
             # Where all blocks run at once, the last warp of all ends the launch.
@@ -340,7 +299,7 @@ class _Composer:
             busiest = maximum(busiest, each * self.features.cell(index, column))
         return busiest
 
-    def _define_grid(self) -> tuple[Expression, Expression]:
+    def _define_grid(self) -> None:
         """Blocks that have work, and warps that have work."""
         blocks, active = expression(1), expression(1)
         kept = dict(zip("xyz", self.model.facts.grid_kept, strict=True))
@@ -356,7 +315,8 @@ class _Composer:
             working = Parameter("working")
             blocks = minimum(blocks, ceiling(working / Parameter("threads")))
             active = maximum(1, working / WARP)
-        return self.lines.define("blocks", blocks), self.lines.define("active_warps", active)
+        self.lines.define("blocks", blocks)
+        self.lines.define("active_warps", active)
 
     def _used_dimensions(self) -> str:
         """Dimensions in which the thread space may be larger than 1."""

@@ -1,0 +1,122 @@
+"""What leaves the L1 of an SM, and what leaves L2: definitions of the mechanistic model.
+
+Reads `working`, `trips_*`, `array_bytes_*` and `blocks`; defines what the demand of a warp, its
+latency and the time of DRAM are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from cutune.candidates import threads_of
+from cutune.fitted import FeatureColumn
+from cutune.models.features import Features
+from cutune.rational_program import (
+    Expression,
+    Parameter,
+    choice,
+    expression,
+    less,
+    less_equal,
+    maximum,
+    minimum,
+)
+
+#: Of the L1 of an SM, what can never be shared memory: 28 KiB, or 32 before Ampere (tuning guides).
+L1_BESIDE_SHARED = 28 * 1024
+#: More sectors than any warp misses.
+ENDLESS = 10**12
+NEARLY_NONE = Fraction(1, 1000)
+
+
+def define_arrays(features: Features) -> None:
+    """How large each array is, and whether it is taken from beyond L1."""
+    lines = features.lines
+    for index, array in enumerate(features.model.arrays):
+        extent = maximum(0, array.extent_bytes.expression())
+        extent = lines.define(f"array_bytes_{index}", extent)
+        lines.define(f"far_{index}", less(features.constant("resident_vector_bytes"), extent))
+
+
+def define_footprint(features: Features) -> None:
+    """How much of the traffic goes to DRAM, and how long DRAM takes for all of it."""
+    lines, device, constant = features.lines, features.device, features.constant
+    footprint = traffic = expression(0)
+    for index, array in enumerate(features.model.arrays):
+        passes = array.is_loaded + array.is_stored
+        footprint = footprint + Parameter(f"array_bytes_{index}")
+        traffic = traffic + passes * Parameter(f"array_bytes_{index}")
+    # What is touched sparsely is less than from its lowest to its highest address.
+    missed = maximum(1, Parameter("working") * _typically_missed(features))
+    missed = lines.define("missed_bytes", missed)
+    whole = lines.define("extent_bytes", maximum(1, footprint))
+    footprint = lines.define("footprint_bytes", minimum(whole, missed))
+    traffic = lines.define("traffic_bytes", traffic * footprint / whole)
+    filled = footprint / device.l2_bytes - constant("l2_share_kept")
+    share = minimum(1, maximum(0, filled / constant("l2_share_lost")))
+    share = lines.define("dram_share", share)
+    rate = device.dram_gbs * 1000 * constant("dram_efficiency")
+    lines.define("dram_us", share * traffic / rate)
+    # Of what misses L1, the first touch of each byte goes to DRAM; the others find it in L2.
+    lines.define("dram_misses", share * minimum(1, traffic / missed))
+
+
+def define_missed(features: Features, shared_in_use: int) -> Expression:
+    """What misses L1: of an array that fits into it, each byte once per SM that has a block.
+
+    What other blocks of an SM have brought is there. Defines `still_missing`, the share of all that
+    a block would miss if it were alone.
+
+    Args:
+        shared_in_use: bytes of shared memory of the blocks of an SM.
+
+    Returns:
+        Cycles per warp of what is taken from beyond L1.
+    """
+    lines, device = features.lines, features.device
+    l1_bytes = device.limits.shared_bytes_per_sm + L1_BESIDE_SHARED - shared_in_use
+    sms = lines.define("sms", minimum(Parameter("blocks"), device.sm_count))
+    cycles = alone = together = expression(0)
+    for index in range(len(features.model.arrays)):
+        missed = features.missed(index)
+        if missed is None:
+            continue
+        alone = alone + lines.define(f"alone_{index}", missed)
+        # Where the grid is kept, each block has rows of its own.
+        if not features.model.facts.keeps_grid:
+            extent = Parameter(f"array_bytes_{index}")
+            once = choice(less_equal(extent, l1_bytes), extent / Parameter("working"), ENDLESS)
+            once = lines.define(f"once_{index}", once)
+            missed = minimum(Parameter(f"alone_{index}"), once * sms)
+        still = lines.define(f"still_{index}", missed)
+        together = together + still
+        cost = features.constant("cycles_per_missed_sector") * Parameter(f"far_{index}")
+        cycles = cycles + lines.define(f"far_cycles_{index}", cost) * still
+    lines.define("still_missing", together / maximum(NEARLY_NONE, alone))
+    return cycles
+
+
+def _typically_missed(features: Features) -> Expression:
+    """Bytes per thread that miss L1, with a block that is neither good nor bad at reuse."""
+    columns = [column for column in features.model.columns if column.kind == "missed"]
+    cells = range(len(columns[0].values) if columns else 0)
+    scale = _thread_scale(features)
+
+    def bytes_of(column: FeatureColumn, cell: int) -> float:
+        return column.values[cell] * scale[cell % len(scale)]
+
+    by_reuse = sorted(cells, key=lambda cell: sum(bytes_of(c, cell) for c in columns))
+    total = expression(0)
+    for column in columns:
+        # A sector per warp is a byte per thread.
+        typical = Fraction(bytes_of(column, by_reuse[len(by_reuse) // 2]))
+        total = total + typical * Parameter(f"trips_{column.group}")
+    return total
+
+
+def _thread_scale(features: Features) -> Sequence[float]:
+    """By block: its threads by those of the block that was counted, where the grid is kept."""
+    threads = [threads_of(block) for block in features.model.blocks]
+    least = min(threads)
+    return [t / (least if features.model.facts.keeps_grid else t) for t in threads]
