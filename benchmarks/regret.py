@@ -38,6 +38,7 @@ JUDGE_SETS = (
     "judge_sixth",
     "judge_seventh",
     "judge_eighth",
+    "judge_ninth",
 )
 JUDGES = tuple(ROOT / "benchmarks" / name for name in JUDGE_SETS)
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.

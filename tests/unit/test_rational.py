@@ -13,7 +13,7 @@ from cutune.counts import count_points
 from cutune.numerical_fit import fit_numerical
 from cutune.rational import Polynomial, RationalFunction
 from cutune.rational_fit import fit, fit_quotient
-from cutune.rational_program import value_of
+from cutune.rational_program import size_name, value_of
 
 VARIABLES = ("NI", "NJ")
 GRID = list(product((32, 64, 96, 128, 160), repeat=2))
@@ -81,7 +81,8 @@ def test_the_expression_form_has_the_same_value() -> None:
     )
     function = RationalFunction(truth, Polynomial(VARIABLES, (((0, 0), Fraction(1)),)), True, 0.0)
     point = {"NI": 12, "NJ": 10}
-    assert value_of(function.expression(), point) == float(truth(point))
+    named = {size_name(name): value for name, value in point.items()}
+    assert value_of(function.expression(), named) == float(truth(point))
 
 
 def test_many_sizes_are_told_apart() -> None:
