@@ -93,7 +93,8 @@ def define_missed(features: Features, shared_in_use: int) -> Expression:
         together = together + still
         cost = features.constant("cycles_per_missed_sector") * Parameter(f"far_{index}")
         cycles = cycles + lines.define(f"far_cycles_{index}", cost) * still
-    lines.define("still_missing", together / maximum(NEARLY_NONE, alone))
+    is_known = alone != expression(0)
+    lines.define("still_missing", together / maximum(NEARLY_NONE, alone) if is_known else 1)
     return cycles
 
 

@@ -1,0 +1,61 @@
+"""What blocks of an SM share of an array that fits L1."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from cutune.device import DeviceProfile
+from cutune.fitted import FittedModel
+from cutune.models.lines import TIME
+from cutune.models.mechanistic import compose
+from cutune.models.traffic import L1_BESIDE_SHARED
+from cutune.models_file import read_models
+from cutune.rational import constant_function
+from cutune.rational_program import evaluate, point
+
+H200 = DeviceProfile.named("h200")
+L1_BYTES = H200.limits.shared_bytes_per_sm + L1_BESIDE_SHARED
+#: Adds a row, array 0, to each row of a matrix, array 1.
+ADD = read_models(Path(__file__).parents[1] / "recorded" / "add_models.json")[0]
+SIDE = 2048
+
+
+def values(model: FittedModel) -> dict[str, np.ndarray]:
+    """Everything that the model says of one launch."""
+    at = point(dict.fromkeys(model.facts.parameters, SIDE), (SIDE, SIDE, 1))
+    return evaluate(compose(model, H200), at)
+
+
+def with_row(size: int) -> FittedModel:
+    """The same loads and stores, but of a row of another size."""
+    row, *others = ADD.arrays
+    extent = constant_function(ADD.facts.variables, size)
+    return replace(ADD, arrays=(replace(row, extent_bytes=extent), *others))
+
+
+def test_what_is_read_once_is_missed() -> None:
+    found = values(ADD)
+    np.testing.assert_array_equal(found["still_1"], found["alone_1"])
+
+
+def test_what_fits_l1_is_missed_once_per_sm() -> None:
+    found = values(ADD)
+    # A sector per warp is a byte per thread.
+    once = SIDE * 4 * H200.sm_count / SIDE**2
+    np.testing.assert_allclose(found["still_0"], np.minimum(found["alone_0"], once))
+    assert np.any(found["still_0"] < found["alone_0"])
+    np.testing.assert_array_equal(found["still_missing"] < 1, found["still_0"] < found["alone_0"])
+
+
+def test_what_does_not_fit_is_missed_by_each_block() -> None:
+    larger, fitting = values(with_row(L1_BYTES + 1)), values(with_row(L1_BYTES // 8))
+    assert np.all(larger["still_missing"] == 1)
+    assert np.any(fitting[TIME] < larger[TIME])
+
+
+def test_misses_of_unknown_arrays_stay() -> None:
+    unknown = replace(ADD, columns=tuple(c for c in ADD.columns if c.kind != "missed"))
+    assert np.all(values(unknown)["still_missing"] == 1)
