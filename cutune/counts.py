@@ -135,6 +135,7 @@ def count_functions(
         if lanes not in groups:
             groups.append(lanes)
         group_of.append(groups.index(lanes))
+    repeating = {group_of[i] for i in range(len(facts.memory)) if is_in_loop(facts, i)}
     accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
     return CountFunctions(
         working=fitted([m.working_threads for m in measured]),
@@ -144,10 +145,7 @@ def count_functions(
         special=weighted([block.special for block in facts.code_blocks]),
         barriers=weighted([block.barriers for block in facts.code_blocks]),
         constants=weighted([block.constants for block in facts.code_blocks]),
-        groups=tuple(
-            fitted(lanes, not any(is_in_loop(facts, i) for i, g in enumerate(group_of) if g == k))
-            for k, lanes in enumerate(groups)
-        ),
+        groups=tuple(fitted(lanes, index not in repeating) for index, lanes in enumerate(groups)),
         group_of=tuple(group_of),
         arrays=_arrays(facts, measured, fitted),
         shares=tuple(count / sum(accesses) for count in accesses),

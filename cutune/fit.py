@@ -60,7 +60,7 @@ def fit_model(
     fitter = proportions(facts, counted) if facts.on_data else None
     limit = PROPORTION_LIMIT if facts.on_data else HELD_OUT_LIMIT
     counts = count_functions(facts, counted, fitter)
-    error = counts.typical_error if facts.on_data else counts.worst_error
+    error = _error(facts, counts)
     if error > limit:
         return Diagnostic.at(
             Code.POOR_FIT,
@@ -130,9 +130,14 @@ def model_of(
         classes=classes,
         blocks=blocks,
         columns=tuple(_columns(facts, counts, ordered, smaller)),
-        held_out_error=counts.typical_error if facts.on_data else counts.worst_error,
+        held_out_error=_error(facts, counts),
         transactions=(),
     )
+
+
+def _error(facts: MeasuredKernel, counts: CountFunctions) -> float:
+    """How far the counts are off at sizes that they have not seen."""
+    return counts.typical_error if facts.on_data else counts.worst_error
 
 
 def _requests(facts: MeasuredKernel, counts: CountFunctions) -> tuple[int, ...]:

@@ -45,35 +45,31 @@ class Features:
 
     def total(self, name: str, fixed: Expression, kinds: Collection[str]) -> Expression:
         """All columns of some kinds, times trips and cost: `fixed` plus what differs by block."""
-        columns = [(i, c) for i, c in enumerate(self.model.columns) if c.kind in kinds]
-        costs = [self.constant(COST_OF[column.kind]) for _, column in columns]
-        return self._sum(name, fixed, columns, costs)
+        columns = self._filled(kinds)
+        return self._sum(name, fixed, [(i, c, self.constant(COST_OF[c.kind])) for i, c in columns])
 
     def missed(self, array: int) -> Expression | None:
         """Sectors of an array per warp that miss the L1 of a block which is alone; None: none do.
 
         A sector per warp is a byte per thread.
         """
-        columns = [
-            (index, column)
-            for index, column in enumerate(self.model.columns)
-            if column.kind == "missed" and column.array == array and any(column.values)
-        ]
-        if not columns:
-            return None
-        return self._sum(f"missed_{array}", expression(0), columns, [expression(1)] * len(columns))
+        columns = self._filled(("missed",))
+        weighted = [(i, c, expression(1)) for i, c in columns if c.array == array]
+        return self._sum(f"missed_{array}", expression(0), weighted) if weighted else None
+
+    def _filled(self, kinds: Collection[str]) -> list[tuple[int, FeatureColumn]]:
+        """The columns of some kinds that hold more than zeros, with their indices."""
+        columns = enumerate(self.model.columns)
+        return [(i, column) for i, column in columns if column.kind in kinds and any(column.values)]
 
     def _sum(
         self,
         name: str,
         fixed: Expression,
-        columns: Sequence[tuple[int, FeatureColumn]],
-        costs: Sequence[Expression],
+        weighted: Sequence[tuple[int, FeatureColumn, Expression]],
     ) -> Expression:
         varying = expression(0)
-        for (index, column), cost in zip(columns, costs, strict=True):
-            if not any(column.values):
-                continue
+        for index, column, cost in weighted:
             weight = cost * Parameter(f"trips_{column.group}")
             cell = self.cell(index, column)
             if isinstance(cell, Lookup):

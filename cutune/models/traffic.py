@@ -76,6 +76,8 @@ def define_missed(features: Features, shared_in_use: int) -> Expression:
     """
     lines, device = features.lines, features.device
     l1_bytes = device.limits.shared_bytes_per_sm + L1_BESIDE_SHARED - shared_in_use
+    # Where the grid is kept, each block has rows of its own.
+    is_shared = not features.model.facts.keeps_grid
     sms = lines.define("sms", minimum(Parameter("blocks"), device.sm_count))
     cycles = alone = together = expression(0)
     for index in range(len(features.model.arrays)):
@@ -83,8 +85,7 @@ def define_missed(features: Features, shared_in_use: int) -> Expression:
         if missed is None:
             continue
         alone = alone + lines.define(f"alone_{index}", missed)
-        # Where the grid is kept, each block has rows of its own.
-        if not features.model.facts.keeps_grid:
+        if is_shared:
             extent = Parameter(f"array_bytes_{index}")
             once = choice(less_equal(extent, l1_bytes), extent / Parameter("working"), ENDLESS)
             once = lines.define(f"once_{index}", once)
@@ -93,8 +94,8 @@ def define_missed(features: Features, shared_in_use: int) -> Expression:
         together = together + still
         cost = features.constant("cycles_per_missed_sector") * Parameter(f"far_{index}")
         cycles = cycles + lines.define(f"far_cycles_{index}", cost) * still
-    is_known = alone != expression(0)
-    lines.define("still_missing", together / maximum(NEARLY_NONE, alone) if is_known else 1)
+    is_told = is_shared and alone != expression(0)
+    lines.define("still_missing", together / maximum(NEARLY_NONE, alone) if is_told else 1)
     return cycles
 
 

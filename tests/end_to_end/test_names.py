@@ -42,7 +42,7 @@ def tuned(folder: Path, count: str, rounds: str) -> Path:
 
 
 def output(program: Path) -> tuple[str, str]:
-    """What it prints, and which block it chose for a million threads' worth of rounds."""
+    """What it prints, and which blocks it chose."""
     binary = compiled(program, program, program.with_suffix(""))
     done = run(binary, "2000", CUTUNE="verbose")
     assert done.returncode == 0, done.stderr

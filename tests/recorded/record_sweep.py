@@ -1,8 +1,8 @@
 """How the recorded sweeps, judge_h200.json and others, were made.
 
 python -m tests.recorded.record_sweep prepare FOLDER [PROGRAM …]     # needs nvcc
-python3 FOLDER/run_sweeps.py FOLDER OUTPUT SECONDS [PASSES]  # on the GPU
-python -m tests.recorded.record_sweep save OUTPUT           # adds to the recorded files
+python3 FOLDER/run_sweeps.py FOLDER OUTPUT SECONDS [PASSES]          # on the GPU
+python -m tests.recorded.record_sweep save OUTPUT                    # adds to the recorded files
 
 `prepare --brief` leaves out runs whose launches were all recorded as long: those of one sweep and
 another hardly differ. `save` takes the median of the passes, block by block, and keeps launches of
@@ -111,7 +111,7 @@ def save(output: Path) -> None:
 
 
 def _measured(session: Session, path: Path, output: Path) -> Iterator[SweptLaunch]:
-    """Every launch whose sweep is complete in all passes."""
+    """Every launch, at the median of the passes in which its sweep is complete."""
     found = sorted(output.glob(f"*/{path.stem}-*.jsonl"))
     if not found:
         return
@@ -135,7 +135,7 @@ def _measured(session: Session, path: Path, output: Path) -> Iterator[SweptLaunc
 
 
 def _median(launches: Sequence[SweptLaunch]) -> SweptLaunch:
-    """One launch in all passes: blocks that were valid in each, at their median times."""
+    """One launch in several passes: blocks that were valid in each, at their median times."""
     blocks = [b for b in launches[0].microseconds if all(b in one.microseconds for one in launches)]
     times = {block: median(one.microseconds[block] for one in launches) for block in blocks}
     return replace(launches[0], microseconds=times)
