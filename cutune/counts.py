@@ -43,7 +43,8 @@ class CountFunctions:
     `double`, `special`, `barriers`: passes through these units. `constants`: uniform reads of
     constant memory. `groups`: distinct execution totals of memory instructions; `group_of`: per
     memory instruction the index of its group, or -1 where it is never executed. `shares`: of all
-    memory accesses, those in each group.
+    memory accesses, those in each group. `strides`: numbers of blocks, of which any divides the
+    same work, as where a loop strides by the whole grid.
     """
 
     working: RationalFunction
@@ -57,6 +58,7 @@ class CountFunctions:
     group_of: tuple[int, ...]
     arrays: tuple[Array, ...]
     shares: tuple[float, ...] = ()
+    strides: tuple[str, ...] = ()
 
     @property
     def worst_error(self) -> float:

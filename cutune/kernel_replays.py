@@ -26,16 +26,21 @@ from cutune.counts import (
 from cutune.measure import COUNTS, MeasuredKernel, Measurement
 from cutune.plan import (
     Replay,
+    count_block,
     count_launches,
     feature_launches,
     first_look,
     probe_blocks,
     probe_launches,
+    striding_launches,
     training_launches,
 )
 from cutune.relations import holding, tying
 
 Progress = Callable[[str, int, int], None]
+
+#: Eight times the blocks that do less than so many times the work divide it among them.
+MORE_WORK = 2
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,7 @@ def counted_kernel(
         subject = replace(subject, kernel=tied)
         found = _counted(subject, known, progress)
         functions = count_functions(subject.kernel, _counts(found))
+    functions = replace(functions, strides=_strides(subject))
     kernel = subject.kernel
     repeated = _own(kernel, known)
     looked = _looked(subject, functions, repeated)
@@ -88,6 +94,17 @@ def counted_kernel(
     uncertain = uncertain_share(kernel, _counts(found)[-1])
     is_bounded = is_bounded_by_no_size(kernel, functions, looked)
     return CountedKernel(subject, new, functions, uncertain, is_bounded)
+
+
+def _strides(subject: Subject) -> tuple[str, ...]:
+    """The numbers of blocks that hardly change the work, as where a loop strides by the grid."""
+    replayer, block = subject.replayer(), count_block(subject.kernel)
+    found = []
+    for name, launches in striding_launches(subject.kernel):
+        one, more = (sum(replayer.run(COUNTS, sizes, block).executions) for sizes in launches)
+        if more < MORE_WORK * one:
+            found.append(name)
+    return tuple(found)
 
 
 def _looked(

@@ -22,6 +22,8 @@ SHARED_BASES = (4096, 2048, 1024, 512, 256)
 LARGEST_LAUNCH = 1 << 25
 #: By how much sizes differ between the two launches that show how the work of a warp grows.
 SMALLER_BY = 4
+#: So many times the blocks, of which each has work, show whether they divide it among them.
+MORE_BLOCKS = 8
 #: Instructions that one warp may take in a feature launch.
 WARP_BUDGET = 60_000
 #: The training sizes of the published method, and what a warp may take at the largest.
@@ -99,20 +101,34 @@ def _kept_extents(facts: MeasuredKernel) -> dict[str, int]:
     }
 
 
-def sizes_at(facts: MeasuredKernel, size: int) -> dict[str, int]:
+def sizes_at(facts: MeasuredKernel, counts: CountFunctions, size: int) -> dict[str, int]:
     """Every variable at one size, but for numbers of blocks, and of threads that share work.
 
-    Where each block has a part of fixed size, there are as many parts as blocks at least: blocks
-    without work would be looked at else.
+    Where each block has a part of fixed size, there are as many parts as blocks at least, and where
+    any number of blocks divides the work, there is one: others without work would be seen else.
     """
     kept = _kept_extents(facts)
     sizes = {**dict.fromkeys(facts.variables, size), **kept}
     for name, (blocks, share) in _shares(facts).items():
-        sizes[name] = max(size, share * sizes[blocks])
+        if blocks not in counts.strides:
+            sizes[name] = max(size, share * sizes[blocks])
+    sizes |= dict.fromkeys(counts.strides, 1)
     if facts.asserted and facts.parameters:
         for name in set(facts.extent_words.values()) - kept.keys():
             sizes[name] = size * _threads_per_size(facts, "xyz".index(name[-1]))
     return sizes
+
+
+def striding_launches(facts: MeasuredKernel) -> Iterator[tuple[str, list[Mapping[str, int]]]]:
+    """Sizes of two launches, with one block and with more, by the number of blocks that differs.
+
+    They tell whether blocks divide the work among them, however many there are.
+    """
+    kept, shares = _kept_extents(facts), _shares(facts)
+    size = MORE_BLOCKS * max([SHARED_BASES[-1], *(share for _, share in shares.values())])
+    sizes = {**dict.fromkeys(facts.variables, size), **dict.fromkeys(kept, 1)}
+    for name in kept:
+        yield name, [sizes, {**sizes, name: MORE_BLOCKS}]
 
 
 def _shares(facts: MeasuredKernel) -> dict[str, tuple[str, int]]:
@@ -159,23 +175,23 @@ def is_looped(facts: MeasuredKernel) -> bool:
 def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:
     """The size near which address features are taken; a multiple of every period."""
     if not is_looped(facts):
-        return _loop_free_base(facts)
+        return _loop_free_base(facts, counts)
     bases: Sequence[int] = BASES
     if facts.keeps_grid:
         bases = SHARED_BASES
     elif facts.asserted and (facts.extent_words or sum(facts.free) == 1):
         bases = SHARED_BASES[1:]
     for base in bases:
-        if counts.per_thread(counts.instructions, sizes_at(facts, base)) <= WARP_BUDGET:
+        if counts.per_thread(counts.instructions, sizes_at(facts, counts, base)) <= WARP_BUDGET:
             return base
     return bases[-1]
 
 
-def _loop_free_base(facts: MeasuredKernel) -> int:
+def _loop_free_base(facts: MeasuredKernel, counts: CountFunctions) -> int:
     """The largest size at which a launch that covers products of sizes is possible."""
     bases = [base for width, base in LOOP_FREE_BASES.items() if width >= max(1, sum(facts.free))]
     for base in bases:
-        if prod(extents_at(facts, sizes_at(facts, base))) <= LARGEST_LAUNCH:
+        if prod(extents_at(facts, sizes_at(facts, counts, base))) <= LARGEST_LAUNCH:
             return base
     return bases[-1]
 
@@ -186,7 +202,8 @@ def probe_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Re
     shapes = probe_blocks(facts)
     for name in facts.parameters:
         for residue in range(modulus(facts)):
-            sizes = {**sizes_at(facts, base), name: base + residue}
+            sizes = sizes_at(facts, counts, base)
+            sizes[name] += residue
             for block in shapes:
                 yield Replay(PROBE, sizes, block, every)
 
@@ -204,19 +221,19 @@ def feature_launches(
     blocks = blocks or _tried(facts)
     residues = [representatives(c) for c in classes]
     for row in sorted(rows):
-        sizes = sizes_at(facts, base)
+        sizes = sizes_at(facts, counts, base)
         for name, residue, place in zip(facts.parameters, residues, row, strict=True):
             sizes[name] += residue[place]
         for block in blocks:
             yield Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
     if facts.keeps_grid:
         for block in blocks:
-            yield Replay(SMALLER, sizes_at(facts, base // SMALLER_BY), block, every)
+            yield Replay(SMALLER, sizes_at(facts, counts, base // SMALLER_BY), block, every)
 
 
 def first_look(facts: MeasuredKernel, counts: CountFunctions) -> Replay:
     """One of the launches that are going to be traced."""
-    sizes, every = sizes_at(facts, base_size(facts, counts)), _trace_every(facts, counts)
+    sizes, every = sizes_at(facts, counts, base_size(facts, counts)), _trace_every(facts, counts)
     tried = _tried(facts)
     block = facts.original if facts.original in tried else tried[0]
     return Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
@@ -225,7 +242,7 @@ def first_look(facts: MeasuredKernel, counts: CountFunctions) -> Replay:
 def training_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
     """What the published method trains with: powers of two as sizes, every block that fits."""
     for size in TRAINING_SIZES:
-        sizes = sizes_at(facts, size)
+        sizes = sizes_at(facts, counts, size)
         if counts.per_thread(counts.instructions, sizes) > TRAINING_BUDGET:
             return
         every = _trace_every(facts, counts, sizes)
@@ -248,7 +265,7 @@ def _trace_every(
     facts: MeasuredKernel, counts: CountFunctions, sizes: Mapping[str, int] | None = None
 ) -> int:
     if sizes is None:
-        sizes = sizes_at(facts, base_size(facts, counts))
+        sizes = sizes_at(facts, counts, base_size(facts, counts))
     busiest = max((counts.per_thread(group, sizes) for group in counts.groups), default=1.0)
     return max(1, int(busiest / 8 / WINDOWS))
 
