@@ -39,6 +39,8 @@ JUDGE_SETS = (
     "judge_seventh",
     "judge_eighth",
     "judge_ninth",
+    "judge_tenth",
+    "judge_eleventh",
 )
 JUDGES = tuple(ROOT / "benchmarks" / name for name in JUDGE_SETS)
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.
