@@ -163,3 +163,45 @@ def test_blocks_with_a_part_of_fixed_size_all_have_work(tmp_path: Path) -> None:
     assert times[100][32] > 2 * times[100][256]
     # In microseconds at least what memory takes for all of it (4.8 TB/s).
     assert times[20_000][256] > 20_000 * 8000 / 4.8e6
+
+
+STRIDES = """
+#include <cstdio>
+#include <cstdlib>
+#pragma cutune kernel dot data(n) block(x: 32, 64, 128, 256, 512, 1024) grid(keep)
+__global__ void dot(int n, int shift, const int *a, const int *b, int *sum) {
+    int own = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        own += (a[i] >> shift) * b[i];
+    for (int s = 16; s > 0; s /= 2) own += __shfl_down_sync(0xffffffffu, own, s);
+    if (threadIdx.x % 32 == 0) atomicAdd(sum, own);
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]), blocks = (n + 255) / 256, *a, *sum;
+    if (blocks > MOST) blocks = MOST;
+    cudaMallocManaged(&a, n * 4);
+    cudaMallocManaged(&sum, 4);
+    for (int i = 0; i < n; ++i) a[i] = i % 10;
+    *sum = 0;
+    dot<<<blocks, 256>>>(n, 0, a, a, sum);
+    cudaDeviceSynchronize();
+    printf("%d\\n", *sum);
+}
+"""
+
+
+@pytest.mark.parametrize("most", [64, 264, 100_000])
+def test_blocks_that_divide_any_work_all_have_some(tmp_path: Path, most: int) -> None:
+    source = tmp_path / "strides.cu"
+    source.write_text(STRIDES.replace("MOST", str(most)))
+    done = cutune(
+        *("tune", source, "--run", "./{program} {n}", "--vary", "n=20000,100000"),
+        *("--workspace", tmp_path / "work", "-o", tmp_path / "strides.tuned.cu"),
+    )
+    assert done.returncode == 0, done.stderr
+    answer = select("dot", tmp_path / "work", "n=1000000000", "G.x=264")
+    times = {e["block"][0]: 1000 * e["predicted_ms"] for e in answer["ranked"]}
+    # Two blocks per SM: small ones have too few loads on their way.
+    assert times[32] > 4 * times[1024] and times[32] > 2 * times[128]
+    # In microseconds at least what memory takes for both arrays.
+    assert min(times.values()) > 1e9 * 4 / 4.8e6
