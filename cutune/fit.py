@@ -34,7 +34,7 @@ from cutune.fitted import (
 )
 from cutune.measure import COUNTS, FEATURES, SMALLER, MeasuredKernel, Measurement
 from cutune.plan import is_looped
-from cutune.proportions import at_large_sizes, proportions
+from cutune.proportions import at_large_sizes, proportions, without_idle_warps
 from cutune.scale import NEAR_ONE, Scale, growth
 
 #: The ways of fitting.
@@ -87,6 +87,8 @@ def fit_model(
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
     if facts.on_data:
         ordered = at_large_sizes(facts, ordered, [by_block[m.block] for m in ordered])
+        if not facts.asserted:
+            ordered = without_idle_warps(ordered)
     published = None
     if method == PAPER:
         # Takes half a second to import.
@@ -177,6 +179,7 @@ def _columns(
         if stores:
             yield column("store", group, stores, "store_cost_x20")
             yield column("rewritten", group, stores, "rewritten_sectors")
+            yield _feature("rewritten_lines", group, [scale.lines(stores) for scale in scales])
         if shared:
             values = [
                 scale.cost(shared, "load_cost_x20") + scale.cost(shared, "store_cost_x20")

@@ -45,7 +45,7 @@ class FeatureColumn:
       with a partially written sector, or 1.65 per line if that is more; `shared`: wavefronts.
     - `request`: executions; only where the grid is kept, elsewhere they follow from the trips.
     - `rewritten`: sectors of which the warp's store just before wrote another part; they are not
-      in `store`.
+      in `store`. `rewritten_lines`: the lines that such a store touches.
     - `missed`: sectors that the block touches first in a window of eight executions; they count
       only where `array` is not small.
     - `missing`: the share of steps in which the block misses L1.

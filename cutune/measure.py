@@ -21,7 +21,7 @@ from cutune.source import Source
 from cutune.static_counters import StaticCounters
 
 KERNEL_SCHEMA = "cutune-kernel-3"
-MEASUREMENT_SCHEMA = "cutune-measurement-2"
+MEASUREMENT_SCHEMA = "cutune-measurement-3"
 
 Blocks = tuple[Block, ...]
 
@@ -227,6 +227,7 @@ class SiteCounters:
     low: int
     high: int
     sectors: int
+    lines: int
 
 
 @dataclass(frozen=True)

@@ -196,7 +196,7 @@ def _sites(subject: Subject, record: LaunchRecord) -> tuple[SiteCounters, ...]:
 
 def _site(logged: LoggedSite | None, pointers: Sequence[Pointer]) -> SiteCounters:
     if logged is None:
-        return SiteCounters(*(0,) * 9, array=-1, low=0, high=0, sectors=0)
+        return SiteCounters(*(0,) * 9, array=-1, low=0, high=0, sectors=0, lines=0)
     array, start = _array_of(logged, pointers)
     return SiteCounters(
         executions=logged.executions,
@@ -212,6 +212,7 @@ def _site(logged: LoggedSite | None, pointers: Sequence[Pointer]) -> SiteCounter
         low=logged.lowest - start if array >= 0 else 0,
         high=logged.highest - start if array >= 0 else 0,
         sectors=logged.sectors,
+        lines=logged.lines,
     )
 
 

@@ -13,7 +13,7 @@ from itertools import combinations_with_replacement
 from math import expm1, prod, sqrt
 from statistics import median
 
-from cutune.candidates import threads_of
+from cutune.candidates import WARP, threads_of
 from cutune.counts import Fitter, count_points
 from cutune.measure import MeasuredKernel, Measurement, SiteCounters
 from cutune.rational import Polynomial, RationalFunction, constant_function
@@ -86,6 +86,26 @@ def _scaled(base: RationalFunction, factor: Fraction, spread: float) -> Rational
     terms = tuple((exponents, factor * c) for exponents, c in base.numerator.terms)
     numerator = Polynomial(base.numerator.variables, terms)
     return replace(base, numerator=numerator, exact=False, held_out_error=spread)
+
+
+def without_idle_warps(launches: Sequence[Measurement]) -> list[Measurement]:
+    """The counters of launches with different blocks, as if threads without work did not exist.
+
+    Blocks larger than what small runs have to do hold many of them. Whatever threads execute
+    beyond what they do with another block, whole warps of them do.
+    """
+    least = [min(lanes) for lanes in zip(*(m.lanes for m in launches), strict=True)]
+    return [
+        replace(
+            m,
+            lanes=tuple(least),
+            executions=tuple(
+                executions - (lanes - needed) // WARP
+                for executions, lanes, needed in zip(m.executions, m.lanes, least, strict=True)
+            ),
+        )
+        for m in launches
+    ]
 
 
 def at_large_sizes(

@@ -239,6 +239,7 @@ class Replayer:
                     low=low - start if array >= 0 else 0,
                     high=high - start if array >= 0 else 0,
                     sectors=int(site["sectors"]),
+                    lines=int(site["lines"]),
                 )
             )
         return tuple(found)

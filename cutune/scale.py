@@ -56,6 +56,13 @@ class Scale:
                 total += value * self._executions[index]
         return total
 
+    def lines(self, sites: Sequence[int]) -> float:
+        """Lines per execution of the stores among these that rewrite sectors."""
+        found = [self._measured.sites[index] for index in sites]
+        rewriting = [site for site in found if site.rewritten_sectors]
+        traced = sum(site.traced for site in rewriting)
+        return sum(site.lines for site in rewriting) / traced if traced else 0.0
+
     def requests(self, sites: Sequence[int]) -> float:
         """Executions of some memory instructions, per warp and trip."""
         return sum(self._executions[index] for index in sites)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 
 from cutune.device import DeviceProfile
@@ -47,6 +47,11 @@ class Features:
         """All columns of some kinds, times trips and cost: `fixed` plus what differs by block."""
         columns = self._filled(kinds)
         return self._sum(name, fixed, [(i, c, self.constant(COST_OF[c.kind])) for i, c in columns])
+
+    def total_of(self, name: str, columns: Iterable[tuple[int, FeatureColumn]]) -> Expression:
+        """The same of columns that are given, with their indices."""
+        weighted = [(i, c, self.constant(COST_OF[c.kind])) for i, c in columns]
+        return self._sum(name, expression(0), weighted) if weighted else expression(0)
 
     def missed(self, array: int) -> Expression | None:
         """Sectors of an array per warp that miss the L1 of a block which is alone; None: none do.

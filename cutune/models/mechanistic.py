@@ -11,9 +11,10 @@ resources is joined by a smooth maximum.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
-from math import log2
+from itertools import cycle
+from math import log2, sqrt
 
 from cutune.candidates import WARP, threads_of, warp_footprint, warps_of
 from cutune.device import DeviceProfile, ModelConstants
@@ -55,6 +56,10 @@ FILL_OFFSET, FILL_SLOPE = Fraction(73, 100), Fraction(27, 100)
 #: Rows in z lie in other pages of memory, too: what doubling them costs, by what rows in y cost.
 PLANES_DOUBLED = 5 / 3
 
+#: Stores of up to so many warps at once meet where each goes to no more lines than that. Read off
+#: stores of structures of 1 to 16 words, in blocks of 32 to 1024 threads, on an H200.
+MERGED_LINES, FEW_WARPS = 5, 4
+
 ATOMIC_COSTS = {ATOMIC: "atomic_us_integer", ATOMIC_REAL: "atomic_us_same_address"}
 CONSTANTS = tuple(field.name for field in fields(ModelConstants))
 #: Parts of the throughput of an SM, by the definition that holds their cycles per warp.
@@ -77,6 +82,16 @@ def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
 def compose_symbolic(model: FittedModel, device: DeviceProfile) -> RationalProgram:
     """The same with the constants of the model as further sizes, by name: for fitting them."""
     return _Composer(model, device, True).program()
+
+
+def _apart(lines: float, together: int, present: float) -> float:
+    """Of stores to sectors that the warp has just written in part, the share that does not meet.
+
+    Those to few lines, by few warps at a time, wait for each other on their way to L2. Where few
+    warps are resident, half of the others do, too.
+    """
+    waiting = (MERGED_LINES / max(1.0, lines)) ** 2 * sqrt(FEW_WARPS / max(FEW_WARPS, together))
+    return max(0.0, 1 - waiting) * (1 + present) / 2
 
 
 def launchable(model: FittedModel, device: DeviceProfile) -> FittedModel:
@@ -184,17 +199,21 @@ class _Composer:
         return self.model.looped and self.features.has_barriers
 
     def _rewritten(self) -> Expression:
-        """Cycles of stores to sectors on their way to L2: more warps, more that do not meet.
+        """Cycles of stores to sectors on their way to L2, as far as they do not meet there."""
+        lines = {c.group: c.values for c in self.model.columns if c.kind == "rewritten_lines"}
+        apart = []
+        for index, column in enumerate(self.model.columns):
+            if column.kind == "rewritten" and any(column.values):
+                cells = zip(column.values, lines[column.group], cycle(self._crowds()))
+                values = [sectors * _apart(touched, *crowd) for sectors, touched, crowd in cells]
+                apart.append((index, replace(column, values=in_single_precision(values))))
+        return self.features.total_of("rewritten", apart)
 
-        Few warps pay half of what the most do.
-        """
-        if not any(c.kind == "rewritten" and any(c.values) for c in self.model.columns):
-            return expression(0)
+    def _crowds(self) -> list[tuple[int, float]]:
+        """Warps that start together, and the part of the most that may be there, by block."""
         most = self.device.limits.warps_per_sm
-        crowding = [(1 + warps / most) / 2 for warps in self.warps_at_once]
-        self.lines.tables["crowding"] = in_single_precision(crowding)
-        cycles = self.features.total("rewritten", expression(0), ("rewritten",))
-        return cycles * Lookup("crowding", Parameter(CANDIDATE))
+        pairs = zip(self.model.blocks, self.warps_at_once, strict=True)
+        return [(warps_of(block), resident / most) for block, resident in pairs]
 
     # ---- once per candidate
 

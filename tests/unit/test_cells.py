@@ -48,6 +48,7 @@ def launch(purpose: str, n: int, m: int, cost: Cost) -> Measurement:
                 low=0,
                 high=0,
                 sectors=each * executed,
+                lines=executed,
             )
         )
     sizes = (("n", BASE + n), ("m", BASE + m))

@@ -9,7 +9,7 @@ import pytest
 
 from cutune.counts import CountFunctions
 from cutune.measure import FEATURES, Measurement, MemoryInstruction, SiteCounters
-from cutune.proportions import at_large_sizes, proportions
+from cutune.proportions import at_large_sizes, proportions, without_idle_warps
 from cutune.rational import constant_function
 from tests.measured import KERNEL
 
@@ -23,7 +23,7 @@ PLANE = replace(
 
 
 def measurement(threads: int, new_sectors: int = 0, width: int = 32, **sizes: int) -> Measurement:
-    site = SiteCounters(64, 2048, 0, 64, 1280, 0, 0, new_sectors, 32, 0, 0, 4096, 256)
+    site = SiteCounters(64, 2048, 0, 64, 1280, 0, 0, new_sectors, 32, 0, 0, 4096, 256, 64)
     block = (width, 1, 1)
     return Measurement(
         "k", "code", FEATURES, "", tuple(sizes.items()), block, block, 1, threads, (), (), (site,)
@@ -148,3 +148,11 @@ def test_rows_of_a_small_grid_that_lie_in_one_block_do_not_in_a_large_one() -> N
     small = [launch(1000, 32, 1500), launch(1000, 256, 600)]
     found = [m.sites[0].new_sectors for m in at_large_sizes(WITH_MEMORY, large, small)]
     assert found == [1500, 1500]
+
+
+def test_threads_that_only_large_blocks_have_do_no_work() -> None:
+    # Of 70 rows: three warps do, as of a block that fits; 29 more look at the guard.
+    fits = replace(measurement(70, width=96), lanes=(96, 700), executions=(3, 30))
+    wide = replace(measurement(70, width=1024), lanes=(1024, 700), executions=(32, 30))
+    for found in without_idle_warps([fits, wide]):
+        assert (found.lanes, found.executions) == (fits.lanes, fits.executions)

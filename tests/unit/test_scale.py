@@ -26,7 +26,7 @@ def load(number: int, block: int, phase: int) -> MemoryInstruction:
 
 def site(missing: int, new_sectors: int = 64) -> SiteCounters:
     """Executed by each of 16 warps, once."""
-    return SiteCounters(16, 512, 0, 16, 320, 0, 0, new_sectors, missing, 0, 0, 4096, 64)
+    return SiteCounters(16, 512, 0, 16, 320, 0, 0, new_sectors, missing, 0, 0, 4096, 64, 16)
 
 
 def steps_that_miss(
@@ -79,7 +79,7 @@ def test_warps_whose_work_depends_on_data_wait_for_their_own_misses() -> None:
 
 def test_warps_without_work_do_not_make_others_busy() -> None:
     """One block of 1024 threads, 256 of which have work, all of them as much."""
-    one = SiteCounters(8, 256, 1, 8, 160, 0, 0, 64, 1, 0, 0, 4096, 64)
+    one = SiteCounters(8, 256, 1, 8, 160, 0, 0, 64, 1, 0, 0, 4096, 64, 8)
     counted = Measurement(
         "k", "code", FEATURES, "", (("n", 256),), (1, 1, 1), (1024, 1, 1), 1, 256, (), (), (one,)
     )

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from cutune.candidates import threads_of
 from cutune.device import DeviceProfile
-from cutune.fitted import FittedModel
+from cutune.fitted import FeatureColumn, FittedModel
 from cutune.models.lines import TIME
 from cutune.models.mechanistic import compose
 from cutune.models.traffic import L1_BESIDE_SHARED
@@ -59,3 +60,29 @@ def test_what_does_not_fit_is_missed_by_each_block() -> None:
 def test_misses_of_unknown_arrays_stay() -> None:
     unknown = replace(ADD, columns=tuple(c for c in ADD.columns if c.kind != "missed"))
     assert np.all(values(unknown)["still_missing"] == 1)
+
+
+def stored(lines: float) -> np.ndarray:
+    """Cycles below L1 beyond those of ADD, by block, of a store that rewrites 32 sectors."""
+    cells = len(ADD.columns[0].values)
+    group = next(c.group for c in ADD.columns if c.kind == "store")
+    added = (
+        FeatureColumn("rewritten", group, None, (32.0,) * cells),
+        FeatureColumn("rewritten_lines", group, None, (lines,) * cells),
+    )
+    found = values(replace(ADD, columns=(*ADD.columns, *added)))["store_cycles"]
+    return found - values(ADD)["store_cycles"]
+
+
+def test_stores_to_few_lines_meet_before_they_leave_the_sm() -> None:
+    threads = np.array([threads_of(block) for block in ADD.blocks])
+    cost = 32 * float(H200.model.cycles_per_rewritten_sector)
+    np.testing.assert_array_equal(stored(5)[threads <= 128], 0)
+    few, some, many = stored(5) / cost, stored(8) / cost, stored(32) / cost
+    # Where more warps start together, less of it meets.
+    assert np.all(few[threads == 1024] > 0.5)
+    assert np.all(some[threads <= 128] < 0.7)
+    assert np.all(some[threads == 1024] > 0.8)
+    # Of a line per lane next to nothing does; blocks of a warp leave half of an SM empty.
+    assert np.all(many[threads >= 64] > 0.95)
+    np.testing.assert_allclose(many[threads == 32], 0.75 * many.max(), rtol=0.05)
