@@ -43,9 +43,9 @@ class OwnBand:
 
 #: Of kernels with a loop, of others, whose blocks differ by what caches hold already, and where
 #: each block does work of its own.
-OWN_BAND_LOOPED = OwnBand.of(Fraction(101, 100))
+OWN_BAND_LOOPED = OwnBand.of(Fraction(401, 400))
 OWN_BAND = OwnBand.of(Fraction(102, 100))
-OWN_BAND_ASSERTED = OwnBand.of(Fraction(108, 100))
+OWN_BAND_ASSERTED = OwnBand.of(Fraction(107, 100))
 #: Where data decide: how long the warps of a large block wait for the last of them is told badly,
 #: what they find in L1 well.
 OWN_BAND_ON_DATA = OwnBand(Fraction(115, 100), Fraction(102, 100))
