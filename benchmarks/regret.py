@@ -41,6 +41,7 @@ JUDGE_SETS = (
     "judge_ninth",
     "judge_tenth",
     "judge_eleventh",
+    "judge_twelfth",
 )
 JUDGES = tuple(ROOT / "benchmarks" / name for name in JUDGE_SETS)
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.
