@@ -108,8 +108,10 @@ class Scale:
         loads = [site for site, m in pairs if m.kind == "load" and not m.shared]
         warps: float = warps_of(self._measured.block)
         if self._facts.on_data:
-            # In small runs large blocks are not full.
-            blocks = max(1, self._measured.executed_blocks)
+            # In small runs large blocks are not full; along a line only the last one is not.
+            blocks: float = max(1, self._measured.executed_blocks)
+            if sum(self._facts.free) == 1:
+                blocks = min(blocks, max(1.0, self._measured.working_warps / warps))
             warps = min(warps, self._measured.working_warps / blocks)
         mean = sum(site.executions for site in loads) / warps
         busiest = sum(site.busiest for site in loads) / mean if mean else 1.0

@@ -44,13 +44,14 @@ def uniform_reads(flow: ControlFlow, varying: frozenset[str]) -> list[int]:
     """By block: how many uniform registers, of 8 bytes, are filled from computed addresses.
 
     Only in loops, and not where the threads of a warp part: a read that some of them skip, at a
-    border for instance, goes to an ordinary register. ptxas unrolls loops of few known rounds and
-    thereby knows the addresses.
+    border for instance, goes to an ordinary register, and mostly so does one in a loop around
+    another in which they part. ptxas unrolls loops of few known rounds and thereby
+    knows the addresses.
     """
     reads = [_reads(b.instructions, varying) if b.loop >= 0 else 0 for b in flow.blocks]
     if not any(reads):
         return reads
-    parted = _parted(flow, varying)
+    parted = _parted(flow, varying) | _around_uneven_loops(flow, varying)
     rounds = [_rounds(flow, loop) for loop in flow.loops]
     unrolled = {i for i, count in enumerate(rounds) if count is not None and count <= MOST_ROUNDS}
     return [
@@ -80,6 +81,14 @@ def _parted(flow: ControlFlow, varying: frozenset[str]) -> set[int]:
             if index not in skipped:  # else it decides how often the loop runs
                 found |= skipped
     return found
+
+
+def _around_uneven_loops(flow: ControlFlow, varying: frozenset[str]) -> set[int]:
+    """Blocks of loops around a loop in which threads of a warp part, or which some leave sooner."""
+    ends = (block for block in flow.blocks if block.loop >= 0 and block.terminator.kind == "branch")
+    uneven = {block.loop for block in ends if block.terminator.guard in varying}
+    parents = {flow.loops[loop].parent for loop in uneven} - {-1}
+    return {index for parent in parents for index in flow.loops[parent].blocks}
 
 
 def _rounds(flow: ControlFlow, loop: Loop) -> int | None:

@@ -71,7 +71,8 @@ def stored(lines: float) -> np.ndarray:
         FeatureColumn("rewritten_lines", group, None, (lines,) * cells),
     )
     found = values(replace(ADD, columns=(*ADD.columns, *added)))["store_cycles"]
-    return found - values(ADD)["store_cycles"]
+    beyond: np.ndarray = found - values(ADD)["store_cycles"]
+    return beyond
 
 
 def test_stores_to_few_lines_meet_before_they_leave_the_sm() -> None:

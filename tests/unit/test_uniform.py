@@ -55,6 +55,19 @@ ROUNDS = (
         # Where threads part, but not where the whole warp goes one way.
         ("", "setp.lt.u32 %p0, %r3, 9; @%p0 bra OVER; ld.const.f32 %f1, [%rd2]; OVER:", 0),
         ("", "setp.lt.u32 %p0, %r1, 9; @%p0 bra OVER; ld.const.f32 %f1, [%rd2]; OVER:", 1),
+        # Around a loop that some threads leave sooner, but not around one that all do together.
+        (
+            "",
+            "mov.u32 %r5, %r3; IN: add.s32 %r5, %r5, 32; setp.lt.s32 %p0, %r5, %r1; @%p0 bra IN; "
+            "ld.const.f32 %f1, [%rd2];",
+            0,
+        ),
+        (
+            "",
+            "mov.u32 %r5, 0; IN: add.s32 %r5, %r5, 32; setp.lt.s32 %p0, %r5, %r1; @%p0 bra IN; "
+            "ld.const.f32 %f1, [%rd2];",
+            1,
+        ),
         # ptxas knows the addresses in a loop of few known rounds.
         ("mov.u32 %r4, 0;", "ld.const.f32 %f1, [%rd2]; " + ROUNDS.format(8), 0),
         ("mov.u32 %r4, 0;", "ld.const.f32 %f1, [%rd2]; " + ROUNDS.format(9), 1),
