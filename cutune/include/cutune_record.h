@@ -39,15 +39,27 @@ inline cutune_argument cutune_empty_argument(cutune_kind kind) {
     return empty;
 }
 
+// Vectors are compared number by number.
+template <class T>
+struct cutune_element_of {
+    static constexpr bool is_float =
+        std::is_same<T, float>::value || std::is_same<T, float2>::value ||
+        std::is_same<T, float3>::value || std::is_same<T, float4>::value;
+    static constexpr bool is_double =
+        std::is_same<T, double>::value || std::is_same<T, double2>::value ||
+        std::is_same<T, double3>::value;
+    static constexpr cutune_element value = is_float    ? cutune_float_element
+                                            : is_double ? cutune_double_element
+                                                        : cutune_other_element;
+};
+
 template <class T>
 struct cutune_describe_pointee {
     typedef typename std::remove_cv<T>::type plain;
     static cutune_argument of(const volatile void *address) {
         cutune_argument argument = cutune_empty_argument(cutune_pointer_kind);
         argument.address = reinterpret_cast<uintptr_t>(address);
-        argument.element = std::is_same<plain, float>::value    ? cutune_float_element
-                           : std::is_same<plain, double>::value ? cutune_double_element
-                                                                : cutune_other_element;
+        argument.element = cutune_element_of<plain>::value;
         argument.writable = !std::is_const<T>::value;
         argument.pointers = std::is_pointer<T>::value;
         argument.may_nest = std::is_class<T>::value || std::is_union<T>::value ||

@@ -205,3 +205,53 @@ def test_blocks_that_divide_any_work_all_have_some(tmp_path: Path, most: int) ->
     assert times[32] > 4 * times[1024] and times[32] > 2 * times[128]
     # In microseconds at least what memory takes for both arrays.
     assert min(times.values()) > 1e9 * 4 / 4.8e6
+
+
+VECTORS = """
+#include <cstdio>
+#include <cstdlib>
+#pragma cutune kernel moments data(n) block(x: 32, 64, 128, 256) grid(keep) shared(16 * x)
+__global__ void moments(int n, const float *in, double2 *out) {
+    extern __shared__ double2 part[];
+    double2 own = make_double2(0, 0);
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        const double value = sqrt(1.0 + in[blockIdx.x * n + i]);
+        own.x += value;
+        own.y += value * value;
+    }
+    part[threadIdx.x] = own;
+    __syncthreads();
+    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) {
+            part[threadIdx.x].x += part[threadIdx.x + half].x;
+            part[threadIdx.x].y += part[threadIdx.x + half].y;
+        }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = part[0];
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]);
+    float *in;
+    double2 *out;
+    cudaMallocManaged(&in, 8 * n * sizeof(float));
+    cudaMallocManaged(&out, 8 * sizeof(double2));
+    for (int i = 0; i < 8 * n; ++i) in[i] = i * 7919 % 1000 / 997.0f;
+    moments<<<8, 128, 16 * 128>>>(n, in, out);
+    cudaDeviceSynchronize();
+    printf("%.9g %.9g\\n", out[3].x, out[3].y);
+}
+"""
+
+
+def test_sums_in_vectors_may_differ_in_the_last_bits(tmp_path: Path) -> None:
+    source = tmp_path / "vectors.cu"
+    source.write_text(VECTORS)
+    done = cutune(
+        *("tune", source, "--run", "./{program} {n}", "--vary", "n=500,3000"),
+        *("--workspace", tmp_path / "work", "-o", tmp_path / "vectors.tuned.cu"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "CT416" not in done.stderr
+    ranked = select("moments", tmp_path / "work", "n=3000", "G.x=8")["ranked"]
+    assert {entry["block"][0] for entry in ranked} == {32, 64, 128, 256}
