@@ -23,6 +23,7 @@ from cutune.counts import (
     is_bounded_by_no_size,
     uncertain_share,
 )
+from cutune.diagnostics import CutuneError
 from cutune.measure import COUNTS, MeasuredKernel, Measurement
 from cutune.plan import (
     Replay,
@@ -101,7 +102,10 @@ def _strides(subject: Subject) -> tuple[str, ...]:
     replayer, block = subject.replayer(), count_block(subject.kernel)
     found = []
     for name, launches in striding_launches(subject.kernel):
-        one, more = (sum(replayer.run(COUNTS, sizes, block).executions) for sizes in launches)
+        try:
+            one, more = (sum(replayer.run(COUNTS, sizes, block).executions) for sizes in launches)
+        except CutuneError:  # as much work as that is no loop over one size
+            continue
         if more < MORE_WORK * one:
             found.append(name)
     return tuple(found)

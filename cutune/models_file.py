@@ -21,7 +21,7 @@ from cutune.measure import MeasuredKernel
 from cutune.rational import Polynomial, RationalFunction
 from cutune.workspace import Json, read_document, write_document
 
-SCHEMA = "cutune-models-4"
+SCHEMA = "cutune-models-5"
 COMMAND = "cutune fit"
 
 

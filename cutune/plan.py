@@ -124,9 +124,10 @@ def striding_launches(facts: MeasuredKernel) -> Iterator[tuple[str, list[Mapping
 
     They tell whether blocks divide the work among them, however many there are.
     """
-    kept, shares = _kept_extents(facts), _shares(facts)
-    size = MORE_BLOCKS * max([SHARED_BASES[-1], *(share for _, share in shares.values())])
-    sizes = {**dict.fromkeys(facts.variables, size), **dict.fromkeys(kept, 1)}
+    kept = _kept_extents(facts)
+    sizes = dict.fromkeys(facts.variables, MORE_BLOCKS * SHARED_BASES[-1])
+    sizes |= {name: MORE_BLOCKS * share for name, (_, share) in _shares(facts).items()}
+    sizes |= dict.fromkeys(kept, 1)
     for name in kept:
         yield name, [sizes, {**sizes, name: MORE_BLOCKS}]
 
