@@ -45,8 +45,8 @@ def uniform_reads(flow: ControlFlow, varying: frozenset[str]) -> list[int]:
 
     Only in loops, and not where the threads of a warp part: a read that some of them skip, at a
     border for instance, goes to an ordinary register, and mostly so does one in a loop around
-    another in which they part. ptxas unrolls loops of few known rounds and thereby
-    knows the addresses.
+    another in which they part. ptxas unrolls loops of few known rounds and thereby knows the
+    addresses.
     """
     reads = [_reads(b.instructions, varying) if b.loop >= 0 else 0 for b in flow.blocks]
     if not any(reads):

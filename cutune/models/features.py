@@ -45,24 +45,24 @@ class Features:
 
     def total(self, name: str, fixed: Expression, kinds: Collection[str]) -> Expression:
         """All columns of some kinds, times trips and cost: `fixed` plus what differs by block."""
-        columns = self._filled(kinds)
-        return self._sum(name, fixed, [(i, c, self.constant(COST_OF[c.kind])) for i, c in columns])
+        return self.total_of(name, fixed, self.filled(kinds))
 
-    def total_of(self, name: str, columns: Iterable[tuple[int, FeatureColumn]]) -> Expression:
+    def total_of(
+        self, name: str, fixed: Expression, columns: Iterable[tuple[int, FeatureColumn]]
+    ) -> Expression:
         """The same of columns that are given, with their indices."""
-        weighted = [(i, c, self.constant(COST_OF[c.kind])) for i, c in columns]
-        return self._sum(name, expression(0), weighted) if weighted else expression(0)
+        return self._sum(name, fixed, [(i, c, self.constant(COST_OF[c.kind])) for i, c in columns])
 
     def missed(self, array: int) -> Expression | None:
         """Sectors of an array per warp that miss the L1 of a block which is alone; None: none do.
 
         A sector per warp is a byte per thread.
         """
-        columns = self._filled(("missed",))
+        columns = self.filled(("missed",))
         weighted = [(i, c, expression(1)) for i, c in columns if c.array == array]
         return self._sum(f"missed_{array}", expression(0), weighted) if weighted else None
 
-    def _filled(self, kinds: Collection[str]) -> list[tuple[int, FeatureColumn]]:
+    def filled(self, kinds: Collection[str]) -> list[tuple[int, FeatureColumn]]:
         """The columns of some kinds that hold more than zeros, with their indices."""
         columns = enumerate(self.model.columns)
         return [(i, column) for i, column in columns if column.kind in kinds and any(column.values)]

@@ -200,14 +200,17 @@ class _Composer:
 
     def _rewritten(self) -> Expression:
         """Cycles of stores to sectors on their way to L2, as far as they do not meet there."""
-        lines = {c.group: c.values for c in self.model.columns if c.kind == "rewritten_lines"}
+        rewritten = self.features.filled(("rewritten",))
+        if not rewritten:
+            return expression(0)
+        lines = {c.group: c.values for _, c in self.features.filled(("rewritten_lines",))}
+        crowds = self._crowds()
         apart = []
-        for index, column in enumerate(self.model.columns):
-            if column.kind == "rewritten" and any(column.values):
-                cells = zip(column.values, lines[column.group], cycle(self._crowds()))
-                values = [sectors * _apart(touched, *crowd) for sectors, touched, crowd in cells]
-                apart.append((index, replace(column, values=in_single_precision(values))))
-        return self.features.total_of("rewritten", apart)
+        for index, column in rewritten:
+            cells = zip(column.values, lines[column.group], cycle(crowds))
+            values = [sectors * _apart(touched, *crowd) for sectors, touched, crowd in cells]
+            apart.append((index, replace(column, values=in_single_precision(values))))
+        return self.features.total_of("rewritten", expression(0), apart)
 
     def _crowds(self) -> list[tuple[int, float]]:
         """Warps that start together, and the part of the most that may be there, by block."""
@@ -288,11 +291,9 @@ class _Composer:
         miss = miss + self.constant("latency_cycles_dram") * Parameter("dram_misses")
         miss = self.lines.define("miss_latency", miss)
         missing = expression(0)
-        for index, column in enumerate(self.model.columns):
-            if column.kind == "missing" and any(column.values):
-                missing = missing + Parameter(f"trips_{column.group}") * self.features.cell(
-                    index, column
-                )
+        for index, column in self.features.filled(("missing",)):
+            cell = self.features.cell(index, column)
+            missing = missing + Parameter(f"trips_{column.group}") * cell
         waiting = self.lines.define("steps_latency", waiting)
         missing = missing * Parameter("still_missing")
         waiting = waiting + self._lying_apart(miss) * minimum(steps, missing)

@@ -1,4 +1,4 @@
-"""What blocks of an SM share of an array that fits L1."""
+"""What leaves the L1 of an SM: arrays that its blocks share, and stores that meet on their way."""
 
 from __future__ import annotations
 
