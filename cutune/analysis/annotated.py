@@ -169,14 +169,17 @@ class _Application:
         formulas = self.said.grid or ()
         if len(formulas) > len(DIMENSIONS):
             self._refuse(Code.UNKNOWN_GRID_FORMULA, d="z")
+        sizes = self.said.block or {}
         found: dict[str, DimensionFacts] = {}
         for d, formula in zip(DIMENSIONS, formulas, strict=False):
+            if sizes and d not in sizes:
+                continue  # It keeps its block, and so the grid, whatever that is.
             if formula.data == "keep":
                 found[d] = DimensionFacts(True, grid_kept=True)
                 continue
             is_rounded = formula.data == "call" and formula.children[0] == "ceil"
             term = formula.children[1] if is_rounded else formula
-            if formula.data == "number" and d not in (self.said.block or {}):
+            if formula.data == "number" and not sizes:
                 continue
             numerator = _numerator(term, d)
             text = _to_c(numerator) if numerator is not None else None

@@ -59,6 +59,13 @@ def test_the_grid_is_kept() -> None:
     assert found.asserted == ("x",)
 
 
+@pytest.mark.parametrize("rows", ["keep", "ceil(m / y)", "m", "1"])
+def test_dimensions_that_block_does_not_name_keep_their_blocks(rows: str) -> None:
+    found = kernel(f"block(x: 32, 64) grid(ceil(n / x), {rows})")
+    assert found.asserted == ("x",)
+    assert found.pure_dimensions == ("x",)
+
+
 def test_warp_level_code_hides_nothing_that_stays_refused() -> None:
     body = "int i = threadIdx.x; a[i] = __shfl_xor_sync(-1, i, 1); a[atomicAdd(a, n)] = 1;"
     text = f"__global__ void k(int n, int *a) {{ {body} }}\n"
