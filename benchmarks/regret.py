@@ -42,6 +42,8 @@ JUDGE_SETS = (
     "judge_tenth",
     "judge_eleventh",
     "judge_twelfth",
+    "judge_thirteenth",
+    "judge_fourteenth",
 )
 JUDGES = tuple(ROOT / "benchmarks" / name for name in JUDGE_SETS)
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.

@@ -1,6 +1,6 @@
 """How the recorded sweeps, judge_h200.json and others, were made.
 
-python -m tests.recorded.record_sweep prepare FOLDER [PROGRAM …]     # needs nvcc
+python -m tests.recorded.record_sweep prepare FOLDER [NAME …]    # of programs or sets; needs nvcc
 python3 FOLDER/run_sweeps.py FOLDER OUTPUT SECONDS [PASSES]          # on the GPU
 python -m tests.recorded.record_sweep save OUTPUT                    # adds to the recorded files
 
@@ -65,12 +65,14 @@ def prepare(folder: Path, only: Sequence[str], brief: bool) -> None:
         wanted = _brief_runs(RECORDED[place]) if brief else None
         for name, all_sizes in programs.items():
             sizes = [n for n in all_sizes if wanted is None or (name, n) in wanted]
-            if (only and name not in only) or not sizes:
+            if (only and not {name, place.name} & {*only}) or not sizes:
                 continue
+            built = folder / place.name
+            make_folder(built)
             program = session.load(str(place / f"{name}.cu"), require_nvcc=True)
-            session.build_instrumented([program], folder, gpu_target(ARCHITECTURE))
-            (folder / f"{name}.candidates").write_text(candidates_text(program, "paper"))
-            runs += [_run(name, size) for size in sizes]
+            session.build_instrumented([program], built, gpu_target(ARCHITECTURE))
+            (built / f"{name}.candidates").write_text(candidates_text(program, "paper"))
+            runs += [_run(f"{place.name}/{name}", size) for size in sizes]
             print(name, flush=True)
     (folder / "plan.json").write_text(json.dumps(runs, indent=1))
     shutil.copy(HERE / "run_sweeps.py", folder)
@@ -83,8 +85,10 @@ def _brief_runs(path: Path) -> set[tuple[str, int | None]]:
 
 
 def _run(name: str, size: int) -> dict[str, object]:
+    """`name`: of the set and the program."""
     run: dict[str, object] = {"program": name, "size": size, "repetitions": 3}
-    return run | {"repetitions": 1, "seconds": SLOW_SECONDS} if name in SLOW else run
+    slow = Path(name).name in SLOW
+    return run | {"repetitions": 1, "seconds": SLOW_SECONDS} if slow else run
 
 
 def save(output: Path) -> None:
@@ -112,7 +116,7 @@ def save(output: Path) -> None:
 
 def _measured(session: Session, path: Path, output: Path) -> Iterator[SweptLaunch]:
     """Every launch, at the median of the passes in which its sweep is complete."""
-    found = sorted(output.glob(f"*/{path.stem}-*.jsonl"))
+    found = sorted(output.glob(f"*/{path.parent.name}/{path.stem}-*.jsonl"))
     if not found:
         return
     program = session.load(str(path))

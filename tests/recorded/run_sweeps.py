@@ -24,7 +24,6 @@ def main(folder: Path, output: Path, seconds: float, passes: int) -> None:
     end = time.monotonic() + seconds
     (output / "about.json").write_text(json.dumps(about()))
     for number in range(passes):
-        (output / str(number)).mkdir()
         for run in json.loads((folder / "plan.json").read_text()):
             name = f"{number}/{run['program']}-{run['size']}"
             start = time.monotonic()
@@ -32,6 +31,7 @@ def main(folder: Path, output: Path, seconds: float, passes: int) -> None:
                 print(f"{name}: no time left")
                 continue
             lines = output / f"{name}.jsonl"
+            lines.parent.mkdir(parents=True, exist_ok=True)
             status = sweep(folder, run, lines, min(end, start + run.get("seconds", seconds)))
             found = lines.read_text().count("\n") if lines.exists() else 0
             print(f"{name}: {found} lines, {time.monotonic() - start:.1f} s, {status}", flush=True)
