@@ -55,16 +55,22 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the program: its command line after substitution, and the values substituted.
+    """One run of the program: its command line before substitution, and the values to substitute.
 
     `environment`: variables that it needs besides those of the process. `launches_only`: kernels
-    need not be executed in order to record how they are launched.
+    need not be executed in order to record how they are launched. `program`: stands for `{program}`.
     """
 
-    command: tuple[str, ...]
+    words: tuple[str, ...]
     values: Mapping[str, str]
     environment: Mapping[str, str] = field(default_factory=dict)
     launches_only: bool = False
+    program: str = ""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command line after substitution."""
+        return tuple(word.format(program=self.program, **self.values) for word in self.words)
 
 
 def plan_runs(
@@ -90,13 +96,15 @@ def plan_runs(
     runs = []
     for combination in combinations:
         try:
-            words = shlex.split(template)
-            filled = tuple(word.format(program=relative, **combination) for word in words)
+            words = tuple(shlex.split(template))
+            run = Run(words, combination, environment or {}, launches_only, relative)
+            if not run.command:
+                raise ValueError("it names no program")
         except (KeyError, IndexError, ValueError) as error:
             raise CutuneError(
                 Diagnostic.at(Code.BAD_RUN, None, template=template, reason=error)
             ) from error
-        runs.append(Run(filled, combination, environment or {}, launches_only))
+        runs.append(run)
     return runs
 
 
@@ -176,6 +184,7 @@ def run_program(
     environment: Mapping[str, str],
     where: str = "the emulated device",
     may_fail: bool = False,
+    seconds: float = RUN_SECONDS,
 ) -> None:
     """Run a program to its end. `may_fail`: any status will do.
 
@@ -193,13 +202,13 @@ def run_program(
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=RUN_SECONDS,
+            timeout=seconds,
             check=False,
         )
         problem = "" if may_fail and done.returncode >= 0 else _ending(done.returncode)
         said = "\n".join([*done.stdout.splitlines()[-5:], *done.stderr.splitlines()[-5:]])
     except subprocess.TimeoutExpired:
-        problem, said = f"no end within {RUN_SECONDS} s", ""
+        problem, said = f"no end within {seconds} s", ""
     except OSError as error:
         problem, said = error.strerror or str(error), ""
     if problem:

@@ -1,48 +1,35 @@
 """Kernels whose work depends on data: counted while the program runs, on the data that it has.
 
 Takes kernels and runs of the program, gives measurements. A replay without memory says nothing of
-such a kernel. So the instrumented program launches every candidate itself, in sweep mode, each on
-what memory holds at one of its own launches, and the emulated device logs what all of them do.
+such a kernel.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from cutune.arguments import integer_argument
 from cutune.candidates import Block
-from cutune.collect import RECORDED_LAUNCHES, Run, Subject, run_program
+from cutune.collect import RECORDED_LAUNCHES, Run, Subject
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, Diagnostic
-from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer, read_launches
-from cutune.emulator.run import device_environment
+from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
+from cutune.experiments import CountedRun, Experiment
+from cutune.larger_run import larger_run
 from cutune.measure import COUNTS, FEATURES, RUN, SMALLER, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import count_block
 from cutune.replay import recorded_extents
-from cutune.trial import trial_environment
 
 #: Warp instructions that all candidates of a kernel may take in one run: a minute or so.
 BUDGET = 1_500_000_000
+#: Launches tell what grows if the work of one is so many times that of the other.
+GROWTH = 2
+#: Launches alike with so many times the work of each other have it from data alone.
+UNSTEADY = 4
 
 Progress = Callable[[str, int, int], None]
 Warn = Callable[[Diagnostic], None]
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """One launch of the program, made with its own block and with every candidate."""
-
-    asked: LaunchRecord
-    by_block: Mapping[Block, LaunchRecord]
-
-    @property
-    def work(self) -> int:
-        """Warp instructions of the launch as the program asked for it."""
-        return self.asked.warp_instructions
 
 
 def counted_on_data(
@@ -62,56 +49,44 @@ def counted_on_data(
     Raises:
         CutuneError: CT411 when a run does not end well.
     """
-    swept: dict[str, list[Experiment]] = {subject.kernel.entry: [] for subject in found}
-    for index, (run, launches) in enumerate(zip(runs, recorded, strict=True) if found else ()):
-        progress("counting with data", index, len(runs))
-        for subject, experiment in _swept(run, launches, found, device):
-            swept[subject.kernel.entry].append(experiment)
-        progress("counting with data", index + 1, len(runs))
+    swept: dict[str, list[Sequence[Experiment]]] = {s.kernel.entry: [] for s in found}
+
+    def count(counted: CountedRun) -> int:
+        """Returns how much work it was."""
+        progress("counting with data", counted.number, len(runs) + 1)
+        made = counted.made(device)
+        for entry, experiments in made.items():
+            if experiments:
+                swept[entry].append(experiments)
+        return sum(one.effort for experiments in made.values() for one in experiments)
+
+    planned = list(_planned(runs, recorded, found))
+    efforts = [count(counted) for counted in planned]
+    larger = larger_run([counted.run for counted in planned], efforts)
+    if larger is not None:
+        subjects = planned[-1].subjects
+        count(CountedRun(len(runs), larger, subjects, RECORDED_LAUNCHES, is_extra=True))
+    if planned:
+        progress("counting with data", len(runs) + 1, len(runs) + 1)
     for subject in found:
-        if experiments := swept[subject.kernel.entry]:
-            yield _measured(subject, experiments)
+        of_runs = swept[subject.kernel.entry]
+        if problem := _problem(subject, of_runs):
+            name = subject.kernel.kernel
+            warn(Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=name, reason=problem))
         else:
-            warn(_too_long(subject.kernel))
+            yield _measured(subject, [max(one, key=lambda e: e.work) for one in of_runs])
 
 
-def _swept(
-    run: Run, launches: Sequence[LaunchRecord], chosen: Sequence[Subject], device: DeviceProfile
-) -> Iterator[tuple[Subject, Experiment]]:
-    """For each kernel that this run launches and may be swept in it, its greatest launch."""
-    costs = [(subject, _cost(subject.kernel, launches)) for subject in chosen]
-    affordable = [(subject, cost) for subject, cost in costs if 0 < cost <= BUDGET]
-    if not affordable:
-        return
-    kernels = [subject.kernel for subject, _ in affordable]
-    limit = min(RECORDED_LAUNCHES, *(BUDGET // cost for _, cost in affordable))
-    left_out = {(s, block) for k in kernels for s in k.sites for block in k.rejected}
-    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
-        log = Path(folder) / "launches.jsonl"
-        # Each with all candidates, before and after them as it was asked for.
-        lines = limit * (2 + max(len(kernel.candidates()) for kernel in kernels))
-        counting = {
-            "CUTUNE_LAUNCH_LOG": str(log),
-            "CUTUNE_LOG_LIMIT": str(lines),
-            "CUTUNE_COUNT": "trace",
-            "CUTUNE_LAUNCH_LIMIT": str(limit),
-        }
-        environment = {
-            **os.environ,
-            **device_environment(device, Path(folder)),
-            **trial_environment(kernels, Path(folder), left_out),
-            **counting,
-        }
-        run_program(run, environment)
-        logged = list(read_launches(log))
-    for subject, _ in affordable:
-        experiments = [
-            experiment
-            for site in subject.kernel.sites
-            for experiment in _experiments(record for record in logged if record.site == site)
-        ]
-        if experiments:
-            yield subject, max(experiments, key=lambda experiment: experiment.work)
+def _planned(
+    runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], found: Sequence[Subject]
+) -> Iterator[CountedRun]:
+    """In each run the kernels that it launches, as far as there is time for them."""
+    for number, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
+        costs = [(subject, _cost(subject.kernel, launches)) for subject in found]
+        affordable = [(subject, cost) for subject, cost in costs if 0 < cost <= BUDGET]
+        if affordable:
+            limit = min(RECORDED_LAUNCHES, *(BUDGET // cost for _, cost in affordable))
+            yield CountedRun(number, run, tuple(subject for subject, _ in affordable), limit)
 
 
 def _cost(kernel: MeasuredKernel, launches: Iterable[LaunchRecord]) -> int:
@@ -120,39 +95,48 @@ def _cost(kernel: MeasuredKernel, launches: Iterable[LaunchRecord]) -> int:
     return work * len(kernel.candidates())
 
 
-def _experiments(records: Iterable[LaunchRecord]) -> Iterator[Experiment]:
-    """The launches of one site, sorted out: each as it was asked for, its candidates, it again."""
-    asked: LaunchRecord | None = None
-    by_block: dict[Block, LaunchRecord] = {}
-    for record in records:
-        if asked is None:
-            asked, by_block = record, {record.block: record}
-        elif (record.block, record.grid) != (asked.block, asked.grid):
-            by_block[record.block] = record
-        else:
-            if len(by_block) > 1:
-                yield Experiment(asked, by_block)
-            asked = None
-
-
 def _measured(
     subject: Subject, experiments: Sequence[Experiment]
 ) -> tuple[Subject, list[Measurement]]:
     kernel = subject.kernel
-    ordered = sorted(experiments, key=lambda experiment: experiment.work)
-    least, most = ordered[0], ordered[-1]
-    missing = {b for b in kernel.candidates() if b not in most.by_block or b not in least.by_block}
+    smaller, most = _telling(experiments)
+    missing = {*kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
     kernel = replace(kernel, rejected=tuple(sorted({*kernel.rejected, *missing})))
     subject = replace(subject, kernel=kernel)
     counted = count_block(kernel) if kernel.keeps_grid else kernel.original
     found = [
         _measurement(subject, COUNTS, experiment, counted)
-        for experiment in ordered
+        for experiment in (smaller, most)
         if counted in experiment.by_block
     ]
-    for purpose, experiment in ((SMALLER, least), (FEATURES, most)):
+    for purpose, experiment in ((SMALLER, smaller), (FEATURES, most)):
         found += [_measurement(subject, purpose, experiment, b) for b in experiment.by_block]
     return subject, list({measurement.key: measurement for measurement in found}.values())
+
+
+def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]]) -> str:
+    """Why no model can be made of these launches; empty if one can."""
+    if not of_runs:
+        count = len(subject.kernel.candidates())
+        return f"to run all of its {count} blocks takes too long at these sizes"
+    for experiments in of_runs:
+        work: dict[object, list[int]] = {}
+        for one in experiments:
+            work.setdefault((one.asked.grid, _sizes(subject, one.asked)), []).append(one.work)
+        if any(max(alike) > UNSTEADY * min(alike) for alike in work.values()):
+            return "launches of the same size differ in their work by more than it tells"
+    return ""
+
+
+def _telling(experiments: Sequence[Experiment]) -> tuple[Experiment, Experiment]:
+    """The greatest launch, and the next that is small enough to show what grows.
+
+    The smallest ones may have hardly more data than one block.
+    """
+    ordered = sorted(experiments, key=lambda experiment: experiment.work)
+    most = ordered[-1]
+    smaller = [one for one in ordered if one.work * GROWTH <= most.work]
+    return (smaller or ordered)[-1 if smaller else 0], most
 
 
 def _measurement(
@@ -231,8 +215,3 @@ def _array_of(logged: LoggedSite, pointers: Sequence[Pointer]) -> tuple[int, int
     before = [found for found in inside if found[0] <= logged.lowest]
     start, index = max(before, default=min(inside))
     return index, start
-
-
-def _too_long(kernel: MeasuredKernel) -> Diagnostic:
-    reason = f"to run all of its {len(kernel.candidates())} blocks takes too long at these sizes"
-    return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=kernel.kernel, reason=reason)

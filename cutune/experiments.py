@@ -1,0 +1,121 @@
+"""Launches made with every candidate and counted, in one run of the program.
+
+Takes a run and kernels. The instrumented program launches all candidates itself, in sweep mode,
+each on what memory holds at one of its own launches, and the emulated device logs what they do.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutune.candidates import Block
+from cutune.collect import RUN_SECONDS, Run, Subject, run_program
+from cutune.device import DeviceProfile
+from cutune.diagnostics import CutuneError
+from cutune.emulator.launch_log import LaunchRecord, LoggedSite, read_launches
+from cutune.emulator.run import device_environment
+from cutune.trial import trial_environment
+
+#: Looking at one line or sector that is touched takes as long as so many warp instructions.
+TRACING = 4
+#: Seconds for a run that nobody asked for.
+EXTRA_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One launch of the program, made with its own block and with every candidate."""
+
+    asked: LaunchRecord
+    by_block: Mapping[Block, LaunchRecord]
+
+    @property
+    def work(self) -> int:
+        """Warp instructions of the launch as the program asked for it."""
+        return self.asked.warp_instructions
+
+    @property
+    def effort(self) -> int:
+        """What it took to count all of it, in warp instructions."""
+        return sum(
+            record.warp_instructions + TRACING * sum(_touched(site) for site in record.sites)
+            for record in self.by_block.values()
+        )
+
+
+@dataclass(frozen=True)
+class CountedRun:
+    """One run of the program in which all candidates of some kernels are launched and counted.
+
+    `launches`: of each site. `is_extra`: nobody asked for this run, so that it need not end well.
+    """
+
+    number: int
+    run: Run
+    subjects: tuple[Subject, ...]
+    launches: int
+    is_extra: bool = False
+
+    def made(self, device: DeviceProfile) -> dict[str, list[Experiment]]:
+        """What was launched, by entry of the kernel.
+
+        Raises:
+            CutuneError: CT411 when a run that was asked for does not end well.
+        """
+        seconds = EXTRA_SECONDS if self.is_extra else RUN_SECONDS
+        with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+            log = Path(folder) / "launches.jsonl"
+            try:
+                run_program(self.run, self._environment(device, log), seconds=seconds)
+            except CutuneError:
+                if not self.is_extra:
+                    raise
+                return {}
+            logged = list(read_launches(log))
+        return {
+            subject.kernel.entry: [
+                experiment
+                for site in subject.kernel.sites
+                for experiment in _experiments(record for record in logged if record.site == site)
+            ]
+            for subject in self.subjects
+        }
+
+    def _environment(self, device: DeviceProfile, log: Path) -> dict[str, str]:
+        kernels = [subject.kernel for subject in self.subjects]
+        left_out = {(s, block) for k in kernels for s in k.sites for block in k.rejected}
+        # Each with all candidates, before and after them as it was asked for.
+        lines = self.launches * (2 + max(len(kernel.candidates()) for kernel in kernels))
+        return {
+            **os.environ,
+            **device_environment(device, log.parent),
+            **trial_environment(kernels, log.parent, left_out),
+            "CUTUNE_LAUNCH_LOG": str(log),
+            "CUTUNE_LOG_LIMIT": str(lines),
+            "CUTUNE_COUNT": "trace",
+            "CUTUNE_LAUNCH_LIMIT": str(self.launches),
+        }
+
+
+def _experiments(records: Iterable[LaunchRecord]) -> Iterator[Experiment]:
+    """The launches of one site, sorted out: each as it was asked for, its candidates, it again."""
+    asked: LaunchRecord | None = None
+    by_block: dict[Block, LaunchRecord] = {}
+    for record in records:
+        if asked is None:
+            asked, by_block = record, {record.block: record}
+        elif (record.block, record.grid) != (asked.block, asked.grid):
+            by_block[record.block] = record
+        else:
+            if len(by_block) > 1:
+                yield Experiment(asked, by_block)
+            asked = None
+
+
+def _touched(site: LoggedSite) -> int:
+    """Lines and new sectors, roughly."""
+    return (site.load_cost_x20 + site.store_cost_x20) // 20 + site.new_sectors
