@@ -46,9 +46,9 @@ class OwnBand:
 OWN_BAND_LOOPED = OwnBand.of(Fraction(401, 400))
 OWN_BAND = OwnBand.of(Fraction(102, 100))
 OWN_BAND_ASSERTED = OwnBand.of(Fraction(107, 100))
-#: Where data decide: how long the warps of a large block wait for the last of them is told badly,
-#: what they find in L1 well.
-OWN_BAND_ON_DATA = OwnBand(Fraction(115, 100), Fraction(102, 100))
+#: Where data decide: how long the warps of a large block wait for the last of them is told less
+#: well than what they find in L1.
+OWN_BAND_ON_DATA = OwnBand(Fraction(105, 100), Fraction(102, 100))
 #: Where atomic operations meet in shared memory: no term of the model knows how often.
 OWN_BAND_CONTENDED = OwnBand.of(Fraction(2))
 #: Where the program's own block is like all others.

@@ -202,11 +202,10 @@ class _Assembler:
                 loop = block.loop + loops if block.loop >= 0 else -1
                 region_of[first + k] = loop
                 counts = class_counts(block)
-                begun, demand = load_phases(block), demand_of(block)
-                phase_of |= {i.line: n for i, n in zip(block.instructions, begun, strict=True)}
-                phases = begun[-1] if begun else 0
+                phases, demand = load_phases(block), demand_of(block)
+                phase_of |= {i.line: n for i, n in zip(block.instructions, phases, strict=True)}
                 demand = demand + Demand(constants=constants[k])
-                blocks.append(Block(offset + k, counts, loop, block.depth, phases, demand))
+                blocks.append(Block(offset + k, counts, loop, block.depth, max(phases, default=0), demand))
                 block_indices.append(first + k)
             for index in self.site_range[each]:
                 access, block_index, _, _ = self.sites[index]

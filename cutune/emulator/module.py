@@ -164,28 +164,26 @@ def class_counts(block: BasicBlock) -> MappingProxyType[str, int]:
 
 
 def load_phases(block: BasicBlock) -> list[int]:
-    """Groups of global loads that cannot overlap within one pass: per instruction, begun so far.
+    """Groups of global loads that cannot overlap within one pass: per instruction, those up to it.
 
-    A load begins a group when its address depends on a load of the current one, or when it comes
-    after a store or atomic that followed a load of the current one, because they may alias.
+    A load comes one group behind the last of those that its address depends on, wherever it
+    stands: the assembler moves loads up. It stays behind a store or atomic that follows another
+    load, because they may alias, unless nothing writes what it reads (`ld.global.nc`).
     """
-    phases, written = 0, False
-    begun = []
-    loaded: set[str] = set()
+    deepest, fence, written = 0, 0, False
+    phases = []
+    depth: dict[str, int] = {}
     for instruction in block.instructions:
         opcode, where = instruction.opcode, spaces(instruction)
         is_global = not where & {"shared", "local", "const", "param"}
-        read = set(sources(instruction))
+        phase = max((depth.get(name, 0) for name in sources(instruction)), default=0)
         if opcode in ("ld", "ldu") and is_global:
-            if phases == 0 or written or read & loaded:
-                phases, written = phases + 1, False
-                loaded.clear()
-            loaded.update(results(instruction))
+            if written:
+                fence, written = deepest, False
+            phase = 1 + (phase if "nc" in instruction.modifiers else max(phase, fence))
+            deepest = max(deepest, phase)
         elif opcode in ("st", "red", "atom") and is_global:
-            written = phases > 0
-        elif read & loaded:
-            loaded.update(results(instruction))
-        else:
-            loaded.difference_update(results(instruction))
-        begun.append(phases)
-    return begun
+            written = deepest > 0
+        depth |= dict.fromkeys(results(instruction), phase)
+        phases.append(phase if opcode in ("ld", "ldu") and is_global else deepest)
+    return phases
