@@ -58,7 +58,7 @@ class Run:
     """One run of the program: its command line before substitution, and the values to substitute.
 
     `environment`: variables that it needs besides those of the process. `launches_only`: kernels
-    need not be executed in order to record how they are launched. `program`: stands for `{program}`.
+    need not be executed in order to record how they are launched. `program`: what `{program}` is.
     """
 
     words: tuple[str, ...]

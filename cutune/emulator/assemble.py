@@ -205,7 +205,8 @@ class _Assembler:
                 phases, demand = load_phases(block), demand_of(block)
                 phase_of |= {i.line: n for i, n in zip(block.instructions, phases, strict=True)}
                 demand = demand + Demand(constants=constants[k])
-                blocks.append(Block(offset + k, counts, loop, block.depth, max(phases, default=0), demand))
+                deepest = max(phases, default=0)
+                blocks.append(Block(offset + k, counts, loop, block.depth, deepest, demand))
                 block_indices.append(first + k)
             for index in self.site_range[each]:
                 access, block_index, _, _ = self.sites[index]
