@@ -23,7 +23,7 @@ from cutune.trial import trial_environment
 #: Looking at one line or sector that is touched takes as long as so many warp instructions.
 TRACING = 4
 #: Seconds for a run that nobody asked for.
-EXTRA_SECONDS = 60
+EXTRA_SECONDS = 30
 
 
 @dataclass(frozen=True)

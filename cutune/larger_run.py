@@ -8,36 +8,59 @@ doubled, as often as there is time for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log, log2
 
 from cutune.collect import Run
 
-#: What counting all candidates may take in it, in warp instructions: a few seconds.
-WORK = 300_000_000
 MOST_DOUBLINGS = 6
 #: Doubling what is no size changes the work by less.
 LEAST_GROWTH = 1.25
 
 
-def larger_run(runs: Sequence[Run], work: Sequence[int]) -> Run | None:
+@dataclass(frozen=True)
+class Cost:
+    """What a run takes.
+
+    Attributes:
+        work: warp instructions, about, to count all candidates.
+        memory: bytes that kernels can reach.
+    """
+
+    work: int
+    memory: int
+
+
+#: What the larger run may take: a few seconds, and no more than a small machine has.
+LIMIT = Cost(300_000_000, 1 << 30)
+
+
+def larger_run(runs: Sequence[Run], costs: Sequence[Cost]) -> Run | None:
     """The greatest run, with every value that grew from the least one doubled as often as possible.
 
     Args:
-        work: what counting took in each run, in warp instructions; 0 where nothing was counted.
+        costs: of each run, of the same kernels; no work where nothing could be counted.
     """
-    known = sorted((done, index) for index, done in enumerate(work) if done)
+    known = sorted((cost.work, index) for index, cost in enumerate(costs) if cost.work)
     if not known:
         return None
-    (least_work, least), (most_work, most) = known[0], known[-1]
+    least, most = known[0][1], known[-1][1]
     grown = _growths(runs[least], runs[most])
     if not grown:
         return None
     doublings = sum(log2(growth) for growth in grown.values()) / len(grown)
-    per_doubling = (most_work / least_work) ** (1 / doublings)
-    if per_doubling < LEAST_GROWTH:
+    work, memory = (
+        (after / before) ** (1 / doublings) if before else 1.0
+        for before, after in (
+            (costs[least].work, costs[most].work),
+            (costs[least].memory, costs[most].memory),
+        )
+    )
+    if work < LEAST_GROWTH:
         return None
-    times = min(MOST_DOUBLINGS, int(log(WORK / most_work) / log(per_doubling)))
+    times = min(MOST_DOUBLINGS, int(log(LIMIT.work / costs[most].work) / log(work)))
+    if memory > 1:
+        times = min(times, int(log(LIMIT.memory / costs[most].memory) / log(memory)))
     if times < 1:
         return None
     # Powers of two: sizes that have to be multiples of something still are.

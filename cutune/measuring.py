@@ -60,7 +60,7 @@ def measure(
 ) -> list[list[MeasuredKernel]]:
     """Run the instrumented program, count its kernels, append to the workspaces of its parts.
 
-    Returns the kernels of each part that can be measured.
+    Returns the kernels of each part that were measured.
     """
     launches = record_launches(runs, device, session.progress)
     recording = Recording(runs, launches, device)
@@ -68,19 +68,18 @@ def measure(
     for part in parts:
         seen = subjects(part.program, launches, part.facts, candidate_set, session.warn)
         tried = _tried(session, runs[0], seen, device) if seen else []
-        left = _replay(session, part, tried, training)
-        _count_on_data(session, part, recording, left)
-        found.append([subject.kernel for subject in tried])
+        measured, left = _replay(session, part, tried, training)
+        found.append(measured + _count_on_data(session, part, recording, left))
     return found
 
 
 def _replay(
     session: Session, part: Part, found: Sequence[Subject], training: bool
-) -> list[Subject]:
-    """Replay what can be; returns the others, which were executed and may be counted with data."""
+) -> tuple[list[MeasuredKernel], list[Subject]]:
+    """Replay what can be; also returns others that were executed and may be counted with data."""
     path = part.workspace.measurements
     known = measurements(session, part.workspace)[1] if path.exists() else []
-    left = []
+    done, left = [], []
     for described in found:
         if described.kernel.on_data:
             left.append(described)
@@ -93,6 +92,7 @@ def _replay(
             part.append(counted.subject.kernel, counted.new)
             replayed = collect_kernel(counted, known, session.progress, training)
             append_lines(path, (m.to_json() for m in replayed))
+            done.append(counted.subject.kernel)
         except CutuneError as error:
             if error.diagnostic.code is Code.UNWRITABLE_FILE:
                 raise
@@ -104,7 +104,7 @@ def _replay(
             else:
                 name = described.kernel.kernel
                 session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
-    return left
+    return done, left
 
 
 def _on_data(session: Session, part: Part, subject: Subject, reason: str) -> Subject:
@@ -118,7 +118,9 @@ def _on_data(session: Session, part: Part, subject: Subject, reason: str) -> Sub
 
 def _count_on_data(
     session: Session, part: Part, recording: Recording, found: Sequence[Subject]
-) -> None:
+) -> list[MeasuredKernel]:
+    """Count these while the program runs; returns those that were counted."""
+    done = []
     counted = counted_on_data(
         recording.runs,
         recording.launches,
@@ -130,6 +132,7 @@ def _count_on_data(
     try:
         for subject, measured in counted:
             part.append(subject.kernel, measured)
+            done.append(subject.kernel)
     except CutuneError as error:
         if error.diagnostic.code is not Code.RUN_FAILED:
             raise
@@ -137,6 +140,7 @@ def _count_on_data(
         for name in (subject.kernel.kernel for subject in found):
             reason = error.diagnostic.message
             session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
+    return done
 
 
 def _tried(

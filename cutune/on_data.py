@@ -6,7 +6,7 @@ such a kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cutune.arguments import integer_argument
@@ -16,7 +16,7 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, Diagnostic
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
 from cutune.experiments import CountedRun, Experiment
-from cutune.larger_run import larger_run
+from cutune.larger_run import Cost, larger_run
 from cutune.measure import COUNTS, FEATURES, RUN, SMALLER, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import count_block
 from cutune.replay import recorded_extents
@@ -51,21 +51,18 @@ def counted_on_data(
     """
     swept: dict[str, list[Sequence[Experiment]]] = {s.kernel.entry: [] for s in found}
 
-    def count(counted: CountedRun) -> int:
-        """Returns how much work it was."""
+    def count(counted: CountedRun) -> dict[str, list[Experiment]]:
         progress("counting with data", counted.number, len(runs) + 1)
         made = counted.made(device)
         for entry, experiments in made.items():
             if experiments:
                 swept[entry].append(experiments)
-        return sum(one.effort for experiments in made.values() for one in experiments)
+        return made
 
     planned = list(_planned(runs, recorded, found))
-    efforts = [count(counted) for counted in planned]
-    larger = larger_run([counted.run for counted in planned], efforts)
+    larger = _larger(planned, [count(counted) for counted in planned], recorded)
     if larger is not None:
-        subjects = planned[-1].subjects
-        count(CountedRun(len(runs), larger, subjects, RECORDED_LAUNCHES, is_extra=True))
+        count(larger)
     if planned:
         progress("counting with data", len(runs) + 1, len(runs) + 1)
     for subject in found:
@@ -87,6 +84,28 @@ def _planned(
         if affordable:
             limit = min(RECORDED_LAUNCHES, *(BUDGET // cost for _, cost in affordable))
             yield CountedRun(number, run, tuple(subject for subject, _ in affordable), limit)
+
+
+def _larger(
+    planned: Sequence[CountedRun],
+    made: Sequence[Mapping[str, Sequence[Experiment]]],
+    recorded: Sequence[Sequence[LaunchRecord]],
+) -> CountedRun | None:
+    """One more run, of the kernels that were counted in all others."""
+    in_all = [
+        subject
+        for subject in (planned[0].subjects if planned else ())
+        if all(of_run.get(subject.kernel.entry) for of_run in made)
+    ]
+    costs = []
+    for counted, of_run in zip(planned, made, strict=True):
+        efforts = (one.effort for s in in_all for one in of_run[s.kernel.entry])
+        reached = {(p.base, p.size) for r in recorded[counted.number] for p in r.pointers}
+        costs.append(Cost(sum(efforts), sum(size for _, size in reached)))
+    run = larger_run([counted.run for counted in planned], costs)
+    if run is None:
+        return None
+    return CountedRun(len(recorded), run, tuple(in_all), RECORDED_LAUNCHES, is_extra=True)
 
 
 def _cost(kernel: MeasuredKernel, launches: Iterable[LaunchRecord]) -> int:

@@ -8,6 +8,10 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from cutune.larger_run import MOST_DOUBLINGS
+from cutune.measuring import measurements
+from cutune.session import Session
+from cutune.workspace import Workspace
 from tests.end_to_end.tuning import compiled, cutune, run, select, tune
 
 pytestmark = pytest.mark.nvcc
@@ -122,6 +126,46 @@ def test_rows_of_many_lengths(tmp_path: Path) -> None:
     source.write_text(BINS)
     _, said = tuned_at(source, "500,2000", "30000")
     assert "block 96x1x1 -> " in said, said
+
+
+def counted_sizes(source: Path) -> set[int]:
+    """The sizes at which the kernel of a program was counted."""
+    _, measured = measurements(Session(), Workspace(source.parent / ".cutune"))
+    return {size for m in measured for _, size in m.sizes}
+
+
+def test_the_program_runs_once_more_at_a_size_that_tells_more(tmp_path: Path) -> None:
+    source = tmp_path / "ragged.cu"
+    source.write_text(BINS)
+    tuned_at(source, "500,2000", "30000")
+    smaller, larger = sorted(counted_sizes(source))
+    assert smaller == 2000
+    assert larger in {2000 << times for times in range(3, MOST_DOUBLINGS + 1)}
+
+
+def test_nobody_minds_if_that_run_fails(tmp_path: Path) -> None:
+    source = tmp_path / "ragged.cu"
+    source.write_text(
+        BINS.replace("std::vector<int> starts", "if (n > 30000) return 1;\nstd::vector<int> starts")
+    )
+    done, _ = tuned_at(source, "500,2000", "30000")
+    assert counted_sizes(source) == {500, 2000}
+    assert "error" not in done.stderr
+
+
+def test_launches_whose_work_nothing_tells_stay(tmp_path: Path) -> None:
+    """A search whose front is small at first and large then, in launches that look alike."""
+    source = tmp_path / "ragged.cu"
+    launch = "ragged<<<(n + 95) / 96, 96>>>(n, a, b, c, d);"
+    fill = "cudaMemcpy(a, starts.data(), starts.size() * 4, cudaMemcpyHostToDevice);"
+    assert launch in BINS and fill in BINS
+    source.write_text(
+        BINS.replace(launch, f"cudaMemset(a, 0, starts.size() * 4);\n{launch}\n{fill}\n{launch}")
+    )
+    words = ("--run", "./{program} {n}", "--vary", "n=500,2000")
+    done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
+    assert "launches of the same size differ in their work" in done.stderr, done.stderr
+    assert done.stderr.endswith("none of them could be measured [CT503]\n"), done.stderr
 
 
 BOX = r"""
