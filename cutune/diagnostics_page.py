@@ -250,14 +250,15 @@ MEANINGS: dict[Code, str] = {
     "with a size that is not seen, in an array of a structure for instance. Such a kernel is "
     "counted while the program runs: it must be executed (no `--launches-only`), at sizes at which "
     "all of its candidates can be run, and may use nothing that the emulated device does not "
-    "count.",
+    "count. Launches with equal arguments must do about the same work.",
     Code.UNSEEN_MEMBER: "An integer of a structure that is an argument can be read at the launch "
     "where the kernel gets a plain copy of it (no copy constructor of the program), and where each "
     "argument is written out.",
     Code.COUNTED_ON_DATA: "Its work depends on loaded values, or at sizes that the runs do not "
     "have it is none that was understood. Every candidate is run on the data of the program's own "
     "launches, and totals are taken to grow as the threads do. Let the runs be like those that "
-    "count: sizes not too small, data of the usual kind.",
+    "count: at least two sizes, data of the usual kind. The program runs once more besides, its "
+    "varied numbers doubled as often as there are a few seconds for; it may refuse that.",
     Code.RESULTS_DIFFER: "The candidates were tried, and those named are not used. A kernel that "
     "was annotated as independent of its block is not. With the program's own block no race was "
     "found.",
