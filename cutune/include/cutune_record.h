@@ -19,7 +19,13 @@
 enum cutune_kind { cutune_integer_kind, cutune_real_kind, cutune_pointer_kind, cutune_bytes_kind };
 
 // What a pointer points to, as far as comparing contents goes.
-enum cutune_element { cutune_float_element, cutune_double_element, cutune_other_element };
+enum cutune_element {
+    cutune_float_element,
+    cutune_double_element,
+    cutune_half_element,
+    cutune_bfloat16_element,
+    cutune_other_element
+};
 
 struct cutune_argument {
     cutune_kind kind;
@@ -39,6 +45,12 @@ inline cutune_argument cutune_empty_argument(cutune_kind kind) {
     return empty;
 }
 
+// Those of cuda_fp16.h and cuda_bf16.h, which a program may or may not include.
+struct __half;
+struct __half2;
+struct __nv_bfloat16;
+struct __nv_bfloat162;
+
 // Vectors are compared number by number.
 template <class T>
 struct cutune_element_of {
@@ -48,9 +60,15 @@ struct cutune_element_of {
     static constexpr bool is_double =
         std::is_same<T, double>::value || std::is_same<T, double2>::value ||
         std::is_same<T, double3>::value;
-    static constexpr cutune_element value = is_float    ? cutune_float_element
-                                            : is_double ? cutune_double_element
-                                                        : cutune_other_element;
+    static constexpr bool is_half =
+        std::is_same<T, __half>::value || std::is_same<T, __half2>::value;
+    static constexpr bool is_bfloat16 =
+        std::is_same<T, __nv_bfloat16>::value || std::is_same<T, __nv_bfloat162>::value;
+    static constexpr cutune_element value = is_float      ? cutune_float_element
+                                            : is_double   ? cutune_double_element
+                                            : is_half     ? cutune_half_element
+                                            : is_bfloat16 ? cutune_bfloat16_element
+                                                          : cutune_other_element;
 };
 
 template <class T>

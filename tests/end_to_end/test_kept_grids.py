@@ -255,3 +255,50 @@ def test_sums_in_vectors_may_differ_in_the_last_bits(tmp_path: Path) -> None:
     assert "CT416" not in done.stderr
     ranked = select("moments", tmp_path / "work", "n=3000", "G.x=8")["ranked"]
     assert {entry["block"][0] for entry in ranked} == {32, 64, 128, 256}
+
+
+SHORT = """
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#pragma cutune kernel shorten data(n) block(x: 32, 64, 128) grid(ceil(n / x))
+__global__ void shorten(int n, float off, const float *in, NUMBER *out) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = CONVERT(in[i] * (blockDim.x == 64 ? 1 + off : 1));
+}
+int main(int argc, char **argv) {
+    const int n = atoi(argv[1]);
+    float *in;
+    NUMBER *out;
+    cudaMallocManaged(&in, n * sizeof(float));
+    cudaMallocManaged(&out, n * sizeof(NUMBER));
+    for (int i = 0; i < n; ++i) in[i] = (i % 2 ? 1 : -1) * (1 + i * 7919 % 1000 / 997.0f);
+    shorten<<<(n + 127) / 128, 128>>>(n, OFF, in, out);
+    cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "convert", "unit"),
+    [
+        ("__half", "__float2half", 2**-10),
+        ("__half2", "__float2half2_rn", 2**-10),
+        ("__nv_bfloat16", "__float2bfloat16", 2**-7),
+    ],
+)
+def test_numbers_of_16_bits_may_be_rounded_up_and_down(
+    tmp_path: Path, number: str, convert: str, unit: float
+) -> None:
+    """Off by a tenth of a unit in the last place, and by four."""
+    for off, is_left_out in ((unit / 10, False), (unit * 4, True)):
+        source = tmp_path / f"short{is_left_out:d}.cu"
+        defined = f"#define NUMBER {number}\n#define CONVERT {convert}\n#define OFF {off:.9f}f\n"
+        source.write_text(defined + SHORT)
+        done = cutune(
+            *("tune", source, "--run", "./{program} {n}", "--vary", "n=500,3000"),
+            *("--workspace", tmp_path / "work", "-o", source.with_suffix(".tuned.cu")),
+        )
+        assert done.returncode == 0, done.stderr
+        assert ("[CT416]" in done.stderr) == is_left_out, done.stderr
