@@ -61,7 +61,7 @@ def fit_host(
     models = []
     for group in dict.fromkeys(tunable.group for tunable in program.tunables):
         table = group_table(program.tunables, group, measured)
-        if table is not None and len(table.configurations) > 1:
+        if table is not None:
             models.append(fit_choice(table, limit, len(_first(program, group).given)))
     if not models:
         raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=program.source.path))

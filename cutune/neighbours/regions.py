@@ -186,7 +186,13 @@ def group_table(
     if not given:
         # Where one configuration was measured, nothing is known about the choice.
         chosen = {point: times for point, times in chosen.items() if len(times) > 1}
-    if all(len(times) == 1 for times in chosen.values()):
+    tried = {
+        configuration
+        for held in slices.values()
+        for times in held.values()
+        for configuration in times
+    }
+    if not chosen or len(tried) == 1:
         return None
     return TimeTable((*given, *data), tuple(t.name for t in own), chosen)
 

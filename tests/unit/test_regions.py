@@ -58,6 +58,14 @@ def test_given_tunables_come_with_what_made_them_fast() -> None:
     assert table.times == {(1, 10): {(1,): 1}, (2, 10): {(1,): 2, (2,): 1}}
 
 
+def test_the_only_configuration_of_the_fastest_place_is_a_choice() -> None:
+    """A search varies m with S = 2, and S with m = 2: with S = 1, no other m was tried."""
+    lines = [measured(9, R=1, m=1, S=2), measured(3, R=1, m=2, S=2), measured(2, R=1, m=2, S=1)]
+    table = group_table((R, M, S), 2, lines)
+    assert table is not None and table.times == {(1, 10): {(2,): 2}}
+    assert group_table((R, M, S), 2, lines[1:]) is None
+
+
 def test_others_are_held_where_most_was_measured() -> None:
     """Streams were swept for m = 1 only: the faster time with m = 2 says nothing about them."""
     lines = [measured(5, m=1, S=1), measured(4, m=1, S=2), measured(1, m=2, S=1)]
