@@ -14,15 +14,19 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cutune.device import DeviceProfile
+from cutune.evaluate import Evaluation
 from cutune.evaluation_tables import print_evaluation
 from cutune.fitted import FittedModel
 from cutune.gpu_stages import evaluate
+from cutune.models.registry import DEFAULT
 from cutune.session import Session
 from cutune.stages import collect, fit
-from cutune.sweep import read_sweep
+from cutune.sweep import Sweep, read_sweep
+from cutune.timed import choice_at, with_timings
 from cutune.workspace import Workspace
 
 ROOT = Path(__file__).parents[1]
@@ -48,6 +52,8 @@ JUDGE_SETS = (
 JUDGES = tuple(ROOT / "benchmarks" / name for name in JUDGE_SETS)
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.
 TRAIN = 512
+#: Blocks of each kernel that are timed there, in the second table of the samples.
+TIMED = 4
 #: What the emulated device runs of the samples; each judge set has its own sizes.json.
 SMALL = ("64", "96")
 
@@ -59,6 +65,10 @@ def main(only: Sequence[str] = ()) -> None:
         samples = read_sweep(RECORDED / "polybench_h200.json")
         models = [model for path in _programs(SAMPLES) for model in tuned(path, SMALL, device)]
         print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
+        print(f"with timings of {TIMED} blocks at N = {TRAIN}:")
+        models = [_timed(model, samples, device) for model in models]
+        print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
+    evaluations = []
     for folder in JUDGES:
         if only and folder.name not in only:
             continue
@@ -72,7 +82,27 @@ def main(only: Sequence[str] = ()) -> None:
             for path in _programs(folder)
             for model in tuned(path, [str(n) for n in plan[path.stem]["emulated"]], device)
         ]
-        print_evaluation(evaluate(read_sweep(recorded), models, device), per_launch=True)
+        print(f"{folder.name}:")
+        evaluations.append(evaluate(read_sweep(recorded), models, device))
+        print_evaluation(evaluations[-1], per_launch=True)
+    if len(evaluations) > 1:
+        print("these sets together:")
+        cases = tuple(case for evaluation in evaluations for case in evaluation.cases)
+        print_evaluation(Evaluation(DEFAULT, cases), per_launch=False)
+
+
+def _timed(model: FittedModel, swept: Sweep, device: DeviceProfile) -> FittedModel:
+    """The model as it is where the own block and those it likes best have been timed once."""
+    program, kernel = Path(model.facts.origin.path).stem, model.facts.kernel
+    few = []
+    for launch in swept.launches:
+        if (launch.program, launch.kernel, launch.size) != (program, kernel, TRAIN):
+            continue
+        if (choice := choice_at(model, launch, device)) is not None:
+            liked = [launch.own, choice.block, *(one.block for one in choice.ranked)]
+            blocks = [b for b in dict.fromkeys(liked) if b in launch.microseconds][:TIMED]
+            few.append(replace(launch, microseconds={b: launch.microseconds[b] for b in blocks}))
+    return with_timings(model, few, device)[0]
 
 
 def _programs(folder: Path) -> list[Path]:

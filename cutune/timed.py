@@ -39,7 +39,7 @@ def with_timings(
     if launch is None:
         return model, None
     trusted = replace(model, confirmed_on=device.name)
-    choice = _choice(trusted, launch, device)
+    choice = choice_at(trusted, launch, device)
     agreement = None if choice is None else suitability(choice, launch, device)
     if agreement is not None and agreement < LIMIT:
         kernel, shown = model.facts.kernel, f"{agreement:.2f}"
@@ -47,7 +47,7 @@ def with_timings(
     return trusted if choice is not None and _is_confirmed(choice, launch) else model, None
 
 
-def _choice(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) -> Choice | None:
+def choice_at(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) -> Choice | None:
     """What the model says of that launch."""
     sizes = {n: v for n, v in launch.sizes.items() if n in model.facts.parameters}
     try:
