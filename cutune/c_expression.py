@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from pycparser import c_ast, c_parser
 from pycparser.c_parser import ParseError
@@ -23,6 +24,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     return _NAME.sub(lambda found: names.get(found[0], found[0]), text)
 
 
+@cache
 def parse_expression(text: str) -> Expression | None:
     """The expression, or None where it is not one of + - * / % ( ) ?: < over names and integers.
 
