@@ -74,6 +74,6 @@ def _growths(least: Run, most: Run) -> dict[str, float]:
     numbers = {
         name: (int(before), int(after))
         for name, (before, after) in pairs.items()
-        if before.isdigit() and after.isdigit()
+        if before.isdecimal() and after.isdecimal()
     }
     return {name: after / before for name, (before, after) in numbers.items() if 0 < before < after}

@@ -164,7 +164,9 @@ def class_counts(block: BasicBlock) -> MappingProxyType[str, int]:
 
 
 def load_phases(block: BasicBlock) -> list[int]:
-    """Groups of global loads that cannot overlap within one pass: per instruction, those up to it.
+    """Groups of global loads that cannot overlap within one pass: that of each load.
+
+    Of other instructions, how many there are up to it.
 
     A load comes one group behind the last of those that its address depends on, wherever it
     stands: the assembler moves loads up. It stays behind a store or atomic that follows another
