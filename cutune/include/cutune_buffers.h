@@ -5,6 +5,8 @@
 #ifndef CUTUNE_BUFFERS_H
 #define CUTUNE_BUFFERS_H
 
+#include <algorithm>
+
 #include "cutune_record.h"
 
 // Defined by the emulated device only.
@@ -53,6 +55,50 @@ struct cutune_buffer {
     cutune_element element;
     void *saved;                 // its contents before the launch, on the device
     std::vector<char> expected;  // its contents after the original launch
+};
+
+template <class T>
+struct cutune_plain_number {
+    enum : size_t { size = sizeof(T) };
+    static double at(const char *from) {
+        T value;
+        memcpy(&value, from, sizeof value);
+        return static_cast<double>(value);
+    }
+    static bool neighbours(const char *, const char *) { return false; }
+};
+
+// A number of 16 bits, so many of them its mantissa.
+template <int mantissa>
+struct cutune_short_number {
+    enum : size_t { size = 2 };
+    static double at(const char *from) {
+        const int bits = magnitude(from), bias = (1 << (14 - mantissa)) - 1;
+        const int exponent = bits >> mantissa, rest = bits & ((1 << mantissa) - 1);
+        if (exponent == 2 * bias + 1) return HUGE_VAL;
+        const double fraction = std::ldexp(rest, -mantissa);
+        const double value = exponent == 0 ? std::ldexp(fraction, 1 - bias)
+                                           : std::ldexp(1 + fraction, exponent - bias);
+        return is_negative(from) ? -value : value;
+    }
+    // May they be one number that was rounded up and down, after sums whose order changed their
+    // last bits?
+    static bool neighbours(const char *one, const char *other) {
+        return std::abs(rank(one) - rank(other)) <= 1;
+    }
+
+  private:
+    static unsigned short bits(const char *from) {
+        unsigned short value;
+        memcpy(&value, from, sizeof value);
+        return value;
+    }
+    static bool is_negative(const char *from) { return (bits(from) & 0x8000) != 0; }
+    static int magnitude(const char *from) { return bits(from) & 0x7fff; }
+    // Its place among all numbers of 16 bits, in order.
+    static int rank(const char *from) {
+        return is_negative(from) ? -magnitude(from) : magnitude(from);
+    }
 };
 
 class cutune_buffers {
@@ -116,13 +162,13 @@ class cutune_buffers {
             if (fetch(buffer, &contents)) {
                 if (memcmp(contents.data(), buffer.expected.data(), buffer.size) == 0) continue;
                 if (buffer.element == cutune_float_element)
-                    found = compare<float>(buffer, contents);
+                    found = compare<cutune_plain_number<float>>(buffer, contents);
                 if (buffer.element == cutune_double_element)
-                    found = compare<double>(buffer, contents);
+                    found = compare<cutune_plain_number<double>>(buffer, contents);
                 if (buffer.element == cutune_half_element)
-                    found = compare_short(buffer, contents, 10);
+                    found = compare<cutune_short_number<10>>(buffer, contents);
                 if (buffer.element == cutune_bfloat16_element)
-                    found = compare_short(buffer, contents, 7);
+                    found = compare<cutune_short_number<7>>(buffer, contents);
             }
             same = false;
             *greatest = found > *greatest ? found : *greatest;
@@ -225,60 +271,39 @@ class cutune_buffers {
         return true;
     }
 
-    template <class T>
+    // The greatest difference of two numbers, relative to them or to what is usual among those that
+    // differ: what is left where large terms cancel is no better than these.
+    template <class Number>
     static double compare(const cutune_buffer &buffer, const std::vector<char> &contents) {
+        const char *const expected = buffer.expected.data(), *const found = contents.data();
+        const double usual = usual_magnitude<Number>(buffer.expected, contents);
         double greatest = 0;
-        for (size_t at = 0; at + sizeof(T) <= buffer.size; at += sizeof(T)) {
-            T a, b;
-            memcpy(&a, buffer.expected.data() + at, sizeof(T));
-            memcpy(&b, contents.data() + at, sizeof(T));
-            if (memcmp(&a, &b, sizeof(T)) == 0) continue;
-            const double x = static_cast<double>(a), y = static_cast<double>(b);
+        for (size_t at = 0; at + Number::size <= buffer.size; at += Number::size) {
+            if (memcmp(expected + at, found + at, Number::size) == 0) continue;
+            const double x = Number::at(expected + at), y = Number::at(found + at);
             if (!std::isfinite(x) || !std::isfinite(y)) return 2;
-            const double found = relative(x, y);
-            greatest = found > greatest ? found : greatest;
+            if (Number::neighbours(expected + at, found + at)) continue;
+            const double scale = std::max(usual, std::max(std::fabs(x), std::fabs(y)));
+            greatest = std::max(greatest, std::fabs(x - y) / scale);
         }
         return greatest;
     }
 
-    static double relative(double x, double y) {
-        const double scale = std::fabs(x) > std::fabs(y) ? std::fabs(x) : std::fabs(y);
-        return scale > 0 ? std::fabs(x - y) / scale : 0;
-    }
-
-    // Numbers of 16 bits. Neighbours among them may be one number that was rounded up and down, after
-    // sums whose order changed their last bits: they do not differ.
-    static double compare_short(const cutune_buffer &buffer, const std::vector<char> &contents,
-                                int mantissa) {
-        double greatest = 0;
-        for (size_t at = 0; at + 2 <= buffer.size; at += 2) {
-            unsigned short a, b;
-            memcpy(&a, buffer.expected.data() + at, 2);
-            memcpy(&b, contents.data() + at, 2);
-            if (a == b) continue;
-            const double x = real(a, mantissa), y = real(b, mantissa);
-            if (!std::isfinite(x) || !std::isfinite(y)) return 2;
-            if (std::abs(rank(a) - rank(b)) <= 1) continue;
-            const double found = relative(x, y);
-            greatest = found > greatest ? found : greatest;
+    // The median of some numbers that differ. Others may never have been written.
+    template <class Number>
+    static double usual_magnitude(const std::vector<char> &expected,
+                                  const std::vector<char> &found) {
+        const size_t enough = 1u << 16;
+        std::vector<double> differing;
+        for (size_t at = 0; at + Number::size <= expected.size(); at += Number::size) {
+            if (memcmp(&expected[at], &found[at], Number::size) == 0) continue;
+            differing.push_back(std::fabs(Number::at(&expected[at])));
+            if (differing.size() == enough) break;
         }
-        return greatest;
-    }
-
-    // Its place among all numbers of 16 bits, in order.
-    static int rank(unsigned short bits) {
-        const int magnitude = bits & 0x7fff;
-        return bits & 0x8000 ? -magnitude : magnitude;
-    }
-
-    static double real(unsigned short bits, int mantissa) {
-        const int bias = (1 << (14 - mantissa)) - 1;
-        const int exponent = (bits & 0x7fff) >> mantissa, rest = bits & ((1 << mantissa) - 1);
-        if (exponent == 2 * bias + 1) return HUGE_VAL;
-        const double fraction = std::ldexp(rest, -mantissa);
-        const double magnitude = exponent == 0 ? std::ldexp(fraction, 1 - bias)
-                                               : std::ldexp(1 + fraction, exponent - bias);
-        return bits & 0x8000 ? -magnitude : magnitude;
+        if (differing.empty()) return 0;
+        const auto middle = differing.begin() + static_cast<std::ptrdiff_t>(differing.size() / 2);
+        std::nth_element(differing.begin(), middle, differing.end());
+        return std::isfinite(*middle) ? *middle : 0;
     }
 };
 

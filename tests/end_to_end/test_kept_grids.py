@@ -302,3 +302,38 @@ def test_numbers_of_16_bits_may_be_rounded_up_and_down(
         )
         assert done.returncode == 0, done.stderr
         assert ("[CT416]" in done.stderr) == is_left_out, done.stderr
+
+
+CANCELLING = """
+#include <cstdio>
+#include <cstdlib>
+#pragma cutune kernel cancel data(n) block(x: 32, 64, 128) grid(ceil(n / x))
+__global__ void cancel(int n, float off, const float *in, float *out) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[i] * (blockDim.x == 64 ? 1 + off : 1) - 1;
+}
+int main(int argc, char **argv) {
+    const int n = atoi(argv[1]);
+    float *in, *out;
+    cudaMallocManaged(&in, n * sizeof(float));
+    cudaMallocManaged(&out, 2 * n * sizeof(float));
+    // One in seven is next to nothing; behind them lies what nobody writes.
+    for (int i = 0; i < n; ++i) in[i] = i % 7 ? 0.3f + i % 5 : 1 + 1e-5f;
+    for (int i = 0; i < n; ++i) out[n + i] = 1e30f;
+    cancel<<<(n + 127) / 128, 128>>>(n, OFF, in, out);
+    cudaDeviceSynchronize();
+}
+"""
+
+
+def test_what_is_left_of_large_terms_is_no_better_than_these(tmp_path: Path) -> None:
+    """Two units in the last place, and sixteen thousand."""
+    for off, is_left_out in ((2**-22, False), (2**-9, True)):
+        source = tmp_path / f"cancel{is_left_out:d}.cu"
+        source.write_text(f"#define OFF {off:.12f}f\n" + CANCELLING)
+        done = cutune(
+            *("tune", source, "--run", "./{program} {n}", "--vary", "n=500,3000"),
+            *("--workspace", tmp_path / "work", "-o", source.with_suffix(".tuned.cu")),
+        )
+        assert done.returncode == 0, done.stderr
+        assert ("[CT416]" in done.stderr) == is_left_out, done.stderr
