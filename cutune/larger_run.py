@@ -49,13 +49,8 @@ def larger_run(runs: Sequence[Run], costs: Sequence[Cost]) -> Run | None:
     if not grown:
         return None
     doublings = sum(log2(growth) for growth in grown.values()) / len(grown)
-    work, memory = (
-        (after / before) ** (1 / doublings) if before else 1.0
-        for before, after in (
-            (costs[least].work, costs[most].work),
-            (costs[least].memory, costs[most].memory),
-        )
-    )
+    work = _growth(costs[least].work, costs[most].work, doublings)
+    memory = _growth(costs[least].memory, costs[most].memory, doublings)
     if work < LEAST_GROWTH:
         return None
     times = min(MOST_DOUBLINGS, int(log(LIMIT.work / costs[most].work) / log(work)))
@@ -66,6 +61,11 @@ def larger_run(runs: Sequence[Run], costs: Sequence[Cost]) -> Run | None:
     # Powers of two: sizes that have to be multiples of something still are.
     larger = {name: str(int(runs[most].values[name]) << times) for name in grown}
     return replace(runs[most], values={**runs[most].values, **larger})
+
+
+def _growth(before: int, after: int, doublings: float) -> float:
+    """By what factor something grew per doubling."""
+    return (after / before) ** (1 / doublings) if before else 1.0
 
 
 def _growths(least: Run, most: Run) -> dict[str, float]:

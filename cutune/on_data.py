@@ -49,26 +49,21 @@ def counted_on_data(
     Raises:
         CutuneError: CT411 when a run does not end well.
     """
-    swept: dict[str, list[Sequence[Experiment]]] = {s.kernel.entry: [] for s in found}
 
-    def count(counted: CountedRun) -> dict[str, list[Experiment]]:
+    def made_in(counted: CountedRun) -> dict[str, list[Experiment]]:
         progress("counting with data", counted.number, len(runs) + 1)
-        made = counted.made(device)
-        for entry, experiments in made.items():
-            if experiments:
-                swept[entry].append(experiments)
-        return made
+        return counted.made(device)
 
     planned = list(_planned(runs, recorded, found))
-    larger = _larger(planned, [count(counted) for counted in planned], recorded)
-    if larger is not None:
-        count(larger)
+    made = [made_in(counted) for counted in planned]
+    if (larger := _larger(planned, made, recorded)) is not None:
+        made.append(made_in(larger))
     if planned:
         progress("counting with data", len(runs) + 1, len(runs) + 1)
     for subject in found:
-        of_runs = swept[subject.kernel.entry]
+        name, entry = subject.kernel.kernel, subject.kernel.entry
+        of_runs = [of_run[entry] for of_run in made if of_run.get(entry)]
         if problem := _problem(subject, of_runs):
-            name = subject.kernel.kernel
             warn(Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=name, reason=problem))
         else:
             yield _measured(subject, [max(one, key=lambda e: e.work) for one in of_runs])
