@@ -106,6 +106,20 @@ class DimensionFacts:
 
 
 @dataclass(frozen=True)
+class Apart:
+    """What keeps the places of different threads apart: larger >= smaller * extent, at a launch.
+
+    `larger` and `smaller` are C texts over the kernel's integer parameters, read as
+    `DimensionFacts.guard` is: by how many bytes neighbours in two dimensions differ (absolute
+    values count). `dimension`: that of the smaller step, whose extent is the guard bound, else T.
+    """
+
+    larger: str
+    smaller: str
+    dimension: int
+
+
+@dataclass(frozen=True)
 class Kernel:
     """A `__global__` function definition (declarations are joined to it)."""
 
@@ -132,6 +146,13 @@ class Kernel:
     warp_level: bool = False
     #: Members that are data parameters.
     members: tuple[Member, ...] = ()
+    #: Pairs of positions of pointers, of which one is written through: each warp must keep its
+    #: threads, unless the two lie in different allocations.
+    may_meet: tuple[tuple[int, int], ...] = ()
+    #: What must hold, or each warp must keep its threads, because threads may share a place.
+    apart: tuple[Apart, ...] = ()
+    #: PTX versions for which it is proven (80 for compute_80); empty: the compiler was not asked.
+    proven_for: tuple[int, ...] = ()
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:
