@@ -15,6 +15,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from cutune.analysis.annotated import annotated
 from cutune.analysis.launch_bounds import LaunchBounds
 from cutune.analysis.launches import KernelTable, launch_sites
+from cutune.analysis.layout import layout
 from cutune.analysis.macros import MacroTable
 from cutune.analysis.preprocess import expanded_parts
 from cutune.analysis.proof import Prover
@@ -26,6 +27,8 @@ from cutune.analysis.warps import is_warp_level
 from cutune.diagnostics import Code, Diagnostic
 from cutune.functions import Function
 from cutune.program import DataParameter, Impurity, Kernel, LaunchSite, Program
+from cutune.proof.compiled import Compilation
+from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.source import Source
 from cutune.syntax import Syntax, parse
 
@@ -38,6 +41,7 @@ def analyze(
     headers: Iterable[Source] = (),
     early: Container[str] = (),
     device: Iterable[str] = (),
+    compilation: Compilation | None = None,
 ) -> Program:
     """Judge the kernels and launches of one source and of its headers.
 
@@ -48,18 +52,28 @@ def analyze(
         early: paths of those that are read before the first line of the source (`-include`).
         device: the device pass's texts, where the source asks which pass it is compiled in; a
             kernel about which the passes do not agree is not tuned.
+        compilation: of the source, for all architectures that will run. What its code does not
+            prove is refused; without it kernels are judged by their text alone.
+
+    Raises:
+        CutuneError: CT701 where it does not compile.
     """
     if any(diagnostic.is_error for diagnostic in syntax.diagnostics):
         return Program(syntax.source, (), (), syntax.diagnostics)
     headers = tuple(headers)
     own = (syntax, *_speaking(headers, everything=expanded is None))
     unit = _unit(own, expanded)
-    by_name = _proven(unit)
+    prover = Prover(unit)
+    by_name = _proven(prover)
     counts = {name: len(found) for name, found in by_name.items()}
     for text in device:
-        for name, seen in _proven(_unit(own, text)).items():
+        for name, seen in _proven(Prover(_unit(own, text))).items():
             if name in counts:
                 by_name[name] += seen
+    if compilation is not None:
+        compiled = compilation.finished(by_name)
+        for name, found in by_name.items():
+            by_name[name] = [confirmed(k, compiled, _places(prover, k)) for k in found]
     kernels_by_name: Mapping[str, Sequence[Kernel]] = by_name
     diagnostics = [*syntax.diagnostics]
     for file in own:
@@ -104,8 +118,25 @@ def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
         yield Diagnostic.at(Code.TUNABLE_IN_HEADER, tunable.source, tunable.pragma)
 
 
-def _proven(unit: Unit) -> defaultdict[str, list[Kernel]]:
-    prover, bounds = Prover(unit), LaunchBounds(unit)
+def _places(prover: Prover, kernel: Kernel) -> list[MemberPlaces]:
+    """Where the members lie that the kernel's data parameters are."""
+    found = []
+    for argument in sorted({member.argument for member in kernel.members}):
+        own = [member for member in kernel.members if member.argument == argument]
+        known = layout(prover.structures, own[0].structure.removeprefix("::").split())
+        if known is None:
+            continue
+        prefix = kernel.parameters[argument].name
+        names: dict[str, str] = {}
+        for path, (offset, size) in known.members.items():
+            kinds = [f"b{8 * size}"] if size >= 4 else [f"{sign}{8 * size}" for sign in "usb"]
+            names |= {f"{argument}:{offset}:{kind}": f"{prefix}.{path}" for kind in kinds}
+        found.append(MemberPlaces(argument, known.bytes, names))
+    return found
+
+
+def _proven(prover: Prover) -> defaultdict[str, list[Kernel]]:
+    unit, bounds = prover.unit, LaunchBounds(prover.unit)
     by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
     for part, function in _kernels(unit):
         proof = prover.prove(part, function)

@@ -139,6 +139,13 @@ class Code(Enum):
         "holds #{what}; to have the branch known that is compiled give nvcc and the file's own "
         "options (-I, -D, -std)",
     )
+    CONTRADICTION = (225, WARNING, "is not the same in its source and compiled: {what}")
+    NOT_COMPILED = (
+        226,
+        WARNING,
+        "is not among what the compiler made of the file; launch it from code that is compiled",
+    )
+    UNPROVEN_CODE = (227, WARNING, "is not proven on its compiled code, which {what}")
     KERNEL_REASON = (229, NOTE, "kernel '{kernel}' {message}")
     REDUNDANT_THREADS = (
         230,
@@ -551,6 +558,12 @@ class Code(Enum):
         703,
         WARNING,
         "nvcc cannot read the file ({reason}), so that macros are expanded by their text alone; "
+        "give the options that it is compiled with (-I, -D, -std)",
+    )
+    NOT_CONFIRMED = (
+        709,
+        WARNING,
+        "nvcc cannot compile the file ({reason}), so that launches are judged by their text alone; "
         "give the options that it is compiled with (-I, -D, -std)",
     )
     NOT_REWRITTEN = (

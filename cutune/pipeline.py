@@ -7,8 +7,8 @@ and are made once, by `TranslationUnit.rewritten`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from cutune.diagnostics import Code, CutuneError, Diagnostic
@@ -36,8 +36,6 @@ class KernelFacts:
     #: The mangled name.
     symbol: str
     static_counters: StaticCounters
-    #: Static PTX instructions by class.
-    instruction_mix: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ Imports only the front end and the passes, so that `inspect` and `instrument` st
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,9 +27,10 @@ from cutune.headers import (
 from cutune.passes import PASSES, InstrumentLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
+from cutune.proof.compiled import Compilation, compilation, targets
 from cutune.shadow import ShadowTree, Target
 from cutune.source import Source
-from cutune.syntax import parse
+from cutune.syntax import Syntax, parse
 from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 from cutune.workspace import make_folder
 
@@ -42,6 +45,8 @@ class Session:
     flags: tuple[str, ...] = ()
     warn: Callable[[Diagnostic], None] = field(default=lambda diagnostic: None)
     progress: Progress = field(default=lambda what, done, total: None)
+    #: Of the devices for which is tuned, `sm_90`: kernels are proven for these, too.
+    architectures: tuple[str, ...] = ()
 
     @cached_property
     def nvcc(self) -> Nvcc:
@@ -72,25 +77,51 @@ class Session:
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
         self.report([d for d in syntax.diagnostics if d.is_error])
-        expanded, device = None, []
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return self._analyzed(syntax, require_nvcc, pool)
+
+    def _analyzed(self, syntax: Syntax, require_nvcc: bool, pool: ThreadPoolExecutor) -> Program:
+        source, path = syntax.source, syntax.source.path
+        expanded, device, compiling = None, [], None
         try:
+            # The slowest comes first, and goes on while the text is read.
+            compiling = self._compilation(source, pool)
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
             if asks_for_pass(expanded):
                 device = self.nvcc.preprocess_for_device(path, self.compile_flags(path))
+            if compiling is None and "__global__" in expanded:
+                compiling = self._compile(path, pool)
         except CutuneError as error:
             if require_nvcc or self.nvcc_option is not None:
                 raise
             if error.diagnostic.code is not Code.MISSING_NVCC:
                 reason = first_error(error.diagnostic.message)
                 self.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, reason=reason))
-            expanded = None
+            expanded, compiling = None, None
         headers, early = self._headers(source, expanded)
         for header in headers:
             if "cutune_launch cutune_" in header.text:
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
-        program = analyze(syntax, expanded, headers, early, device)
+        try:
+            program = analyze(syntax, expanded, headers, early, device, compiling)
+        except CutuneError as error:
+            if require_nvcc or error.diagnostic.code is not Code.NVCC_FAILED:
+                raise
+            reason = first_error(error.diagnostic.message)
+            self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
+            program = analyze(syntax, expanded, headers, early, device)
         self.report(program.diagnostics)
         return program
+
+    def _compilation(self, source: Source, pool: ThreadPoolExecutor) -> Compilation | None:
+        """Kernels of headers are seen only in the preprocessed text."""
+        return self._compile(source.path, pool) if "__global__" in source.text else None
+
+    def _compile(self, path: str, pool: ThreadPoolExecutor) -> Compilation:
+        flags = self.compile_flags(path)
+        return compilation(
+            self.nvcc, path, flags, targets(flags, self.architectures, self.nvcc), pool
+        )
 
     def _headers(
         self, source: Source, expanded: str | None

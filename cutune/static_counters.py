@@ -1,13 +1,12 @@
-"""What the compiler says about a kernel without running it: ptxas and PTX text in, numbers out.
+"""What the compiler says about a kernel without running it: what ptxas prints in, numbers out.
 
-`parse_ptxas` reads the remarks of `ptxas -v` (CUDA 11 to 13), `instruction_mix` counts the
-instructions of each PTX entry by class, `kernel_name` maps a mangled symbol to the source's name.
+`parse_ptxas` reads the remarks of `ptxas -v` (CUDA 11 to 13), `kernel_name` maps a mangled symbol
+to the source's name.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -67,69 +66,6 @@ def _totals(line: str, registers: int, stack: tuple[int, int, int]) -> StaticCou
 def _first(pattern: re.Pattern[str], line: str) -> int:
     found = pattern.search(line)
     return int(found[1]) if found else 0
-
-
-_ENTRY = re.compile(r"\.entry\s+([\w$.]+)")
-_INSTRUCTION = re.compile(r"^\s*(?:@!?%?\w+\s+)?([a-z][a-z0-9_]*(?:\.[\w:]+)*)\b.*;")
-_STATE_SPACES = ("global", "shared", "local", "param", "const")
-_SPECIAL = {"sqrt", "rsqrt", "rcp", "sin", "cos", "ex2", "lg2", "tanh"}
-_MOVES = {"mov", "cvta", "selp", "prmt", "shfl", "ldu", "set", "setp"}
-
-
-def instruction_mix(ptx: str) -> dict[str, dict[str, int]]:
-    """Static instruction counts by class for each entry of a PTX module."""
-    mixes: dict[str, Counter[str]] = {}
-    current: Counter[str] | None = None
-    depth = 0
-    for line in ptx.splitlines():
-        if found := _ENTRY.search(line):
-            current, depth = mixes.setdefault(found[1], Counter()), 0
-        elif re.match(r"\s*(\.visible\s+)?\.func\b", line):
-            current = None
-        if current is None:
-            continue
-        instruction = _INSTRUCTION.match(line)
-        if depth and instruction:
-            current[instruction_class(instruction[1])] += 1
-        # Braces of vector operands open and close on one line, so they cancel out.
-        depth += line.count("{") - line.count("}")
-        if depth == 0 and "}" in line:
-            current = None
-    return {entry: dict(sorted(mix.items())) for entry, mix in mixes.items()}
-
-
-def instruction_class(opcode: str) -> str:
-    """The class that a PTX opcode with its modifiers is counted in."""
-    base, *modifiers = opcode.split(".")
-    if base in ("ld", "st"):
-        space = next((m for m in modifiers if m.split("::")[0] in _STATE_SPACES), "generic")
-        return f"{space.split('::')[0]}_{'load' if base == 'ld' else 'store'}"
-    if base in ("atom", "red"):
-        return "atomic"
-    if base in ("bar", "barrier"):
-        return "barrier"
-    if base in ("bra", "brx", "ret", "exit", "call"):
-        return "branch"
-    if base in _MOVES:
-        return "move"
-    if base == "cvt":
-        return "convert"
-    return _arithmetic_class(base, modifiers)
-
-
-def _arithmetic_class(base: str, modifiers: list[str]) -> str:
-    if base in _SPECIAL:
-        return "special"
-    operand = modifiers[-1] if modifiers else ""
-    if operand == "f64":
-        return "float64_divide" if base == "div" else "float64"
-    if operand == "f32":
-        return "float32_divide" if base == "div" else "float32"
-    if operand.startswith(("f16", "bf16")):
-        return "float16"
-    if base in ("div", "rem"):
-        return "integer_divide"
-    return "integer" if re.fullmatch(r"[subBp]\d*|pred", operand) else "other"
 
 
 _NESTED_NAME = re.compile(r"_Z(?P<nested>N)?[LKVr]*(?=\d)")

@@ -145,13 +145,13 @@ class Nvcc:
         passes = [[]] if asked or not known else [[target] for target in targets]
         return [self.check([*flags, *extra, "-E", str(path)]).stdout for extra in passes]
 
-    def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "sm_80") -> str:
-        """The PTX of a source file."""
+    def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80") -> str:
+        """The PTX of a source file, for instance for `90a`; for nvcc's default without a name."""
         with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
             output = Path(folder) / "module.ptx"
-            target = f"-arch={self.architecture(architecture).replace('sm_', 'compute_')}"
+            target = [f"-arch=compute_{architecture}"] if architecture else []
             kept = without_target_flags(flags)
-            self.check([*kept, target, "-ptx", str(path), "-o", str(output)])
+            self.check([*kept, *target, "-ptx", str(path), "-o", str(output)])
             return output.read_text(encoding="latin-1")
 
     def static_counters(

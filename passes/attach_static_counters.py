@@ -1,4 +1,4 @@
-"""Attach what the compiler says about each kernel: registers, shared memory, spills, PTX mix.
+"""Attach what the compiler says about each kernel: registers, shared memory, spills.
 
 Before: a unit without facts. After: one `KernelFacts` per compiled kernel. The text stays as it is.
 """
@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.pipeline import KernelFacts, Pass, TranslationUnit
-from cutune.static_counters import instruction_mix, kernel_name
+from cutune.static_counters import kernel_name
 from cutune.toolchain import Nvcc, find_nvcc
 
 
@@ -26,19 +26,18 @@ class AttachStaticCounters(Pass):
     architecture: str = "sm_90"
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
-        """Compile the file on disk to a cubin and to PTX and read what comes out."""
+        """Compile the file on disk to a cubin and read what comes out."""
         path = unit.program.source.path
         try:
             nvcc = self.nvcc or find_nvcc()
             counters = nvcc.static_counters(path, self.flags, self.architecture)
-            mixes = instruction_mix(nvcc.ptx(path, self.flags, self.architecture))
         except CutuneError as error:
             reason = error.diagnostic.message
             warning = Diagnostic.at(Code.NO_STATIC_COUNTERS, unit.program.source, reason=reason)
             return unit.with_diagnostics([warning])
         known = {kernel.name for kernel in unit.program.kernels}
         return unit.with_facts(
-            KernelFacts(kernel_name(symbol), symbol, value, mixes.get(symbol, {}))
+            KernelFacts(kernel_name(symbol), symbol, value)
             for symbol, value in counters.items()
             if kernel_name(symbol) in known
         )

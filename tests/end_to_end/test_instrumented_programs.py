@@ -152,7 +152,6 @@ def test_static_counters_are_attached(nvcc: Nvcc) -> None:
     (facts,) = run_passes([AttachStaticCounters(nvcc)], unit).facts
     assert facts.kernel == "gemm_kernel"
     assert facts.static_counters.registers > 10
-    assert facts.instruction_mix["global_load"] > 0
 
 
 # ---- the probe at work

@@ -7,8 +7,6 @@ import pytest
 from cutune.static_counters import (
     StaticCounters,
     by_kernel,
-    instruction_class,
-    instruction_mix,
     kernel_name,
     parse_ptxas,
 )
@@ -92,78 +90,3 @@ def test_names_behind_symbols(symbol: str, name: str) -> None:
 def test_of_several_instances_the_largest_counts() -> None:
     counters = {"_Z1hIdEvPT_": StaticCounters(40), "_Z1hIfEvPT_": StaticCounters(20)}
     assert by_kernel(counters) == {"h": StaticCounters(40)}
-
-
-PTX = """\
-.visible .func helper(
-){
-  add.s32 %r1, %r2, %r3;
-}
-.visible .entry _Z1kPf(
-  .param .u64 .ptr .align 1 _Z1kPf_param_0
-)
-.maxntid 256
-{
-  .reg .pred %p<2>;
-  .reg .b32 %r<5>;
-  ld.param.u64 %rd1, [_Z1kPf_param_0];
-  cvta.to.global.u64 %rd2, %rd1;
-  mov.u32 %r1, %ctaid.x;
-  mad.lo.s32 %r2, %r1, %r1, %r1;
-$L__BB0_1:
-  ld.global.v2.f32 {%f1, %f2}, [%rd2];
-  fma.rn.f32 %f3, %f1, %f2, %f1;
-  @%p1 bra $L__BB0_1;
-  st.global.f32 [%rd2], %f3;
-  { // a call has its own scope
-  bar.sync 0;
-  }
-  ret;
-}
-.visible .entry empty()
-{
-  ret;
-}
-"""
-
-
-def test_mix_of_a_module() -> None:
-    assert instruction_mix(PTX) == {
-        "_Z1kPf": {
-            "barrier": 1,
-            "branch": 2,
-            "float32": 1,
-            "global_load": 1,
-            "global_store": 1,
-            "integer": 1,
-            "move": 2,
-            "param_load": 1,
-        },
-        "empty": {"branch": 1},
-    }
-
-
-@pytest.mark.parametrize(
-    ("opcode", "expected"),
-    [
-        ("ld.global.nc.f32", "global_load"),
-        ("st.shared.v4.f32", "shared_store"),
-        ("ld.f32", "generic_load"),
-        ("ld.shared::cta.u32", "shared_load"),
-        ("atom.global.add.f32", "atomic"),
-        ("red.global.add.u32", "atomic"),
-        ("barrier.sync", "barrier"),
-        ("div.rn.f32", "float32_divide"),
-        ("div.rn.f64", "float64_divide"),
-        ("rem.s32", "integer_divide"),
-        ("sqrt.rn.f32", "special"),
-        ("fma.rn.f16x2", "float16"),
-        ("setp.lt.s32", "move"),
-        ("cvt.rn.f32.s32", "convert"),
-        ("mul.wide.s32", "integer"),
-        ("and.pred", "integer"),
-        ("membar.gl", "other"),
-    ],
-)
-def test_classes(opcode: str, expected: str) -> None:
-    assert instruction_class(opcode) == expected

@@ -1,0 +1,451 @@
+"""Instructions with effects: memory, calls, warps. Takes moments of a walk, gives accesses.
+
+What is known to be harmless is listed here; everything else is not understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from cutune.analysis.polynomial import OPAQUE, Atom, Polynomial
+from cutune.diagnostics import Code
+from cutune.emulator.control_flow import call_target
+from cutune.emulator.ptx import TYPE_BYTES, Function, Instruction, Variable, integer
+from cutune.emulator.taint import names, sources
+from cutune.proof.operations import (
+    FUNCTIONS,
+    NotUnderstood,
+    Value,
+    bits_of,
+    facts_of_predicate,
+    parts,
+)
+from cutune.proof.predicates import Comparison, Unknown, facts_of
+from cutune.proof.terms import NOTHING, RAW, Atoms, Facts, Interval, Operation
+from cutune.proof.walk import Moment
+
+_ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
+_EVERY = frozenset("xyz")
+_SPACES = ("param", "global", "const", "local", "shared")
+#: How a load or a store may be marked without any meaning for its value.
+_HINTS = frozenset({"weak", "ca", "cg", "cs", "lu", "wb", "nc", "v2", "v4", "v8", *_SPACES})
+#: Atomic operations that may be done in any order.
+_COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor", "inc", "dec"})
+_ATOMIC_WORDS = frozenset({"global", "relaxed", "gpu", "sys", "noftz", "v2", "v4", "cas", "exch"})
+_VOTES = frozenset({"shfl", "vote", "redux", "match"})
+_FENCES = frozenset({"membar", "fence"})
+_PREFETCHES = frozenset({"prefetch", "prefetchu"})
+_TEXTURES = frozenset({"tex", "tld4", "txq"})
+#: Called functions that end the launch.
+_ENDINGS = frozenset({"__assertfail"})
+_FULL_MASK = Polynomial.constant(-1)
+
+
+@dataclass(frozen=True)
+class Access:
+    """Something that a thread does to memory.
+
+    `kind`: load, store, atomic, call (of a function that may do anything to memory), end (of the
+    launch). `address` is None where nothing is known of it. `operation`: of atomics.
+    """
+
+    kind: str
+    instruction: Instruction
+    block: int
+    known: frozenset[Comparison]
+    facts: Facts
+    address: Polynomial | None = None
+    bytes: int = 0
+    values: tuple[Polynomial, ...] = ()
+    operation: str = ""
+    space: str = "global"
+    read_only: bool = False
+
+    @property
+    def is_effect(self) -> bool:
+        """Can anybody see that it was done?"""
+        return self.kind != "load"
+
+
+@dataclass
+class Recorder:
+    """Collects the accesses of one walk, and where raw values are used."""
+
+    function: Function
+    functions: Mapping[str, Function]
+    variables: Mapping[str, Variable]
+    atoms: Atoms
+    accesses: list[Access] = field(default_factory=list)
+    #: Per dimension the first use: words for the message, and where.
+    raw: dict[str, tuple[str, Instruction]] = field(default_factory=dict)
+    uses_lanes: bool = False
+    _read: frozenset[str] = frozenset()
+    _indices: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        body = [item for item in self.function.body or () if isinstance(item, Instruction)]
+        self._read = frozenset(name for item in body for name in sources(item))
+        self._indices = {p.name: i for i, p in enumerate(self.function.parameters)}
+
+    def begin(self) -> None:
+        """A walk begins."""
+        self.accesses.clear()
+        self.raw.clear()
+
+    def see(self, moment: Moment) -> bool:
+        """Take care of an instruction; False for those that only compute."""
+        opcode = moment.instruction.opcode
+        if moment.guard is not None and self._steers(opcode):
+            self.use(facts_of(moment.guard, self.atoms), None, moment.instruction)
+        match opcode:
+            case "ld":
+                self._load(moment)
+            case "st":
+                self._store(moment)
+            case "atom" | "red":
+                self._atomic(moment)
+            case "call":
+                self._call(moment)
+            case "trap":
+                self._add(moment, "end")
+            case "bar" | "barrier":
+                self._barrier(moment)
+            case _ if opcode in _VOTES:
+                self._vote(moment)
+            case _ if opcode in _TEXTURES:
+                self._texture(moment)
+            case _ if opcode in _FENCES:
+                raise NotUnderstood(Code.ORDERING, "a memory fence", moment.instruction)
+            case _ if opcode in _PREFETCHES:
+                self._values(moment, *moment.instruction.operands)
+            case _:
+                return False
+        return True
+
+    def _steers(self, opcode: str) -> bool:
+        return opcode in ("ld", "st", "atom", "red", "call", "trap") or opcode in _VOTES
+
+    def use(self, facts: Facts, value: Value | None, instruction: Instruction) -> None:
+        """Something that matters depends on this value: it must not be raw."""
+        for dimension in sorted(facts.raw):
+            self.raw.setdefault(dimension, (_raw_words(value, dimension), instruction))
+
+    # Memory.
+
+    def _load(self, moment: Moment) -> None:
+        instruction = moment.instruction
+        space = self._space(instruction)
+        if space == "param":
+            self._load_parameter(moment)
+            return
+        address, place = self._address(moment, instruction.operands[1], space)
+        facts = self._used(moment, address)
+        registers = parts(instruction.operands[0])
+        kind = instruction.modifiers[-1]
+        if place != "local":
+            self._add(
+                moment,
+                "load",
+                address=address,
+                bytes=len(registers) * TYPE_BYTES[kind],
+                space=place,
+                read_only="nc" in instruction.modifiers,
+            )
+        ids = _EVERY if place == "local" else facts.ids
+        loaded = Facts(ids=ids, is_loaded=True, loops=facts.loops | moment.loops)
+        for index, register in enumerate(registers):
+            known = Facts(loaded.raw, ids, True, loaded.loops, _interval_of(kind))
+            value = self.atoms.named(f"load{instruction.line}.{index}", known)
+            if register != "_":
+                moment.write(register, value)
+
+    def _load_parameter(self, moment: Moment) -> None:
+        instruction = moment.instruction
+        found = _ADDRESS.match(instruction.operands[1])
+        if found is None:
+            raise NotUnderstood(Code.NOT_PROVEN, "the address of a parameter", instruction)
+        name, offset = found[1], integer(found[2] or "0")
+        registers, kind = parts(instruction.operands[0]), instruction.modifiers[-1]
+        for index, register in enumerate(registers):
+            place = offset + index * TYPE_BYTES[kind]
+            if name in self._indices:
+                text = f"{self._indices[name]}:{place}:{_plain(kind)}"
+                value: Value = self.atoms.parameter(text, _interval_of(kind))
+            elif name in self.function.registers:
+                # A field of a parameter that is found by an index.
+                facts = self._used(moment, self._value(moment, name))
+                known = Facts(ids=facts.ids, is_loaded=True, loops=facts.loops | moment.loops)
+                value = self.atoms.named(f"load{instruction.line}.{index}", known)
+            else:
+                whole = self._value(moment, _slot(name))
+                value = self.atoms.computed(
+                    Operation(f"part{place}.{kind}", (whole,)), self.atoms.of(whole)
+                )
+            moment.write(register, value)
+
+    def _store(self, moment: Moment) -> None:
+        instruction = moment.instruction
+        space = self._space(instruction)
+        values = self._values(moment, *parts(instruction.operands[1]), used=space != "param")
+        if space == "param":
+            self._store_argument(moment, values)
+            return
+        address, place = self._address(moment, instruction.operands[0], space)
+        self._used(moment, address)
+        if place != "local":
+            size = len(values) * TYPE_BYTES[instruction.modifiers[-1]]
+            self._add(moment, "store", address=address, bytes=size, values=values, space=place)
+
+    def _store_argument(self, moment: Moment, values: tuple[Polynomial, ...]) -> None:
+        found = _ADDRESS.match(moment.instruction.operands[0])
+        if found is None:
+            raise NotUnderstood(Code.NOT_PROVEN, "the address of an argument", moment.instruction)
+        for value in values:
+            self.use(self.atoms.of(value), value, moment.instruction)
+
+    def _atomic(self, moment: Moment) -> None:
+        instruction = moment.instruction
+        modifiers = instruction.modifiers
+        operation = next((m for m in modifiers if m in _COMMUTATIVE | {"exch", "cas"}), "")
+        unknown = set(modifiers) - _ATOMIC_WORDS - _COMMUTATIVE - TYPE_BYTES.keys()
+        unknown = {m for m in unknown if not m.startswith(("L1::", "L2::"))}
+        if not operation or unknown:
+            what = f"'{instruction.opcode}.{'.'.join(modifiers)}'"
+            raise NotUnderstood(Code.ORDERING, what, instruction)
+        operands = instruction.operands
+        if instruction.opcode == "atom":
+            if any(name in self._read for name in parts(operands[0]) if name != "_"):
+                raise NotUnderstood(Code.ATOMIC_RESULT, f"'atom.{operation}'", instruction)
+            operands = operands[1:]
+        address, place = self._address(moment, operands[0], "")
+        self._used(moment, address)
+        values = self._values(moment, *(p for text in operands[1:] for p in parts(text)))
+        kind = next(m for m in reversed(modifiers) if m in TYPE_BYTES)
+        if place != "local":
+            self._add(
+                moment,
+                "atomic",
+                address=address,
+                bytes=TYPE_BYTES[kind] * len(parts(operands[1])),
+                values=values,
+                operation=f"{operation}.{kind}",
+            )
+
+    # Calls and warps.
+
+    def _call(self, moment: Moment) -> None:
+        """Whatever is called gets clean arguments, and may do anything but ask who it is."""
+        instruction = moment.instruction
+        target = call_target(instruction)
+        if target in _ENDINGS:
+            self._add(moment, "end")
+            return
+        problem = uncallable(target, self.functions, self.variables, set())
+        if problem is not None:
+            raise NotUnderstood(problem[0], problem[1], instruction)
+        self._add(moment, "call")
+        returned = (
+            parts(instruction.operands[0].strip("()")) if target != instruction.operands[0] else []
+        )
+        facts = Facts(ids=_EVERY, is_loaded=True, loops=moment.loops)
+        for name in returned:
+            moment.write(_slot(name), self.atoms.named(f"call{instruction.line}.{name}", facts))
+
+    def _barrier(self, moment: Moment) -> None:
+        instruction = moment.instruction
+        if "warp" in instruction.modifiers:
+            self._whole_warp(moment, instruction.operands[-1])
+            return
+        raise NotUnderstood(Code.BARRIER, "a barrier", instruction)
+
+    def _vote(self, moment: Moment) -> None:
+        """What the lanes of a whole warp tell each other stays the same where warps are kept."""
+        instruction = moment.instruction
+        if instruction.opcode == "match" or "sync" not in instruction.modifiers:
+            raise NotUnderstood(Code.WARP_LEVEL, f"'{instruction.opcode}'", instruction)
+        self._whole_warp(moment, instruction.operands[-1])
+        for operand in instruction.operands[1:-1]:
+            value = moment.read(operand.removeprefix("!"))
+            self.use(facts_of_predicate(value, self.atoms), value, instruction)
+        facts = Facts(ids=_EVERY, is_loaded=True, loops=moment.loops)
+        for name in instruction.operands[0].split("|"):
+            register = name.strip()
+            if register != "_":
+                moment.write(register, self._told(register, moment, facts))
+
+    def _told(self, register: str, moment: Moment, facts: Facts) -> Value:
+        name = f"told{moment.instruction.line}.{register}"
+        if self.function.registers.get(register) == "pred":
+            return Unknown(name, facts)
+        return self.atoms.named(name, facts)
+
+    def _whole_warp(self, moment: Moment, mask: str) -> None:
+        if moment.read(mask) != _FULL_MASK or moment.guard is not None:
+            what = "warp-level code for a part of a warp"
+            raise NotUnderstood(Code.WARP_LEVEL, f"'{what}'", moment.instruction)
+        self.uses_lanes = True
+
+    def _texture(self, moment: Moment) -> None:
+        instruction = moment.instruction
+        read = [n for text in instruction.operands[1:] for n in names(text)]
+        known = [n for n in read if n in self.function.registers]
+        facts = NOTHING
+        for value in self._values(moment, *known):
+            facts = facts.joined(self.atoms.of(value))
+        loaded = Facts(ids=facts.ids, is_loaded=True, loops=facts.loops | moment.loops)
+        for index, register in enumerate(parts(instruction.operands[0])):
+            if register != "_":
+                value = self.atoms.named(f"load{instruction.line}.{index}", loaded)
+                moment.write(register, value)
+
+    # What they are made of.
+
+    def _space(self, instruction: Instruction) -> str:
+        space = ""
+        for modifier in instruction.modifiers:
+            base = modifier.split("::")[0]
+            if base in _SPACES:
+                space = base
+            known = modifier in _HINTS or base in (*_SPACES, "L1", "L2") or modifier in TYPE_BYTES
+            if not known:
+                what = f"'{instruction.opcode}.{'.'.join(instruction.modifiers)}'"
+                raise NotUnderstood(Code.ORDERING, what, instruction)
+        if space == "shared":
+            raise NotUnderstood(Code.SHARED_MEMORY, "", instruction)
+        return space
+
+    def _address(self, moment: Moment, text: str, space: str) -> tuple[Polynomial, str]:
+        """The address, and the space that it certainly lies in; `global` where that is open."""
+        found = _ADDRESS.match(text)
+        if found is None:
+            raise NotUnderstood(Code.NOT_PROVEN, f"the address '{text}'", moment.instruction)
+        address = self._value(moment, found[1]) + Polynomial.constant(integer(found[2] or "0"))
+        for atom in address.atoms:
+            name = atom.name.removeprefix("&")
+            variable = self.variables.get(name) if atom.kind == OPAQUE else None
+            if variable is not None and variable.space in ("local", "const"):
+                return address, variable.space
+        return address, space if space in ("local", "const") else "global"
+
+    def _value(self, moment: Moment, text: str) -> Polynomial:
+        value = moment.read(text)
+        if not isinstance(value, Polynomial):
+            raise NotUnderstood(Code.NOT_PROVEN, f"the operand '{text}'", moment.instruction)
+        return value
+
+    def _values(self, moment: Moment, *texts: str, used: bool = True) -> tuple[Polynomial, ...]:
+        found = []
+        for text in texts:
+            match = _ADDRESS.match(text)
+            value = self._value(moment, match[1] if match else text)
+            found.append(value)
+            if used:
+                self.use(self.atoms.of(value), value, moment.instruction)
+        return tuple(found)
+
+    def _used(self, moment: Moment, value: Polynomial) -> Facts:
+        facts = self.atoms.of(value)
+        self.use(facts, value, moment.instruction)
+        return facts
+
+    def _add(
+        self,
+        moment: Moment,
+        kind: str,
+        address: Polynomial | None = None,
+        bytes: int = 0,
+        values: tuple[Polynomial, ...] = (),
+        operation: str = "",
+        space: str = "global",
+        read_only: bool = False,
+    ) -> None:
+        facts = self.atoms.of(address) if address is not None else NOTHING
+        self.accesses.append(
+            Access(
+                kind,
+                moment.instruction,
+                moment.block,
+                moment.known,
+                facts,
+                address,
+                bytes,
+                values,
+                operation,
+                space,
+                read_only,
+            )
+        )
+
+
+def uncallable(
+    name: str, functions: Mapping[str, Function], variables: Mapping[str, Variable], seen: set[str]
+) -> tuple[Code, str] | None:
+    """Why a function may not be called: it asks for its place in the grid, or works together."""
+    function = functions.get(name)
+    if function is None or function.body is None:
+        return Code.UNKNOWN_FUNCTION, f"'{name}'"
+    seen.add(name)
+    for item in function.body:
+        if not isinstance(item, Instruction):
+            continue
+        if (problem := _strange(item, function, variables)) is not None:
+            return Code.NOT_PROVEN, f"{problem} in '{name}'"
+        if item.opcode == "call":
+            target = call_target(item)
+            if target not in seen | _ENDINGS:
+                inner = uncallable(target, functions, variables, seen)
+                if inner is not None:
+                    return inner
+    return None
+
+
+def _strange(
+    item: Instruction, function: Function, variables: Mapping[str, Variable]
+) -> str | None:
+    plain = {"ld", "st", "call", "bra", "brx", "ret", "exit", "trap", *FUNCTIONS, *_PREFETCHES}
+    if item.opcode not in plain:
+        return f"'{item.opcode}'"
+    if item.opcode in ("ld", "st"):
+        for modifier in item.modifiers:
+            base = modifier.split("::")[0]
+            known = modifier in _HINTS or base in (*_SPACES, "L1", "L2") or modifier in TYPE_BYTES
+            if not known or base == "shared":
+                return f"'{item.opcode}.{modifier}'"
+    for operand in item.operands:
+        for name in names(operand):
+            variable = variables.get(name)
+            if variable is not None and variable.space == "shared":
+                return "shared memory"
+            if name.startswith("%") and name not in function.registers:
+                return f"'{name}'"
+    return None
+
+
+def _slot(name: str) -> str:
+    """Where the walk keeps what a call has returned."""
+    return f"{name} returned"
+
+
+def _plain(kind: str) -> str:
+    """The type as far as it matters for the value: long numbers are read as signed."""
+    return kind if TYPE_BYTES[kind] < 4 else f"b{bits_of(kind)}"
+
+
+def _interval_of(kind: str) -> Interval:
+    """The range of a number in memory; long ones are read as signed."""
+    bits = bits_of(kind)
+    if kind[0] == "u" and bits < 32:
+        return Interval(0, (1 << bits) - 1)
+    if kind[0] in "usb" and bits <= 64:
+        return Interval(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    return Interval(None, None)
+
+
+def _raw_words(value: Value | None, dimension: str) -> str:
+    atoms: Iterator[Atom] = value.atoms if isinstance(value, Polynomial) else iter(())
+    for atom in atoms:
+        if atom.name == dimension and atom.kind in RAW:
+            return f"{atom.kind}.{dimension}"
+    return f"threadIdx.{dimension}, blockIdx.{dimension} or blockDim.{dimension}"

@@ -1,0 +1,143 @@
+"""Guards: which comparisons bound a global id from above by parameters of the kernel.
+
+A bound `id < limit` is right for every value of the parameters for which the limit, computed
+exactly, lies in 1 .. 2^30 and all of its conditions hold, while no parameter in it exceeds 2^30
+and the launch has at most 2^30 threads (both are asked at the launch). Then neither side of the
+comparison wraps around: with `id + shift < right` and limit = right - shift, right itself is what
+the register holds, because it is congruent to it and as small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from cutune.analysis.polynomial import IDENTITY, ONE, PARAMETER, Atom, Polynomial
+from cutune.proof.predicates import Comparison
+from cutune.proof.terms import Atoms, Operation
+
+_SMALL = 1 << 19
+_MOST_DEGREE = 2
+
+
+@dataclass(frozen=True)
+class Bound:
+    """id < limit, where each of the conditions is not negative."""
+
+    limit: Polynomial
+    conditions: tuple[Polynomial, ...] = ()
+
+
+def bounds(known: Iterable[Comparison], dimension: str, atoms: Atoms) -> dict[Polynomial, Bound]:
+    """All bounds of the id in a dimension that follow from comparisons, by their limits."""
+    found: dict[Polynomial, Bound] = {}
+    for comparison in known:
+        for small, large in _ordered(comparison):
+            for bound in _bounds(small, large, comparison, dimension, atoms):
+                other = found.get(bound.limit)
+                if other is None or len(bound.conditions) < len(other.conditions):
+                    found[bound.limit] = bound
+    return found
+
+
+def common(all_known: Iterable[Iterable[Comparison]], dimension: str, atoms: Atoms) -> list[Bound]:
+    """The bounds that hold in all of these places."""
+    places = [bounds(known, dimension, atoms) for known in all_known]
+    if not places:
+        return []
+    limits = set(places[0]).intersection(*places[1:])
+    return [_joined([place[limit] for place in places]) for limit in sorted(limits, key=_shortest)]
+
+
+def _shortest(limit: Polynomial) -> tuple[int, str]:
+    return len(limit.terms), str(limit.terms)
+
+
+def _joined(found: list[Bound]) -> Bound:
+    conditions = {c for bound in found for c in bound.conditions}
+    return Bound(found[0].limit, tuple(sorted(conditions, key=_shortest)))
+
+
+def _ordered(comparison: Comparison) -> Iterator[tuple[Polynomial, Polynomial]]:
+    """Pairs of which the first is less than the second; `<=` is `<` of one more."""
+    left, right = comparison.left, comparison.right
+    match comparison.relation:
+        case "lt":
+            yield left, right
+        case "le":
+            yield left, right + ONE
+        case "gt":
+            yield right, left
+        case "ge":
+            yield right, left + ONE
+        case "eq":
+            yield left, right + ONE
+            yield right, left + ONE
+
+
+def _bounds(
+    small: Polynomial, large: Polynomial, comparison: Comparison, dimension: str, atoms: Atoms
+) -> Iterator[Bound]:
+    shift = small - Polynomial.atom(IDENTITY, dimension)
+    if not _is_shift(shift, atoms):
+        return
+    for right, conditions in _rights(large, comparison.signed, atoms):
+        if not _is_computable(right):
+            continue
+        least = shift.literal
+        # Read as unsigned, a number below 0 is a large one.
+        may_be_large = not comparison.signed and (least is None or least < -1)
+        yield Bound(right - shift, (*conditions, right) if may_be_large else conditions)
+
+
+def _is_shift(shift: Polynomial, atoms: Atoms) -> bool:
+    """A small number, or a parameter and a small number: id + shift cannot wrap around."""
+    parameters = [(m, c) for m, c in shift.terms if m]
+    constant = next((c for m, c in shift.terms if not m), 0)
+    if abs(constant) > _SMALL or len(parameters) > 1:
+        return False
+    return all(abs(c) == 1 and len(m) == 1 and m[0].kind == PARAMETER for m, c in parameters)
+
+
+def _rights(
+    large: Polynomial, signed: bool, atoms: Atoms
+) -> Iterator[tuple[Polynomial, tuple[Polynomial, ...]]]:
+    """What the larger side is, with conditions; a minimum is no more than either operand."""
+    inner = [(m, c) for m, c in large.terms if m]
+    operation = atoms.operation(inner[0][0][0]) if _is_one_atom(inner) else None
+    if operation is None:
+        yield large, ()
+        return
+    offset = large - Polynomial.of({inner[0][0]: 1})
+    constant = offset.literal
+    if constant is None or abs(constant) > _SMALL:
+        return
+    kind = operation.name
+    if kind in [f"min.{'s' if signed else 'u'}{bits}" for bits in (32, 64)]:
+        for operand in operation.operands:
+            assert isinstance(operand, Polynomial), "a minimum is of numbers"
+            yield operand + offset, ()
+    elif kind in ("s32", "s16", "s8"):
+        yield _operand(operation) + offset, ()
+    elif kind in ("u32", "u16", "u8"):
+        yield _operand(operation) + offset, (_operand(operation),)
+
+
+def _is_one_atom(terms: list[tuple[tuple[Atom, ...], int]]) -> bool:
+    return len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1
+
+
+def _operand(operation: Operation) -> Polynomial:
+    operand = operation.operands[0]
+    assert isinstance(operand, Polynomial), "numbers are extended"
+    return operand
+
+
+def _is_computable(value: Polynomial) -> bool:
+    """A polynomial over parameters that 64 bits can hold."""
+    largest = 0
+    for monomial, coefficient in value.terms:
+        if len(monomial) > _MOST_DEGREE or any(atom.kind != PARAMETER for atom in monomial):
+            return False
+        largest += abs(coefficient) << 30 * len(monomial)
+    return largest < 1 << 62

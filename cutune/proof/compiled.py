@@ -1,0 +1,87 @@
+"""Compiled for every architecture that will run, and proven. Takes a source, gives proofs."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from cutune.emulator.ptx import PtxError
+from cutune.emulator.ptx_parser import parse
+from cutune.proof.entry import EntryProof, prove
+from cutune.static_counters import kernel_name
+from cutune.toolchain import Nvcc
+
+#: What the emulated device runs, whatever GPU is modelled.
+EMULATED = "80"
+_TARGET = re.compile(r"\b(?:compute|sm|lto)_(\d+[af]?)\b")
+_PTX_TARGET = re.compile(r"^\.target\s+sm_(\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Proofs about the entries of a source by the name of their kernel, of all architectures.
+
+    `versions`: those of the PTX that was proven, as `cudaFuncGetAttributes` reports them.
+    """
+
+    proofs: dict[str, tuple[EntryProof, ...]]
+    versions: tuple[int, ...]
+
+
+def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[str, ...]:
+    """Architectures to prove for: the emulated device's, those of the flags, of the devices.
+
+    Without any in the flags, nvcc's own default; it is named by an empty text.
+    """
+    words = [word for flag in flags if "_" in flag for word in _TARGET.findall(flag)]
+    named = words or [""]
+    if any("=all" in flag or flag in ("all", "all-major") for flag in flags):
+        named = [str(code) for code in nvcc.architectures]
+    known = [nvcc.architecture(device).removeprefix("sm_") for device in devices]
+    return tuple(dict.fromkeys((EMULATED, *named, *known)))
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """nvcc at work, one run for each architecture."""
+
+    texts: Sequence[Future[str]]
+
+    def finished(self, names: Collection[str]) -> Compiled:
+        """Wait for it, and prove the entries of kernels of these names.
+
+        Raises:
+            CutuneError: CT701 with what nvcc said.
+        """
+        return proven([future.result() for future in self.texts], names)
+
+
+def compilation(
+    nvcc: Nvcc,
+    path: str,
+    flags: Sequence[str],
+    architectures: Sequence[str],
+    pool: ThreadPoolExecutor,
+) -> Compilation:
+    """Begin to compile a source."""
+    return Compilation([pool.submit(nvcc.ptx, path, flags, a) for a in architectures])
+
+
+def proven(texts: Sequence[str], names: Collection[str]) -> Compiled:
+    """Proofs about the entries of PTX texts."""
+    found: defaultdict[str, list[EntryProof]] = defaultdict(list)
+    versions = set()
+    for text in texts:
+        if (version := _PTX_TARGET.search(text)) is not None:
+            versions.add(int(version[1]))
+        try:
+            module = parse(text)
+        except PtxError:
+            return Compiled({}, ())
+        for name, function in module.functions.items():
+            if function.is_kernel and function.body and kernel_name(name) in names:
+                found[kernel_name(name)].append(prove(module, name))
+    return Compiled({name: tuple(each) for name, each in found.items()}, tuple(sorted(versions)))

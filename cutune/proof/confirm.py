@@ -1,0 +1,233 @@
+"""What the source says of a kernel, and what is proven on its compiled code, as one.
+
+What the compiled code does not prove is refused. Where the source could be followed it must not
+contradict; where it could not, the compiled code decides alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cutune.analysis.integers import integer_type
+from cutune.analysis.polynomial import PARAMETER, Atom, Polynomial, to_c
+from cutune.diagnostics import Code
+from cutune.program import DIMENSIONS, Apart, DimensionFacts, Impurity, Kernel
+from cutune.proof.compiled import Compiled
+from cutune.proof.entry import EntryProof
+
+#: What keeps the source from being followed: the compiled code decides alone.
+UNFOLLOWED = frozenset(
+    {
+        Code.NOT_PROVEN,
+        Code.UNKNOWN_FUNCTION,
+        Code.UNRESOLVED_NAME,
+        Code.CONDITIONAL_CODE,
+        Code.ASSEMBLY,
+    }
+)
+#: What the source asks for; where the compiler has left nothing of it, or it is harmless while
+#: warps are kept, the compiled code decides.
+_SETTLED = frozenset({Code.WARP_LEVEL, Code.BARRIER, Code.COOPERATIVE, Code.ORDERING})
+Names = Mapping[str, str]
+"""Source names by place in the compiled code: `0:8:b32` is bytes 8 to 11 of parameter 0."""
+
+
+@dataclass(frozen=True)
+class MemberPlaces:
+    """Members of a parameter, by place, where it is as long as the compiler has made it."""
+
+    argument: int
+    bytes: int
+    names: Names
+
+
+def confirmed(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces] = ()) -> Kernel:
+    """A kernel as its source and its compiled code have it."""
+    proofs = compiled.proofs.get(kernel.name, ())
+    if not proofs:
+        return _refused(kernel, Code.NOT_COMPILED, Code.NOT_COMPILED.template)
+    instances = [_Instance(kernel, proof, _names(kernel, proof, members)) for proof in proofs]
+    return replace(_Joined(kernel, instances).kernel_as_proven(), proven_for=compiled.versions)
+
+
+def _refused(kernel: Kernel, code: Code, message: str) -> Kernel:
+    impurity = kernel.impurity or Impurity(code, message, kernel.span)
+    return replace(kernel, impurity=impurity)
+
+
+def _names(kernel: Kernel, proof: EntryProof, members: Sequence[MemberPlaces]) -> Names:
+    """Where the scalar parameters lie, and the members of structures."""
+    if len(proof.parameters) != len(kernel.parameters):
+        return {}
+    names: dict[str, str] = {}
+    for index, (parameter, size) in enumerate(
+        zip(kernel.parameters, proof.parameters, strict=True)
+    ):
+        kinds = [f"b{8 * size}"] if size >= 4 else [f"{sign}{8 * size}" for sign in "usb"]
+        names |= {f"{index}:0:{kind}": parameter.name for kind in kinds}
+    for one in members:
+        if proof.parameters[one.argument] == one.bytes:
+            names |= one.names
+    return names
+
+
+@dataclass(frozen=True)
+class _Instance:
+    """One entry, in words of the source."""
+
+    kernel: Kernel
+    proof: EntryProof
+    names: Names
+
+    def bounds(self, axis: int) -> dict[str, tuple[str, ...]]:
+        """The bounds of a dimension, with what must not be negative for each."""
+        found = {}
+        for bound in self.proof.dimensions[axis].bounds:
+            conditions = [self.text(c) for c in bound.conditions if not self._is_unsigned(c)]
+            text = self.text(bound.limit)
+            if text is not None and None not in conditions:
+                found[text] = tuple(c for c in conditions if c is not None)
+        return found
+
+    def _is_unsigned(self, value: Polynomial) -> bool:
+        if len(value.terms) != 1 or len(value.terms[0][0]) != 1 or value.terms[0][1] < 0:
+            return False
+        name = self.names.get(value.terms[0][0][0].name)
+        arguments = (*self.kernel.parameters, *self.kernel.members)
+        types = [p.type for p in arguments if p.name == name]
+        integer = integer_type(types[0].split()) if types else None
+        return integer is not None and not integer.signed
+
+    def text(self, value: Polynomial) -> str | None:
+        """C over names of the source; None where a place has none."""
+        terms = {}
+        for monomial, coefficient in value.terms:
+            named = [self.names.get(atom.name) for atom in monomial if atom.kind == PARAMETER]
+            if len(named) < len(monomial) or None in named:
+                return None
+            terms[tuple(sorted(Atom(PARAMETER, str(name)) for name in named))] = coefficient
+        return to_c(Polynomial.of(terms))
+
+    def apart(self) -> list[Apart | None]:
+        """What keeps threads apart; None in place of what has no words."""
+        found: list[Apart | None] = []
+        for spread in self.proof.spreads:
+            larger, smaller = self.text(spread.larger), self.text(spread.smaller)
+            is_known = larger is not None and smaller is not None
+            found.append(Apart(larger or "", smaller or "", spread.dimension) if is_known else None)
+        return found
+
+
+@dataclass(frozen=True)
+class _Joined:
+    kernel: Kernel
+    instances: Sequence[_Instance]
+
+    @property
+    def proofs(self) -> list[EntryProof]:
+        return [instance.proof for instance in self.instances]
+
+    def kernel_as_proven(self) -> Kernel:
+        refused = next((p.refused for p in self.proofs if p.refused is not None), None)
+        text = self.kernel.impurity
+        if refused is not None:
+            if text is not None:
+                return self.kernel
+            message = Code.UNPROVEN_CODE.template.format(what=refused.message)
+            return _refused(self.kernel, Code.UNPROVEN_CODE, message)
+        is_followed = text is None
+        if text is not None and text.code not in UNFOLLOWED | _SETTLED:
+            return self.kernel
+        kernel = replace(self.kernel, impurity=None)
+        dimensions = [self._dimension(axis, is_followed) for axis in range(3)]
+        kernel = replace(kernel, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
+        return self._with_meetings(kernel)
+
+    def _dimension(self, axis: int, is_followed: bool) -> DimensionFacts:
+        text = self.kernel.dimensions[axis]
+        found = [proof.dimensions[axis] for proof in self.proofs]
+        raw = next((one.raw for one in found if one.raw is not None), None)
+        indexed = any(one.indexed for one in found)
+        stride = any(one.grid_stride for one in found)
+        name = DIMENSIONS[axis]
+        if raw is not None:
+            code = Code.BLOCK_DEPENDENT
+            impurity = Impurity(code, code.template.format(what=raw, d=name), self.kernel.span)
+            if is_followed and text.indexed and text.impurity is None:
+                impurity = self._contradiction(f"the compiled code {impurity.message}")
+            return DimensionFacts(indexed, text.impurity or impurity)
+        if is_followed and text.impurity is not None and not self._uses_lanes:
+            return replace(text, indexed=indexed or text.indexed, guard=None)
+        guard = None if stride else self._guard(axis, text, is_followed)
+        if isinstance(guard, Impurity):
+            return DimensionFacts(indexed, guard)
+        return DimensionFacts(indexed, None, guard, stride or text.grid_stride)
+
+    @property
+    def _uses_lanes(self) -> bool:
+        return any(proof.uses_lanes for proof in self.proofs)
+
+    def _contradiction(self, what: str) -> Impurity:
+        code = Code.CONTRADICTION
+        return Impurity(code, code.template.format(what=what), self.kernel.span)
+
+    # Guards.
+
+    def _guard(self, axis: int, text: DimensionFacts, is_followed: bool) -> str | Impurity | None:
+        """The guard that both have; the shortest of the compiled code's where that is alone."""
+        bounds = self._common_bounds(axis)
+        if not is_followed:
+            return next((_conditional(text, bounds[text]) for text in bounds), None)
+        if text.guard is None or text.grid_stride:
+            return None
+        if text.guard in bounds:
+            return _conditional(text.guard, bounds[text.guard])
+        if not bounds:
+            return None
+        name = DIMENSIONS[axis]
+        known = ", ".join(bounds)
+        return self._contradiction(f"bounds {name} by {text.guard}, the compiled code by {known}")
+
+    def _common_bounds(self, axis: int) -> dict[str, tuple[str, ...]]:
+        found = [instance.bounds(axis) for instance in self.instances]
+        return {
+            text: tuple(dict.fromkeys(c for one in found for c in one[text]))
+            for text in found[0]
+            if all(text in one for one in found)
+        }
+
+    # Threads that meet.
+
+    def _with_meetings(self, kernel: Kernel) -> Kernel:
+        needs_warps = kernel.needs_warps or any(proof.needs_warps for proof in self.proofs)
+        pairs, apart = set(), set()
+        for first, second in {pair for proof in self.proofs for pair in proof.pointers}:
+            positions = _position(first), _position(second)
+            if None in positions or positions[0] == positions[1]:
+                needs_warps = True
+            else:
+                pairs.add((positions[0] or 0, positions[1] or 0))
+        for one in (one for instance in self.instances for one in instance.apart()):
+            if one is None:
+                needs_warps = True
+            else:
+                apart.add(one)
+        return replace(
+            kernel,
+            needs_warps=needs_warps,
+            may_meet=() if needs_warps else tuple(sorted(pairs)),
+            apart=() if needs_warps else tuple(sorted(apart, key=str)),
+            max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
+        )
+
+
+def _position(place: str) -> int | None:
+    """The position of a pointer that is a parameter as a whole."""
+    index, offset, _ = place.split(":")
+    return int(index) if offset == "0" else None
+
+
+def _conditional(bound: str, conditions: Sequence[str]) -> str:
+    """`n < 0 ? 0 : n + m`: 0 stands for no guard."""
+    return "".join(f"{condition} < 0 ? 0 : " for condition in conditions) + bound

@@ -1,0 +1,223 @@
+"""The verdict about one entry of a PTX module: what may change about the blocks it is launched in.
+
+Proven are, per dimension: the block reaches anything only through the global id, or the number of
+threads; nothing that threads do together depends on which block they are in; and all that they do
+lies under a bound of the id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cutune.analysis.polynomial import Polynomial
+from cutune.diagnostics import Code
+from cutune.emulator.control_flow import control_flow
+from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable
+from cutune.emulator.taint import names
+from cutune.proof.accesses import Access, Recorder
+from cutune.proof.bounds import Bound, common
+from cutune.proof.graph import Graph, Irreducible
+from cutune.proof.operations import NotUnderstood, Operations
+from cutune.proof.places import Meetings, Spread, meetings
+from cutune.proof.predicates import Comparison, facts_of
+from cutune.proof.terms import Atoms, Facts
+from cutune.proof.walk import Walk
+
+_DIMENSIONS = ("x", "y", "z")
+#: Blocks beyond which an entry is not walked.
+_MOST_BLOCKS = 3000
+_FIXING = {
+    "reqntid": "a block that is required",
+    "explicitcluster": "a cluster",
+    "reqnctapercluster": "a cluster",
+    "maxclusterrank": "a cluster",
+}
+
+
+@dataclass(frozen=True)
+class EntryDimension:
+    """What is proven of a dimension; `raw` says what forbids to change it."""
+
+    indexed: bool
+    raw: str | None = None
+    bounds: tuple[Bound, ...] = ()
+    grid_stride: bool = False
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why an entry may not be changed in any dimension, and the line of its source, if known."""
+
+    code: Code
+    message: str
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class EntryProof:
+    """The verdict. `parameters`: bytes of each; `pointers`, `spreads`: see `places`."""
+
+    name: str
+    parameters: tuple[int, ...]
+    dimensions: tuple[EntryDimension, EntryDimension, EntryDimension]
+    refused: Refused | None = None
+    needs_warps: bool = False
+    uses_lanes: bool = False
+    pointers: tuple[tuple[str, str], ...] = ()
+    spreads: tuple[Spread, ...] = ()
+    max_threads: int = 1024
+
+
+_UNKNOWN = EntryDimension(False)
+
+
+def prove(module: Module, name: str) -> EntryProof:
+    """Judge one entry."""
+    function = module.functions[name]
+    sizes = tuple(parameter.size for parameter in function.parameters)
+    try:
+        return _Job(module, function, sizes).proof()
+    except NotUnderstood as error:
+        code, what, line = error.code, error.what, error.instruction.source_line
+    except Irreducible:
+        code, what, line = Code.NOT_PROVEN, "a loop with several entries", 0
+    except (PtxError, ValueError, AssertionError, KeyError, RecursionError) as error:
+        code, what, line = Code.NOT_PROVEN, f"compiled code that is not read ({error})", 0
+    refused = Refused(code, code.template.format(what=what), line)
+    return EntryProof(name, sizes, (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
+
+
+class _Job:
+    def __init__(self, module: Module, function: Function, sizes: tuple[int, ...]) -> None:
+        self.module, self.function, self.sizes = module, function, sizes
+        self.atoms = Atoms()
+        self.variables = {v.name: v for v in (*module.variables, *function.variables)}
+        self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
+        self.operations = Operations(self.atoms)
+
+    def proof(self) -> EntryProof:
+        self._forbidden()
+        flow = control_flow(self.function, lambda name: name not in self.module.functions)
+        if len(flow.blocks) > _MOST_BLOCKS:
+            raise ValueError("too long")
+        graph = Graph(flow)
+        symbols = frozenset({*self.variables, *self.module.functions, *self._parameters()})
+        walk = Walk(
+            graph,
+            self.atoms,
+            self.operations,
+            self.function.registers,
+            symbols,
+            self.recorder.see,
+        )
+        walk.run(self.recorder.begin)
+        return self._verdict(graph, walk)
+
+    def _parameters(self) -> list[str]:
+        return [parameter.name for parameter in self.function.parameters]
+
+    def _forbidden(self) -> None:
+        body = [item for item in self.function.body or () if isinstance(item, Instruction)]
+        for directive, what in _FIXING.items():
+            if directive in self.function.directives:
+                raise NotUnderstood(Code.COOPERATIVE, what, body[0])
+        for item in body:
+            for operand in item.operands:
+                for name in names(operand):
+                    if _is_shared(self.variables.get(name)):
+                        raise NotUnderstood(Code.SHARED_MEMORY, "", item)
+
+    def _verdict(self, graph: Graph, walk: Walk) -> EntryProof:
+        strides, indexed = self._uses(graph, walk)
+        found: dict[str, list[Bound]] = {}
+        for dimension in _DIMENSIONS:
+            if dimension in indexed - strides and dimension not in self.recorder.raw:
+                found[dimension] = self._bounds(dimension, graph, walk)
+        limits = {d: [bound.limit for bound in each] for d, each in found.items()}
+        meeting = meetings(self.recorder.accesses, self.atoms, frozenset(indexed), limits)
+        uses_lanes = self.recorder.uses_lanes or self.operations.uses_lanes
+        dimensions = [
+            EntryDimension(
+                d in indexed,
+                self.recorder.raw[d][0] if d in self.recorder.raw else None,
+                tuple(found.get(d, ())),
+                d in strides,
+            )
+            for d in _DIMENSIONS
+        ]
+        return EntryProof(
+            self.function.name,
+            self.sizes,
+            (dimensions[0], dimensions[1], dimensions[2]),
+            None,
+            meeting.keep_warps or uses_lanes,
+            uses_lanes,
+            tuple(sorted(meeting.pointers)),
+            _sorted(meeting),
+            self._max_threads(),
+        )
+
+    def _max_threads(self) -> int:
+        product = 1
+        for count in self.function.directives.get("maxntid", (1024,)):
+            product *= count
+        return product
+
+    def _uses(self, graph: Graph, walk: Walk) -> tuple[set[str], set[str]]:
+        """Dimensions of whose number of threads something is made; those that are indexed."""
+        end = graph.flow.blocks[0].instructions
+        facts = Facts()
+        for block, predicate in walk.branches.items():
+            of_branch = facts_of(predicate, self.atoms)
+            instructions = graph.flow.blocks[block].instructions or end
+            self.recorder.use(of_branch, _compared(predicate), instructions[-1])
+            facts = facts.joined(of_branch)
+        for access in self.recorder.accesses:
+            facts = facts.joined(access.facts).joined(self.atoms.joined(access.values))
+        indexed = {*facts.ids, *facts.raw, *self.recorder.raw, *self._named()}
+        return set(facts.strides), indexed
+
+    def _named(self) -> set[str]:
+        """Dimensions whose id or block the code asks for at all."""
+        body = (item for item in self.function.body or () if isinstance(item, Instruction))
+        operands = {operand for item in body for operand in item.operands}
+        return {d for d in _DIMENSIONS if operands & {f"%tid.{d}", f"%ctaid.{d}"}}
+
+    def _bounds(self, dimension: str, graph: Graph, walk: Walk) -> list[Bound]:
+        places = [
+            a.known for a in self.recorder.accesses if self._matters(a, dimension, graph, walk)
+        ]
+        places += [
+            walk.known_at_beginning(header)
+            for header, blocks in graph.loop_of_header.items()
+            if self._may_last(blocks, dimension, graph, walk)
+        ]
+        return common(places, dimension, self.atoms)
+
+    def _matters(self, access: Access, dimension: str, graph: Graph, walk: Walk) -> bool:
+        """May further threads do other than the present ones do anyway?"""
+        if access.is_effect or dimension in access.facts.ids:
+            return True
+        deciding = graph.controllers(access.block)
+        return any(dimension in facts_of(walk.branches[b], self.atoms).ids for b in deciding)
+
+    def _may_last(self, blocks: frozenset[int], dimension: str, graph: Graph, walk: Walk) -> bool:
+        """Does the id decide how long threads stay in a loop?"""
+        leaving = (b for b in blocks if set(graph.flow.blocks[b].terminator.targets) - blocks)
+        return any(
+            dimension in facts_of(walk.branches[b], self.atoms).ids
+            for b in leaving
+            if b in walk.branches
+        )
+
+
+def _is_shared(variable: Variable | None) -> bool:
+    return variable is not None and variable.space == "shared"
+
+
+def _compared(predicate: object) -> Polynomial | None:
+    return predicate.left - predicate.right if isinstance(predicate, Comparison) else None
+
+
+def _sorted(meeting: Meetings) -> tuple[Spread, ...]:
+    return tuple(sorted(meeting.spreads, key=str))

@@ -1,0 +1,185 @@
+"""Control flow as the proofs need it: dominators, loops around a block, which registers live on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.emulator.control_flow import ControlFlow
+from cutune.emulator.ptx import Instruction
+from cutune.emulator.taint import results, sources
+
+
+class Irreducible(Exception):
+    """A cycle that is no loop with one entry."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What follows from the blocks of a function alone. Sets of blocks are bits of an integer."""
+
+    flow: ControlFlow
+
+    @property
+    def count(self) -> int:
+        """How many blocks there are."""
+        return len(self.flow.blocks)
+
+    @cached_property
+    def predecessors(self) -> tuple[tuple[int, ...], ...]:
+        """Where each block may be reached from."""
+        found: list[list[int]] = [[] for _ in self.flow.blocks]
+        for index, block in enumerate(self.flow.blocks):
+            for target in dict.fromkeys(block.terminator.targets):
+                found[target].append(index)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def loops_around(self) -> tuple[frozenset[int], ...]:
+        """Per block the headers of the loops that it lies in."""
+        headers = [
+            frozenset(loop.header for loop in self.flow.loops if index in loop.blocks)
+            for index in range(self.count)
+        ]
+        return tuple(headers)
+
+    @cached_property
+    def loop_of_header(self) -> dict[int, frozenset[int]]:
+        """The blocks of each loop, by its header."""
+        return {loop.header: loop.blocks for loop in self.flow.loops}
+
+    def entries(self, block: int) -> tuple[int, ...]:
+        """Predecessors that come before it: all but those that close a loop.
+
+        Raises:
+            Irreducible: one comes later and closes none.
+        """
+        later = [p for p in self.predecessors[block] if p >= block]
+        if any(p not in self.loop_of_header.get(block, ()) for p in later):
+            raise Irreducible
+        return tuple(p for p in self.predecessors[block] if p < block)
+
+    def latches(self, header: int) -> tuple[int, ...]:
+        """Where a loop goes back to its header."""
+        return tuple(p for p in self.predecessors[header] if p >= header)
+
+    @cached_property
+    def dominators(self) -> tuple[int, ...]:
+        """Per block those that lie on every way to it, itself included."""
+        return _dominators(self.predecessors, range(self.count), 0)
+
+    @cached_property
+    def postdominators(self) -> tuple[int, ...]:
+        """Per block those that lie on every way from it to an end, itself included."""
+        successors = [tuple(dict.fromkeys(b.terminator.targets)) for b in self.flow.blocks]
+        full = (1 << self.count) - 1
+        found = [full] * self.count
+        changed = True
+        while changed:
+            changed = False
+            for block in reversed(range(self.count)):
+                common = full if successors[block] else 0
+                for target in successors[block]:
+                    common &= found[target]
+                common |= 1 << block
+                changed |= common != found[block]
+                found[block] = common
+        return tuple(found)
+
+    def deciders(self, block: int) -> list[int]:
+        """Blocks whose branches may decide from where a block is reached."""
+        here = self.dominators[block] & ~(1 << block)
+        nearest = here.bit_length() - 1
+        loop = self.loop_of_header.get(block, frozenset())
+        return [
+            other
+            for other in range(self.count)
+            if len(set(self.flow.blocks[other].terminator.targets)) > 1
+            and (
+                other in loop
+                or (
+                    nearest >= 0
+                    and self.dominators[other] >> nearest & 1
+                    and not self.dominators[other] >> block & 1
+                )
+            )
+        ]
+
+    def controllers(self, block: int) -> list[int]:
+        """Blocks whose branches decide whether a block is executed at all."""
+        return [
+            other
+            for other in range(self.count)
+            if len(set(self.flow.blocks[other].terminator.targets)) > 1
+            and not self.postdominators[other] >> block & 1
+            and self._reaches[other] >> block & 1
+        ]
+
+    @cached_property
+    def _reaches(self) -> tuple[int, ...]:
+        found = [1 << index for index in range(self.count)]
+        changed = True
+        while changed:
+            changed = False
+            for index in reversed(range(self.count)):
+                reached = found[index]
+                for target in self.flow.blocks[index].terminator.targets:
+                    reached |= found[target]
+                changed |= reached != found[index]
+                found[index] = reached
+        return tuple(found)
+
+    @cached_property
+    def live(self) -> tuple[frozenset[str], ...]:
+        """Per block the registers whose values at its beginning may still be read."""
+        used, defined = zip(
+            *(_used_and_defined(b.instructions) for b in self.flow.blocks), strict=True
+        )
+        found = [set(names) for names in used]
+        for index, block in enumerate(self.flow.blocks):
+            if block.terminator.guard:
+                found[index] |= {block.terminator.guard} - defined[index]
+        changed = True
+        while changed:
+            changed = False
+            for index in reversed(range(self.count)):
+                for target in self.flow.blocks[index].terminator.targets:
+                    passing = found[target] - defined[index] - found[index]
+                    found[index] |= passing
+                    changed |= bool(passing)
+        return tuple(frozenset(names) for names in found)
+
+
+def _dominators(
+    predecessors: Sequence[Sequence[int]], order: Sequence[int], entry: int
+) -> tuple[int, ...]:
+    full = (1 << len(predecessors)) - 1
+    found = [full] * len(predecessors)
+    found[entry] = 1 << entry
+    changed = True
+    while changed:
+        changed = False
+        for block in order:
+            if block == entry:
+                continue
+            common = full
+            for other in predecessors[block]:
+                common &= found[other]
+            common |= 1 << block
+            changed |= common != found[block]
+            found[block] = common
+    return tuple(found)
+
+
+def _used_and_defined(instructions: Sequence[Instruction]) -> tuple[set[str], set[str]]:
+    used: set[str] = set()
+    defined: set[str] = set()
+    for instruction in instructions:
+        used.update(name for name in sources(instruction) if name not in defined)
+        if instruction.guard:
+            # What it does not write keeps its value.
+            used.update(name for name in results(instruction) if name not in defined)
+        elif instruction.opcode != "call":
+            defined.update(results(instruction))
+    return used, defined

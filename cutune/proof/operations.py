@@ -1,0 +1,379 @@
+"""Instructions without effects: operands in, values of the registers that they write out.
+
+An instruction that is not named here is not understood (`NotUnderstood`), whatever it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from cutune.analysis.polynomial import OPAQUE, THREAD, ZERO, Atom, Polynomial, TooLarge
+from cutune.analysis.words import word_set
+from cutune.diagnostics import Code
+from cutune.emulator.ptx import TYPE_BYTES, Instruction
+from cutune.proof.predicates import (
+    Both,
+    Comparison,
+    Fixed,
+    Predicate,
+    Unknown,
+    either,
+    facts_of,
+    negation,
+)
+from cutune.proof.terms import NOTHING, Atoms, Facts, Interval, Operation, modulo
+
+Value = Polynomial | Predicate
+Read = Callable[[str], Value]
+
+#: Opcodes whose result is a function of their operands alone.
+FUNCTIONS = word_set(
+    """
+    abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma
+    isspacep lg2 lop3 mad mad24 madc max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad
+    selp set setp shf shl shr sin slct sqrt sub subc szext tanh testp xor
+    """
+)
+_INTEGERS = frozenset(
+    kind for kind in TYPE_BYTES if kind[0] in "sub" and kind[1:].isdigit() and kind != "b128"
+)
+_UNSIGNED_RELATIONS = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+_ORDER = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+_CARRY = "%carry"
+LANE = "lane"
+
+
+class NotUnderstood(Exception):
+    """What cannot be proven: the code of the rule, the words for its template, the PTX line."""
+
+    def __init__(self, code: Code, what: str, instruction: Instruction) -> None:
+        super().__init__(what)
+        self.code, self.what, self.instruction = code, what, instruction
+
+
+def bits_of(kind: str) -> int:
+    """Bits of a PTX type."""
+    return 8 * TYPE_BYTES[kind]
+
+
+@dataclass
+class Operations:
+    """Computes the values of instructions. `uses_lanes`: one asked for its place in the warp."""
+
+    atoms: Atoms
+    uses_lanes: bool = False
+    _bits: dict[str, int] = field(default_factory=dict)
+
+    def compute(
+        self, instruction: Instruction, read: Read, loops: frozenset[int]
+    ) -> list[tuple[str, Value]]:
+        """The registers that it writes, with their values."""
+        opcode, operands = instruction.opcode, instruction.operands
+        kind = instruction.modifiers[-1] if instruction.modifiers else ""
+        if opcode == "setp":
+            return self._setp(instruction, read, loops)
+        if kind == "pred":
+            return [(operands[0], self._logic(instruction, read, loops))]
+        if operands[0].startswith("{"):
+            return self._unpacked(instruction, read)
+        if "|" in operands[0]:
+            raise NotUnderstood(Code.NOT_PROVEN, f"'{opcode}' with two results", instruction)
+        if opcode == "mov" and not operands[1].startswith("{"):
+            return [(operands[0], read(operands[1]))]
+        value = self._integer(instruction, read) if _is_integer(instruction) else None
+        if value is None:
+            value = self._function(instruction, read)
+        written: list[tuple[str, Value]] = [(operands[0], value)]
+        if "cc" in instruction.modifiers:
+            carry = Operation("carry", (instruction.opcode, *instruction.modifiers, value))
+            facts = self._joined(instruction, read)
+            written.append((_CARRY, self.atoms.computed(carry, facts)))
+        return written
+
+    # Integers.
+
+    def _integer(self, instruction: Instruction, read: Read) -> Polynomial | None:
+        """The polynomial, where the operation is one of the ring, or keeps the value."""
+        opcode, modifiers = instruction.opcode, instruction.modifiers
+        if "sat" in modifiers or "cc" in modifiers or instruction.operands[1].startswith("{"):
+            return None
+        values = [v for v in map(read, instruction.operands[1:]) if isinstance(v, Polynomial)]
+        if len(values) < len(instruction.operands) - 1:
+            return None
+        try:
+            match opcode:
+                case "cvt":
+                    return self._converted(modifiers[-2], modifiers[-1], values[0])
+                case "cvta":
+                    return values[0]
+                case "add" | "sub" | "neg" | "not":
+                    return modulo(_linear(opcode, values), bits_of(modifiers[-1]))
+                case "mul" | "mad":
+                    return self._product(modifiers, values)
+                case "shl":
+                    return _shifted(values, bits_of(modifiers[-1]))
+                case "and":
+                    return self._lane(values)
+                case "or":
+                    return self._sum_of_bits(values)
+        except TooLarge:
+            return None
+        return None
+
+    def _product(self, modifiers: tuple[str, ...], values: list[Polynomial]) -> Polynomial | None:
+        kind, factors = modifiers[-1], values[:2]
+        bits = bits_of(kind)
+        if "wide" in modifiers:
+            factors = [self.extended(factor, bits, kind[0] == "s") for factor in factors]
+            bits *= 2
+        elif "lo" not in modifiers:
+            return None
+        product = factors[0] * factors[1]
+        return modulo(product + values[2] if len(values) > 2 else product, bits)
+
+    def extended(self, value: Polynomial, bits: int, signed: bool) -> Polynomial:
+        """A number of so many bits as a longer one."""
+        interval = self.atoms.interval(modulo(value, bits))
+        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+        value = modulo(value, bits)
+        if interval.within(low, high):
+            return value
+        name = f"{'s' if signed else 'u'}{bits}"
+        facts = replace(self.atoms.of(value), interval=Interval(low, high))
+        return self.atoms.computed(Operation(name, (value,)), facts)
+
+    def _converted(self, to: str, source: str, value: Polynomial) -> Polynomial | None:
+        if to not in _INTEGERS or source not in _INTEGERS:
+            return None
+        if bits_of(to) >= bits_of(source):
+            same = bits_of(to) == bits_of(source)
+            return value if same else self.extended(value, bits_of(source), source[0] == "s")
+        # Less than a register: the rest of it is filled according to the type.
+        if bits_of(to) < 16:
+            return self.extended(value, bits_of(to), to[0] == "s")
+        return modulo(value, bits_of(to))
+
+    def _lane(self, values: list[Polynomial]) -> Polynomial | None:
+        """threadIdx.x & 31 is the same for any block of whole warps in x."""
+        mask, of_thread = values[1].literal, Polynomial.atom(THREAD, "x")
+        if values[0] != of_thread or mask not in (1, 3, 7, 15, 31):
+            return None
+        self.uses_lanes = True
+        facts = Facts(ids=frozenset("x"), interval=Interval(0, mask))
+        return self.atoms.computed(Operation(LANE, (mask,)), facts)
+
+    def _sum_of_bits(self, values: list[Polynomial]) -> Polynomial | None:
+        """Numbers that have no bit in common: `4 * i | 1`."""
+        for high, low in (values, reversed(values)):
+            size = self.atoms.interval(low)
+            if size.low is None or size.low < 0 or size.high is None:
+                continue
+            step = 1 << size.high.bit_length()
+            if high.terms and all(coefficient % step == 0 for _, coefficient in high.terms):
+                return high + low
+        return None
+
+    # Any function of its operands.
+
+    def _function(self, instruction: Instruction, read: Read) -> Polynomial:
+        operands = tuple(self._read_all(instruction, read))
+        facts = self._joined(instruction, read)
+        if _is_integer(instruction):
+            facts = replace(facts, interval=self._interval(instruction, operands))
+        name = ".".join((instruction.opcode, *instruction.modifiers))
+        return self.atoms.computed(Operation(name, operands), facts)
+
+    def _read_all(self, instruction: Instruction, read: Read) -> list[Value]:
+        texts = [t for operand in instruction.operands[1:] for t in parts(operand)]
+        if instruction.opcode in ("addc", "subc", "madc"):
+            texts.append(_CARRY)
+        return [read(text) for text in texts]
+
+    def _joined(self, instruction: Instruction, read: Read) -> Facts:
+        facts = NOTHING
+        for value in self._read_all(instruction, read):
+            known = self.atoms.of(value) if isinstance(value, Polynomial) else None
+            facts = facts.joined(known or facts_of_predicate(value, self.atoms))
+        return facts
+
+    def _interval(self, instruction: Instruction, operands: tuple[Value, ...]) -> Interval:
+        opcode, kind = instruction.opcode, instruction.modifiers[-1]
+        ranges = [self.atoms.interval(v) for v in operands if isinstance(v, Polynomial)]
+        constants = [v.literal for v in operands if isinstance(v, Polynomial)]
+        last = constants[-1] if constants else None
+        whole = _whole(kind)
+        if opcode == "and" and (masks := [c for c in constants if c is not None and c >= 0]):
+            return Interval(0, min(masks))
+        if opcode in ("shr", "div", "rem") and last is not None and last > 0:
+            return _reduced(opcode, _within(ranges[0], whole), last)
+        if opcode in ("min", "max", "selp") and len(ranges) > 1:
+            first, second = (_within(r, whole) for r in ranges[:2])
+            return _hull(opcode, first, second)
+        return whole
+
+    def _unpacked(self, instruction: Instruction, read: Read) -> list[tuple[str, Value]]:
+        """`mov.b64 {%r1, %r2}, %rd3`."""
+        names = parts(instruction.operands[0])
+        value = read(instruction.operands[1])
+        if instruction.opcode != "mov" or not isinstance(value, Polynomial):
+            raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}'", instruction)
+        bits = bits_of(instruction.modifiers[-1]) // len(names)
+        facts = replace(self.atoms.of(value), interval=Interval(None, None))
+        pieces: list[tuple[str, Value]] = [(names[0], modulo(value, bits))]
+        for index, name in enumerate(names[1:], 1):
+            operation = Operation(f"piece{index}.{bits}", (value,))
+            pieces.append((name, self.atoms.computed(operation, facts)))
+        return [(name, value) for name, value in pieces if name != "_"]
+
+    # Conditions.
+
+    def _setp(
+        self, instruction: Instruction, read: Read, loops: frozenset[int]
+    ) -> list[tuple[str, Value]]:
+        operands, modifiers = instruction.operands, instruction.modifiers
+        found = self._compared(instruction, read, loops)
+        results = operands[0].split("|")
+        combined: Predicate = found
+        if len(operands) > 3:
+            other = read(operands[3].removeprefix("!"))
+            assert not isinstance(other, Polynomial), "the fourth operand of setp is a predicate"
+            other = negation(other) if operands[3].startswith("!") else other
+            combined = self._combined(modifiers[1], found, other, instruction, loops)
+        written: list[tuple[str, Value]] = [(results[0].strip(), combined)]
+        for name in results[1:]:
+            facts = facts_of(combined, self.atoms)
+            written.append((name.strip(), Unknown(f"second {instruction.line}", facts)))
+        return [(name, value) for name, value in written if name != "_"]
+
+    def _compared(self, instruction: Instruction, read: Read, loops: frozenset[int]) -> Predicate:
+        relation, kind = instruction.modifiers[0], instruction.modifiers[-1]
+        left, right = (read(operand) for operand in instruction.operands[1:3])
+        facts = self.atoms.joined(v for v in (left, right) if isinstance(v, Polynomial))
+        is_order = kind in _INTEGERS and (relation in _ORDER or relation in _UNSIGNED_RELATIONS)
+        if not is_order or not isinstance(left, Polynomial) or not isinstance(right, Polynomial):
+            facts = facts.joined(Facts(loops=loops))
+            return Unknown(f"{instruction.line}", facts)
+        bits = bits_of(kind)
+        signed = kind[0] == "s" and relation in _ORDER
+        relation = _UNSIGNED_RELATIONS.get(relation, relation)
+        left, right = modulo(left, bits), modulo(right, bits)
+        if relation in ("eq", "ne") and right == ZERO:
+            chosen = self._choice(left)
+            if chosen is not None:
+                return chosen if relation == "ne" else negation(chosen)
+        if relation in ("eq", "ne"):
+            # `blockIdx.x * blockDim.x == -threadIdx.x`, as compilers write `i == 0`.
+            left, right = modulo(left - right, bits), ZERO
+        return Comparison(relation, bits, signed, left, right)
+
+    def _choice(self, value: Polynomial) -> Predicate | None:
+        """`selp 1, 0, p`, which is p."""
+        if len(value.terms) != 1 or value.terms[0][1] != 1 or len(value.terms[0][0]) != 1:
+            return None
+        atom: Atom = value.terms[0][0][0]
+        operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
+        if operation is None or not operation.name.startswith("selp."):
+            return None
+        first, second, predicate = operation.operands
+        assert isinstance(first, Polynomial) and isinstance(second, Polynomial)
+        if isinstance(predicate, Polynomial) or second != ZERO or first.literal in (None, 0):
+            return None
+        return predicate  # type: ignore[return-value]
+
+    def _logic(self, instruction: Instruction, read: Read, loops: frozenset[int]) -> Predicate:
+        values = [self._predicate(operand, read) for operand in instruction.operands[1:]]
+        match instruction.opcode:
+            case "mov":
+                return values[0]
+            case "not":
+                return negation(values[0])
+            case "and" | "or" | "xor":
+                return self._combined(instruction.opcode, values[0], values[1], instruction, loops)
+        raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}.pred'", instruction)
+
+    def _predicate(self, text: str, read: Read) -> Predicate:
+        value = read(text.removeprefix("!"))
+        if isinstance(value, Polynomial):
+            value = Fixed(value != ZERO)
+        return negation(value) if text.startswith("!") else value
+
+    def _combined(
+        self,
+        operator: str,
+        first: Predicate,
+        second: Predicate,
+        instruction: Instruction,
+        loops: frozenset[int],
+    ) -> Predicate:
+        if operator == "and":
+            return Both(first, second)
+        if operator == "or":
+            return either(first, second)
+        facts = facts_of(first, self.atoms).joined(facts_of(second, self.atoms))
+        return Unknown(f"{instruction.line}", facts.joined(Facts(loops=loops)))
+
+
+def facts_of_predicate(value: Value, atoms: Atoms) -> Facts:
+    """What is known of a register of either kind."""
+    return atoms.of(value) if isinstance(value, Polynomial) else facts_of(value, atoms)
+
+
+def parts(operand: str) -> list[str]:
+    """The registers of `{%r1, %r2}`, or the operand itself."""
+    if operand.startswith("{"):
+        return [part.strip() for part in operand.strip("{}").split(",")]
+    return [operand]
+
+
+def _is_integer(instruction: Instruction) -> bool:
+    return bool(instruction.modifiers) and instruction.modifiers[-1] in _INTEGERS
+
+
+def _linear(opcode: str, values: list[Polynomial]) -> Polynomial:
+    match opcode:
+        case "add":
+            return values[0] + values[1]
+        case "sub":
+            return values[0] - values[1]
+        case "neg":
+            return -values[0]
+    return -values[0] - Polynomial.constant(1)
+
+
+def _shifted(values: list[Polynomial], bits: int) -> Polynomial | None:
+    count = values[1].literal
+    if count is None or not 0 <= count < bits:
+        return None
+    return modulo(values[0] * Polynomial.constant(1 << count), bits)
+
+
+def _whole(kind: str) -> Interval:
+    bits = bits_of(kind)
+    return Interval(-(1 << (bits - 1)), (1 << (bits if kind[0] == "u" else bits - 1)) - 1)
+
+
+def _within(interval: Interval, whole: Interval) -> Interval:
+    """The range of a register that holds such a number; the whole of it where that may wrap."""
+    assert whole.low is not None and whole.high is not None
+    return interval if interval.within(whole.low, whole.high) else whole
+
+
+def _reduced(opcode: str, interval: Interval, by: int) -> Interval:
+    low, high = interval
+    assert low is not None and high is not None
+    if low < 0:
+        return Interval(None, None)
+    if opcode == "shr":
+        return Interval(low >> by, high >> by)
+    return Interval(low // by, high // by) if opcode == "div" else Interval(0, by - 1)
+
+
+def _hull(opcode: str, first: Interval, second: Interval) -> Interval:
+    assert first.low is not None and first.high is not None
+    assert second.low is not None and second.high is not None
+    if opcode == "min":
+        return Interval(min(first.low, second.low), min(first.high, second.high))
+    if opcode == "max":
+        return Interval(max(first.low, second.low), max(first.high, second.high))
+    return Interval(min(first.low, second.low), max(first.high, second.high))

@@ -1,0 +1,345 @@
+"""Threads that meet in memory. Takes the accesses of an entry, says what must be kept.
+
+Programs have relied on the threads of a warp running in step: one reads what its neighbour has
+written or is about to write, without a barrier; or several write one place, and the last one wins.
+Such a program goes on working where each warp keeps its threads. (What threads of different warps
+do to each other without synchronization is a data race of the original.) So each write must have a
+place of its own for each thread, and nothing else may be done there by others: decided on
+addresses as the compiled code computes them. What is not understood means that warps are kept.
+
+Addresses are taken not to wrap around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import gcd
+
+from cutune.analysis.polynomial import (
+    IDENTITY,
+    OPAQUE,
+    PARAMETER,
+    STRIDE,
+    ZERO,
+    Atom,
+    Monomial,
+    Polynomial,
+    TooLarge,
+)
+from cutune.diagnostics import Code
+from cutune.proof.accesses import Access
+from cutune.proof.operations import NotUnderstood
+from cutune.proof.terms import Atoms
+
+
+@dataclass(frozen=True)
+class Spread:
+    """larger >= smaller * extent of a dimension (-1: an extent of 1), in bytes."""
+
+    larger: Polynomial
+    smaller: Polynomial
+    dimension: int
+
+
+@dataclass
+class Meetings:
+    """`keep_warps`, unless each pair of pointers lies apart and each spread holds."""
+
+    keep_warps: bool = False
+    pointers: set[tuple[str, str]] = field(default_factory=set)
+    spreads: set[Spread] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """An access as base + offset; no base where it is not known."""
+
+    access: Access
+    base: Atom | None
+    offset: Polynomial
+
+
+def meetings(
+    accesses: Iterable[Access],
+    atoms: Atoms,
+    indexed: frozenset[str],
+    limits: Mapping[str, list[Polynomial]],
+) -> Meetings:
+    """What must be kept so that threads meet as in the original.
+
+    Args:
+        indexed: the dimensions in which threads differ.
+        limits: the guard bounds by dimension.
+
+    Raises:
+        NotUnderstood: operations whose order matters whatever warps do.
+    """
+    job = _Job(atoms, indexed, limits)
+    job.judge([job.place(a) for a in accesses if a.kind != "end" and a.space != "const"])
+    return job.found
+
+
+@dataclass
+class _Job:
+    atoms: Atoms
+    indexed: frozenset[str]
+    limits: Mapping[str, list[Polynomial]]
+    found: Meetings = field(default_factory=Meetings)
+
+    def place(self, access: Access) -> _Place:
+        if access.address is None:
+            return _Place(access, None, ZERO)
+        try:
+            address = self._loose(access.address)
+        except TooLarge:
+            return _Place(access, None, ZERO)
+        bases = [m[0] for m, c in address.terms if len(m) == 1 and c == 1 and _is_base(m[0])]
+        if len(bases) != 1:
+            return _Place(access, None, ZERO)
+        return _Place(access, bases[0], address - Polynomial.of({(bases[0],): 1}))
+
+    def _loose(self, value: Polynomial) -> Polynomial:
+        """The same with extended numbers taken as what they extend."""
+        result = ZERO
+        for monomial, coefficient in value.terms:
+            product = Polynomial.constant(coefficient)
+            for atom in monomial:
+                product = product * self._inner(atom)
+            result = result + product
+        return result
+
+    def _inner(self, atom: Atom) -> Polynomial:
+        operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
+        if operation is not None and operation.name in ("s32", "u32"):
+            operand = operation.operands[0]
+            assert isinstance(operand, Polynomial), "numbers are extended"
+            return self._loose(operand)
+        return Polynomial.of({(atom,): 1})
+
+    def judge(self, places: list[_Place]) -> None:
+        writes = [place for place in places if place.access.is_effect]
+        for index, write in enumerate(writes):
+            if not self._has_own_place(write) and not self._is_same_value(write, places):
+                self._shared(write)
+            for other in writes[index + 1 :]:
+                self._two(write, other)
+            for other in places:
+                if not other.access.is_effect:
+                    self._two(write, other)
+
+    def _shared(self, write: _Place) -> None:
+        """Several threads may write one place."""
+        access = write.access
+        operation = access.operation.split(".")[0]
+        if access.kind != "atomic":
+            self.found.keep_warps = True
+        elif operation in ("exch", "cas"):
+            what = f"atomic '{operation}' at a place that threads may share"
+            raise NotUnderstood(Code.ORDERING, what, access.instruction)
+        elif operation in ("inc", "dec") and not self._is_uniform(access.values):
+            what = f"atomic '{operation}' with different bounds"
+            raise NotUnderstood(Code.ORDERING, what, access.instruction)
+
+    def _is_uniform(self, values: Iterable[Polynomial]) -> bool:
+        facts = self.atoms.joined(values)
+        return not (facts.ids or facts.loops or facts.is_loaded)
+
+    def _is_same_value(self, write: _Place, places: list[_Place]) -> bool:
+        """Flags: whoever writes there writes the same, and nobody reads it."""
+        if write.access.kind != "store" or write.base is None:
+            return False
+        values = write.access.values
+        others = [p for p in places if p.base is None or p.base == write.base]
+        return self._is_uniform(values) and all(
+            p.access.kind == "store" and p.access.values == values for p in others
+        )
+
+    def _two(self, write: _Place, other: _Place) -> None:
+        if write.access.kind == other.access.kind == "atomic":
+            self._two_atomics(write, other)
+            return
+        if write.base is None or other.base is None:
+            self.found.keep_warps = True
+        elif write.base != other.base:
+            self._two_bases(write.base, other.base)
+        elif not self._are_own(write, other) and not self._is_flag(write, other):
+            self.found.keep_warps = True
+
+    def _are_own(self, write: _Place, other: _Place) -> bool:
+        """Does each thread meet nobody but itself in the two places?"""
+        return (
+            write.offset == other.offset
+            or _never_overlap(write, other)
+            or _pinned(write) == _pinned(other, write)
+            or _pinned(other) == _pinned(write, other)
+            or self._are_columns(write, other)
+        )
+
+    def _are_columns(self, first: _Place, second: _Place) -> bool:
+        """Places `id + rows * width` with the id below the width: a column for each thread."""
+        if len(self.indexed) != 1 or first.access.bytes != second.access.bytes:
+            return False
+        (dimension,) = self.indexed
+        identity = Atom(IDENTITY, dimension)
+        steps = [dict(place.offset.terms).get((identity,), 0) for place in (first, second)]
+        if steps[0] != steps[1] or abs(steps[0]) < first.access.bytes:
+            return False
+        widths = [limit * Polynomial.constant(steps[0]) for limit in self.limits[dimension]]
+        rests = [place.offset - Polynomial.of({(identity,): steps[0]}) for place in (first, second)]
+        return any(
+            len(width.terms) == 1 and all(_divides(width, rest) for rest in rests)
+            for width in widths
+        )
+
+    def _is_flag(self, write: _Place, other: _Place) -> bool:
+        same = write.access.values == other.access.values
+        return other.access.kind == "store" and same and self._is_uniform(write.access.values)
+
+    def _two_atomics(self, first: _Place, second: _Place) -> None:
+        if first.access.operation == second.access.operation:
+            return
+        if first.base is not None and second.base is not None:
+            if first.base != second.base:
+                self._two_bases(first.base, second.base)
+                return
+            if _never_overlap(first, second):
+                return
+        what = "different atomic operations on one array"
+        raise NotUnderstood(Code.ORDERING, what, first.access.instruction)
+
+    def _two_bases(self, first: Atom, second: Atom) -> None:
+        if first.kind == second.kind == OPAQUE:
+            return  # two variables of the module
+        if first.kind == second.kind == PARAMETER:
+            self.found.pointers.add((min(first, second).name, max(first, second).name))
+        else:
+            self.found.keep_warps = True
+
+    # Own places.
+
+    def _has_own_place(self, write: _Place) -> bool:
+        """Do threads write different places? Perhaps on conditions, which are noted then."""
+        if write.base is None:
+            return False
+        steps: dict[str, Polynomial] = {}
+        for monomial, coefficient in write.offset.terms:
+            ids = [atom for atom in monomial if atom.kind == IDENTITY]
+            if len(ids) > 1 or any(self._is_scattered(atom) for atom in monomial):
+                return False
+            if ids:
+                rest = tuple(atom for atom in monomial if atom != ids[0])
+                name = ids[0].name
+                steps[name] = steps.get(name, ZERO) + Polynomial.of({rest: coefficient})
+        needed = self.indexed - self._single(write.access)
+        if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
+            return False
+        return self._are_spread(steps, write.access)
+
+    def _is_scattered(self, atom: Atom) -> bool:
+        facts = self.atoms.facts(atom)
+        return atom.kind != IDENTITY and bool(facts.ids or facts.is_loaded)
+
+    def _single(self, access: Access) -> frozenset[str]:
+        """Dimensions in which only one thread comes here: `if (i == 0)`."""
+        found = set()
+        for comparison in access.known:
+            ids = [m for m, _ in comparison.left.terms if m and m[0].kind == IDENTITY]
+            facts = self.atoms.of(comparison.left)
+            alone = len(ids) == 1 and len(ids[0]) == 1 and len(facts.ids) == 1
+            if comparison.relation == "eq" and alone and not facts.is_loaded:
+                found.add(ids[0][0].name)
+        return frozenset(found)
+
+    def _are_spread(self, steps: Mapping[str, Polynomial], access: Access) -> bool:
+        order = sorted(steps.items(), key=lambda item: _size(item[1]))
+        if not order:
+            return True
+        first = order[0][1]
+        if first.literal is None:
+            self._need(first, Polynomial.constant(access.bytes), -1)
+        elif abs(first.literal) < access.bytes:
+            return False
+        for (dimension, smaller), (_, larger) in pairwise(order):
+            if not self._is_row(smaller, larger, dimension):
+                self._need(larger, smaller, "xyz".index(dimension))
+        return True
+
+    def _is_row(self, smaller: Polynomial, larger: Polynomial, dimension: str) -> bool:
+        """Is the larger step that of a row as long as the extent?"""
+        rows = [*self.limits.get(dimension, ()), Polynomial.atom(STRIDE, dimension)]
+        spare = ((larger - smaller * row).literal for row in rows)
+        return any(bytes is not None and bytes >= 0 for bytes in spare)
+
+    def _need(self, larger: Polynomial, smaller: Polynomial, dimension: int) -> None:
+        self.found.spreads.add(Spread(larger, smaller, dimension))
+
+
+def _is_base(atom: Atom) -> bool:
+    if atom.kind == PARAMETER:
+        return atom.name.endswith(":b64")
+    return atom.kind == OPAQUE and atom.name.startswith("&")
+
+
+def _size(step: Polynomial) -> tuple[int, int, str]:
+    """Constants before products of parameters, smaller before larger."""
+    degree = max((len(monomial) for monomial, _ in step.terms), default=0)
+    return degree, max(abs(c) for _, c in step.terms), str(step.terms)
+
+
+def _never_overlap(first: _Place, second: _Place) -> bool:
+    """Members of structures: do both stay in different bytes of the steps they move in?"""
+    step = 0
+    for place in (first, second):
+        for monomial, coefficient in place.offset.terms:
+            if monomial:
+                step = gcd(step, coefficient)
+    begins = [_constant(place.offset.terms) for place in (first, second)]
+    sizes = first.access.bytes, second.access.bytes
+    if step == 0:
+        return begins[0] + sizes[0] <= begins[1] or begins[1] + sizes[1] <= begins[0]
+    distance = (begins[1] - begins[0]) % step
+    return sizes[0] <= distance and distance + sizes[1] <= step
+
+
+def _pinned(place: _Place, where: _Place | None = None) -> Polynomial:
+    """The offset with those ids replaced that are known where another access is: `i == 0`."""
+    offset = place.offset
+    for comparison in (where or place).access.known:
+        terms = dict(comparison.left.terms)
+        constant = terms.pop((), 0)
+        if comparison.relation == "eq" and len(terms) == 1:
+            ((monomial, coefficient),) = terms.items()
+            if len(monomial) == 1 and monomial[0].kind == IDENTITY and abs(coefficient) == 1:
+                value = Polynomial.constant(-constant * coefficient)
+                offset = _replaced(offset, monomial[0], value)
+    return offset
+
+
+def _replaced(value: Polynomial, atom: Atom, by: Polynomial) -> Polynomial:
+    result = ZERO
+    for monomial, coefficient in value.terms:
+        product = Polynomial.constant(coefficient)
+        for factor in monomial:
+            product = product * (by if factor == atom else Polynomial.of({(factor,): 1}))
+        result = result + product
+    return result
+
+
+def _divides(width: Polynomial, value: Polynomial) -> bool:
+    """Is each term of the value a multiple of a width of one term?"""
+    ((factors, step),) = width.terms
+    for monomial, coefficient in value.terms:
+        rest = list(monomial)
+        for factor in factors:
+            if factor not in rest:
+                return False
+            rest.remove(factor)
+        if coefficient % step:
+            return False
+    return True
+
+
+def _constant(terms: tuple[tuple[Monomial, int], ...]) -> int:
+    return next((coefficient for monomial, coefficient in terms if not monomial), 0)

@@ -1,0 +1,103 @@
+"""Conditions: what predicate registers hold, and what follows where one is true or false."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cutune.analysis.polynomial import Polynomial
+from cutune.proof.terms import NOTHING, Atoms, Facts
+
+_NEGATED = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
+_NEGATED |= {"lo": "hs", "hs": "lo", "ls": "hi", "hi": "ls"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`left relation right` of integers of `bits` bits; `signed` says how they are read."""
+
+    relation: str
+    bits: int
+    signed: bool
+    left: Polynomial
+    right: Polynomial
+
+    def negated(self) -> Comparison:
+        """What holds where this does not."""
+        return Comparison(_NEGATED[self.relation], self.bits, self.signed, self.left, self.right)
+
+
+@dataclass(frozen=True)
+class Both:
+    """Two conditions at once."""
+
+    first: Predicate
+    second: Predicate
+
+
+@dataclass(frozen=True)
+class Not:
+    """A condition that does not hold."""
+
+    inner: Predicate
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Any other condition. `name` tells them apart."""
+
+    name: str
+    facts: Facts
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """True or false."""
+
+    holds: bool
+
+
+Predicate = Comparison | Both | Not | Unknown | Fixed
+
+
+def negation(predicate: Predicate) -> Predicate:
+    """The opposite."""
+    match predicate:
+        case Comparison():
+            return predicate.negated()
+        case Not(inner):
+            return inner
+        case Fixed(holds):
+            return Fixed(not holds)
+    return Not(predicate)
+
+
+def either(first: Predicate, second: Predicate) -> Predicate:
+    """Does one of two hold?"""
+    return Not(Both(negation(first), negation(second)))
+
+
+def facts_of(predicate: Predicate, atoms: Atoms) -> Facts:
+    """What is known of whether it holds."""
+    match predicate:
+        case Comparison(left=left, right=right):
+            return atoms.of(left).joined(atoms.of(right))
+        case Both(first, second):
+            return facts_of(first, atoms).joined(facts_of(second, atoms))
+        case Not(inner):
+            return facts_of(inner, atoms)
+        case Unknown(facts=facts):
+            return facts
+    return NOTHING
+
+
+def follows(predicate: Predicate, holds: bool) -> Iterator[Comparison]:
+    """Comparisons that hold where the predicate does, or where it does not."""
+    match predicate:
+        case Comparison():
+            yield predicate if holds else predicate.negated()
+        case Not(inner):
+            yield from follows(inner, not holds)
+        case Both(first, second) if holds:
+            yield from follows(first, True)
+            yield from follows(second, True)

@@ -1,0 +1,228 @@
+"""Values of registers: polynomials over atoms, and what is known of the atoms.
+
+An atom stands for one exact integer (or for the bits of a number that is none). A register of w
+bits holds a polynomial modulo 2^w; ring operations keep that exact. Whatever else an instruction
+computes is an atom of its own, the same for the same operation on the same operands.
+
+Atoms are raw in a dimension when the block decides about them, other than by the global id or the
+number of threads. A value that is not raw is the same for a thread whatever the block.
+
+No launch is changed unless it has fewer than 2^30 threads in each dimension (`cutune_launch.h`),
+so that ids are exact in 32 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from cutune.analysis.polynomial import (
+    BLOCK,
+    BLOCK_SIZE,
+    GRID_SIZE,
+    IDENTITY,
+    OPAQUE,
+    PARAMETER,
+    STRIDE,
+    THREAD,
+    Atom,
+    Monomial,
+    Polynomial,
+    TooLarge,
+)
+
+#: Threads per dimension of a launch that may be changed.
+MOST_THREADS = 1 << 30
+_NONE: frozenset[str] = frozenset()
+_NO_LOOPS: frozenset[int] = frozenset()
+RAW = frozenset({THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE})
+
+
+class Interval(NamedTuple):
+    """Smallest and largest value; None where there is no limit."""
+
+    low: int | None
+    high: int | None
+
+    def within(self, low: int, high: int) -> bool:
+        """Does it lie between these two, both included?"""
+        return (
+            self.low is not None and self.high is not None and low <= self.low <= self.high <= high
+        )
+
+
+ANYTHING = Interval(None, None)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of an atom.
+
+    `raw`: dimensions in which the block decides about it. `ids`: dimensions in which threads
+    differ in it. `is_loaded`: it depends on memory. `loops`: it may differ between their rounds.
+    `strides`: dimensions of whose number of threads it is made.
+    """
+
+    raw: frozenset[str] = _NONE
+    ids: frozenset[str] = _NONE
+    is_loaded: bool = False
+    loops: frozenset[int] = _NO_LOOPS
+    interval: Interval = ANYTHING
+    strides: frozenset[str] = _NONE
+
+    def joined(self, other: Facts) -> Facts:
+        """What is known of a value that depends on both."""
+        return Facts(
+            self.raw | other.raw,
+            self.ids | other.ids,
+            self.is_loaded or other.is_loaded,
+            self.loops | other.loops,
+            strides=self.strides | other.strides,
+        )
+
+
+NOTHING = Facts()
+_BUILTIN_RANGES = {
+    THREAD: Interval(0, 1023),
+    BLOCK: Interval(0, MOST_THREADS),
+    BLOCK_SIZE: Interval(1, 1024),
+    GRID_SIZE: Interval(1, MOST_THREADS),
+    IDENTITY: Interval(0, MOST_THREADS),
+    STRIDE: Interval(1, MOST_THREADS),
+}
+
+
+def _builtin_facts(atom: Atom) -> Facts | None:
+    interval = _BUILTIN_RANGES.get(atom.kind)
+    if interval is None:
+        return None
+    here = frozenset({atom.name})
+    raw = here if atom.kind in RAW else _NONE
+    varies = here if atom.kind in (THREAD, BLOCK, IDENTITY) else _NONE
+    strides = here if atom.kind == STRIDE else _NONE
+    return Facts(raw, varies, interval=interval, strides=strides)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """How an atom was computed."""
+
+    name: str
+    operands: tuple[object, ...]
+
+
+@dataclass
+class Atoms:
+    """The atoms of one entry, and what is known of each."""
+
+    _facts: dict[Atom, Facts] = field(default_factory=dict)
+    _operations: dict[Atom, Operation] = field(default_factory=dict)
+    _interned: dict[Operation, Atom] = field(default_factory=dict)
+
+    def facts(self, atom: Atom) -> Facts:
+        """What is known of an atom."""
+        return self._facts.get(atom) or _builtin_facts(atom) or NOTHING
+
+    def operation(self, atom: Atom) -> Operation | None:
+        """How it was computed, if it is the result of an operation."""
+        return self._operations.get(atom)
+
+    def parameter(self, name: str, interval: Interval = ANYTHING) -> Polynomial:
+        """A kernel parameter, or a part of one."""
+        atom = Atom(PARAMETER, name)
+        self._facts[atom] = Facts(interval=interval)
+        return Polynomial.atom(*atom)
+
+    def named(self, name: str, facts: Facts) -> Polynomial:
+        """The atom of this name: a value that something other than its operands decides."""
+        atom = Atom(OPAQUE, name)
+        self._facts[atom] = facts
+        return Polynomial.atom(*atom)
+
+    def computed(self, operation: Operation, facts: Facts) -> Polynomial:
+        """The result of an operation, the same atom for the same operands."""
+        atom = self._interned.get(operation)
+        if atom is None:
+            atom = Atom(OPAQUE, f"#{len(self._interned)}")
+            self._interned[operation] = atom
+            self._operations[atom] = operation
+        self._facts[atom] = facts
+        return Polynomial.atom(*atom)
+
+    def of(self, value: Polynomial) -> Facts:
+        """What is known of a polynomial."""
+        facts = NOTHING
+        for atom in value.atoms:
+            facts = facts.joined(self.facts(atom))
+        return replace(facts, interval=self.interval(value))
+
+    def joined(self, values: Iterable[Polynomial]) -> Facts:
+        """What is known of a value that depends on all of these."""
+        facts = NOTHING
+        for value in values:
+            facts = facts.joined(self.of(value))
+        return facts
+
+    def interval(self, value: Polynomial) -> Interval:
+        """The range of the exact polynomial."""
+        low: int | None = 0
+        high: int | None = 0
+        for monomial, coefficient in value.terms:
+            least, most = self._monomial(monomial)
+            if coefficient < 0:
+                least, most = most, least
+            low = None if low is None or least is None else low + coefficient * least
+            high = None if high is None or most is None else high + coefficient * most
+        return Interval(low, high)
+
+    def _monomial(self, monomial: Monomial) -> Interval:
+        """The range of a product: of numbers from 0 on only, other signs are not needed."""
+        if not monomial:
+            return Interval(1, 1)
+        if len(monomial) == 1:
+            return self.facts(monomial[0]).interval
+        low, high = 1, 1
+        for pair in _threads_in(monomial):
+            monomial = _without(monomial, pair)
+            low, high = 0, MOST_THREADS
+        for atom in monomial:
+            interval = self.facts(atom).interval
+            if interval.low is None or interval.low < 0 or interval.high is None:
+                return ANYTHING
+            low, high = low * interval.low, high * interval.high
+        return Interval(low, high)
+
+
+def _threads_in(monomial: Monomial) -> list[Monomial]:
+    """blockIdx.d * blockDim.d, which is less than the threads of the launch."""
+    pairs: list[Monomial] = [(Atom(BLOCK, d), Atom(BLOCK_SIZE, d)) for d in "xyz"]
+    return [pair for pair in pairs if set(pair) <= set(monomial)][:1]
+
+
+def _without(monomial: Monomial, atoms: Monomial) -> Monomial:
+    rest = list(monomial)
+    for atom in atoms:
+        rest.remove(atom)
+    return tuple(rest)
+
+
+def modulo(value: Polynomial, bits: int) -> Polynomial:
+    """The same modulo 2^bits, with coefficients nearest to 0."""
+    half, whole = 1 << (bits - 1), 1 << bits
+    if all(-half <= coefficient < half for _, coefficient in value.terms):
+        return value
+    return Polynomial.of({m: (c + half) % whole - half for m, c in value.terms})
+
+
+__all__ = [
+    "ANYTHING",
+    "MOST_THREADS",
+    "NOTHING",
+    "Atoms",
+    "Facts",
+    "Interval",
+    "Operation",
+    "TooLarge",
+    "modulo",
+]

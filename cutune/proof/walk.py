@@ -1,0 +1,342 @@
+"""The values at every instruction of an entry: abstract interpretation over its control flow.
+
+Blocks are walked in order, again and again until nothing new is learnt. A register that several
+ways lead to with different values holds an atom of its own (`phi`). Where a loop adds the same
+amount in every round it holds what it began with plus that amount times the number of rounds so
+far, so that `i += blockDim.x * gridDim.x`, in whatever shape the compiler leaves it, stays what
+it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from cutune.analysis.polynomial import BLOCK, BLOCK_SIZE, GRID_SIZE, THREAD, Polynomial, TooLarge
+from cutune.diagnostics import Code
+from cutune.emulator.control_flow import BasicBlock
+from cutune.emulator.ptx import Instruction, integer
+from cutune.emulator.taint import results
+from cutune.proof.graph import Graph
+from cutune.proof.operations import (
+    FUNCTIONS,
+    NotUnderstood,
+    Operations,
+    Value,
+    bits_of,
+    facts_of_predicate,
+)
+from cutune.proof.predicates import (
+    Comparison,
+    Fixed,
+    Predicate,
+    Unknown,
+    facts_of,
+    follows,
+    negation,
+)
+from cutune.proof.terms import NOTHING, Atoms, Facts, Interval, modulo
+
+_MOST_WALKS = 12
+_SPECIAL = {"%tid": THREAD, "%ctaid": BLOCK, "%ntid": BLOCK_SIZE, "%nctaid": GRID_SIZE}
+_LANE_REGISTERS = ("%laneid", "%lanemask_")
+_EVERY = frozenset("xyz")
+Known = frozenset[Comparison]
+_NONE: Known = frozenset()
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One instruction as it is executed: what is known by then."""
+
+    instruction: Instruction
+    block: int
+    known: Known
+    loops: frozenset[int]
+    read: Callable[[str], Value]
+    write: Callable[[str, Value], None]
+    guard: Predicate | None
+
+
+Effects = Callable[[Moment], bool]
+"""Looks at an instruction; true when it has taken care of it (memory, calls, barriers)."""
+
+
+@dataclass
+class Walk:
+    """Walks one function. `symbols`: names of variables and functions of the module."""
+
+    graph: Graph
+    atoms: Atoms
+    operations: Operations
+    registers: Mapping[str, str]
+    symbols: frozenset[str]
+    effects: Effects
+    #: Conditions of the branches, by block.
+    branches: dict[int, Predicate] = field(default_factory=dict)
+    _phis: dict[tuple[int, str], Facts] = field(default_factory=dict)
+    _steps: dict[tuple[int, str], Polynomial] = field(default_factory=dict)
+    _ends: list[dict[str, Value]] = field(default_factory=list)
+    _known: list[Known | None] = field(default_factory=list)
+
+    def run(self, begin: Callable[[], None]) -> None:
+        """Walk until nothing changes; `begin` is called before each walk.
+
+        Raises:
+            NotUnderstood: an instruction that is not known, or too many walks.
+            Irreducible: a cycle that is no loop.
+        """
+        self._known = [None] * self.graph.count
+        for _ in range(_MOST_WALKS):
+            begin()
+            before = dict(self.branches), list(self._known)
+            self._walk()
+            learnt = self._learn()
+            if not learnt and (self.branches, self._known) == before:
+                return
+        first = self.graph.flow.blocks[0].instructions[0]
+        raise NotUnderstood(Code.NOT_PROVEN, "loops whose values are not found", first)
+
+    def _walk(self) -> None:
+        self._ends = [{} for _ in range(self.graph.count)]
+        for index, block in enumerate(self.graph.flow.blocks):
+            state = self._beginning(index)
+            self._known[index] = self._known_at(index)
+            for instruction in block.instructions:
+                self._step(instruction, index, state)
+            self._ends[index] = state
+            if block.terminator.kind == "branch":
+                self.branches[index] = self._branch(block, state)
+            elif block.terminator.kind == "table":
+                table = block.terminator.instruction
+                assert table is not None, "a table has an index"
+                value = self._read(state, table.operands[0])
+                facts = facts_of_predicate(value, self.atoms)
+                self.branches[index] = Unknown(f"table {index}", facts)
+
+    # What holds at the beginning of a block.
+
+    def _beginning(self, block: int) -> dict[str, Value]:
+        entries = self.graph.entries(block)
+        if block in self.graph.loop_of_header:
+            return self._in_loop(block, [self._ends[p] for p in entries])
+        if len(entries) == 1:
+            return dict(self._ends[entries[0]])
+        return self._merged(block, [self._ends[p] for p in entries])
+
+    def _merged(self, block: int, states: list[dict[str, Value]]) -> dict[str, Value]:
+        state: dict[str, Value] = {}
+        for register in sorted(self.graph.live[block] & self.registers.keys()):
+            values = [self._read(one, register) for one in states]
+            if not values:
+                continue
+            same = all(value == values[0] for value in values[1:])
+            state[register] = values[0] if same else self._phi(block, register, values)
+        return state
+
+    def _in_loop(self, header: int, states: list[dict[str, Value]]) -> dict[str, Value]:
+        state = self._merged(header, states) if states else {}
+        changed = self._changed_in(header)
+        for register in sorted(self.graph.live[header] & changed & self.registers.keys()):
+            first = state.get(register, self._undefined(register))
+            step = self._steps.get((header, register))
+            if step is not None and isinstance(first, Polynomial):
+                try:
+                    state[register] = modulo(
+                        first + step * self._rounds(header), self._bits(register)
+                    )
+                    continue
+                except TooLarge:
+                    del self._steps[header, register]
+            state[register] = self._phi(header, register, [first])
+        return state
+
+    def _changed_in(self, header: int) -> frozenset[str]:
+        blocks = self.graph.loop_of_header[header]
+        return frozenset(
+            name
+            for block in blocks
+            for instruction in self.graph.flow.blocks[block].instructions
+            for name in results(instruction)
+        )
+
+    def _rounds(self, header: int) -> Polynomial:
+        loops = self.graph.loops_around[header]
+        facts = Facts(loops=loops, interval=Interval(0, None))
+        return self.atoms.named(f"rounds{header}", facts)
+
+    def _phi(self, block: int, register: str, values: list[Value]) -> Value:
+        facts = self._phis.get((block, register), NOTHING)
+        for value in values:
+            facts = facts.joined(facts_of_predicate(value, self.atoms))
+        facts = facts.joined(self._decided(block))
+        facts = facts.joined(Facts(loops=self.graph.loops_around[block]))
+        self._phis[block, register] = facts
+        name = f"phi{block}.{register}"
+        if self.registers.get(register) == "pred":
+            return Unknown(name, facts)
+        return self.atoms.named(name, facts)
+
+    def _decided(self, block: int) -> Facts:
+        """What decides from where a block is reached."""
+        facts = NOTHING
+        for other in self.graph.deciders(block):
+            if (predicate := self.branches.get(other)) is not None:
+                facts = facts.joined(facts_of(predicate, self.atoms))
+        return facts
+
+    def _learn(self) -> bool:
+        """Look at what loops bring back to their headers."""
+        learnt = False
+        for header in self.graph.loop_of_header:
+            changed = self.graph.live[header] & self._changed_in(header)
+            for register in sorted(changed & self.registers.keys()):
+                for latch in self.graph.latches(header):
+                    value = self._read(self._ends[latch], register)
+                    learnt |= self._learn_register(header, register, value)
+        return learnt
+
+    def _learn_register(self, header: int, register: str, value: Value) -> bool:
+        key = header, register
+        if key in self._steps:
+            return False
+        if isinstance(value, Polynomial):
+            phi = self.atoms.named(f"phi{header}.{register}", self._phis[key])
+            try:
+                step = modulo(value - phi, self._bits(register))
+            except TooLarge:
+                step = value
+            of_step = self.atoms.of(step)
+            if header not in of_step.loops and not of_step.is_loaded:
+                self._steps[key] = step
+                return True
+        facts = self._phis[key].joined(facts_of_predicate(value, self.atoms))
+        is_new = facts != self._phis[key]
+        self._phis[key] = facts
+        return is_new
+
+    def _known_at(self, block: int) -> Known:
+        """Comparisons that hold whenever the block is reached."""
+        common: Known | None = None
+        for other in self.graph.predecessors[block]:
+            before = self._known[other]
+            if before is None and other >= block:
+                continue
+            passed = (before or _NONE) | self._on_way(other, block)
+            if other >= block:
+                passed = frozenset(c for c in passed if not self._varies(c, block))
+            common = passed if common is None else common & passed
+        return common or _NONE
+
+    def known_at_beginning(self, block: int) -> Known:
+        """Comparisons that hold whenever a block is reached, after `run`."""
+        return self._known[block] or _NONE
+
+    def _varies(self, comparison: Comparison, header: int) -> bool:
+        return header in facts_of(comparison, self.atoms).loops
+
+    def _on_way(self, block: int, target: int) -> Known:
+        terminator = self.graph.flow.blocks[block].terminator
+        predicate = self.branches.get(block)
+        if terminator.kind != "branch" or predicate is None or len(set(terminator.targets)) < 2:
+            return _NONE
+        return frozenset(follows(predicate, terminator.targets[0] == target))
+
+    def _branch(self, block: BasicBlock, state: dict[str, Value]) -> Predicate:
+        value = self._read(state, block.terminator.guard)
+        predicate = Fixed(bool(value.terms)) if isinstance(value, Polynomial) else value
+        return negation(predicate) if block.terminator.negated else predicate
+
+    # One instruction.
+
+    def _step(self, instruction: Instruction, block: int, state: dict[str, Value]) -> None:
+        if instruction.opcode in ("bra", "brx", "ret", "exit"):
+            return
+        guard = self._guard(instruction, state)
+        known = self._known[block] or _NONE
+        if guard is not None:
+            known |= frozenset(follows(guard, True))
+
+        def write(register: str, value: Value) -> None:
+            state[register] = self._guarded(instruction, guard, state, register, value)
+
+        loops = self.graph.loops_around[block]
+
+        def read(text: str) -> Value:
+            return self._read(state, text)
+
+        if self.effects(Moment(instruction, block, known, loops, read, write, guard)):
+            return
+        if instruction.opcode not in FUNCTIONS:
+            raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}'", instruction)
+        for register, value in self.operations.compute(instruction, read, loops):
+            write(register, value)
+
+    def _guard(self, instruction: Instruction, state: dict[str, Value]) -> Predicate | None:
+        if not instruction.guard:
+            return None
+        value = self._read(state, instruction.guard)
+        predicate = Fixed(bool(value.terms)) if isinstance(value, Polynomial) else value
+        return negation(predicate) if instruction.negated else predicate
+
+    def _guarded(
+        self,
+        instruction: Instruction,
+        guard: Predicate | None,
+        state: dict[str, Value],
+        register: str,
+        value: Value,
+    ) -> Value:
+        """With a guard the register holds the new value or the one that it had."""
+        if guard is None:
+            return value
+        before = self._read(state, register)
+        facts = facts_of_predicate(before, self.atoms)
+        facts = facts.joined(facts_of_predicate(value, self.atoms))
+        facts = facts.joined(facts_of(guard, self.atoms))
+        name = f"guarded{instruction.line}.{register}"
+        if isinstance(value, Polynomial):
+            return self.atoms.named(name, facts)
+        return Unknown(name, facts)
+
+    # Operands.
+
+    def _read(self, state: dict[str, Value], text: str) -> Value:
+        found = state.get(text)
+        if found is not None:
+            return found
+        if text in self.registers:
+            return self._undefined(text)
+        if text.startswith("%"):
+            return self._special(text)
+        if text in self.symbols:
+            return self.atoms.named(f"&{text}", NOTHING)
+        return _literal(text)
+
+    def _undefined(self, register: str) -> Value:
+        facts = Facts(ids=_EVERY, is_loaded=True)
+        if self.registers.get(register) == "pred":
+            return Unknown(f"undefined {register}", facts)
+        return self.atoms.named(f"undefined {register}", facts)
+
+    def _special(self, text: str) -> Polynomial:
+        name, _, dimension = text.partition(".")
+        if name in _SPECIAL and dimension in _EVERY:
+            return Polynomial.atom(_SPECIAL[name], dimension)
+        if text.startswith(_LANE_REGISTERS):
+            self.operations.uses_lanes = True
+            return self.atoms.named(text, Facts(ids=_EVERY, interval=Interval(0, None)))
+        code = Code.ORDERING if "clock" in text or "timer" in text else Code.NOT_PROVEN
+        raise NotUnderstood(code, f"'{text}'", self.graph.flow.blocks[0].instructions[0])
+
+    def _bits(self, register: str) -> int:
+        return bits_of(self.registers[register])
+
+
+def _literal(text: str) -> Polynomial:
+    """A number; one with a point is known by its text."""
+    if text == "WARP_SZ":
+        return Polynomial.constant(32)
+    if text.lower().startswith(("0f", "0d")):
+        return Polynomial.constant(int(text[2:], 16))
+    return Polynomial.constant(integer(text))
