@@ -12,7 +12,15 @@ from dataclasses import dataclass, replace
 from cutune.analysis.integers import integer_type
 from cutune.analysis.polynomial import PARAMETER, Atom, Polynomial, to_c
 from cutune.diagnostics import Code
-from cutune.program import DIMENSIONS, Apart, DimensionFacts, Impurity, Kernel
+from cutune.program import (
+    DIMENSIONS,
+    Apart,
+    DataParameter,
+    DimensionFacts,
+    Impurity,
+    Kernel,
+    Role,
+)
 from cutune.proof.compiled import Compiled
 from cutune.proof.entry import EntryProof
 
@@ -142,7 +150,21 @@ class _Joined:
         kernel = replace(self.kernel, impurity=None)
         dimensions = [self._dimension(axis, is_followed) for axis in range(3)]
         kernel = replace(kernel, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
+        if not is_followed:
+            kernel = replace(kernel, data_parameters=self._data_parameters())
         return self._with_meetings(kernel)
+
+    def _data_parameters(self) -> tuple[DataParameter, ...]:
+        """Sizes as the compiled code uses them, the strongest use in any instance."""
+        found: dict[str, Role] = {}
+        for instance in self.instances:
+            for place, role in instance.proof.roles:
+                name = instance.names.get(place)
+                if name:
+                    known = found.get(name, role)
+                    found[name] = min(known, role, key=tuple(Role).index)
+        order = [parameter.name for parameter in self.kernel.parameters if parameter.name in found]
+        return tuple(DataParameter(name, found[name]) for name in order)
 
     def _dimension(self, axis: int, is_followed: bool) -> DimensionFacts:
         text = self.kernel.dimensions[axis]

@@ -14,12 +14,14 @@ from cutune.diagnostics import Code
 from cutune.emulator.control_flow import control_flow
 from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable
 from cutune.emulator.taint import names
+from cutune.program import Role
 from cutune.proof.accesses import Access, Recorder
 from cutune.proof.bounds import Bound, common
 from cutune.proof.graph import Graph, Irreducible
 from cutune.proof.operations import NotUnderstood, Operations
 from cutune.proof.places import Meetings, Spread, meetings
 from cutune.proof.predicates import Comparison, facts_of
+from cutune.proof.roles import roles
 from cutune.proof.terms import Atoms, Facts
 from cutune.proof.walk import Walk
 
@@ -66,6 +68,8 @@ class EntryProof:
     pointers: tuple[tuple[str, str], ...] = ()
     spreads: tuple[Spread, ...] = ()
     max_threads: int = 1024
+    #: How parameters reach the work, by place.
+    roles: tuple[tuple[str, Role], ...] = ()
 
 
 _UNKNOWN = EntryDimension(False)
@@ -155,6 +159,9 @@ class _Job:
             tuple(sorted(meeting.pointers)),
             _sorted(meeting),
             self._max_threads(),
+            roles(
+                graph, walk, self.recorder.accesses, [b for each in found.values() for b in each]
+            ),
         )
 
     def _max_threads(self) -> int:
@@ -174,7 +181,9 @@ class _Job:
             facts = facts.joined(of_branch)
         for access in self.recorder.accesses:
             facts = facts.joined(access.facts).joined(self.atoms.joined(access.values))
-        indexed = {*facts.ids, *facts.raw, *self.recorder.raw, *self._named()}
+        indexed = {*self.recorder.raw, *self._named()}
+        if self.recorder.uses_lanes or self.operations.uses_lanes:
+            indexed.add("x")
         return set(facts.strides), indexed
 
     def _named(self) -> set[str]:

@@ -33,6 +33,9 @@ from cutune.proof.accesses import Access
 from cutune.proof.operations import NotUnderstood
 from cutune.proof.terms import Atoms
 
+#: Variables whose addresses no program can ask for: tables of the mathematical library, texts.
+_HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -210,8 +213,9 @@ class _Job:
         raise NotUnderstood(Code.ORDERING, what, first.access.instruction)
 
     def _two_bases(self, first: Atom, second: Atom) -> None:
-        if first.kind == second.kind == OPAQUE:
-            return  # two variables of the module
+        is_hidden = first.name.startswith(_HIDDEN) or second.name.startswith(_HIDDEN)
+        if first.kind == second.kind == OPAQUE or is_hidden:
+            return  # two variables of the module, or a table that the compiler has made
         if first.kind == second.kind == PARAMETER:
             self.found.pointers.add((min(first, second).name, max(first, second).name))
         else:

@@ -73,6 +73,8 @@ class Facts:
 
     def joined(self, other: Facts) -> Facts:
         """What is known of a value that depends on both."""
+        if other is NOTHING or other is self:
+            return self
         return Facts(
             self.raw | other.raw,
             self.ids | other.ids,
@@ -152,6 +154,10 @@ class Atoms:
 
     def of(self, value: Polynomial) -> Facts:
         """What is known of a polynomial."""
+        if len(value.terms) == 1 and len(value.terms[0][0]) == 1 and value.terms[0][1] == 1:
+            return self.facts(value.terms[0][0][0])
+        if value.literal is not None:
+            return NOTHING
         facts = NOTHING
         for atom in value.atoms:
             facts = facts.joined(self.facts(atom))

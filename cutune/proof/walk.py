@@ -37,7 +37,7 @@ from cutune.proof.predicates import (
 )
 from cutune.proof.terms import NOTHING, Atoms, Facts, Interval, modulo
 
-_MOST_WALKS = 12
+_MOST_WALKS = 100
 _SPECIAL = {"%tid": THREAD, "%ctaid": BLOCK, "%ntid": BLOCK_SIZE, "%nctaid": GRID_SIZE}
 _LANE_REGISTERS = ("%laneid", "%lanemask_")
 _EVERY = frozenset("xyz")

@@ -1,0 +1,92 @@
+"""How the parameters of an entry reach its work. Takes a finished walk, gives roles by place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cutune.analysis.polynomial import IDENTITY, OPAQUE, PARAMETER, Atom, Polynomial
+from cutune.program import Role
+from cutune.proof.accesses import Access
+from cutune.proof.bounds import Bound
+from cutune.proof.graph import Graph
+from cutune.proof.predicates import Both, Comparison, Not, Predicate
+from cutune.proof.terms import Atoms
+from cutune.proof.walk import Walk
+
+_ORDER = tuple(Role)
+
+
+def roles(
+    graph: Graph, walk: Walk, accesses: Iterable[Access], bounds: Iterable[Bound]
+) -> tuple[tuple[str, Role], ...]:
+    """The strongest role of each parameter that decides about work or addresses."""
+    found: dict[str, Role] = {}
+    for place, role in _uses(graph, walk, accesses, bounds):
+        known = found.get(place, role)
+        found[place] = min(known, role, key=_ORDER.index)
+    return tuple(sorted(found.items()))
+
+
+def _uses(
+    graph: Graph, walk: Walk, accesses: Iterable[Access], bounds: Iterable[Bound]
+) -> Iterator[tuple[str, Role]]:
+    for bound in bounds:
+        for place in _parameters(bound.limit, walk.atoms):
+            yield place, Role.GUARD
+    leaving = {
+        block
+        for blocks in graph.loop_of_header.values()
+        for block in blocks
+        if set(graph.flow.blocks[block].terminator.targets) - blocks
+    }
+    for block, predicate in walk.branches.items():
+        role = Role.BOUND if block in leaving else Role.BRANCH
+        for comparison in _comparisons(predicate):
+            for side in (comparison.left, comparison.right):
+                for place in _parameters(side, walk.atoms):
+                    yield place, role
+    for access in accesses:
+        if access.address is not None:
+            yield from _in_address(access.address, walk.atoms)
+
+
+def _comparisons(predicate: Predicate) -> Iterator[Comparison]:
+    match predicate:
+        case Comparison():
+            yield predicate
+        case Both(first, second):
+            yield from _comparisons(first)
+            yield from _comparisons(second)
+        case Not(inner):
+            yield from _comparisons(inner)
+
+
+def _in_address(address: Polynomial, atoms: Atoms) -> Iterator[tuple[str, Role]]:
+    """A factor of an id or of rounds is a stride; a pointer is none of it."""
+    for monomial, _ in address.terms:
+        own = [atom.name for atom in monomial if atom.kind == PARAMETER]
+        if len(monomial) == 1 and own and own[0].endswith(":b64"):
+            continue
+        moving = any(_moves(atom, atoms) for atom in monomial)
+        for place in own:
+            yield place, Role.STRIDE if moving else Role.OFFSET
+        for atom in monomial:
+            operation = atoms.operation(atom) if atom.kind == OPAQUE else None
+            for operand in operation.operands if operation is not None else ():
+                if isinstance(operand, Polynomial):
+                    yield from _in_address(operand, atoms)
+
+
+def _moves(atom: Atom, atoms: Atoms) -> bool:
+    facts = atoms.facts(atom)
+    return atom.kind == IDENTITY or bool(facts.ids or facts.loops)
+
+
+def _parameters(value: Polynomial, atoms: Atoms) -> Iterator[str]:
+    for atom in value.atoms:
+        if atom.kind == PARAMETER:
+            yield atom.name
+        operation = atoms.operation(atom) if atom.kind == OPAQUE else None
+        for operand in operation.operands if operation is not None else ():
+            if isinstance(operand, Polynomial):
+                yield from _parameters(operand, atoms)
