@@ -186,7 +186,6 @@ def _kernel(
         impurity,
         found,
         bounds.of(function.name, proof.text.head),
-        needs_warps=proof.needs_warps,
         warp_level=is_warp_level(prover.unit, proof.text),
         members=tuple(m for m in proof.bound.members if m.name in {p.name for p in found}),
     )
