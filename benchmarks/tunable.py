@@ -94,7 +94,7 @@ def public_program(collection: Path, name: str) -> ProgramFiles:
             own = str(path.relative_to(folder)) if folder in path.parents else str(path)
             by_flags.setdefault(tuple(options), []).append(own)
     units = (Unit(tuple(files), flags) for flags, files in by_flags.items())
-    return ProgramFiles(collection.resolve().parent.name, name, folder, tuple(units))
+    return ProgramFiles("public", name, folder, tuple(units))
 
 
 def changes(
