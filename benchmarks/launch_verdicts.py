@@ -18,9 +18,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from cutune.diagnostics import Code
 from cutune.toolchain import INCLUDE_DIRECTORY
 
 REPOSITORY = INCLUDE_DIRECTORY.parents[1]
+#: The file was read without the compiler.
+NOT_PREPROCESSED = f"[{Code.NOT_PREPROCESSED.number}]"
 _OWN_OPTIONS = ("-I", "-D", "-std", "-include")
 
 
@@ -72,7 +75,10 @@ class LaunchVerdict:
 
 @dataclass(frozen=True)
 class Inspected:
-    """A program with its launches, what could not be looked at, and seconds of processor time."""
+    """A program with its launches, and how long it took.
+
+    `failures`: files without an answer. `messages`: those that nvcc could not read.
+    """
 
     set: str
     program: str
@@ -97,7 +103,7 @@ def inspected(program: ProgramFiles, limit_s: float, more: Sequence[str] = ()) -
             pending = [replace(unit, files=(file,)) for file in unit.files] + pending
             continue
         errors = [line for line in said if ": error: " in line]
-        messages += [line for line in said if "[CT0" in line and line not in errors]
+        messages += [line for line in said if NOT_PREPROCESSED in line]
         if document is None:
             failures.append(f"{unit.files[0]}: {(errors or said or ['no answer'])[0]}")
             continue

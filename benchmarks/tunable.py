@@ -62,8 +62,9 @@ def main(arguments: Sequence[str] = ()) -> int:
     if options.against is None:
         return 0
     gained, lost = changes(read(options.against), [one for each in found for one in each.launches])
-    print(*(f"  gained {_line(one)}" for one in gained), sep="\n")
-    print(*(f"  lost {_line(one)}" for one in lost), sep="\n")
+    for what, launches in (("gained", gained), ("lost", lost)):
+        for one in launches:
+            print(f"  {what} {_line(one)}")
     print(f"  {len(gained)} gained, {len(lost)} lost")
     return 1 if lost else 0
 
@@ -129,6 +130,9 @@ def _table(found: Sequence[Inspected]) -> Iterator[str]:
     launches = [launch for one in found for launch in one.launches]
     codes = Counter(one.code or "-" for one in launches if not one.is_tunable)
     yield "  refused: " + (", ".join(f"{c} {n}" for c, n in codes.most_common()) or "none")
+    unread = [f"{one.set}/{one.program}" for one in found if one.messages]
+    if unread:
+        yield f"  in part not read by nvcc: {', '.join(unread)}"
     for one in found:
         yield from (f"  failed: {one.set}/{one.program}: {failure}" for failure in one.failures)
 
