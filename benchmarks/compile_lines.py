@@ -16,7 +16,9 @@ SECONDS = 60
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 
 _FOLDERS = ("-I", "-isystem", "--include-path", "-include", "--pre-include")
+#: The next word is their value.
 _WORDS = ("-D", "-U", "--define-macro", "-std", "--std", "-x", "--x", "-rdc", "-Xcompiler")
+_STREAM = ("-default-stream", "--default-stream")
 _JOINED = re.compile(r"-[DU].|--?(std|x|rdc|expt|extended|default-stream|Xcompiler|use_fast_math)")
 
 
@@ -67,7 +69,7 @@ def compile_options(words: Sequence[str], folder: Path) -> Iterator[str]:
             path = folder / next(iterator, "")
             # A forced header may stand in any include folder.
             yield from (word, str(path) if path.exists() else path.name)
-        elif word in _WORDS:
+        elif word in (*_WORDS, *_STREAM):
             yield from (word, next(iterator, ""))
         elif word.startswith("-I"):
             yield f"-I{folder / word[2:]}"
