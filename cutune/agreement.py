@@ -7,10 +7,10 @@ hexadecimal words (checksums, addresses) have none unless it is asked for.
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 _NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?\b(?:nan|inf(?:inity)?)\b"
 _HEXADECIMAL = rb"\b0x[0-9a-f]+\b|\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{8,}\b"
@@ -177,7 +177,7 @@ def _spaced_words(line: bytes) -> bytes:
 
 def _change(a: bytes, b: bytes) -> str:
     """Two lines, cut around the first place at which they differ."""
-    same = len(os.path.commonprefix([a, b]))
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
     start = max(0, same - _LONGEST // 2) if max(len(a), len(b)) > _LONGEST else 0
     return f"'{_shown(a, start)}' became '{_shown(b, start)}'"
 

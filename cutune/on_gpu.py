@@ -29,6 +29,8 @@ from cutune.trial import TOLERANCE
 
 #: The dimensions of a launch whose block is not known yet.
 NO_BLOCK = (1, 1, 1)
+#: The library of the driver.
+DRIVER = "libcuda.so.1"
 REPETITIONS = 5
 WHERE = "the GPU"
 
@@ -160,7 +162,7 @@ def require_gpu() -> None:
         CutuneError: CT015.
     """
     try:
-        status = ctypes.CDLL("libcuda.so.1").cuInit(0)
+        status = ctypes.CDLL(DRIVER).cuInit(0)
     except OSError as error:
         raise CutuneError(Diagnostic.at(Code.NO_GPU, None, reason=error)) from error
     if status != 0:
