@@ -3,7 +3,7 @@
     python -m tests.soundness FOLDER [--seeds 20] [--jobs 2] [--only PATTERN] [--off]
 
 Each program goes through `cutune shake` at four sizes. A line per program says what became of it:
-`same` and `refused` are right, `differs` and `error` are not; `not built` is what nvcc refuses
+`same` and `refused` are right, `differs` and `error` are not; `unusable` is what nvcc refuses
 without cutune, or what cannot run on the emulated device as it is. Status 1 when a program differs
 or fails, or when less than 95 % of those that should be tunable are. `--off` compares the rewritten
 programs with `CUTUNE=off` alone.
@@ -42,7 +42,7 @@ class Verdict(Enum):
     REFUSED = "refused"
     DIFFERS = "differs"
     ERROR = "error"
-    NOT_BUILT = "not built"
+    UNUSABLE = "unusable"
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def verdict_of(status: int, output: str, errors: str) -> tuple[Verdict, str]:
     reason = said[0] if said else next(reversed(errors.splitlines()), f"status {status}")
     if any(f"[{code.number}]" in reason for code in _ORIGINAL):
         # What nvcc itself says tells more than how it was called.
-        return Verdict.NOT_BUILT, (said[1:] or said)[0]
+        return Verdict.UNUSABLE, (said[1:] or said)[0]
     return Verdict.ERROR, reason
 
 
@@ -106,7 +106,7 @@ def summary(found: Sequence[Judged]) -> tuple[list[str], bool]:
     wanted = [
         one
         for one in found
-        if one.program.should_be_tunable and one.verdict is not Verdict.NOT_BUILT
+        if one.program.should_be_tunable and one.verdict is not Verdict.UNUSABLE
     ]
     missed = [one.program.name for one in wanted if one.verdict is Verdict.REFUSED]
     changed = len(wanted) - len(missed)
