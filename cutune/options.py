@@ -143,7 +143,7 @@ def parser() -> argparse.ArgumentParser:
         )
     )
     add_verify(verbs, [source, running])
-    add_shake(verbs, [source, running])
+    add_shake(verbs, [source, _running_options(with_candidates=False)])
     verbs.add_parser("nvcc", add_help=False, help="nvcc, with instrumented or tuned sources")
 
     _add_doctor_options(verbs.add_parser("doctor", help="what this machine has and lacks"))
@@ -295,7 +295,7 @@ def _model_options(further: Sequence[str] = ()) -> argparse.ArgumentParser:
     return options
 
 
-def _running_options() -> argparse.ArgumentParser:
+def _running_options(with_candidates: bool = True) -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(add_help=False)
     options.add_argument(
         "--run",
@@ -310,9 +310,13 @@ def _running_options() -> argparse.ArgumentParser:
         metavar="NAME=V1,V2,…",
         help="values for {NAME} in --run",
     )
-    options.add_argument(
-        "--candidates", choices=("paper", "all"), default="paper", help="which blocks to consider"
-    )
+    if with_candidates:
+        options.add_argument(
+            "--candidates",
+            choices=("paper", "all"),
+            default="paper",
+            help="which blocks to consider",
+        )
     return options
 
 
