@@ -553,6 +553,36 @@ class Code(Enum):
     BAD_TABLE_OPTION = (545, ERROR, "{reason}")
 
     OUTPUT_DIFFERS = (430, ERROR, "'{command}' does not give what the original gives: {reason}")
+    ORIGINAL_FAILED = (433, ERROR, "the original itself fails: '{command}' ends with {reason}")
+    NOTHING_COMPARED = (
+        434,
+        ERROR,
+        "nothing was compared: all that '{command}' writes varies by itself; use --tolerance, "
+        "--ignore or --file",
+    )
+    VARYING_LENGTH = (
+        435,
+        ERROR,
+        "{name} of '{command}' has {first} lines in one run and {second} in another, and cannot be "
+        "compared; leave out lines with --ignore REGEX, or use --file",
+    )
+    LEFT_OUT = (436, NOTE, "left out, because '{command}' varies by itself: {what}")
+    ONLY_STATUS = (
+        437,
+        WARNING,
+        "nothing was compared but the exit status; use --file FILE: '{command}' writes nothing "
+        "that counts",
+    )
+    NOT_SHAKEN = (
+        438,
+        WARNING,
+        "no launch of '{command}' took another configuration in these runs; nothing was tried",
+    )
+    SHAKEN_NOT_COMPILED = (
+        439,
+        ERROR,
+        "the program with changed launches does not compile, but the original does: {reason}",
+    )
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
     NOT_PREPROCESSED = (
         703,

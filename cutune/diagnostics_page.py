@@ -287,6 +287,22 @@ MEANINGS: dict[Code, str] = {
     "of the publication. Classifiers are made without it.",
     Code.BAD_TABLE_OPTION: "Options of `cutune fit --table` contradict each other or one is "
     "missing.",
+    Code.ORIGINAL_FAILED: "Two programs that both fail agree in nothing that counts. Correct how "
+    "the program is run; `--status` names other exit statuses of success than 0. An end by a "
+    "signal, or a kernel that fails on the emulated device, never is one.",
+    Code.NOTHING_COMPARED: "The original runs twice, and every line differed. Where numbers differ "
+    "by rounding give a `--tolerance`, leave out times by `--ignore REGEX`, or let the program "
+    "write its results to a file and name it by `--file`.",
+    Code.VARYING_LENGTH: "Two runs of the original do not have the same number of lines, so that "
+    "no line can be told from another. Lines that come and go are left out by `--ignore`.",
+    Code.LEFT_OUT: "These lines or numbers differ between two runs of the original itself: times, "
+    "addresses, random numbers. All others are compared.",
+    Code.ONLY_STATUS: "The program writes no line that is compared. Name the files that hold its "
+    "results.",
+    Code.NOT_SHAKEN: "The launches that may be changed did not happen, or only at sizes at which "
+    "one configuration is legal. Use larger sizes, or arguments that reach them.",
+    Code.SHAKEN_NOT_COMPILED: "An error of cutune: the rewritten source should compile wherever "
+    "the original does. `--keep FOLDER` keeps it.",
     Code.NVCC_FAILED: "nvcc's own messages stand above.",
     Code.UNUSABLE_NVCC: "The file cannot be run or is not nvcc.",
     Code.NOT_REWRITTEN: "The compiler refused what `cutune nvcc` made of the source. The program "

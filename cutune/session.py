@@ -176,13 +176,30 @@ class Session:
         `target`: options of nvcc that say what for; without them, for the emulated device.
         """
         if len(programs) == 1:
-            text, flags = self._write_instrumented(programs[0], folder)
-            return self.build(text, flags, text.with_suffix(""), target)
-        objects = []
-        for number, program in enumerate(programs, 1):
-            text, flags = self._write_instrumented(program, folder / f"source-{number}")
-            objects.append(self.build(text, [*flags, "-c"], text.with_suffix(".o"), target))
+            units = [self._write_instrumented(programs[0], folder)]
+            return self.build_units(units, units[0][0].with_suffix(""), folder, target)
+        units = [
+            self._write_instrumented(program, folder / f"source-{number}")
+            for number, program in enumerate(programs, 1)
+        ]
         binary = folder / f"{Path(programs[0].source.path).stem}.instrumented"
+        return self.build_units(units, binary, folder, target)
+
+    def build_units(
+        self,
+        units: Sequence[tuple[Path, Sequence[str]]],
+        binary: Path,
+        folder: Path,
+        target: Sequence[str] | None = None,
+    ) -> Path:
+        """Compile sources, each with its flags, and link them; object files go into a folder."""
+        if len(units) == 1:
+            return self.build(*units[0], binary, target)
+        objects = []
+        for number, (text, flags) in enumerate(units, 1):
+            place = folder / f"source-{number}" / f"{text.stem}.o"
+            make_folder(place.parent)
+            objects.append(self.build(text, [*flags, "-c"], place, target))
         linked = [*self.flags, *self._target(target), *map(str, objects)]
         self.nvcc.check([*linked, "-o", str(binary)])
         return binary
