@@ -90,6 +90,12 @@ MEANINGS: dict[Code, str] = {
     "header that nvcc reads even earlier.",
     Code.IGNORED: "The source asks for it. Remove the pragma to have the launch tuned.",
     Code.INDIRECT_LAUNCH: "Through a pointer or a variable it is not certain which kernel runs.",
+    Code.OTHER_KERNEL: "A macro, a parameter, a member or a variable has the name of a kernel, or "
+    "an overload was chosen that is not the one that was analysed. Give them different names.",
+    Code.LAUNCH_NOT_TOLD: "The compiler is asked for the function that each launch calls. Its "
+    "answer is read by line: write the launch as a statement on a line of its own, not within the "
+    "arguments of a macro, and in a file without `#line`. A launch in a template that is never "
+    "instantiated calls nothing.",
     Code.DIFFERING_KERNELS: "Overloads or branches of an `#if` share the name, and what holds for "
     "one does not hold for the others. Give them different names.",
     Code.SHARED_MEMORY: "A tile usually has the block's shape. If the kernel gives the same "
@@ -242,6 +248,9 @@ MEANINGS: dict[Code, str] = {
     "size.",
     Code.NEVER_LAUNCHED: "Without a recorded launch there is nothing to measure. Choose `--run` "
     "such that the launch happens.",
+    Code.OTHER_ENTRY: "What was proven speaks of the kernel that the compiler named. Another one "
+    "arrives where the program was changed after it was read, or where objects of another build "
+    "are linked.",
     Code.MANY_INSTANCES: "A model belongs to one instantiation. Launch each from a place of its "
     "own.",
     Code.DIFFERENT_SHARED_MEMORY: "A model speaks of one formula. Write `shared(…)` in the "
@@ -288,6 +297,8 @@ MEANINGS: dict[Code, str] = {
     Code.BAD_TABLE_OPTION: "Options of `cutune fit --table` contradict each other or one is "
     "missing.",
     Code.NVCC_FAILED: "nvcc's own messages stand above.",
+    Code.FRONT_END_FAILED: "The steps that `nvcc --dryrun` names for the host could not be run, or "
+    "they were not understood; launches are not tuned then. The reason is quoted.",
     Code.UNUSABLE_NVCC: "The file cannot be run or is not nvcc.",
     Code.NOT_REWRITTEN: "The compiler refused what `cutune nvcc` made of the source. The program "
     "is right, but not tuned; the reason is the compiler's.",
