@@ -47,9 +47,7 @@ class Steps:
         return _value(self.cudafe, "--gen_c_file_name")
 
 
-def host_assembly(
-    nvcc: Nvcc, path: str, flags: Sequence[str], change: Callable[[str], str]
-) -> str:
+def host_assembly(nvcc: Nvcc, path: str, flags: Sequence[str], change: Callable[[str], str]) -> str:
     """The unoptimized assembly of the host's half, of which `change` may make something else.
 
     Kernels that are no templates are called there and not defined.

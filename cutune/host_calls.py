@@ -162,8 +162,8 @@ def _pushes(text: str, lines: _Lines) -> Iterator[int]:
     """Where launches begin; literals that look like one are left out."""
     at = text.find(_PUSH)
     while at >= 0:
-        before = _PIECE.finditer(text, lines.line_start(at), at + len(_PUSH))
-        if any(piece.start() == at for piece in before):
+        pieces = _PIECE.finditer(text, lines.line_start(at))
+        if next(piece.start() for piece in pieces if piece.end() > at) == at:
             yield at
         at = text.find(_PUSH, at + 1)
 
