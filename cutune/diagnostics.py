@@ -107,6 +107,17 @@ class Code(Enum):
         WARNING,
         "the kernels named '{name}' that this may launch differ in what is proven about them",
     )
+    OTHER_KERNEL = (
+        225,
+        WARNING,
+        "the compiler launches {found} here, not '{name}' as it is written; launch the kernel by "
+        "its own name",
+    )
+    LAUNCH_NOT_TOLD = (
+        226,
+        WARNING,
+        "the compiler does not tell which kernel is launched here: {reason}",
+    )
     # … and what is wrong with its kernel.
     SHARED_MEMORY = (211, WARNING, "uses shared memory, which may depend on the block's shape")
     BARRIER = (212, WARNING, "synchronizes the threads of a block with {what}")
@@ -436,6 +447,12 @@ class Code(Enum):
         WARNING,
         "this launch of '{kernel}' did not happen in any run; it stays as it is",
     )
+    OTHER_ENTRY = (
+        433,
+        WARNING,
+        "'{entry}' was launched here, which is not the kernel '{kernel}' that the compiler named; "
+        "the launch stays as it is",
+    )
     MANY_INSTANCES = (
         413,
         WARNING,
@@ -608,6 +625,11 @@ class Code(Enum):
         ERROR,
         "'{command}' compiled no launch that can be tuned through cutune; is everything up to date "
         "(add --clean 'make clean'), or does it name its nvcc (add NVCC='cutune nvcc')?",
+    )
+    FRONT_END_FAILED = (
+        708,
+        WARNING,
+        "nvcc's front end does not tell which kernels are launched: {reason}",
     )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 

@@ -28,6 +28,15 @@ GROUPS = {
 
 #: Code → what it means and what to do.
 MEANINGS: dict[Code, str] = {
+    Code.CONTRADICTION: "What the source says and what the compiler made of it differ: a parameter "
+    "that is changed through a reference, an operator that asks for its thread. The compiled code "
+    "is right; write the kernel so that it can be read, a copy of the parameter for instance.",
+    Code.NOT_COMPILED: "The compiler made no code of the kernel: a template that nobody calls with "
+    "arguments that are known, or code that an `#if` leaves out.",
+    Code.UNPROVEN_CODE: "The compiled code does something that is not known to be the same with "
+    "another block. The message says what; docs/soundness.md says what is proven.",
+    Code.NOT_CONFIRMED: "Launches are tunable by their text alone until the compiler confirms it. "
+    "Give cutune the options that the file is compiled with.",
     Code.UNREADABLE_FILE: "The file is missing or may not be read. Check the path.",
     Code.UNWRITABLE_FILE: "The result cannot be written there. Choose another `-o` or "
     "`--workspace`.",
@@ -90,6 +99,12 @@ MEANINGS: dict[Code, str] = {
     "header that nvcc reads even earlier.",
     Code.IGNORED: "The source asks for it. Remove the pragma to have the launch tuned.",
     Code.INDIRECT_LAUNCH: "Through a pointer or a variable it is not certain which kernel runs.",
+    Code.OTHER_KERNEL: "A macro, a parameter, a member or a variable has the name of a kernel, or "
+    "an overload was chosen that is not the one that was analysed. Give them different names.",
+    Code.LAUNCH_NOT_TOLD: "The compiler is asked for the function that each launch calls. Its "
+    "answer is read by line: write the launch as a statement on a line of its own, not within the "
+    "arguments of a macro, and in a file without `#line`. A launch in a template that is never "
+    "instantiated calls nothing.",
     Code.DIFFERING_KERNELS: "Overloads or branches of an `#if` share the name, and what holds for "
     "one does not hold for the others. Give them different names.",
     Code.SHARED_MEMORY: "A tile usually has the block's shape. If the kernel gives the same "
@@ -242,6 +257,9 @@ MEANINGS: dict[Code, str] = {
     "size.",
     Code.NEVER_LAUNCHED: "Without a recorded launch there is nothing to measure. Choose `--run` "
     "such that the launch happens.",
+    Code.OTHER_ENTRY: "What was proven speaks of the kernel that the compiler named. Another one "
+    "arrives where the program was changed after it was read, or where objects of another build "
+    "are linked.",
     Code.MANY_INSTANCES: "A model belongs to one instantiation. Launch each from a place of its "
     "own.",
     Code.DIFFERENT_SHARED_MEMORY: "A model speaks of one formula. Write `shared(…)` in the "
@@ -304,6 +322,8 @@ MEANINGS: dict[Code, str] = {
     Code.SHAKEN_NOT_COMPILED: "An error of cutune: the rewritten source should compile wherever "
     "the original does. `--keep FOLDER` keeps it.",
     Code.NVCC_FAILED: "nvcc's own messages stand above.",
+    Code.FRONT_END_FAILED: "The steps that `nvcc --dryrun` names for the host could not be run, or "
+    "they were not understood; launches are not tuned then. The reason is quoted.",
     Code.UNUSABLE_NVCC: "The file cannot be run or is not nvcc.",
     Code.NOT_REWRITTEN: "The compiler refused what `cutune nvcc` made of the source. The program "
     "is right, but not tuned; the reason is the compiler's.",

@@ -241,6 +241,8 @@ class LaunchSite:
     resolved: Configuration | None = None
     #: Dynamic shared memory as C text over the block's x, y and z; None: it does not follow it.
     shared: str | None = None
+    #: Mangled names of the kernels that the compiler calls here; empty: it was not asked.
+    entries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
