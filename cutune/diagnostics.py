@@ -150,13 +150,13 @@ class Code(Enum):
         "holds #{what}; to have the branch known that is compiled give nvcc and the file's own "
         "options (-I, -D, -std)",
     )
-    CONTRADICTION = (225, WARNING, "is not the same in its source and compiled: {what}")
+    CONTRADICTION = (227, WARNING, "is not the same in its source and compiled: {what}")
     NOT_COMPILED = (
-        226,
+        228,
         WARNING,
         "is not among what the compiler made of the file; launch it from code that is compiled",
     )
-    UNPROVEN_CODE = (227, WARNING, "is not proven on its compiled code, which {what}")
+    UNPROVEN_CODE = (263, WARNING, "is not proven on its compiled code, which {what}")
     KERNEL_REASON = (229, NOTE, "kernel '{kernel}' {message}")
     REDUNDANT_THREADS = (
         230,

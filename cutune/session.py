@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from cutune.analysis.confirmed import confirmed, unconfirmed
 from cutune.analysis.preprocess import asks_for_pass, user_headers
 from cutune.analyze import analyze
 from cutune.diagnostics import Code, CutuneError, Diagnostic
@@ -24,10 +25,11 @@ from cutune.headers import (
     read_headers,
     redirected,
 )
+from cutune.host_calls import HostLaunch, host_launches
 from cutune.passes import PASSES, InstrumentLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
-from cutune.proof.compiled import Compilation, compilation, targets
+from cutune.proof.compiled import EMULATED, Compilation, compilation, targets
 from cutune.shadow import ShadowTree, Target
 from cutune.source import Source
 from cutune.syntax import Syntax, parse
@@ -45,8 +47,8 @@ class Session:
     flags: tuple[str, ...] = ()
     warn: Callable[[Diagnostic], None] = field(default=lambda diagnostic: None)
     progress: Progress = field(default=lambda what, done, total: None)
-    #: Of the devices for which is tuned, `sm_90`: kernels are proven for these, too.
-    architectures: tuple[str, ...] = ()
+    #: Where the program will run besides what its flags say: kernels are proven for these, too.
+    architectures: tuple[str, ...] = (EMULATED,)
 
     @cached_property
     def nvcc(self) -> Nvcc:
@@ -82,10 +84,11 @@ class Session:
 
     def _analyzed(self, syntax: Syntax, require_nvcc: bool, pool: ThreadPoolExecutor) -> Program:
         source, path = syntax.source, syntax.source.path
-        expanded, device, compiling = None, [], None
+        expanded, device, compiling, asking = None, [], None, None
         try:
             # The slowest comes first, and goes on while the text is read.
             compiling = self._compilation(source, pool)
+            asking = pool.submit(host_launches, self.nvcc, path, self.compile_flags(path))
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
             if asks_for_pass(expanded):
                 device = self.nvcc.preprocess_for_device(path, self.compile_flags(path))
@@ -97,7 +100,7 @@ class Session:
             if error.diagnostic.code is not Code.MISSING_NVCC:
                 reason = first_error(error.diagnostic.message)
                 self.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, reason=reason))
-            expanded, compiling = None, None
+            expanded, compiling, asking = None, None, None
         headers, early = self._headers(source, expanded)
         for header in headers:
             if "cutune_launch cutune_" in header.text:
@@ -109,7 +112,12 @@ class Session:
                 raise
             reason = first_error(error.diagnostic.message)
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
-            program = analyze(syntax, expanded, headers, early, device)
+            return self._reported(analyze(syntax, expanded, headers, early, device))
+        if compiling is not None and asking is not None and program.tunable_launches:
+            program = _told(program, asking)
+        return self._reported(program)
+
+    def _reported(self, program: Program) -> Program:
         self.report(program.diagnostics)
         return program
 
@@ -252,6 +260,14 @@ class Session:
         binary = folder / Path(path).stem
         self.nvcc.check([*self.compile_flags(path), "-O2", path, "-o", str(binary)])
         return binary
+
+
+def _told(program: Program, asking: Future[tuple[HostLaunch, ...]]) -> Program:
+    """The program with the kernels that the compiler says its launches call."""
+    try:
+        return confirmed(program, asking.result())
+    except CutuneError as error:
+        return unconfirmed(program, error.diagnostic.message)
 
 
 def first_error(message: str) -> str:
