@@ -145,7 +145,9 @@ def argument(draw: Draw, role: str, values: dict[str, str], is_repeated: bool) -
     return _of(draw, POINTERS if draw.has("pointer") else POINTERS[:7], values[role], kind)
 
 
-def _of(draw: Draw, table: tuple[tuple[str, str, str], ...], value: str, kind: str = "") -> Argument:
+def _of(
+    draw: Draw, table: tuple[tuple[str, str, str], ...], value: str, kind: str = ""
+) -> Argument:
     names = {"E": value, "N": draw.fresh("a"), "M": draw.macro("A"), "T": kind}
     chosen = draw.one(draw.allowed(table, "".join))
     return Argument(*(fill(each, **names) for each in chosen))

@@ -21,7 +21,7 @@ from tests.soundness.generator import Generated, source
 
 #: Writes the program `{source}` with random blocks, chosen by `CUTUNE_SEED`, to `{output}`.
 SHAKER = "{python} -m cutune emit -q {source} --choose random:1 -o {output}"
-SECONDS = 300
+SECONDS = 60
 _ATTEMPTS = 6
 
 
@@ -103,8 +103,12 @@ def run(binary: Path, size: int, environment: Mapping[str, str]) -> Outcome:
             command, env=variables, capture_output=True, timeout=SECONDS, check=False
         )
     except subprocess.TimeoutExpired as error:
-        return Outcome(_by_name((error.stdout or b"").decode("latin-1").splitlines()), 124)
-    return Outcome(_by_name(done.stdout.decode("latin-1").splitlines()), done.returncode)
+        return Outcome(_by_name(_lines(error.stdout)), 124)
+    return Outcome(_by_name(_lines(done.stdout)), done.returncode)
+
+
+def _lines(output: bytes | None) -> list[str]:
+    return (output or b"").decode("latin-1").splitlines()
 
 
 def _by_name(text: Iterable[str]) -> dict[str, tuple[str, ...]]:

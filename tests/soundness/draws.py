@@ -46,7 +46,7 @@ class Draw:
     def __init__(self, seed: int | str, name: str = "p") -> None:
         """`name` makes the macros of a program differ from those of others in one file."""
         self._random = random.Random(seed)
-        self._program = name
+        self.program = name
         self._names = 0
         self._features: frozenset[str] = frozenset()
         #: Names of other programs of a file may be the same.
@@ -100,13 +100,13 @@ class Draw:
     def fresh(self, stem: str) -> str:
         """A name that this program has not used."""
         self._names += 1
-        own = "" if self.shares_names else f"_{self._program}_"
+        own = "" if self.shares_names else f"_{self.program}_"
         return f"{stem}{own}{self._names}"
 
     def macro(self, stem: str) -> str:
         """A macro's name that no program of the file has used."""
         self._names += 1
-        return f"{stem}_{self._program}_{self._names}".upper()
+        return f"{stem}_{self.program}_{self._names}".upper()
 
 
 def fill(template: str, **names: str | int) -> str:

@@ -41,7 +41,6 @@ class Campaign:
     sizes: int
     per_batch: int
     shaker: str
-    keep: Path | None
 
     def sizes_of(self, first: int) -> list[int]:
         """The sizes that a batch is run with."""
@@ -91,9 +90,7 @@ def tried(nvcc: Nvcc, campaign: Campaign, first: int, count: int) -> Report:
     return Report(len(built.programs), changed, built.dropped, tuple(failures))
 
 
-def differing(
-    nvcc: Nvcc, built: Built, campaign: Campaign, sizes: Sequence[int]
-) -> dict[str, str]:
+def differing(nvcc: Nvcc, built: Built, campaign: Campaign, sizes: Sequence[int]) -> dict[str, str]:
     """Programs of a batch that do not give what they gave, and where."""
     binary, problem = shaken(nvcc, built, campaign.shaker)
     if problem:
@@ -156,9 +153,7 @@ def _options() -> argparse.Namespace:
 def main() -> int:
     """The command line; status 1 when any program differs."""
     chosen = _options()
-    campaign = Campaign(
-        *(chosen.seed, chosen.seeds, chosen.sizes, chosen.per_batch, chosen.shaker, chosen.keep)
-    )
+    campaign = Campaign(*(chosen.seed, chosen.seeds, chosen.sizes, chosen.per_batch, chosen.shaker))
     nvcc = find_nvcc()
     own_build_flags(nvcc)  # the emulated device is built once, not by each job
     begun, programs, changed, dropped, failed = time.monotonic(), 0, 0, 0, 0
@@ -171,11 +166,13 @@ def main() -> int:
         for failure in report.failures:
             failed += 1
             print(f"{failure.program.name}: {failure.what}")
-            if campaign.keep is not None:
-                keep(campaign.keep, failure)
+            if chosen.keep is not None:
+                keep(chosen.keep, failure)
         seconds = time.monotonic() - begun
-        print(f"{programs} programs, {changed} launches changed, {failed} differ, {seconds:.0f} s",
-              flush=True)
+        print(
+            f"{programs} programs, {changed} launches changed, {failed} differ, {seconds:.0f} s",
+            flush=True,
+        )
     print(f"{programs} programs of seed {chosen.seed}, {dropped} left out, {failed} differ")
     return 1 if failed else 0
 

@@ -18,7 +18,6 @@ from tests.soundness.hosts import host
 from tests.soundness.kernels import Kernel, kernel
 from tests.soundness.prelude import main_text, prelude
 
-
 #: So many successive programs are tame, and so many are not.
 GROUP = 25
 

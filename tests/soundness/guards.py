@@ -34,7 +34,7 @@ CHANGES = (
     ("", "if (v > 2) $x /= 2;"),
     ("", "for (int $N = 0; $N < m; ++$N) ++$x;"),
     ("", "struct $N { int &r; }; $N{$x}.r = 77;"),
-    ("", "memcpy(&$x, pn, sizeof(int));"),
+    ("", "memcpy((void *)&$x, pn, sizeof(int));"),
     ("", "$x = $x;"),
     ("", "int &$N = v > 0 ? $x : m; $N = 50;"),
     ("", "int $N = $x; $N += 3; $x = $N;"),
@@ -63,8 +63,9 @@ CONDITIONS = (
     *("(long long)$i < (long long)$b", "(float)$i < (float)$b", "$i >= 3 && $i < $b", "$i >= $b"),
     *("(unsigned)$i < (unsigned)$b", "$i < $b && $i != 7", "!($i >= $b || v == 99)", "$i - 1 < $b"),
     *("$i % 2 ? $i < $b : $i + 2 < $b", "!($i > $b)", "($i ^ 1) < $b", "$i < $b / 2 || $i < $b"),
-    *("($i < $b) != ($i < 10)", "(int)$i - 2 < (int)$b", "$b - $i > 0", "$i < $b && in[$i & 63] > -9"),
-    *("($i < $b, $i < $b + 1)", "-(int)$i > -(int)$b", "~(int)$i >= -(int)$b", "min((int)$i, 99) < $b"),
+    *("($i < $b) != ($i < 10)", "(int)$i - 2 < (int)$b", "$b - $i > 0", "-(int)$i > -(int)$b"),
+    *("($i < $b, $i < $b + 1)", "$i < $b && in[$i & 63] > -9", "~(int)$i >= -(int)$b"),
+    "min((int)$i, 99) < $b",
 )  # fmt: skip
 
 #: Control flow: $c the condition, $E guarded effects, $F effects that are not, $N a fresh name.

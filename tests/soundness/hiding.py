@@ -32,9 +32,12 @@ QUALIFIERS = (
     "__device__ inline",
     "static __device__ __noinline__",
 )
-BINARY = ("+ - * / % ^ & | << >> < > <= >= == != && ||").split()
-ASSIGNING = ("+= -= *= /= %= ^= &= |= <<= >>=").split()
-UNARY = ("- + ~ ! * &").split()
+BINARY = (
+    *("+", "-", "*", "/", "%", "^", "&", "|", "<<", ">>"),
+    *("<", ">", "<=", ">=", "==", "!=", "&&", "||"),
+)
+ASSIGNING = ("+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<<=", ">>=")
+UNARY = ("-", "+", "~", "!", "*", "&")
 
 FUNCTIONS = (
     Hiding("$Q int $N(int q) { return $B; }", "", "$N($A)"),
@@ -75,7 +78,8 @@ FUNCTIONS = (
         "$N(1, 2, $A)",
     ),
     Hiding(
-        "namespace ${N}s { struct S { int q; }; $Q int $N(S s) { int q = s.q; return $B + q - q; } }",
+        "namespace ${N}s { struct S { int q; };\n"
+        "$Q int $N(S s) { int q = s.q; return $B + q - q; } }",
         "",
         "$N(${N}s::S{$A})",
     ),
@@ -84,15 +88,19 @@ FUNCTIONS = (
         "using namespace ${N}b;",
         "$N($A)",
     ),
+    Hiding(
+        "$Q int $N(int q) {\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900\n"
+        "return threadIdx.x;\n#else\nreturn $B;\n#endif\n}",
+        "",
+        "$N($A)",
+    ),
     Hiding("#define $M(q) ((int)($B))", "", "$M($A)"),
     Hiding("#define $M $N\n$Q int $M(int q) { return $B; }", "", "$N($A)"),
     Hiding("#define ${M}R return\n$Q int $N(int q) { ${M}R $B; }", "", "$N($A)"),
 )
 
 CLASSES = (
-    Hiding(
-        "struct $N { __device__ int operator()(int q) const { return $B; } };", "", "$N()($A)"
-    ),
+    Hiding("struct $N { __device__ int operator()(int q) const { return $B; } };", "", "$N()($A)"),
     Hiding("struct $N { __device__ int operator[](int q) const { return $B; } };", "", "$N{}[$A]"),
     Hiding(
         "struct $N { int q; __device__ operator int() const { return $B; } };", "", "int($N{$A})"
@@ -104,9 +112,7 @@ CLASSES = (
     ),
     Hiding("struct $N { int v; __device__ $N(int q) : v($B) {} };", "", "$N($A).v"),
     Hiding("struct $N { int v; __device__ $N(int q) { v = $B; } };", "$N ${N}o = $A;", "${N}o.v"),
-    Hiding(
-        "struct $N { int q; int v{int($B)}; __device__ $N(int a) : q(a) {} };", "", "$N($A).v"
-    ),
+    Hiding("struct $N { int q; int v{int($B)}; __device__ $N(int a) : q(a) {} };", "", "$N($A).v"),
     Hiding("struct $N { int v = $B; };", "$N ${N}o;", "${N}o.v", is_closed=True),
     Hiding(
         "$Q int ${N}f() { return $B; }\nstruct $N { int v{${N}f()}; };",
@@ -169,26 +175,35 @@ CLASSES = (
     ),
     Hiding(
         "struct ${N}i { int q; __device__ bool operator!=(${N}i o) const { return q != o.q; } "
-        "__device__ void operator++() { q += 1; } __device__ int operator*() const { return $B; } };\n"
+        "__device__ void operator++() { q += 1; }\n"
+        "__device__ int operator*() const { return $B; } };\n"
         "struct $N { int q; __device__ ${N}i begin() const { return {q}; } "
         "__device__ ${N}i end() const { return {q + 1}; } };",
         "int ${N}v = 0; for (int ${N}e : $N{$A}) ${N}v += ${N}e;",
         "${N}v",
     ),
-    Hiding("struct $N { int q; };\n$Q int operator,($N a, int) { int q = a.q; return $B + q - q; }",
-           "", "($N{$A}, 1)"),
-    Hiding("struct $N { int v; };\n$Q $N operator++($N &a, int) { int q = a.v; a.v = $B; return a; }",
-           "$N ${N}o{$A}; ${N}o++;", "${N}o.v"),
-    Hiding("struct $N { int v; };\n$Q $N &operator--($N &a) { int q = a.v; a.v = $B; return a; }",
-           "$N ${N}o{$A};", "(--${N}o).v"),
+    Hiding(
+        "struct $N { int q; };\n$Q int operator,($N a, int) { int q = a.q; return $B + q - q; }",
+        "",
+        "($N{$A}, 1)",
+    ),
+    Hiding(
+        "struct $N { int v; };\n$Q $N operator++($N &a, int) { int q = a.v; a.v = $B; return a; }",
+        "$N ${N}o{$A}; ${N}o++;",
+        "${N}o.v",
+    ),
+    Hiding(
+        "struct $N { int v; };\n$Q $N &operator--($N &a) { int q = a.v; a.v = $B; return a; }",
+        "$N ${N}o{$A};",
+        "(--${N}o).v",
+    ),
     Hiding(
         "struct $N { int v; __device__ $N &operator=(int q) { v = $B; return *this; } };",
         "$N ${N}o{0}; ${N}o = $A;",
         "${N}o.v",
     ),
     Hiding(
-        "struct $N { int v; };\n"
-        "$Q $N operator\"\" _$N(unsigned long long) { return $N{int($B)}; }",
+        'struct $N { int v; };\n$Q $N operator"" _$N(unsigned long long) { return $N{int($B)}; }',
         "",
         "(1_$N).v",
         is_closed=True,
@@ -202,7 +217,8 @@ OPERATORS = (
         "($N{$A} $O $N{1})",
     ),
     Hiding(
-        "struct $N { int v; __device__ int operator$O(int) const { int q = v; return $B + q - q; } };",
+        "struct $N { int v;\n"
+        "__device__ int operator$O(int) const { int q = v; return $B + q - q; } };",
         "$N ${N}o{$A};",
         "(${N}o $O 2)",
     ),
@@ -213,7 +229,8 @@ OPERATORS = (
         "($N{$A} $O 1)",
     ),
     Hiding(
-        "template <class T> struct $N { T v; };\ntemplate <class T> $Q int operator$O($N<T> a, $N<T>) "
+        "template <class T> struct $N { T v; };\n"
+        "template <class T> $Q int operator$O($N<T> a, $N<T>) "
         "{ int q = a.v; return $B + q - q; }",
         "",
         "($N<int>{$A} $O $N<int>{2})",
@@ -263,13 +280,15 @@ STATEMENTS = (
 def hide(draw: Draw, hidden: Piece, argument: str = "0") -> Piece:
     """The same value behind one form; `argument` is what `q` stands for."""
     form = draw.weighted(
-        [(3, FUNCTIONS), (3, CLASSES), (3, OPERATORS), (1, ASSIGNMENTS), (1, PREFIXES)]
-        + [(3, STATEMENTS)]
+        (
+            *((3, FUNCTIONS), (3, CLASSES), (3, OPERATORS)),
+            *((1, ASSIGNMENTS), (1, PREFIXES), (3, STATEMENTS)),
+        )
     )
     if draw.is_tame and form in (OPERATORS, ASSIGNMENTS, PREFIXES):
         form = draw.one((FUNCTIONS, STATEMENTS))
     operators = {id(OPERATORS): BINARY, id(ASSIGNMENTS): ASSIGNING, id(PREFIXES): UNARY}
-    operator = draw.one(operators.get(id(form), ["+"]))
+    operator = draw.one(operators.get(id(form), ("+",)))
     uses_argument = _mentions(hidden.expression)
     fitting = [each for each in form if not (each.is_closed and uses_argument)]
     fitting = draw.allowed(fitting, lambda each: each.helpers)

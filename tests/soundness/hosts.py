@@ -41,13 +41,15 @@ PLACES = (
     (1, "{\n$B\ntry { $L; } catch (...) { note(5); }\n$A\n}"),
     (1, "{\n$B\nn > -1 && ($L, true);\n$A\n}"),
     (1, "auto $N = [&]() -> void {\n$B\nreturn $L;\n};\n$N();"),
+    (1, "{\n$B\nfor (auto *$K : {&$S::$K}) $L;\n$A\n}"),
 )  # fmt: skip
 #: What may be unusual about a launch.
 FEATURES = (
     *("place", "callee", "integer", "integer", "pointer", "configuration", "graph", "stream"),
     *("sizes", "wrapper", "alias", "count", "grid"),
 )
-#: How a launch names its kernel $K of types $T; $O another kernel of the same types, or itself.
+#: How a launch names its kernel $K of types $T; $B without template arguments, $S the namespace,
+#: $O the name of a kernel of the program, which a variable then has.
 CALLEES = (
     (14, "", "$K"),
     (1, "", "(*&$K)"),
@@ -58,6 +60,20 @@ CALLEES = (
     (1, "struct { void (*run)($T); } $N = {$K};", "$N.run"),
     (1, "auto $N = static_cast<void (*)($T)>($K);", "(*$N)"),
     (1, "", "(n > -5 ? $K : $K)"),
+    (1, "void (*$O)($T) = $S::$K;", "$O"),
+    (1, "void (*$O)($T){$S::$K};", "$O"),
+    (1, "void (*$O)($T)($S::$K);", "$O"),
+    (1, "void (&$O)($T) = $S::$K;", "$O"),
+    (1, "auto $O = &$S::$K; note($O != nullptr);", "$O"),
+    (
+        1,
+        "void (*${N}a[])($T) = {$S::$K}; auto $N = [&](decltype(${N}a[0]) $O) { return $O; };",
+        "$N(${N}a[0])",
+    ),
+    (1, "struct { void (*$O)($T); } $N = {$S::$K};", "$N.$O"),
+    (1, "", "$S::$K"),
+    (1, "", "::$S::$K"),
+    (1, "using $S::$B;", "$K"),
 )
 COUNTS = ("n - 1", "n + 30", "n * 2", "3 - n", "n / 2", "0", "n + 1", "n > 100 ? 50 : n")
 #: A launch by somebody else: declarations that must stand outside of the host function.
@@ -92,7 +108,8 @@ def host(draw: Draw, kernels: Sequence[Kernel]) -> str:
         is_repeated = any(each in place for each in ("for (", "while (", "$L; $L"))
         launch = _launch(draw, kernel, [other.name for other in kernels], is_repeated)
         wrappers.extend(launch.wrapper)
-        names = {"N": draw.fresh("l"), "M": draw.macro("L"), "L": launch.text}
+        names = {"N": draw.fresh("l"), "M": draw.macro("L"), "L": launch.text, "S": draw.program}
+        names["K"] = kernel.name.partition("<")[0]
         around = {"B": "\n".join(launch.before), "A": "\n".join((*launch.behind, "look(d);"))}
         text = fill(place, **names, **around)
         body.extend(lines(text))
@@ -132,28 +149,59 @@ def _launch(draw: Draw, kernel: Kernel, others: Sequence[str], is_repeated: bool
     _, declared, callee = draw.weighted([(each[0], each) for each in options])
     if len(roles) < len(kernel.parameters):
         declared, callee = "", "$K"
-    names = {"N": name, "K": kernel.name, "T": kernel.types}
+    bare = [other.partition("<")[0] for other in others]
+    names = {"N": name, "K": kernel.name, "T": kernel.types, "S": draw.program,
+             "B": kernel.name.partition("<")[0], "O": draw.one(bare)}  # fmt: skip
     before = (*before, *lines(fill(declared, **names)))
     more = draw.one((", 0", ", 64", ", 0, d.stream", ", 0, 0")) if draw.has("stream") else ""
     if draw.has("graph"):
-        return _captured(draw, before, fill(callee, **names), chosen.text, passed, behind)
-    return _Launch(
-        before, f"{fill(callee, **names)}<<<{chosen.text}{more}>>>({passed})", behind
+        return _captured(
+            draw, kernel, values, before, fill(callee, **names), chosen.text, passed, behind
+        )
+    return _Launch(before, f"{fill(callee, **names)}<<<{chosen.text}{more}>>>({passed})", behind)
+
+
+def _updated(graph: str, kernel: Kernel, values: dict[str, str]) -> tuple[str, ...]:
+    """The captured launch gets another bound, for the same grid."""
+    g = graph
+    given = [values[role] if role != "n" else "n * 2" for role, _ in kernel.parameters]
+    kinds = kernel.types.split(", ")
+    arguments = tuple(
+        f"std::remove_const<{kind}>::type {g}q{at} = {value};"
+        for at, (kind, value) in enumerate(zip(kinds, given, strict=True))
+    )
+    addresses = ", ".join(f"(void *)&{g}q{at}" for at in range(len(given)))
+    return (
+        f"cudaGraphNode_t {g}n; size_t {g}c = 1; note(cudaGraphGetNodes({g}, &{g}n, &{g}c));",
+        f"cudaKernelNodeParams {g}p; note(cudaGraphKernelNodeGetParams({g}n, &{g}p));",
+        *arguments,
+        f"void *{g}a[] = {{{addresses}}}; {g}p.kernelParams = {g}a; {g}p.extra = nullptr;",
+        f"note(cudaGraphExecKernelNodeSetParams({g}x, {g}n, &{g}p));",
     )
 
 
 def _captured(
-    draw: Draw, before: tuple[str, ...], callee: str, text: str, passed: str, behind: tuple[str, ...]
+    draw: Draw,
+    kernel: Kernel,
+    values: dict[str, str],
+    before: tuple[str, ...],
+    callee: str,
+    text: str,
+    passed: str,
+    behind: tuple[str, ...],
 ) -> _Launch:
     """The launch in a graph that is replayed."""
     g = draw.fresh("g")
     begin = (
         f"cudaGraph_t {g}; cudaGraphExec_t {g}x;",
-        f"cudaStreamBeginCapture(d.stream, cudaStreamCaptureModeRelaxed);",
+        "cudaStreamBeginCapture(d.stream, cudaStreamCaptureModeRelaxed);",
     )
+    roles = {role for role, _ in kernel.parameters}
+    is_updated = "n" in roles and not roles & {"o", "s"} and draw.chance(0.5)
     end = (
         f"note(cudaStreamEndCapture(d.stream, &{g}));",
         f"note(cudaGraphInstantiate(&{g}x, {g}, 0));",
+        *(_updated(g, kernel, values) if is_updated else ()),
         f"note(cudaGraphLaunch({g}x, d.stream)); note(cudaGraphLaunch({g}x, d.stream));",
         f"cudaStreamSynchronize(d.stream); cudaGraphExecDestroy({g}x); cudaGraphDestroy({g});",
     )

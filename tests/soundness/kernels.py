@@ -43,11 +43,12 @@ FEATURES = (
 NUMBER_TYPES = ("int", "int", "int", "int", "unsigned", "long long", "size_t", "short", "const int")
 DECLARATIONS = (
     *("__global__ void", "__global__ void", "static __global__ void", "__global__ static void"),
+    *("__global__ __launch_bounds__(256) void", "__global__ __launch_bounds__(512, 2) void"),
     *("void __global__", "__global__ __launch_bounds__(1024) void", "__attribute__((global)) void"),
 )
 STRIDES = (
     *("gridDim.x * blockDim.x", "blockDim.x * gridDim.x", "(size_t)gridDim.x * blockDim.x"),
-    *("(int)(gridDim.x * blockDim.x)", "gridDim.x * blockDim.x * gridDim.y", "blockDim.x * gridDim.x"),
+    *("(int)(gridDim.x * blockDim.x)", "gridDim.x * blockDim.x * gridDim.y"),
 )  # fmt: skip
 #: Longer strides leave places out, but no two threads meet.
 OTHER_STRIDES = ("gridDim.x * blockDim.x + blockDim.x", "gridDim.x * (blockDim.x + 1)",
@@ -135,7 +136,7 @@ def _plain(
             body.take(proper_id(draw, "xyz"[at], variable, False))
     value = _value(draw, body, variables, wants and bad < 0)
     place = _place(draw, variables)
-    if wants and dimensions == 1 and draw.chance(0.03):
+    if wants and dimensions == 1 and draw.chance(0.05):
         body.needs.add("warps")
         texts = [fill(draw.one(NEIGHBOURS), i="i", V=value, N=draw.fresh("e"))]
         body.is_dependent = True
@@ -153,7 +154,9 @@ def _guarded(draw: Draw, body: _Body, variables: tuple[str, ...], texts: list[st
     inside = [text for text in texts if not draw.has("outside", 0.5)]
     outside = [text for text in texts if text not in inside]
     joined = Piece(
-        (" || " if draw.has("fewer guards", 0.3) else " && ").join(test.expression for test in tests),
+        (" || " if draw.has("fewer guards", 0.3) else " && ").join(
+            test.expression for test in tests
+        ),
         tuple(line for test in tests for line in test.statements),
         tuple(line for test in tests for line in test.helpers),
     )
@@ -174,10 +177,11 @@ def _strided(draw: Draw, body: _Body, kinds: list[Effect], wants: bool, word: st
         body.statements.append(f"const int step = {stride};")
         stride = "step"
     texts = "\n".join(written(draw, each, "i", value, "i", word) for each in kinds)
+    leave = f"if (i >= (int)({limit})) break;"
     loops = (
         f"for (int i = i0; i < (int)({limit}); i += {stride}) {{\n{texts}\n}}",
         f"int i = i0;\nwhile (i < (int)({limit})) {{\n{texts}\ni += {stride};\n}}",
-        f"int i = i0;\nwhile (true) {{\nif (i >= (int)({limit})) break;\n{texts}\ni += {stride};\n}}",
+        f"int i = i0;\nwhile (true) {{\n{leave}\n{texts}\ni += {stride};\n}}",
         f"for (long long i = i0; i < (long long)({limit}); i += {stride}) {{\n{texts}\n}}",
         f"int i = i0;\nif (i < (int)({limit})) do {{\n{texts}\n}} while ((i += {stride}) < "
         f"(int)({limit}));",
@@ -258,9 +262,7 @@ def _parameters(draw: Draw, text: str) -> tuple[tuple[str, str], ...]:
     is_plain = not draw.has("parameters")
     n_type = "int" if is_plain or _changes(text) else draw.one(NUMBER_TYPES)
     forms = {role: PARAMETERS[role][:1] if is_plain else PARAMETERS[role] for role in roles}
-    return tuple(
-        (role, f"{n_type} n" if role == "n" else draw.one(forms[role])) for role in roles
-    )
+    return tuple((role, f"{n_type} n" if role == "n" else draw.one(forms[role])) for role in roles)
 
 
 def _changes(text: str) -> bool:
