@@ -11,7 +11,7 @@ from cutune.edits import Edit
 from cutune.pipeline import TranslationUnit
 from cutune.prelude import prelude_edit
 from cutune.program import HostTunable, Region
-from cutune.rewrite import line_structure
+from cutune.source_text import line_structure
 from cutune.source import Source
 
 Call = Callable[[HostTunable], tuple[str, str]]

@@ -25,6 +25,7 @@ from cutune.headers import (
 from cutune.passes import PASSES, InstrumentLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
+from cutune.rewrite import is_rewritten
 from cutune.shadow import ShadowTree, Target
 from cutune.source import Source
 from cutune.syntax import parse
@@ -68,7 +69,7 @@ class Session:
     def load(self, path: str, require_nvcc: bool = False) -> Program:
         """Read and analyze one file; where nvcc cannot, macros are expanded by their text alone."""
         source = Source.read(path)
-        if "cutune_launch cutune_" in source.text:
+        if is_rewritten(source):
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
         self.report([d for d in syntax.diagnostics if d.is_error])
@@ -86,7 +87,7 @@ class Session:
             expanded = None
         headers, early = self._headers(source, expanded)
         for header in headers:
-            if "cutune_launch cutune_" in header.text:
+            if is_rewritten(header):
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
         program = analyze(syntax, expanded, headers, early, device)
         self.report(program.diagnostics)

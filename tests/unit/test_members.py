@@ -6,7 +6,8 @@ import pytest
 
 from cutune.analyze import analyze
 from cutune.program import Kernel, Program
-from cutune.rewrite import guard_parameters, member_copies, site_table
+from cutune.rewrite import launch_edits
+from cutune.site_table import guard_parameters, site_table
 from cutune.source import Source
 from cutune.syntax import parse
 
