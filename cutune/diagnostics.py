@@ -98,7 +98,7 @@ class Code(Enum):
     HIDDEN_LAUNCH = (
         244,
         WARNING,
-        "the launch is part of a macro's argument, or is not compiled where it stands; write it out",
+        "the launch is part of a macro's argument, or not compiled where it stands; write it out",
     )
     EARLY_HEADER = (
         224,

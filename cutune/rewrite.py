@@ -1,7 +1,7 @@
 """The launch edit, shared by the instrumented and the tuned program. Takes launches, gives edits.
 
 `gemm<<<grid, block>>>(n, A)` becomes `cutune_launch(7, grid, block) ? (void)0 :
-cutune_call(gemm)(n, A)`: what nvcc itself makes of it, so that all is evaluated once and in the same
+cutune_call(gemm)(n, A)`: what nvcc itself makes of it, so that all is evaluated once, in the same
 order. Where the name of the kernel does not tell its address, the call is repeated: `for
 (cutune_repeated cutune_7(7, cutune_members<>(), grid, block, 0, 0, n, A); cutune_7.next();)
 gemm<<<cutune_7.grid, …>>>(n, A)`. Both are one statement on the same lines.

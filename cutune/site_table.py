@@ -7,7 +7,7 @@ bounds, shared memory, and whether threads may come into other warps.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 

@@ -7,7 +7,7 @@ built-in types, and functions that are one such formula. What is not known is re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cutune.analysis import known

@@ -1,7 +1,7 @@
 """Verdicts about launches. Takes a syntax and the proofs about kernels, gives launch sites.
 
-A launch is rewritten into a statement of its own. Where the address of its kernel is not certain, its
-configuration and its arguments stand there twice, and must be known to be harmless.
+A launch is rewritten into a statement of its own. Where the address of its kernel is not certain,
+its configuration and its arguments stand there twice, and must be known to be harmless.
 """
 
 from __future__ import annotations

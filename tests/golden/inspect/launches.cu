@@ -39,7 +39,7 @@ int run(int n, float *a, Kernel pointer, bool fast) {
     set<<<n++, 64>>>(n, a);  // expect CT206: not known to be harmless: '++' in the launch; store it in a variable first
     set<<<n, 64>>>(next(n), a);  // expect CT206: not known to be harmless: 'next' in the launch; store it in a variable first
     set<float><<<n, 64>>>(next(n), a);
-    CHECK({ fill<<<n / 64, 64>>>(n, a); });  // expect CT244: the launch is part of a macro's argument, or is not compiled where it stands; write it out
+    CHECK({ fill<<<n / 64, 64>>>(n, a); });  // expect CT244: the launch is part of a macro's argument, or not compiled where it stands; write it out
     pointer<<<n, 64>>>(n, a);  // expect CT201: the definition of kernel 'pointer' was not found
     (*pointer)<<<n, 64>>>(n, a);  // expect CT208: '(*pointer)' is not the name of a kernel; launch the kernel by its name
     Kernel chosen = fill;
