@@ -91,11 +91,13 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
                                                now.stream));
     }
 
+#ifdef __CUDACC__
     void launch(std::true_type, Parameters &...values) const {
         const cutune_launch &asked = *cutune_launch::innermost();
         kernel<<<asked.grid, asked.block, asked.smem, asked.stream>>>(
             static_cast<Parameters &&>(values)...);
     }
+#endif
 };
 
 template <class... Parameters>

@@ -92,12 +92,12 @@ class cutune_question {
         : count_(7) {
         // Neither is negative; so the first word is never 0, which says that nothing is decided.
         asked_[0] = two(static_cast<unsigned>(device), static_cast<unsigned>(row) + 1);
-        asked_[1] = two(grid.x, grid.y);
-        asked_[2] = two(grid.z, block.z);
-        asked_[3] = two(block.x, block.y);
-        asked_[4] = smem;
-        asked_[5] = integers;
-        asked_[6] = reinterpret_cast<uintptr_t>(kernel);
+        asked_[1] = reinterpret_cast<uintptr_t>(kernel);
+        asked_[2] = two(grid.x, grid.y);
+        asked_[3] = two(grid.z, block.z);
+        asked_[4] = two(block.x, block.y);
+        asked_[5] = smem;
+        asked_[6] = integers;
         const cutune_site &site = cutune_sites[row];
         unsigned long long read =
             ((site.guard_arguments | site.select_arguments) & integers) | site.free_arguments;
@@ -108,7 +108,7 @@ class cutune_question {
 
     // From now on it is that of a launch that becomes part of a graph. There are fewer arguments than
     // bits.
-    void capture() { asked_[5] |= 1ull << 63; }
+    void capture() { asked_[6] |= 1ull << 63; }
 
     // Its decision, or the one that makes room for it; nullptr when there is too much to remember.
     cutune_decision *find(bool *is_known) const {
