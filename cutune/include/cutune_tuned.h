@@ -9,7 +9,7 @@
 namespace {
 
 enum { cutune_site_count = sizeof cutune_sites / sizeof cutune_sites[0] };
-enum { cutune_most_asked = 16, cutune_ways = 4, cutune_least_sets = 8, cutune_most_sets = 128 };
+enum { cutune_most_asked = 16, cutune_ways = 4, cutune_least_sets = 16, cutune_most_sets = 128 };
 
 // As many sets of decisions as sites, or more, a power of two: launches that take turns stay known.
 constexpr int cutune_sets_for(int sites, int sets) {
@@ -221,7 +221,7 @@ class cutune_controlled {
         cutune_question question(row, device, kernel, grid, block, smem, arguments, integers);
         bool is_known = false;
         decision_ = question.find(&is_known);
-        if (!is_known || decision_->is_for_now) {
+        if (!is_known || (decision_->is_for_now && !cutune_is_legacy(stream))) {
             // With an error pending nobody could tell whose the next one is.
             if (cudaPeekAtLastError() != cudaSuccess) return;
             is_captured_ = cutune_is_captured(stream);
