@@ -90,7 +90,16 @@ class Code(Enum):
         WARNING,
         "the launch is part of a larger statement; make it a statement of its own",
     )
-    SIDE_EFFECT = (206, WARNING, "{what} in the launch; compute it before the launch")
+    SIDE_EFFECT = (
+        206,
+        WARNING,
+        "not known to be harmless: {what} in the launch; store it in a variable first",
+    )
+    HIDDEN_LAUNCH = (
+        244,
+        WARNING,
+        "the launch is part of a macro's argument, or not compiled where it stands; write it out",
+    )
     EARLY_HEADER = (
         224,
         WARNING,

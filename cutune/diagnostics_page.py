@@ -91,10 +91,14 @@ MEANINGS: dict[Code, str] = {
     "per branch of the `#if`.",
     Code.LAUNCH_IN_MACRO: "A rewritten macro would change every use of it. Make the macro a "
     "function template.",
-    Code.NOT_A_STATEMENT: "A rewritten launch is a `for` statement, which cannot stand in an "
-    "expression or behind `return`.",
-    Code.SIDE_EFFECT: "Configuration and arguments stand twice in the rewritten launch, so that a "
-    "side effect would happen twice. Store the value in a variable first.",
+    Code.NOT_A_STATEMENT: "A rewritten launch is a statement, which cannot stand in an expression "
+    "or behind `return`.",
+    Code.SIDE_EFFECT: "Overloads, default arguments and deduced template parameters let the "
+    "arguments choose the kernel. Then the launch is repeated, with its arguments, so that a side "
+    "effect would happen twice. Store the value in a variable of a built-in type, or write the "
+    "kernel's template arguments out.",
+    Code.HIDDEN_LAUNCH: "A macro may use its argument twice, print it, or split it at its commas; "
+    "and after `#line` it is not certain what is compiled.",
     Code.EARLY_HEADER: "What cutune puts before the first line of the source comes too late for a "
     "header that nvcc reads even earlier.",
     Code.IGNORED: "The source asks for it. Remove the pragma to have the launch tuned.",

@@ -86,6 +86,12 @@ def parser() -> argparse.ArgumentParser:
     )
     emit.add_argument("file", metavar="FILE")
     emit.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
+    emit.add_argument(
+        "--choose",
+        type=_chosen_by,
+        metavar="random:SEED",
+        help="without a model: every launch takes any block that it may have, at random",
+    )
 
     tune = verbs.add_parser(
         "tune",
@@ -148,6 +154,14 @@ def parser() -> argparse.ArgumentParser:
 
     _add_doctor_options(verbs.add_parser("doctor", help="what this machine has and lacks"))
     return main
+
+
+def _chosen_by(text: str) -> int:
+    """The seed of `random:SEED`."""
+    word, _, seed = text.partition(":")
+    if word != "random" or not (seed.isascii() and seed.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is not random:SEED, such as random:1")
+    return int(seed)
 
 
 def _add_device_options(device: argparse.ArgumentParser) -> None:

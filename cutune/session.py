@@ -30,6 +30,7 @@ from cutune.passes import PASSES, InstrumentLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
 from cutune.proof.compiled import EMULATED, Compilation, compilation, targets
+from cutune.rewrite import is_rewritten
 from cutune.shadow import ShadowTree, Target
 from cutune.source import Source
 from cutune.syntax import Syntax, parse
@@ -75,7 +76,7 @@ class Session:
     def load(self, path: str, require_nvcc: bool = False) -> Program:
         """Read and analyze one file; where nvcc cannot, macros are expanded by their text alone."""
         source = Source.read(path)
-        if "cutune_launch cutune_" in source.text:
+        if is_rewritten(source):
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
         self.report([d for d in syntax.diagnostics if d.is_error])
@@ -103,7 +104,7 @@ class Session:
             expanded, compiling, asking = None, None, None
         headers, early = self._headers(source, expanded)
         for header in headers:
-            if "cutune_launch cutune_" in header.text:
+            if is_rewritten(header):
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
         try:
             program = analyze(syntax, expanded, headers, early, device, compiling)

@@ -13,7 +13,7 @@ from pathlib import Path
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.headers import redirected
 from cutune.program import Program
-from cutune.random_choice import random_program
+from cutune.random_program import random_program
 from cutune.session import Session, first_error
 from cutune.shadow import ShadowTree, Target
 from cutune.workspace import make_folder
