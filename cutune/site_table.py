@@ -76,9 +76,13 @@ def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, 
     needed = {
         "cutune_member.h": any(kernel.members for kernel in kernels),
         "cutune_range.h": any(kernel.may_meet for kernel in kernels),
-        "cutune_exact.h": any(kernel.apart for kernel in kernels),
+        "cutune_exact.h": any(kernel.apart or _has_guard(kernel) for kernel in kernels),
     }
     return tuple(header for header, is_needed in needed.items() if is_needed)
+
+
+def _has_guard(kernel: Kernel) -> bool:
+    return any(dimension_rule(kernel, axis) is Rule.GUARD for axis in range(3))
 
 
 def _is_one_kernel(program: Program, kernel: Kernel) -> bool:
@@ -168,7 +172,8 @@ def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
 
 def _reaches(condition: Apart, names: Mapping[str, str]) -> str:
     larger, smaller = (renamed(one_line(t), names) for t in (condition.larger, condition.smaller))
-    return f"cutune_reaches({larger}, {smaller}, cutune_extent[{condition.dimension}])"
+    extent = f"cutune_extent[{condition.dimension}]" if condition.dimension >= 0 else "1"
+    return f"cutune_reaches({larger}, {smaller}, {extent})"
 
 
 def _free_positions(
@@ -200,13 +205,14 @@ def _bits(positions: Iterable[int]) -> str:
 
 
 def _guard_function(name: str, kernel: Kernel, guard: str) -> str:
-    # Exact integers: see `DimensionFacts.guard`. A parameter beyond 32 bits means "not known": 0.
+    # Exact integers: see `DimensionFacts.guard`. A parameter that is too large means "not known": 0.
     arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
     unused = "" if arguments.positions else "(void)cutune_argument; "
     value = renamed(one_line(guard), arguments.names)
     return (
         f"static inline long long {name}(const long long *cutune_argument) "
-        f"{{ {arguments.declared('long long')}{unused}return {arguments.fit} ? ({value}) : 0; }}"
+        f"{{ {arguments.declared('cutune_exact')}{unused}"
+        f"return {arguments.fit} ? cutune_bound({value}) : 0; }}"
     )
 
 

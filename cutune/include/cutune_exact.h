@@ -42,6 +42,14 @@ inline cutune_exact operator%(cutune_exact a, cutune_exact b) {
     return cutune_may_divide(a, b) ? cutune_exact(a.value % b.value) : cutune_exact(0, false);
 }
 
+// What is not known is not at least anything: guards read `n < 0 ? 0 : n + m`.
+inline bool operator<(cutune_exact a, cutune_exact b) {
+    return !a.is_known || !b.is_known || a.value < b.value;
+}
+
+// A guard bound; 0 where it is not known.
+inline long long cutune_bound(cutune_exact bound) { return bound.is_known ? bound.value : 0; }
+
 inline cutune_exact cutune_size(cutune_exact a) { return a.value < 0 ? -a : a; }
 
 // Is the one step at least as long as `extent` of the other?

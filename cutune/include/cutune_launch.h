@@ -42,7 +42,7 @@ struct cutune_request {
 enum { cutune_most_listed = 4 };
 
 // Threads per dimension. That many less than what 32 bits hold, so that a kernel may add a little.
-enum : long long { cutune_most_ids = 2147483647ll - (1ll << 20) };
+enum : long long { cutune_most_ids = (1ll << 30) - (1ll << 20) };
 
 // What a selection routine tells besides its choice.
 struct cutune_shortlist {
@@ -141,8 +141,9 @@ static inline long long cutune_threads(dim3 block) {
     return static_cast<long long>(block.x) * block.y * block.z;
 }
 
+// So that an id and a parameter together do not wrap around in 32 bits.
 inline bool cutune_fits_int(long long value) {
-    return value >= -2147483648ll && value <= 2147483647ll;
+    return value >= -cutune_most_ids && value <= cutune_most_ids;
 }
 
 // What is asked of a kernel once. `kernel` is its address, or nullptr where that is not known. False
