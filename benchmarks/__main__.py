@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
-from benchmarks import decision, emulator, front_end, regret, sampling, tridiagonal, wrapper
+from benchmarks import (
+    decision,
+    emulator,
+    front_end,
+    inspect_time,
+    regret,
+    sampling,
+    tridiagonal,
+    tunable,
+    wrapper,
+)
 
-BENCHMARKS = {
+BENCHMARKS: dict[str, Callable[[], object]] = {
     "tridiagonal": tridiagonal.main,
     "front_end": front_end.main,
     "emulator": emulator.main,
@@ -14,6 +25,8 @@ BENCHMARKS = {
     "decision": decision.main,
     "regret": regret.main,
     "wrapper": wrapper.main,
+    "tunable": tunable.main,
+    "inspect_time": inspect_time.main,
 }
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import random
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from benchmarks.compile_lines import compiled_files
 from benchmarks.tree_sitter_counts import recognised, seen_by_tree_sitter
 from cutune.analyze import analyze
 from cutune.diagnostics import CutuneError
@@ -213,46 +213,11 @@ def _failure(session: Session, path: Path, flags: Sequence[str]) -> str:
 
 def _flags(path: Path, folders: Sequence[Path]) -> list[str]:
     """What the folder's Makefile compiles with; else all include folders of the collection."""
-    made = _make_flags(path)
-    if made is not None:
-        return made
+    for made, flags in compiled_files(path.parent).items():
+        if made.name == path.name:
+            return flags
     root = next(folder for folder in folders if folder in path.parents)
     return ["-std=c++17", *(f"-I{folder}" for folder in _include_folders(root, path.parent))]
-
-
-def _make_flags(path: Path) -> list[str] | None:
-    if not (path.parent / "Makefile").exists():
-        return None
-    done = subprocess.run(
-        ["make", "-n", "-B", "ARCH=sm_90", "CC=nvcc"],
-        cwd=path.parent, capture_output=True, text=True, errors="replace", check=False,
-    )  # fmt: skip
-    for line in done.stdout.splitlines():
-        try:
-            words = shlex.split(line)
-        except ValueError:
-            continue
-        if words and words[0].endswith("nvcc") and path.name in map(_name, words):
-            return list(_compile_options(words[1:], path.parent))
-    return None
-
-
-def _name(word: str) -> str:
-    return word.rsplit("/", 1)[-1]
-
-
-def _compile_options(words: Sequence[str], folder: Path) -> Iterator[str]:
-    """Options that decide what is compiled: include folders (absolute), macros, language."""
-    valued = ("-I", "-D", "-U", "-std", "-include", "-isystem", "--std", "-Xcompiler")
-    iterator = iter(words)
-    for word in iterator:
-        if word in valued:
-            value = next(iterator, "")
-            yield from (word, str(folder / value) if word in ("-I", "-isystem") else value)
-        elif word.startswith("-I"):
-            yield f"-I{folder / word[2:]}"
-        elif word.startswith(("-D", "-U", "-std", "--std", "--expt", "--extended", "-default-")):
-            yield word
 
 
 @cache

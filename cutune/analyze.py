@@ -11,6 +11,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from cutune.analysis.annotated import annotated
 from cutune.analysis.launch_bounds import LaunchBounds
@@ -62,7 +63,7 @@ def analyze(
         return Program(syntax.source, (), (), syntax.diagnostics)
     headers = tuple(headers)
     own = (syntax, *_speaking(headers, everything=expanded is None))
-    unit = _unit(own, expanded)
+    unit = replace(_unit(own, expanded), counts=_counts((syntax.source, *headers)))
     prover = Prover(unit)
     by_name = _proven(prover)
     counts = {name: len(found) for name, found in by_name.items()}
@@ -133,6 +134,10 @@ def _places(prover: Prover, kernel: Kernel) -> list[MemberPlaces]:
             names |= {f"{argument}:{offset}:{kind}": f"{prefix}.{path}" for kind in kinds}
         found.append(MemberPlaces(argument, known.bytes, names))
     return found
+
+
+def _counts(sources: Iterable[Source]) -> bool:
+    return any("__COUNTER__" in source.text for source in sources)
 
 
 def _proven(prover: Prover) -> defaultdict[str, list[Kernel]]:

@@ -26,7 +26,8 @@ VERBS = {
     "evaluate": ("asking", "evaluate"),
     "device": ("asking", "show_device"),
     "run": ("running", "run"),
-    "verify": ("running", "verify"),
+    "verify": ("comparing", "verify"),
+    "shake": ("comparing", "shake"),
     "doctor": ("running", "doctor"),
 }
 

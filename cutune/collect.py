@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +26,7 @@ from cutune.emulator.module import AssembledModule
 from cutune.emulator.module import Kernel as KernelCode
 from cutune.emulator.run import device_environment
 from cutune.kernel_code import code_blocks, memory_instructions
+from cutune.launched import launched_sites
 from cutune.measure import MeasuredKernel, Origin
 from cutune.pipeline import KernelFacts
 from cutune.program import Kernel, LaunchSite, Program
@@ -247,7 +248,7 @@ def subjects(
     registers = {fact.symbol: fact.static_counters for fact in facts}
     loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
     found = []
-    for kernel, sites in _launched(program, recorded, warn):
+    for kernel, sites in launched_sites(program, recorded, warn):
         records = [r for run in recorded for r in run if r.site in {s.id for s in sites}]
         # The one with the most work: a launch at the edge of a host loop may do nothing.
         record = max(records, key=lambda r: r.warp_instructions)
@@ -290,34 +291,6 @@ def subjects(
             )
         )
     return found
-
-
-def _launched(
-    program: Program,
-    recorded: Sequence[Sequence[LaunchRecord]],
-    warn: Callable[[Diagnostic], None],
-) -> Iterator[tuple[Kernel, list[LaunchSite]]]:
-    """Kernels with those of their sites that were launched as one and the same instance."""
-    entries: dict[int, set[str]] = {}
-    for record in (r for run in recorded for r in run):
-        if record.site is not None:
-            entries.setdefault(record.site, set()).add(record.kernel)
-    by_instance: dict[tuple[str, str], list[LaunchSite]] = {}
-    for site in program.tunable_launches:
-        names = entries.get(site.id, set())
-        if len(names) == 1:
-            same = by_instance.setdefault((site.kernel, next(iter(names))), [])
-            if not same or same[0].shared == site.shared:
-                same.append(site)
-                continue
-            code = Code.DIFFERENT_SHARED_MEMORY
-        else:
-            code = Code.NEVER_LAUNCHED if not names else Code.MANY_INSTANCES
-        warn(Diagnostic.at(code, site.source, site.span, kernel=site.kernel))
-    for (name, _), sites in by_instance.items():
-        kernel = program.kernel(name)
-        assert kernel is not None, "a tunable launch has a kernel"
-        yield kernel, sites
 
 
 def _describe(

@@ -90,7 +90,16 @@ class Code(Enum):
         WARNING,
         "the launch is part of a larger statement; make it a statement of its own",
     )
-    SIDE_EFFECT = (206, WARNING, "{what} in the launch; compute it before the launch")
+    SIDE_EFFECT = (
+        206,
+        WARNING,
+        "not known to be harmless: {what} in the launch; store it in a variable first",
+    )
+    HIDDEN_LAUNCH = (
+        244,
+        WARNING,
+        "the launch is part of a macro's argument, or not compiled where it stands; write it out",
+    )
     EARLY_HEADER = (
         224,
         WARNING,
@@ -106,6 +115,17 @@ class Code(Enum):
         209,
         WARNING,
         "the kernels named '{name}' that this may launch differ in what is proven about them",
+    )
+    OTHER_KERNEL = (
+        225,
+        WARNING,
+        "the compiler launches {found} here, not '{name}' as it is written; launch the kernel by "
+        "its own name",
+    )
+    LAUNCH_NOT_TOLD = (
+        226,
+        WARNING,
+        "the compiler does not tell which kernel is launched here: {reason}",
     )
     # … and what is wrong with its kernel.
     SHARED_MEMORY = (211, WARNING, "uses shared memory, which may depend on the block's shape")
@@ -139,13 +159,13 @@ class Code(Enum):
         "holds #{what}; to have the branch known that is compiled give nvcc and the file's own "
         "options (-I, -D, -std)",
     )
-    CONTRADICTION = (225, WARNING, "is not the same in its source and compiled: {what}")
+    CONTRADICTION = (227, WARNING, "is not the same in its source and compiled: {what}")
     NOT_COMPILED = (
-        226,
+        228,
         WARNING,
         "is not among what the compiler made of the file; launch it from code that is compiled",
     )
-    UNPROVEN_CODE = (227, WARNING, "is not proven on its compiled code, which {what}")
+    UNPROVEN_CODE = (263, WARNING, "is not proven on its compiled code, which {what}")
     KERNEL_REASON = (229, NOTE, "kernel '{kernel}' {message}")
     REDUNDANT_THREADS = (
         230,
@@ -436,6 +456,12 @@ class Code(Enum):
         WARNING,
         "this launch of '{kernel}' did not happen in any run; it stays as it is",
     )
+    OTHER_ENTRY = (
+        433,
+        WARNING,
+        "'{entry}' was launched here, which is not the kernel '{kernel}' that the compiler named; "
+        "the launch stays as it is",
+    )
     MANY_INSTANCES = (
         413,
         WARNING,
@@ -553,6 +579,36 @@ class Code(Enum):
     BAD_TABLE_OPTION = (545, ERROR, "{reason}")
 
     OUTPUT_DIFFERS = (430, ERROR, "'{command}' does not give what the original gives: {reason}")
+    ORIGINAL_FAILED = (433, ERROR, "the original itself fails: '{command}' ends with {reason}")
+    NOTHING_COMPARED = (
+        434,
+        ERROR,
+        "nothing was compared: all that '{command}' writes varies by itself; use --tolerance, "
+        "--ignore or --file",
+    )
+    VARYING_LENGTH = (
+        435,
+        ERROR,
+        "{name} of '{command}' has {first} lines in one run and {second} in another, and cannot be "
+        "compared; leave out lines with --ignore REGEX, or use --file",
+    )
+    LEFT_OUT = (436, NOTE, "left out, because '{command}' varies by itself: {what}")
+    ONLY_STATUS = (
+        437,
+        WARNING,
+        "nothing was compared but the exit status; use --file FILE: '{command}' writes nothing "
+        "that counts",
+    )
+    NOT_SHAKEN = (
+        438,
+        WARNING,
+        "no launch of '{command}' took another configuration in these runs; nothing was tried",
+    )
+    SHAKEN_NOT_COMPILED = (
+        439,
+        ERROR,
+        "the program with changed launches does not compile, but the original does: {reason}",
+    )
     NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
     NOT_PREPROCESSED = (
         703,
@@ -578,6 +634,11 @@ class Code(Enum):
         ERROR,
         "'{command}' compiled no launch that can be tuned through cutune; is everything up to date "
         "(add --clean 'make clean'), or does it name its nvcc (add NVCC='cutune nvcc')?",
+    )
+    FRONT_END_FAILED = (
+        708,
+        WARNING,
+        "nvcc's front end does not tell which kernels are launched: {reason}",
     )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 

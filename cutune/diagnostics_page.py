@@ -28,6 +28,15 @@ GROUPS = {
 
 #: Code → what it means and what to do.
 MEANINGS: dict[Code, str] = {
+    Code.CONTRADICTION: "What the source says and what the compiler made of it differ: a parameter "
+    "that is changed through a reference, an operator that asks for its thread. The compiled code "
+    "is right; write the kernel so that it can be read, a copy of the parameter for instance.",
+    Code.NOT_COMPILED: "The compiler made no code of the kernel: a template that nobody calls with "
+    "arguments that are known, or code that an `#if` leaves out.",
+    Code.UNPROVEN_CODE: "The compiled code does something that is not known to be the same with "
+    "another block. The message says what; docs/soundness.md says what is proven.",
+    Code.NOT_CONFIRMED: "Launches are tunable by their text alone until the compiler confirms it. "
+    "Give cutune the options that the file is compiled with.",
     Code.UNREADABLE_FILE: "The file is missing or may not be read. Check the path.",
     Code.UNWRITABLE_FILE: "The result cannot be written there. Choose another `-o` or "
     "`--workspace`.",
@@ -82,14 +91,24 @@ MEANINGS: dict[Code, str] = {
     "per branch of the `#if`.",
     Code.LAUNCH_IN_MACRO: "A rewritten macro would change every use of it. Make the macro a "
     "function template.",
-    Code.NOT_A_STATEMENT: "A rewritten launch is a `for` statement, which cannot stand in an "
-    "expression or behind `return`.",
-    Code.SIDE_EFFECT: "Configuration and arguments stand twice in the rewritten launch, so that a "
-    "side effect would happen twice. Store the value in a variable first.",
+    Code.NOT_A_STATEMENT: "A rewritten launch is a statement, which cannot stand in an expression "
+    "or behind `return`.",
+    Code.SIDE_EFFECT: "Overloads, default arguments and deduced template parameters let the "
+    "arguments choose the kernel. Then the launch is repeated, with its arguments, so that a side "
+    "effect would happen twice. Store the value in a variable of a built-in type, or write the "
+    "kernel's template arguments out.",
+    Code.HIDDEN_LAUNCH: "A macro may use its argument twice, print it, or split it at its commas; "
+    "and after `#line` it is not certain what is compiled.",
     Code.EARLY_HEADER: "What cutune puts before the first line of the source comes too late for a "
     "header that nvcc reads even earlier.",
     Code.IGNORED: "The source asks for it. Remove the pragma to have the launch tuned.",
     Code.INDIRECT_LAUNCH: "Through a pointer or a variable it is not certain which kernel runs.",
+    Code.OTHER_KERNEL: "A macro, a parameter, a member or a variable has the name of a kernel, or "
+    "an overload was chosen that is not the one that was analysed. Give them different names.",
+    Code.LAUNCH_NOT_TOLD: "The compiler is asked for the function that each launch calls. Its "
+    "answer is read by line: write the launch as a statement on a line of its own, not within the "
+    "arguments of a macro, and in a file without `#line`. A launch in a template that is never "
+    "instantiated calls nothing.",
     Code.DIFFERING_KERNELS: "Overloads or branches of an `#if` share the name, and what holds for "
     "one does not hold for the others. Give them different names.",
     Code.SHARED_MEMORY: "A tile usually has the block's shape. If the kernel gives the same "
@@ -242,6 +261,9 @@ MEANINGS: dict[Code, str] = {
     "size.",
     Code.NEVER_LAUNCHED: "Without a recorded launch there is nothing to measure. Choose `--run` "
     "such that the launch happens.",
+    Code.OTHER_ENTRY: "What was proven speaks of the kernel that the compiler named. Another one "
+    "arrives where the program was changed after it was read, or where objects of another build "
+    "are linked.",
     Code.MANY_INSTANCES: "A model belongs to one instantiation. Launch each from a place of its "
     "own.",
     Code.DIFFERENT_SHARED_MEMORY: "A model speaks of one formula. Write `shared(…)` in the "
@@ -287,7 +309,25 @@ MEANINGS: dict[Code, str] = {
     "of the publication. Classifiers are made without it.",
     Code.BAD_TABLE_OPTION: "Options of `cutune fit --table` contradict each other or one is "
     "missing.",
+    Code.ORIGINAL_FAILED: "Two programs that both fail agree in nothing that counts. Correct how "
+    "the program is run; `--status` names other exit statuses of success than 0. An end by a "
+    "signal, or a kernel that fails on the emulated device, never is one.",
+    Code.NOTHING_COMPARED: "The original runs twice, and every line differed. Where numbers differ "
+    "by rounding give a `--tolerance`, leave out times by `--ignore REGEX`, or let the program "
+    "write its results to a file and name it by `--file`.",
+    Code.VARYING_LENGTH: "Two runs of the original do not have the same number of lines, so that "
+    "no line can be told from another. Lines that come and go are left out by `--ignore`.",
+    Code.LEFT_OUT: "These lines or numbers differ between two runs of the original itself: times, "
+    "addresses, random numbers. All others are compared.",
+    Code.ONLY_STATUS: "The program writes no line that is compared. Name the files that hold its "
+    "results.",
+    Code.NOT_SHAKEN: "The launches that may be changed did not happen, or only at sizes at which "
+    "one configuration is legal. Use larger sizes, or arguments that reach them.",
+    Code.SHAKEN_NOT_COMPILED: "An error of cutune: the rewritten source should compile wherever "
+    "the original does. `--keep FOLDER` keeps it.",
     Code.NVCC_FAILED: "nvcc's own messages stand above.",
+    Code.FRONT_END_FAILED: "The steps that `nvcc --dryrun` names for the host could not be run, or "
+    "they were not understood; launches are not tuned then. The reason is quoted.",
     Code.UNUSABLE_NVCC: "The file cannot be run or is not nvcc.",
     Code.NOT_REWRITTEN: "The compiler refused what `cutune nvcc` made of the source. The program "
     "is right, but not tuned; the reason is the compiler's.",

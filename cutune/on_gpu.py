@@ -8,6 +8,7 @@ is timed once, and one that is nine times slower when it warms up is not launche
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -28,6 +29,8 @@ from cutune.trial import TOLERANCE
 
 #: The dimensions of a launch whose block is not known yet.
 NO_BLOCK = (1, 1, 1)
+#: The library of the driver.
+DRIVER = "libcuda.so.1"
 REPETITIONS = 5
 WHERE = "the GPU"
 
@@ -150,6 +153,21 @@ def gpu_name() -> tuple[str, str]:
         if comma:
             return name, driver
     return "unknown GPU", "unknown driver"
+
+
+def require_gpu() -> None:
+    """Nothing, where a program can use a GPU.
+
+    Raises:
+        CutuneError: CT015.
+    """
+    try:
+        status = ctypes.CDLL(DRIVER).cuInit(0)
+    except OSError as error:
+        raise CutuneError(Diagnostic.at(Code.NO_GPU, None, reason=error)) from error
+    if status != 0:
+        reason = f"the driver does not start (error {status})"
+        raise CutuneError(Diagnostic.at(Code.NO_GPU, None, reason=reason))
 
 
 def _write_candidates(program: Program, run: Run, candidate_set: str, folder: Path) -> Path:

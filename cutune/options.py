@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from cutune import __version__
+from cutune.comparing_options import add_shake, add_verify
 from cutune.neighbours.options import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
@@ -26,6 +27,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         options.sizes += rest
     elif rest:
         whole.error(f"unrecognized arguments: {' '.join(rest)}")
+    # For messages that say how to see it again.
+    options.words = list(sys.argv[1:] if arguments is None else arguments)
     return options
 
 
@@ -83,6 +86,12 @@ def parser() -> argparse.ArgumentParser:
     )
     emit.add_argument("file", metavar="FILE")
     emit.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
+    emit.add_argument(
+        "--choose",
+        type=_chosen_by,
+        metavar="random:SEED",
+        help="without a model: every launch takes any block that it may have, at random",
+    )
 
     tune = verbs.add_parser(
         "tune",
@@ -139,35 +148,20 @@ def parser() -> argparse.ArgumentParser:
             help="run a program on the emulated device; a .cu file is compiled for it first",
         )
     )
-    _add_verify(verbs, [source, running])
+    add_verify(verbs, [source, running])
+    add_shake(verbs, [source, _running_options(with_candidates=False)])
     verbs.add_parser("nvcc", add_help=False, help="nvcc, with instrumented or tuned sources")
 
     _add_doctor_options(verbs.add_parser("doctor", help="what this machine has and lacks"))
     return main
 
 
-def _add_verify(
-    verbs: argparse._SubParsersAction[argparse.ArgumentParser],
-    parents: Sequence[argparse.ArgumentParser],
-) -> None:
-    verify = verbs.add_parser(
-        "verify",
-        parents=parents,
-        help="run a program and its tuned form, and compare what they give",
-    )
-    verify.add_argument("original", metavar="ORIGINAL", help="a program or its source")
-    verify.add_argument("tuned", metavar="TUNED", help="the tuned program or its source")
-    verify.add_argument("--on", choices=("emulated", "gpu"), default="emulated", help="where")
-    verify.add_argument("--device", default="h200", help="profile that is emulated")
-    verify.add_argument("--identical", action="store_true", help="only the same bytes will do")
-    verify.add_argument(
-        "--tolerance", type=float, default=1e-5, help="relative, for numbers (default: 1e-5)"
-    )
-    verify.add_argument("--absolute", type=float, default=0.0, help="tolerance of small numbers")
-    verify.add_argument(
-        "--file", action="append", default=[], metavar="PATH", help="compare this file, too"
-    )
-    verify.add_argument("--ignore", metavar="REGEX", help="leave out lines that match")
+def _chosen_by(text: str) -> int:
+    """The seed of `random:SEED`."""
+    word, _, seed = text.partition(":")
+    if word != "random" or not (seed.isascii() and seed.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is not random:SEED, such as random:1")
+    return int(seed)
 
 
 def _add_device_options(device: argparse.ArgumentParser) -> None:
@@ -315,7 +309,7 @@ def _model_options(further: Sequence[str] = ()) -> argparse.ArgumentParser:
     return options
 
 
-def _running_options() -> argparse.ArgumentParser:
+def _running_options(with_candidates: bool = True) -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(add_help=False)
     options.add_argument(
         "--run",
@@ -330,9 +324,13 @@ def _running_options() -> argparse.ArgumentParser:
         metavar="NAME=V1,V2,…",
         help="values for {NAME} in --run",
     )
-    options.add_argument(
-        "--candidates", choices=("paper", "all"), default="paper", help="which blocks to consider"
-    )
+    if with_candidates:
+        options.add_argument(
+            "--candidates",
+            choices=("paper", "all"),
+            default="paper",
+            help="which blocks to consider",
+        )
     return options
 
 

@@ -5,6 +5,7 @@ Kernels with the facts proven about them, launch sites with their verdicts. All 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -217,6 +218,11 @@ class Configuration:
     forms: tuple[GridForm, GridForm, GridForm]
 
 
+def _closes_angles(text: str) -> bool:
+    text = re.sub(r"->|<<|<=|>=", " ", text)
+    return text.count("<") <= text.count(">")
+
+
 @dataclass(frozen=True)
 class LaunchSite:
     """One `kernel<<<grid, block, shared, stream>>>(arguments)` in the text."""
@@ -241,6 +247,19 @@ class LaunchSite:
     resolved: Configuration | None = None
     #: Dynamic shared memory as C text over the block's x, y and z; None: it does not follow it.
     shared: str | None = None
+    #: Mangled names of the kernels that the compiler calls here; empty: it was not asked.
+    entries: tuple[str, ...] = ()
+    #: From `<<<` to `>>>`, where the callee alone says which kernel is meant, as its address does;
+    #: None: the arguments choose among several.
+    called: Span | None = None
+    #: Must the callee be looked up at file scope, because a using-directive may hide it?
+    is_global: bool = False
+
+    def has_all_arguments(self, kernel: Kernel) -> bool:
+        """Is it certain which argument is which, and that none is left out?"""
+        # `f<a, b>(c)` may have been split as if it were two comparisons.
+        are_whole = all(_closes_angles(argument) for argument in self.arguments)
+        return are_whole and len(self.arguments) == len(kernel.parameters)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from cutune.edits import Edit
 from cutune.pipeline import TranslationUnit
 from cutune.prelude import prelude_edit
 from cutune.program import HostTunable, Region
-from cutune.rewrite import line_structure
 from cutune.source import Source
+from cutune.source_text import line_structure
 
 Call = Callable[[HostTunable], tuple[str, str]]
 """A tunable → what stands before and behind the program's own value."""

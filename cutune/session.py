@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from cutune.analysis.confirmed import confirmed, unconfirmed
 from cutune.analysis.preprocess import asks_for_pass, user_headers
 from cutune.analyze import analyze
 from cutune.diagnostics import Code, CutuneError, Diagnostic
@@ -24,10 +25,12 @@ from cutune.headers import (
     read_headers,
     redirected,
 )
+from cutune.host_calls import HostLaunch, host_launches
 from cutune.passes import PASSES, InstrumentLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
-from cutune.proof.compiled import Compilation, compilation, targets
+from cutune.proof.compiled import EMULATED, Compilation, compilation, targets
+from cutune.rewrite import is_rewritten
 from cutune.shadow import ShadowTree, Target
 from cutune.source import Source
 from cutune.syntax import Syntax, parse
@@ -45,8 +48,8 @@ class Session:
     flags: tuple[str, ...] = ()
     warn: Callable[[Diagnostic], None] = field(default=lambda diagnostic: None)
     progress: Progress = field(default=lambda what, done, total: None)
-    #: Of the devices for which is tuned, `sm_90`: kernels are proven for these, too.
-    architectures: tuple[str, ...] = ()
+    #: Where the program will run besides what its flags say: kernels are proven for these, too.
+    architectures: tuple[str, ...] = (EMULATED,)
 
     @cached_property
     def nvcc(self) -> Nvcc:
@@ -73,7 +76,7 @@ class Session:
     def load(self, path: str, require_nvcc: bool = False) -> Program:
         """Read and analyze one file; where nvcc cannot, macros are expanded by their text alone."""
         source = Source.read(path)
-        if "cutune_launch cutune_" in source.text:
+        if is_rewritten(source):
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
         self.report([d for d in syntax.diagnostics if d.is_error])
@@ -82,10 +85,11 @@ class Session:
 
     def _analyzed(self, syntax: Syntax, require_nvcc: bool, pool: ThreadPoolExecutor) -> Program:
         source, path = syntax.source, syntax.source.path
-        expanded, device, compiling = None, [], None
+        expanded, device, compiling, asking = None, [], None, None
         try:
             # The slowest comes first, and goes on while the text is read.
             compiling = self._compilation(source, pool)
+            asking = pool.submit(host_launches, self.nvcc, path, self.compile_flags(path))
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
             if asks_for_pass(expanded):
                 device = self.nvcc.preprocess_for_device(path, self.compile_flags(path))
@@ -97,10 +101,10 @@ class Session:
             if error.diagnostic.code is not Code.MISSING_NVCC:
                 reason = first_error(error.diagnostic.message)
                 self.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, reason=reason))
-            expanded, compiling = None, None
+            expanded, compiling, asking = None, None, None
         headers, early = self._headers(source, expanded)
         for header in headers:
-            if "cutune_launch cutune_" in header.text:
+            if is_rewritten(header):
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
         try:
             program = analyze(syntax, expanded, headers, early, device, compiling)
@@ -109,7 +113,12 @@ class Session:
                 raise
             reason = first_error(error.diagnostic.message)
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
-            program = analyze(syntax, expanded, headers, early, device)
+            return self._reported(analyze(syntax, expanded, headers, early, device))
+        if compiling is not None and asking is not None and program.tunable_launches:
+            program = _told(program, asking)
+        return self._reported(program)
+
+    def _reported(self, program: Program) -> Program:
         self.report(program.diagnostics)
         return program
 
@@ -176,13 +185,30 @@ class Session:
         `target`: options of nvcc that say what for; without them, for the emulated device.
         """
         if len(programs) == 1:
-            text, flags = self._write_instrumented(programs[0], folder)
-            return self.build(text, flags, text.with_suffix(""), target)
-        objects = []
-        for number, program in enumerate(programs, 1):
-            text, flags = self._write_instrumented(program, folder / f"source-{number}")
-            objects.append(self.build(text, [*flags, "-c"], text.with_suffix(".o"), target))
+            units = [self._write_instrumented(programs[0], folder)]
+            return self.build_units(units, units[0][0].with_suffix(""), folder, target)
+        units = [
+            self._write_instrumented(program, folder / f"source-{number}")
+            for number, program in enumerate(programs, 1)
+        ]
         binary = folder / f"{Path(programs[0].source.path).stem}.instrumented"
+        return self.build_units(units, binary, folder, target)
+
+    def build_units(
+        self,
+        units: Sequence[tuple[Path, Sequence[str]]],
+        binary: Path,
+        folder: Path,
+        target: Sequence[str] | None = None,
+    ) -> Path:
+        """Compile sources, each with its flags, and link them; object files go into a folder."""
+        if len(units) == 1:
+            return self.build(*units[0], binary, target)
+        objects = []
+        for number, (text, flags) in enumerate(units, 1):
+            place = folder / f"source-{number}" / f"{text.stem}.o"
+            make_folder(place.parent)
+            objects.append(self.build(text, [*flags, "-c"], place, target))
         linked = [*self.flags, *self._target(target), *map(str, objects)]
         self.nvcc.check([*linked, "-o", str(binary)])
         return binary
@@ -235,6 +261,14 @@ class Session:
         binary = folder / Path(path).stem
         self.nvcc.check([*self.compile_flags(path), "-O2", path, "-o", str(binary)])
         return binary
+
+
+def _told(program: Program, asking: Future[tuple[HostLaunch, ...]]) -> Program:
+    """The program with the kernels that the compiler says its launches call."""
+    try:
+        return confirmed(program, asking.result())
+    except CutuneError as error:
+        return unconfirmed(program, error.diagnostic.message)
 
 
 def first_error(message: str) -> str:

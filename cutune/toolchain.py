@@ -167,18 +167,15 @@ class Nvcc:
             return parse_ptxas(result.stderr + result.stdout)
 
 
-_TARGET_FLAGS_WITH_VALUE = frozenset(
-    [
-        "-arch",
-        "-gencode",
-        "-code",
-        "-o",
-        "--gpu-architecture",
-        "--gpu-code",
-        "--generate-code",
-        "--output-file",
-    ]
-)
+_OUTPUT_FLAGS = frozenset(["-o", "--output-file"])
+_TARGET_FLAGS_WITH_VALUE = _OUTPUT_FLAGS | {
+    "-arch",
+    "-gencode",
+    "-code",
+    "--gpu-architecture",
+    "--gpu-code",
+    "--generate-code",
+}
 _PHASE_FLAGS = frozenset(
     [
         "-c",
@@ -197,12 +194,22 @@ _PHASE_FLAGS = frozenset(
 
 def without_target_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Compile flags without architecture, output and phase, which our own replace."""
+    return _without(flags, _TARGET_FLAGS_WITH_VALUE)
+
+
+def without_output_flags(flags: Iterable[str]) -> tuple[str, ...]:
+    """Compile flags without output and phase, which our own replace."""
+    return _without(flags, _OUTPUT_FLAGS)
+
+
+def _without(flags: Iterable[str], dropped: frozenset[str]) -> tuple[str, ...]:
+    """All but phases and what is dropped; the latter have a value."""
     kept: list[str] = []
     pending = iter(flags)
     for flag in pending:
-        if flag in _TARGET_FLAGS_WITH_VALUE:
+        if flag in dropped:
             next(pending, None)
-        elif flag.split("=")[0] not in _TARGET_FLAGS_WITH_VALUE and flag not in _PHASE_FLAGS:
+        elif flag.split("=")[0] not in dropped and flag not in _PHASE_FLAGS:
             kept.append(flag)
     return tuple(kept)
 

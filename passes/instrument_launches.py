@@ -9,11 +9,9 @@ After:
     #include "cutune_launch.h"
     static const cutune_site cutune_sites[] = { … };
     #include "cutune_probe.h"
+    #include "cutune_call.h"
     #line 1 "gemm.cu"
-    for (cutune_launch cutune_7(7, grid, block, 0, 0, n, A); cutune_7.next();)
-        gemm<<<cutune_7.grid, cutune_7.block, cutune_7.smem, cutune_7.stream>>>(n, A);
-
-(on one line, where the launch was).
+    cutune_launch(7, grid, block) ? (void)0 : cutune_call(gemm)(n, A);
 """
 
 from __future__ import annotations
@@ -22,18 +20,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutune.pipeline import Pass, TranslationUnit
-from cutune.rewrite import site_table, with_launch_edits
+from cutune.rewrite import with_launch_edits
+from cutune.site_table import needed_headers, site_table
 
 
 @dataclass(frozen=True)
 class InstrumentLaunches(Pass):
-    """The launch edit with the probe's `cutune_launch`."""
+    """The launch edit with the probe behind it."""
 
     name: ClassVar[str] = "instrument-launches"
 
-    #: What makes the types of the site table known, and what defines `cutune_launch`.
+    #: What makes the types of the site table known, and what makes the launches.
     before_table: str = '#include "cutune_launch.h"\n'
-    after_table: str = '#include "cutune_probe.h"\n'
+    after_table: str = '#include "cutune_probe.h"\n#include "cutune_call.h"\n'
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
         """Edit all tunable launches; a file without one stays as it is."""
@@ -41,5 +40,7 @@ class InstrumentLaunches(Pass):
         sites = program.tunable_launches
         if not sites:
             return unit
-        text = self.before_table + site_table(program, sites) + self.after_table
+        headers = (f'#include "{header}"\n' for header in needed_headers(program, sites))
+        table = site_table(program, sites)
+        text = "".join((self.before_table, *headers, table, self.after_table))
         return with_launch_edits(unit, self.name, sites, text)

@@ -8,10 +8,7 @@ After:
 
     … the emitted routines, their table, and `cutune_launch`: the file needs no header of cutune …
     #line 1 "gemm.cu"
-    for (cutune_launch cutune_7(7, grid, block, 0, 0, n, A); cutune_7.next();)
-        gemm<<<cutune_7.grid, cutune_7.block, cutune_7.smem, cutune_7.stream>>>(n, A);
-
-(on one line, where the launch was).
+    cutune_launch(7, grid, block) ? (void)0 : cutune_call(gemm)(n, A);
 """
 
 from __future__ import annotations
@@ -20,7 +17,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutune.pipeline import Pass, TranslationUnit
-from cutune.rewrite import reads_members, site_table, with_launch_edits
+from cutune.rewrite import with_launch_edits
+from cutune.site_table import needed_headers, site_table
 from cutune.toolchain import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.
@@ -44,7 +42,7 @@ _AS_ASKED = """\
 
 @dataclass(frozen=True)
 class ReplaceLaunches(Pass):
-    """The launch edit with the tuned program's `cutune_launch`."""
+    """The launch edit with what the tuned program has behind it."""
 
     name: ClassVar[str] = "replace-launches"
 
@@ -52,6 +50,8 @@ class ReplaceLaunches(Pass):
     selection: str = ""
     #: Site and the name of its routine; a site without one stays as it was, byte for byte.
     routines: tuple[tuple[int, str], ...] = ()
+    #: Is a decision kept for launches of the same sizes?
+    remembers: bool = True
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
         """Edit the launches that have a routine."""
@@ -60,19 +60,16 @@ class ReplaceLaunches(Pass):
         sites = tuple(site for site in program.tunable_launches if site.id in routines)
         if not sites:
             return unit
-        text = "".join(
-            (
-                _header("cutune_launch.h"),
-                _header("cutune_member.h") if reads_members(program, sites) else "",
-                _header("cutune_operators.h"),
-                _header("cutune_choice.h"),
-                _header("cutune_refine.h"),
-                self.selection,
-                site_table(program, sites, routines),
-                _header("cutune_tuned.h"),
-            )
-        )
-        return with_launch_edits(unit, self.name, sites, optimized(text))
+        parts = [
+            *map(_header, ("cutune_launch.h", *needed_headers(program, sites))),
+            *map(_header, ("cutune_operators.h", "cutune_choice.h", "cutune_refine.h")),
+            self.selection,
+            site_table(program, sites, routines),
+            f"enum {{ cutune_remembers = {int(self.remembers)} }};\n",
+            *map(_header, ("cutune_tuned.h", "cutune_call.h")),
+        ]
+        text = optimized("".join(parts))
+        return with_launch_edits(unit, self.name, sites, text)
 
 
 def optimized(text: str) -> str:

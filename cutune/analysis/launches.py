@@ -1,23 +1,24 @@
 """Verdicts about launches. Takes a syntax and the proofs about kernels, gives launch sites.
 
-A launch is rewritten into a statement in which its configuration and its arguments stand twice, so
-that neither may have a side effect, and the launch must be a statement of its own.
+A launch is rewritten into a statement of its own. Where the address of its kernel is not certain,
+its configuration and its arguments stand there twice, and must be known to be harmless.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from cutune.analysis.callees import Callee, Callees
 from cutune.analysis.configuration import Configurations
-from cutune.analysis.effects import Effects
+from cutune.analysis.effects import Harmless
 from cutune.analysis.macros import Unexpandable
 from cutune.analysis.mismatches import mismatches
 from cutune.analysis.shared_memory import inferred_formula
+from cutune.analysis.shown import ShownLaunches
 from cutune.analysis.unit import Unit
 from cutune.diagnostics import Code, Diagnostic
 from cutune.directives import Macro
@@ -76,7 +77,8 @@ def launch_sites(
         first: the id of the first launch.
         is_early: is the file read before the first line of the source (`-include`)?
     """
-    judge = _Judge(syntax, unit, table, frozenset(_ignored(syntax)), is_early)
+    shown = ShownLaunches(syntax, unit)
+    judge = _Judge(syntax, unit, table, shown, frozenset(_ignored(syntax)), is_early)
     configurations = Configurations(unit)
     found: list[Launch | Macro] = [*syntax.launches, *syntax.launch_macros]
     found.sort(key=lambda item: _start(syntax, item))
@@ -84,7 +86,7 @@ def launch_sites(
     for number, item in enumerate(found, first):
         resolved = None
         if isinstance(item, Launch):
-            resolved = configurations.resolve(syntax, item, judge.compiled(item))
+            resolved = configurations.resolve(syntax, item, shown.of(item))
         site, refusal = judge.site(number, item, resolved)
         sites.append(site)
         if refusal is not None:
@@ -117,6 +119,7 @@ class _Judge:
     syntax: Syntax
     unit: Unit
     table: KernelTable
+    shown: ShownLaunches
     ignored: frozenset[int]
     is_early: bool
     #: What `_declared_in` has found, by the first token of the function.
@@ -130,7 +133,10 @@ class _Judge:
         name = self._name(item)
         kernel, code = self.table.resolve(name)
         shared = self._shared_formula(item, kernel, resolved)
+        callee = self._callee(item, kernel)
         refusal = self._refusal(item, name, kernel, code, resolved, shared)
+        if refusal is None and callee is None:
+            refusal = self._doubt(item)
         if refusal is None and kernel is not None and not (kernel.asserted or kernel.shared):
             # Proven not to use any.
             shared = None
@@ -150,8 +156,29 @@ class _Judge:
             refusal.code if refusal else None,
             resolved,
             shared,
+            called=syntax.span((item.callee[1] + 1, _closer(syntax, item))) if callee else None,
+            is_global=callee.is_global if callee else False,
         )
         return site, refusal
+
+    def _callee(self, launch: Launch, kernel: Kernel | None) -> Callee | None:
+        """How the launch names its kernel, if that alone says which one it is."""
+        return self.callees.of(self.syntax, launch, kernel) if kernel is not None else None
+
+    @cached_property
+    def callees(self) -> Callees:
+        """What names mean."""
+        return Callees(self.unit)
+
+    def _doubt(self, launch: Launch) -> Refusal | None:
+        """What is not known to be harmless to repeat."""
+        harmless = Harmless(self.unit)
+        found = (
+            harmless.doubt(syntax, seen)
+            for syntax, seen in self.shown.of(launch) or [(self.syntax, launch)]
+        )
+        what = next((doubt for doubt in found if doubt is not None), None)
+        return _refusal(Code.SIDE_EFFECT, what=what) if what is not None else None
 
     def _shared_formula(
         self, launch: Launch, kernel: Kernel | None, resolved: Configuration | None
@@ -231,9 +258,8 @@ class _Judge:
         is_complete = 2 <= len(written) <= 4 and all(written)
         if not launch.is_statement or launch.function is None or not is_complete:
             return _refusal(Code.NOT_A_STATEMENT)
-        what = self._side_effect(launch)
-        if what is not None:
-            return _refusal(Code.SIDE_EFFECT, what=what)
+        if self.shown.is_hidden(launch):
+            return _refusal(Code.HIDDEN_LAUNCH)
         if code is not None or kernel is None:
             return _refusal(code or Code.MISSING_KERNEL, name=name)
         if kernel.asserted and shared is None and _asks_for_shared_memory(launch, resolved):
@@ -288,52 +314,16 @@ class _Judge:
         )
         return Refusal(impurity.code, reason, note)
 
-    # Side effects.
 
-    def _side_effect(self, launch: Launch) -> str | None:
-        effects = Effects(self.unit)
-        found = (
-            effects.of(syntax.tokens[first : last + 1])
-            for syntax, seen in self.compiled(launch) or [(self.syntax, launch)]
-            for first, last in (*seen.configuration, *seen.arguments)
-        )
-        return next((what for what in found if what is not None), None)
-
-    def compiled(self, launch: Launch) -> list[tuple[Syntax, Launch]]:
-        """A launch as the preprocessed text has it; more than once where a header is."""
-        return self._compiled.get(launch.callee[0], [])
-
-    @cached_property
-    def _compiled(self) -> dict[int, list[tuple[Syntax, Launch]]]:
-        """Launches as the preprocessed text has them, by first token: the same line tells.
-
-        A header that is included twice has each of its launches twice.
-        """
-        if not self.unit.is_expanded:
-            return {}
-        written = _by_line(self.syntax)
-        compiled: defaultdict[int, list[tuple[Syntax, Launch]]] = defaultdict(list)
-        for part in self.unit.parts:
-            if part.source is not self.syntax.source:
-                continue
-            for line, found in _by_line(part.syntax).items():
-                for launch, seen in zip(written.get(line, ()), found, strict=False):
-                    compiled[launch.callee[0]].append((part.syntax, seen))
-        return compiled
+def _closer(syntax: Syntax, launch: Launch) -> int:
+    """The last token of `>>>`, behind which the arguments begin."""
+    return syntax.brackets.partner[launch.end] - 1
 
 
 def _asks_for_shared_memory(launch: Launch, resolved: Configuration | None) -> bool:
     """Is there a third expression in the configuration that may be other than 0?"""
     shared = resolved.shared if resolved is not None else None
     return len(launch.configuration) > 2 and (shared is None or constant(shared) != 0)
-
-
-def _by_line(syntax: Syntax) -> dict[int, list[Launch]]:
-    """Launches by the line on which their callee ends."""
-    lines: defaultdict[int, list[Launch]] = defaultdict(list)
-    for launch in syntax.launches:
-        lines[syntax.source.location(syntax.tokens[launch.callee[1]].start).line].append(launch)
-    return lines
 
 
 def _proven(kernel: Kernel | None) -> str:

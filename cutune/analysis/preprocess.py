@@ -78,7 +78,7 @@ def user_headers(expanded: str, path: str) -> dict[str, bool]:
     found: dict[str, bool] = {}
     is_early = False
     for marker in _MARKER.finditer(expanded):
-        name, flags = _unescaped(marker[2]), marker[3].split()
+        name, flags = unescaped(marker[2]), marker[3].split()
         if name in (main, _COMMAND_LINE):
             is_early = name == _COMMAND_LINE
         is_users = _SYSTEM not in flags and not name.startswith("<")
@@ -130,7 +130,7 @@ def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
     for marker in _MARKER.finditer(expanded):
         if is_kept:
             yield path, line, expanded[begin : marker.start()], returns
-        path = _unescaped(marker[2])
+        path = unescaped(marker[2])
         line, begin = int(marker[1]), marker.end()
         is_system = _SYSTEM in marker[3].split() or path.startswith("<")
         if path not in users and not is_system and not _is_below(path, toolkit):
@@ -141,14 +141,14 @@ def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
         yield path, line, expanded[begin:], returns
 
 
-def _unescaped(path: str) -> str:
+def unescaped(path: str) -> str:
     """The path of a line marker. Preprocessed text is decoded as latin-1, as sources are."""
     return os.fsdecode(path.replace("\\\\", "\\").replace('\\"', '"').encode("latin-1"))
 
 
 def _toolkit_directory(expanded: str) -> str:
     match = re.search(r'^# \d+ "([^"\n]*[/\\])cuda_runtime\.h"', expanded, re.MULTILINE)
-    return os.path.realpath(_unescaped(match[1])) + os.sep if match else ""
+    return os.path.realpath(unescaped(match[1])) + os.sep if match else ""
 
 
 @lru_cache(maxsize=4096)
@@ -159,7 +159,7 @@ def _is_below(path: str, directory: str) -> bool:
 
 def _main_path(expanded: str, path: str) -> str:
     """The spelling of the source's path in the markers."""
-    names = {_unescaped(marker[2]): None for marker in _MARKER.finditer(expanded)}
+    names = {unescaped(marker[2]): None for marker in _MARKER.finditer(expanded)}
     if path in names:
         return path
     same = (n for n in names if os.path.realpath(n) == os.path.realpath(path))

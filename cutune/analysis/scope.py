@@ -113,7 +113,7 @@ def defined_types(tokens: Sequence[Token], partner: Sequence[int]) -> Iterator[T
             around.pop()
         if token.text == "{":
             end = partner[index] if partner[index] >= 0 else len(tokens)
-            around.append((end, _namespace(tokens, index)))
+            around.append((end, namespace(tokens, index)))
         elif token.text in ("struct", "class", "union", "enum"):
             names, opener, is_derived = _head(tokens, partner, index + 1)
             if opener is None or partner[opener] < 0:
@@ -128,7 +128,7 @@ def defined_types(tokens: Sequence[Token], partner: Sequence[int]) -> Iterator[T
             yield TypeDefinition(tuple(dict.fromkeys(names)), scope, opener, is_plain)
 
 
-def _namespace(tokens: Sequence[Token], opener: int) -> tuple[str, ...] | None:
+def namespace(tokens: Sequence[Token], opener: int) -> tuple[str, ...] | None:
     """("namespace" (NAME ("::" NAME)*)? | "extern" STRING) "{"; None for other braces."""
     if opener >= 2 and tokens[opener - 1].kind == "STRING":
         return () if tokens[opener - 2].text == "extern" else None

@@ -82,6 +82,8 @@ class Unit:
     parts: tuple[Part, ...]
     macros: MacroTable
     is_expanded: bool
+    #: May a macro of the user's give another value each time, by `__COUNTER__`?
+    counts: bool = False
 
     @cached_property
     def functions(self) -> Mapping[str, Sequence[tuple[Part, Function]]]:

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "cutune_range.h"
 #include "cutune_record.h"
 
 // Defined by the emulated device only.
@@ -20,34 +21,6 @@ int cutune_emulated_discard(void) __attribute__((weak));
 }
 
 inline bool cutune_is_emulated() { return cutune_emulated_snapshot != nullptr; }
-
-// Was a call of ours refused? Its error is taken back, so that the program does not see it.
-inline bool cutune_refused(cudaError_t error) {
-    if (error != cudaSuccess) cudaGetLastError();
-    return error != cudaSuccess;
-}
-
-typedef int (*cutune_range_function)(unsigned long long *base, size_t *size,
-                                     unsigned long long address);
-
-// cuMemGetAddressRange, without linking the driver.
-inline cutune_range_function cutune_find_range_function() {
-    void *function = nullptr;
-#if CUDART_VERSION >= 12050
-    const cudaError_t error = cudaGetDriverEntryPointByVersion("cuMemGetAddressRange", &function,
-                                                               12000, cudaEnableDefault);
-#else
-    const cudaError_t error =
-        cudaGetDriverEntryPoint("cuMemGetAddressRange", &function, cudaEnableDefault);
-#endif
-    return cutune_refused(error) ? nullptr : reinterpret_cast<cutune_range_function>(function);
-}
-
-// The allocation that holds `address`. False when that is no device memory.
-inline bool cutune_range(unsigned long long address, unsigned long long *base, size_t *size) {
-    static const cutune_range_function function = cutune_find_range_function();
-    return address != 0 && function != nullptr && function(base, size, address) == 0;
-}
 
 struct cutune_buffer {
     unsigned long long base;

@@ -33,10 +33,7 @@ struct cutune_device {
 };
 
 // Did our question succeed? An error that it caused is taken back.
-inline bool cutune_answered(cudaError_t error) {
-    if (error != cudaSuccess) cudaGetLastError();
-    return error == cudaSuccess;
-}
+inline bool cutune_answered(cudaError_t error) { return !cutune_refused(error); }
 
 // Index of the current device, or -1 when it cannot be asked for.
 inline int cutune_current_ordinal() {

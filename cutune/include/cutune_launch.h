@@ -9,8 +9,16 @@
 
 #include <type_traits>
 
+struct cutune_site;
+
 struct cutune_configuration {
     dim3 grid, block;
+};
+
+// What the kernel allows as it was compiled: none at all where that was not proven.
+struct cutune_limits {
+    unsigned threads;
+    size_t shared;  // dynamic shared memory of a block, in bytes
 };
 
 // A launch as the program asked for it, and what is known about the threads that it needs.
@@ -25,9 +33,16 @@ struct cutune_request {
     // Bit i: argument i is an integer. Bit d: extent d is a guard bound.
     unsigned long long integers;
     unsigned guarded;
+    // It becomes part of a graph, in which its arguments may be changed later.
+    bool is_captured;
+    cutune_limits limits;
+    const cutune_site *site;
 };
 
 enum { cutune_most_listed = 4 };
+
+// Threads per dimension. That many less than what 32 bits hold, so that a kernel may add a little.
+enum : long long { cutune_most_ids = (1ll << 30) - (1ll << 20) };
 
 // What a selection routine tells besides its choice.
 struct cutune_shortlist {
@@ -60,28 +75,52 @@ struct cutune_site {
     bool needs_warps;
     // No template, no overload: every launch from here is one of the same kernel.
     bool is_one_kernel;
+    // Bit d: the kernel indexes dimension d.
+    unsigned indexed;
+    // May each thread come into any warp, with these arguments? nullptr: it may always. Per
+    // dimension `extent` is how many ids are used.
+    bool (*is_free)(const long long *arguments, unsigned long long integers,
+                    const long long *extent);
+    unsigned long long free_arguments;  // bit i: `is_free` reads argument i
+    // PTX versions for which all of this is proven, up to a 0; nullptr: the compiler was not asked.
+    const int *proven;
 };
 
-// Stands for an argument that cannot be looked at twice.
-struct cutune_unseen {};
+// Members of arguments that a launch tells besides these.
+template <class... Members>
+struct cutune_members {};
 
-template <class T>
-inline long long cutune_integer_value(const T &value, std::true_type) {
-    return static_cast<long long>(value);
-}
-
-template <class T>
-inline long long cutune_integer_value(const T &, std::false_type) {
-    return 0;
+// Did a call of ours fail? Its error is taken back, so that the program does not see it.
+inline bool cutune_refused(cudaError_t error) {
+    if (error != cudaSuccess) cudaGetLastError();
+    return error != cudaSuccess;
 }
 
 template <class T>
 struct cutune_is_integer
     : std::integral_constant<bool, std::is_integral<T>::value || std::is_enum<T>::value> {};
 
+// The value of an integer, the address that a pointer holds, 0 for anything else.
 template <class T>
-inline long long cutune_integer(const T &value) {
-    return cutune_integer_value(value, typename cutune_is_integer<T>::type());
+inline typename std::enable_if<cutune_is_integer<T>::value, long long>::type cutune_integer(
+    const T &value) {
+    return static_cast<long long>(value);
+}
+
+template <class T>
+inline typename std::enable_if<std::is_pointer<typename std::decay<T>::type>::value,
+                               long long>::type
+cutune_integer(const T &value) {
+    return static_cast<long long>(
+        reinterpret_cast<uintptr_t>(static_cast<typename std::decay<T>::type>(value)));
+}
+
+template <class T>
+inline typename std::enable_if<!cutune_is_integer<T>::value &&
+                                   !std::is_pointer<typename std::decay<T>::type>::value,
+                               long long>::type
+cutune_integer(const T &) {
+    return 0;
 }
 
 // Bit i: type i is an integer type.
@@ -102,14 +141,37 @@ static inline long long cutune_threads(dim3 block) {
     return static_cast<long long>(block.x) * block.y * block.z;
 }
 
+// So that an id and a parameter together do not wrap around in 32 bits.
 inline bool cutune_fits_int(long long value) {
-    return value >= -2147483648ll && value <= 2147483647ll;
+    return value >= -cutune_most_ids && value <= cutune_most_ids;
+}
+
+// What is asked of a kernel once. `kernel` is its address, or nullptr where that is not known. False
+// when it could not be found out now.
+static inline bool cutune_ask_kernel(const cutune_site &site, const void *kernel,
+                                     cutune_limits *limits) {
+    limits->threads = site.max_threads;
+    limits->shared = ~static_cast<size_t>(0);
+    if (kernel == nullptr) return true;
+    cudaFuncAttributes known;
+    if (cutune_refused(cudaFuncGetAttributes(&known, kernel))) return false;
+    const int *version = site.proven;
+    while (version != nullptr && *version != 0 && *version != known.ptxVersion) ++version;
+    const unsigned most = static_cast<unsigned>(known.maxThreadsPerBlock);
+    if (version != nullptr && *version == 0)
+        limits->threads = 0;
+    else if (most < limits->threads)
+        limits->threads = most;
+    limits->shared = static_cast<size_t>(known.maxDynamicSharedSizeBytes);
+    return true;
 }
 
 static inline cutune_request cutune_make_request(const cutune_site &site, dim3 grid, dim3 block,
                                                  size_t smem, const long long *arguments,
-                                                 unsigned long long integers) {
-    cutune_request request = {grid, block, smem, {0, 0, 0}, arguments, integers, 0};
+                                                 unsigned long long integers,
+                                                 cutune_limits limits, bool is_captured) {
+    cutune_request request = {grid,     block, smem,        {0, 0, 0}, arguments,
+                              integers, 0,     is_captured, limits,    &site};
     const long long space[3] = {static_cast<long long>(grid.x) * block.x,
                                 static_cast<long long>(grid.y) * block.y,
                                 static_cast<long long>(grid.z) * block.z};
@@ -117,11 +179,12 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
     const bool computable = (site.guard_arguments & ~integers) == 0;
     for (int d = 0; d < 3; ++d) {
         request.extent[d] = site.rule[d] == cutune_kept ? blocks[d] : space[d];
-        if (site.rule[d] != cutune_guarded || !computable) continue;
+        // In a graph the bound may be another one by the time it runs: all its threads stay.
+        if (site.rule[d] != cutune_guarded || !computable || is_captured) continue;
         const long long bound = site.guard[d](arguments);
         // Fewer threads than the bound: each of them counts. Outside of 32 bits the kernel, which
         // computes with them, may see another bound or another id.
-        if (bound <= 0 || bound > space[d] || space[d] > 2147483647ll) continue;
+        if (bound <= 0 || bound > space[d] || space[d] > cutune_most_ids) continue;
         request.extent[d] = bound;
         request.guarded |= 1u << d;
     }
@@ -144,6 +207,7 @@ static inline bool cutune_fit_shared(const cutune_site &site, const cutune_reque
     const long long bytes = cutune_shared_bytes(site, block);
     const long long most = asked > 49152 ? asked : 49152;
     if (bytes < 0 || bytes > most) return false;
+    if (static_cast<size_t>(bytes) > request.limits.shared) return false;
     *smem = static_cast<size_t>(bytes);
     return true;
 }
@@ -154,6 +218,37 @@ static inline bool cutune_keeps_warps(dim3 before, dim3 after) {
     if (before.x % 32 == 0) return after.x % 32 == 0;
     return after.x == before.x && before.x * before.y % 32 == 0 && after.x * after.y % 32 == 0 &&
            32 % before.x == 0;
+}
+
+// May this launch be made in another way at all? Not where CUDA refuses it as it is, where an id
+// may be too large for 32 bits, or where threads that the kernel cannot tell apart do its work
+// several times.
+static inline bool cutune_may_change(const cutune_site &site, const cutune_request &request) {
+    const unsigned grid[3] = {request.grid.x, request.grid.y, request.grid.z};
+    const unsigned block[3] = {request.block.x, request.block.y, request.block.z};
+    const unsigned most_blocks[3] = {2147483647u, 65535u, 65535u};
+    const unsigned most_threads[3] = {1024u, 1024u, 64u};
+    for (int d = 0; d < 3; ++d) {
+        const long long space = static_cast<long long>(grid[d]) * block[d];
+        if (space == 0 || space > cutune_most_ids) return false;
+        if (grid[d] > most_blocks[d] || block[d] > most_threads[d]) return false;
+        if ((site.indexed >> d & 1u) == 0 && space != 1) return false;
+    }
+    return cutune_threads(request.block) <= static_cast<long long>(request.limits.threads) &&
+           request.smem <= request.limits.shared;
+}
+
+// Must each warp keep its threads at this launch?
+static inline bool cutune_needs_warps(const cutune_site &site, const cutune_request &request) {
+    if (site.needs_warps) return true;
+    if (site.is_free == nullptr) return false;
+    long long extent[3];
+    for (int d = 0; d < 3; ++d) {
+        // What a graph is given later is not known.
+        if (request.is_captured || site.rule[d] == cutune_kept) return true;
+        extent[d] = request.extent[d];
+    }
+    return !site.is_free(request.arguments, request.integers, extent);
 }
 
 // Grid and shared memory for another block. False when that block may not be used; then nothing is
@@ -172,19 +267,24 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
     }
     if (after[0] == 0 || after[1] == 0 || after[2] == 0) return false;
     if (after[0] > 1024 || after[1] > 1024 || after[2] > 64) return false;
-    if (cutune_threads(block) > static_cast<long long>(site.max_threads)) return false;
-    if (site.needs_warps && !cutune_keeps_warps(request.block, block)) return false;
+    if (cutune_threads(block) > static_cast<long long>(request.limits.threads)) return false;
+    if (!cutune_may_change(site, request)) return false;
     for (int d = 0; d < 3; ++d) {
         const long long extent = request.extent[d], width = after[d];
         const bool guarded = (request.guarded >> d & 1u) != 0;
-        if (site.rule[d] == cutune_kept || (after[d] == before[d] && !guarded)) continue;
-        if (site.rule[d] == cutune_fixed || extent == 0) return false;
-        if (!guarded && extent % width != 0) return false;
-        const long long blocks = (extent + width - 1) / width;
-        if (blocks > static_cast<long long>(most[d])) return false;
-        if (guarded && blocks * width > 2147483647ll) return false;
+        if (after[d] == before[d] && !guarded) continue;
+        if (site.rule[d] == cutune_fixed) return false;
+        long long blocks = fitted[d];
+        if (site.rule[d] != cutune_kept) {
+            if (!guarded && extent % width != 0) return false;
+            blocks = (extent + width - 1) / width;
+        }
+        if (blocks > static_cast<long long>(most[d]) || blocks * width > cutune_most_ids)
+            return false;
         fitted[d] = static_cast<unsigned>(blocks);
     }
+    if (!cutune_keeps_warps(request.block, block) && cutune_needs_warps(site, request))
+        return false;
     if (!cutune_fit_shared(site, request, block, &bytes)) return false;
     *grid = dim3(fitted[0], fitted[1], fitted[2]);
     *smem = bytes;

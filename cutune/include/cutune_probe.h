@@ -1,4 +1,5 @@
-// The launch of an instrumented program. Needs the table cutune_sites before it.
+// The launch of an instrumented program. Needs the table cutune_sites before it, and cutune_call.h
+// behind it.
 //
 //   CUTUNE_MODE=off         (or unset) each launch runs as it was written
 //   CUTUNE_MODE=record      appends a line of JSON for each launch
@@ -21,7 +22,7 @@
 #include <atomic>
 #include <utility>
 
-#include "cutune_member.h"
+#include "cutune_range.h"
 #include "cutune_sweep.h"
 
 inline cutune_probe_mode cutune_read_probe_mode() {
@@ -57,30 +58,31 @@ inline bool cutune_may_interfere(cudaStream_t stream) {
 // Everything has internal linkage, because cutune_sites has: each file knows its own launches.
 namespace {
 
-class cutune_launch {
+class cutune_controlled {
   public:
     dim3 grid, block;
     size_t smem;
     cudaStream_t stream;
 
+    // `kernel` is its address, or nullptr where that is not known.
     template <class... Arguments>
-    cutune_launch(int site, dim3 asked_grid, dim3 asked_block, size_t asked_smem,
-                  cudaStream_t asked_stream, const Arguments &...arguments)
+    cutune_controlled(int site, const void *kernel, dim3 asked_grid, dim3 asked_block,
+                      size_t asked_smem, cudaStream_t asked_stream, const Arguments &...arguments)
         : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream), site_(site),
           pending_(true) {
         if (cutune_emulated_member != nullptr) see_members(arguments...);
         if (cutune_current_probe_mode() == cutune_probe_off) return;
         const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};
         const cutune_asked_launch asked = {
-            nullptr, 0, grid, block, smem, stream,
+            nullptr, kernel, {0, 0}, 0, grid, block, smem, stream,
             std::vector<long long>(integers, integers + sizeof...(Arguments) + 1),
             cutune_integer_bits<Arguments...>::value,
             std::vector<cutune_argument>{cutune_describe<Arguments>::of(arguments)...}};
         begin(asked);
     }
-    cutune_launch(const cutune_launch &) = delete;
-    cutune_launch &operator=(const cutune_launch &) = delete;
-    ~cutune_launch() { end_experiment(); }
+    cutune_controlled(const cutune_controlled &) = delete;
+    cutune_controlled &operator=(const cutune_controlled &) = delete;
+    ~cutune_controlled() { end_experiment(); }
 
     // Sets what is to be launched now. False when all launches were made.
     bool next() {
@@ -149,6 +151,7 @@ class cutune_launch {
         asked.site = &cutune_sites[row];
         asked.number = launches[row].fetch_add(1);
         if (asked.number >= limit) return;
+        if (!cutune_ask_kernel(*asked.site, asked.kernel, &asked.limits)) return;
         if (mode == cutune_probe_record) {
             const cutune_step step = {grid, block, smem};
             cutune_write_line(cutune_line_text("cutune-record-1", asked, step) + "}");

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cutune_launch.h"
+#include "cutune_member.h"
 
 enum cutune_kind { cutune_integer_kind, cutune_real_kind, cutune_pointer_kind, cutune_bytes_kind };
 

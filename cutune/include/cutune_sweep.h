@@ -20,6 +20,8 @@ inline int cutune_environment_number(const char *name, int otherwise) {
 // The launch as it was asked for, and what tells it apart from others in the output.
 struct cutune_asked_launch {
     const cutune_site *site;
+    const void *kernel;  // its address, or nullptr where that is not known
+    cutune_limits limits;
     int number;  // of this site in this process, from 0
     dim3 grid, block;
     size_t smem;
@@ -29,7 +31,8 @@ struct cutune_asked_launch {
     std::vector<cutune_argument> arguments;
 
     cutune_request request() const {
-        return cutune_make_request(*site, grid, block, smem, integers.data(), integer_bits);
+        return cutune_make_request(*site, grid, block, smem, integers.data(), integer_bits, limits,
+                                   false);
     }
 };
 

@@ -1,6 +1,7 @@
 // The launch of a tuned program: asks the site's selection routine, and launches once. What was
 // decided is remembered per thread, so that a launch of a known size costs a comparison.
-// Needs cutune_launch.h, cutune_choice.h, cutune_refine.h and the table cutune_sites before it.
+// Needs cutune_launch.h, cutune_choice.h, cutune_refine.h, the table cutune_sites and
+// `cutune_remembers` before it, and cutune_call.h behind it.
 #ifndef CUTUNE_TUNED_H
 #define CUTUNE_TUNED_H
 
@@ -8,7 +9,7 @@
 namespace {
 
 enum { cutune_site_count = sizeof cutune_sites / sizeof cutune_sites[0] };
-enum { cutune_most_asked = 16, cutune_ways = 4, cutune_least_sets = 8, cutune_most_sets = 128 };
+enum { cutune_most_asked = 16, cutune_ways = 4, cutune_least_sets = 16, cutune_most_sets = 128 };
 
 // As many sets of decisions as sites, or more, a power of two: launches that take turns stay known.
 constexpr int cutune_sets_for(int sites, int sets) {
@@ -33,6 +34,8 @@ struct cutune_decision {
     unsigned long long asked[cutune_most_asked];
     uint3 grid, block;
     size_t smem;
+    // Where the stream is capturing it may have to be another one.
+    bool is_for_now;
     // CUDA has launched it, or it is what the program asked for: no error need be looked for.
     bool is_accepted;
     cutune_refinement *refinement;  // that decides until it is settled, or nullptr
@@ -45,25 +48,67 @@ struct cutune_decision_set {
 
 thread_local cutune_decision_set cutune_decisions[cutune_sets];
 
+// What was asked of the kernel that a site launched last.
+struct cutune_known_kernel {
+    const void *kernel;
+    int device;
+    cutune_limits limits;
+};
+
+thread_local cutune_known_kernel cutune_known_kernels[cutune_site_count];
+
+// False when it could not be found out now.
+inline bool cutune_limits_of(int row, int device, const void *kernel, cutune_limits *limits) {
+    cutune_known_kernel &known = cutune_known_kernels[row];
+    if (kernel == nullptr || known.kernel != kernel || known.device != device) {
+        if (!cutune_ask_kernel(cutune_sites[row], kernel, limits)) return false;
+        known.kernel = kernel;
+        known.device = device;
+        known.limits = *limits;
+    }
+    *limits = known.limits;
+    return true;
+}
+
+// The default stream of a program cannot be captured, but that of a thread can.
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM) || defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+inline bool cutune_is_legacy(cudaStream_t stream) { return stream == cudaStreamLegacy; }
+#else
+inline bool cutune_is_legacy(cudaStream_t stream) { return stream == nullptr; }
+#endif
+
+inline bool cutune_is_captured(cudaStream_t stream) {
+    if (cutune_is_legacy(stream)) return false;
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    return !cutune_answered(cudaStreamIsCapturing(stream, &status)) ||
+           status != cudaStreamCaptureStatusNone;
+}
+
 // What a launch asks for, as far as its decision depends on it.
 class cutune_question {
   public:
-    cutune_question(int row, int device, dim3 grid, dim3 block, size_t smem,
+    cutune_question(int row, int device, const void *kernel, dim3 grid, dim3 block, size_t smem,
                     const long long *arguments, unsigned long long integers)
-        : count_(6) {
+        : count_(7) {
         // Neither is negative; so the first word is never 0, which says that nothing is decided.
         asked_[0] = two(static_cast<unsigned>(device), static_cast<unsigned>(row) + 1);
-        asked_[1] = two(grid.x, grid.y);
-        asked_[2] = two(grid.z, block.z);
-        asked_[3] = two(block.x, block.y);
-        asked_[4] = smem;
-        asked_[5] = integers;
+        asked_[1] = reinterpret_cast<uintptr_t>(kernel);
+        asked_[2] = two(grid.x, grid.y);
+        asked_[3] = two(grid.z, block.z);
+        asked_[4] = two(block.x, block.y);
+        asked_[5] = smem;
+        asked_[6] = integers;
         const cutune_site &site = cutune_sites[row];
-        unsigned long long read = (site.guard_arguments | site.select_arguments) & integers;
+        unsigned long long read =
+            ((site.guard_arguments | site.select_arguments) & integers) | site.free_arguments;
         for (; read != 0 && count_ < cutune_most_asked; read &= read - 1)
             asked_[count_++] = static_cast<unsigned long long>(arguments[__builtin_ctzll(read)]);
         is_whole_ = read == 0;
     }
+
+    // From now on it is that of a launch that becomes part of a graph. There are fewer arguments than
+    // bits.
+    void capture() { asked_[6] |= 1ull << 63; }
 
     // Its decision, or the one that makes room for it; nullptr when there is too much to remember.
     cutune_decision *find(bool *is_known) const {
@@ -101,20 +146,21 @@ class cutune_question {
     }
 };
 
-class cutune_launch {
+class cutune_controlled {
   public:
     dim3 grid, block;
     size_t smem;
     cudaStream_t stream;
 
+    // `kernel` is its address, or nullptr where that is not known.
     template <class... Arguments>
-    cutune_launch(int site, dim3 asked_grid, dim3 asked_block, size_t asked_smem,
-                  cudaStream_t asked_stream, const Arguments &...arguments)
+    cutune_controlled(int site, const void *kernel, dim3 asked_grid, dim3 asked_block,
+                      size_t asked_smem, cudaStream_t asked_stream, const Arguments &...arguments)
         : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream),
           asked_grid_(asked_grid), asked_block_(asked_block), asked_smem_(asked_smem),
-          is_pending_(true), watched_(-1), decision_(nullptr) {
+          is_pending_(true), is_captured_(false), watched_(-1), decision_(nullptr) {
         const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};
-        decide(site, integers, cutune_integer_bits<Arguments...>::value);
+        decide(site, kernel, integers, cutune_integer_bits<Arguments...>::value);
     }
 
     // True once, so that the launch behind the `for` runs once; true again when the chosen block
@@ -134,7 +180,7 @@ class cutune_launch {
   private:
     dim3 asked_grid_, asked_block_;
     size_t asked_smem_;
-    bool is_pending_;
+    bool is_pending_, is_captured_;
     int watched_;  // row of the site whose launch was changed and might be refused, or -1
     cutune_decision *decision_;  // by which it was changed, if that is remembered
     cutune_timed_launch timed_;
@@ -157,11 +203,8 @@ class cutune_launch {
     // need more registers; shared memory may be had less of than now, but not less than the
     // program itself asks for; what is captured is not launched yet.
     bool is_settled() const {
-        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
         return decision_->refinement == nullptr && cutune_sites[watched_].is_one_kernel &&
-               smem <= asked_smem_ &&
-               cutune_answered(cudaStreamIsCapturing(stream, &status)) &&
-               status == cudaStreamCaptureStatusNone;
+               smem <= asked_smem_ && !cutune_is_captured(stream);
     }
 
     void keep() {
@@ -170,14 +213,25 @@ class cutune_launch {
         smem = asked_smem_;
     }
 
-    void decide(int id, const long long *arguments, unsigned long long integers) {
+    void decide(int id, const void *kernel, const long long *arguments,
+                unsigned long long integers) {
         if ((cutune_read_mode() & cutune_mode_off) != 0) return;
         const int row = cutune_row(id), device = cutune_current_ordinal();
         if (row < 0 || device < 0 || cutune_given_up[row].load(std::memory_order_relaxed)) return;
-        const cutune_question question(row, device, grid, block, smem, arguments, integers);
+        cutune_question question(row, device, kernel, grid, block, smem, arguments, integers);
         bool is_known = false;
         decision_ = question.find(&is_known);
+        if (!is_known || (decision_->is_for_now && !cutune_is_legacy(stream))) {
+            // With an error pending nobody could tell whose the next one is.
+            if (cudaPeekAtLastError() != cudaSuccess) return;
+            is_captured_ = cutune_is_captured(stream);
+            if (is_captured_) {
+                question.capture();
+                decision_ = question.find(&is_known);
+            }
+        }
         const cutune_site &site = cutune_sites[row];
+        cutune_limits limits = {0, 0};
         if (is_known) {
             grid = decision_->grid;
             block = decision_->block;
@@ -185,38 +239,55 @@ class cutune_launch {
             if (decision_->is_accepted) return;
         } else {
             cutune_refinement *refinement = nullptr;
-            if (!choose(site, device, arguments, integers, &refinement)) decision_ = nullptr;
+            if (!cutune_limits_of(row, device, kernel, &limits)) return;
+            const cutune_request request = asked(site, limits, arguments, integers);
+            if (!choose(site, request, device, &refinement) || !cutune_remembers)
+                decision_ = nullptr;
             if (decision_ != nullptr) {
                 question.write_to(decision_);
-                remember(refinement);
+                remember(site, refinement);
             }
         }
-        if (decision_ != nullptr && decision_->refinement != nullptr)
-            refine(site, arguments, integers);
+        if (decision_ != nullptr && decision_->refinement != nullptr &&
+            cutune_limits_of(row, device, kernel, &limits))
+            refine(site, asked(site, limits, arguments, integers));
         if (!is_changed()) return;
-        // With an error pending nobody could tell whose the next one is.
         if (cudaPeekAtLastError() == cudaSuccess)
             watched_ = row;
         else
             keep();
     }
 
-    void remember(cutune_refinement *refinement) {
+    cutune_request asked(const cutune_site &site, cutune_limits limits, const long long *arguments,
+                         unsigned long long integers) const {
+        return cutune_make_request(site, asked_grid_, asked_block_, asked_smem_, arguments,
+                                   integers, limits, is_captured_);
+    }
+
+    void remember(const cutune_site &site, cutune_refinement *refinement) {
         decision_->grid = grid;
         decision_->block = block;
         decision_->smem = smem;
         decision_->refinement = refinement;
         decision_->is_accepted = !is_changed() && refinement == nullptr;
+        decision_->is_for_now = !is_captured_ && (refinement != nullptr || !may_be_captured(site));
+    }
+
+    // Would a graph be given the same? It keeps all threads, and warps where they may matter.
+    bool may_be_captured(const cutune_site &site) const {
+        return !is_changed() ||
+               (grid.x * block.x == asked_grid_.x * asked_block_.x &&
+                grid.y * block.y == asked_grid_.y * asked_block_.y &&
+                grid.z * block.z == asked_grid_.z * asked_block_.z &&
+                (site.is_free == nullptr || cutune_keeps_warps(asked_block_, block)));
     }
 
     // Is what was chosen to be remembered?
-    bool choose(const cutune_site &site, int device, const long long *arguments,
-                unsigned long long integers, cutune_refinement **refinement) {
+    bool choose(const cutune_site &site, const cutune_request &request, int device,
+                cutune_refinement **refinement) {
         // A launch that CUDA will refuse has to be refused for the reason that the program knows.
-        if (cutune_threads(grid) == 0 || cutune_threads(block) > 1024) return false;
+        if (!cutune_may_change(site, request)) return true;
         if (cutune_current_device().multiprocessors == 0) return false;
-        const cutune_request request =
-            cutune_make_request(site, grid, block, smem, arguments, integers);
         dim3 chosen = block;
         bool is_found = true;
         if ((cutune_read_mode() & cutune_mode_refine) != 0)
@@ -234,14 +305,12 @@ class cutune_launch {
         return true;
     }
 
-    void refine(const cutune_site &site, const long long *arguments, unsigned long long integers) {
+    void refine(const cutune_site &site, const cutune_request &request) {
         cutune_refinement *const refinement = decision_->refinement;
         const bool is_settled = refinement->is_settled.load(std::memory_order_acquire);
         const dim3 wanted = timed_.start(refinement, site.kernel, stream);
-        const cutune_request request = cutune_make_request(site, asked_grid_, asked_block_,
-                                                           asked_smem_, arguments, integers);
         if (!fit(site, request, wanted)) timed_.stop(stream, false);
-        if (is_settled) remember(nullptr);
+        if (is_settled) remember(site, nullptr);
     }
 };
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from cutune.emulator.ptx import PtxError
 from cutune.emulator.ptx_parser import parse
+from cutune.entry_names import base_name
 from cutune.proof.entry import EntryProof, prove
-from cutune.static_counters import kernel_name
 from cutune.toolchain import Nvcc
 
 #: What the emulated device runs, whatever GPU is modelled.
-EMULATED = "80"
+EMULATED = "sm_80"
 _TARGET = re.compile(r"\b(?:compute|sm|lto)_(\d+[af]?)\b")
 _PTX_TARGET = re.compile(r"^\.target\s+sm_(\d+)", re.MULTILINE)
 
@@ -32,7 +32,7 @@ class Compiled:
 
 
 def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[str, ...]:
-    """Architectures to prove for: the emulated device's, those of the flags, of the devices.
+    """Architectures to prove for: those of the flags, and of devices (`sm_90`).
 
     Without any in the flags, nvcc's own default; it is named by an empty text.
     """
@@ -41,7 +41,7 @@ def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[s
     if any("=all" in flag or flag in ("all", "all-major") for flag in flags):
         named = [str(code) for code in nvcc.architectures]
     known = [nvcc.architecture(device).removeprefix("sm_") for device in devices]
-    return tuple(dict.fromkeys((EMULATED, *named, *known)))
+    return tuple(dict.fromkeys((*named, *known)))
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,6 @@ def proven(texts: Sequence[str], names: Collection[str]) -> Compiled:
         except PtxError:
             return Compiled({}, ())
         for name, function in module.functions.items():
-            if function.is_kernel and function.body and kernel_name(name) in names:
-                found[kernel_name(name)].append(prove(module, name))
+            if function.is_kernel and function.body and base_name(name) in names:
+                found[base_name(name)].append(prove(module, name))
     return Compiled({name: tuple(each) for name, each in found.items()}, tuple(sorted(versions)))

@@ -33,8 +33,21 @@ def session_of(options: argparse.Namespace) -> Session:
         flags += ["--options-file", path]
     flags += options.nvcc_flag
     return Session(
-        options.nvcc, tuple(expand_response_files(flags)), show, progress_for(options.quiet)
+        options.nvcc,
+        tuple(expand_response_files(flags)),
+        show,
+        progress_for(options.quiet),
+        _architectures(options),
     )
+
+
+def _architectures(options: argparse.Namespace) -> tuple[str, ...]:
+    """Where the program will run, the emulated device included."""
+    from cutune.proof.compiled import EMULATED
+
+    named = getattr(options, "device", None)
+    devices = devices_of(options) if named else []
+    return (EMULATED, *(device.architecture for device in devices))
 
 
 def device_of(options: argparse.Namespace) -> DeviceProfile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from cutune.diagnostics import CutuneError
@@ -15,7 +16,8 @@ def inspect(options: argparse.Namespace) -> int:
     """List kernels and launches."""
     from cutune.inspect import print_programs, to_json
 
-    session = session_of(options)
+    # What the program is compiled for is enough to look at it.
+    session = replace(session_of(options), architectures=())
     programs = []
     failed = False
     for path in options.files:

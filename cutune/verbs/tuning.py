@@ -133,6 +133,11 @@ def emit(options: argparse.Namespace) -> int:
     session = session_of(options)
     program = session.load(options.file)
     target = Target.of(program, options.output, "tuned")
+    if options.choose is not None:
+        from cutune.random_program import random_program
+
+        random_program(session, program, options.choose, target)
+        return 0
     emit(session, program, workspace_of(options), devices_of(options), target, options.model)
     return 0
 

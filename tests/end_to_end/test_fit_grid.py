@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,12 @@ class Question:
     new_block: Triple
     max_threads: int = 1024
     needs_warps: bool = False
+    indexed: int = 7
+    is_captured: bool = False
+    #: Must each warp keep its threads because of the arguments?
+    is_bound: bool = False
+    #: What the compiled kernel allows.
+    threads: int = 1024
 
     @property
     def line(self) -> str:
@@ -36,6 +42,10 @@ class Question:
             *(number for triple in triples for number in triple),
             self.max_threads,
             int(self.needs_warps),
+            self.indexed,
+            int(self.is_captured),
+            int(self.is_bound),
+            self.threads,
         ]
         return " ".join(map(str, numbers))
 
@@ -129,6 +139,55 @@ def test_warps_keep_their_threads(
     assert keeps_warps(block, new_block) == (is_allowed and block != (24, 4, 1))
 
 
+@pytest.mark.parametrize(
+    ("question", "is_allowed"),
+    [
+        # Threads that the kernel cannot tell apart do the same work: in other warps they race.
+        (Question((2, 0, 0), (99, 0, 0), (4, 1, 1), (32, 4, 1), (64, 4, 1), indexed=1), False),
+        (Question((2, 0, 0), (99, 0, 0), (4, 2, 1), (32, 1, 1), (64, 1, 1), indexed=1), False),
+        (Question((2, 0, 0), (99, 0, 0), (4, 1, 1), (32, 1, 1), (64, 1, 1), indexed=1), True),
+        # A launch that fails goes on failing.
+        (Question((0, 0, 1), (0, 0, 0), (1, 1, 1), (1, 1, 128), (1, 1, 64)), False),
+        (Question((1, 0, 0), (0, 0, 0), (1, 1, 1), (2048, 1, 1), (1024, 1, 1)), False),
+        (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (512, 1, 1), (256, 1, 1), 256), False),
+        (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (512, 1, 1), (256, 1, 1), threads=256), False),
+        (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (256, 1, 1), (512, 1, 1), threads=256), False),
+        (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (128, 1, 1), (256, 1, 1), threads=256), True),
+        (Question((1, 1, 0), (0, 0, 0), (8, 70000, 1), (32, 1, 1), (64, 1, 1)), False),
+        # Ids that may not fit in 32 bits, before or after.
+        (Question((1, 0, 0), (0, 0, 0), (1 << 21, 1, 1), (1024, 1, 1), (512, 1, 1)), False),
+        (Question((1, 0, 0), (0, 0, 0), (1 << 20, 1, 1), (1024, 1, 1), (512, 1, 1)), True),
+        (Question((3, 0, 0), (0, 0, 0), (1 << 22, 1, 1), (256, 1, 1), (512, 1, 1)), False),
+        # Arguments by which threads of other warps may meet.
+        (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (48, 1, 1), (96, 1, 1), is_bound=True), False),
+        (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (32, 1, 1), (64, 1, 1), is_bound=True), True),
+        (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (48, 1, 1), (96, 1, 1)), True),
+        # In a graph bounds and arguments may change: all threads stay, and all warps where they may.
+        (Question((2, 0, 0), (99, 0, 0), (9, 1, 1), (32, 1, 1), (64, 1, 1)), True),
+        (
+            Question((2, 0, 0), (99, 0, 0), (9, 1, 1), (32, 1, 1), (64, 1, 1), is_captured=True),
+            False,
+        ),
+        (
+            Question((2, 0, 0), (99, 0, 0), (9, 1, 1), (32, 1, 1), (96, 1, 1), is_captured=True),
+            True,
+        ),
+        (
+            Question((2, 0, 0), (99, 0, 0), (6, 1, 1), (48, 1, 1), (96, 1, 1), is_captured=True),
+            False,
+        ),
+    ],
+)
+def test_launches_that_have_to_stay(program: Path, question: Question, is_allowed: bool) -> None:
+    assert one(program, question).allowed == is_allowed
+
+
+def test_a_graph_keeps_all_threads(program: Path) -> None:
+    captured = Question((2, 0, 0), (99, 0, 0), (9, 1, 1), (32, 1, 1), (96, 1, 1), is_captured=True)
+    assert one(program, captured).grid == (3, 1, 1)
+    assert one(program, replace(captured, is_captured=False)).grid == (2, 1, 1)
+
+
 def random_questions(count: int) -> Iterator[Question]:
     generator = random.Random(7)
 
@@ -146,7 +205,7 @@ def random_questions(count: int) -> Iterator[Question]:
 
 
 def test_the_same_effective_threads_run(program: Path) -> None:
-    questions = list(random_questions(3000))
+    questions = list(random_questions(8000))
     answers = ask(program, questions)
     assert sum(answer.allowed for answer in answers) > 200
     for question, answer in zip(questions, answers, strict=True):

@@ -130,8 +130,8 @@ SEEN = """\
 unseen
 4000000000 1 1 4 0
 unseen
-42 0 12 4 1
-9 0 12 4 1
+unseen
+unseen
 1 0 8 4 0
 5
 """

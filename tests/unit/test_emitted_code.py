@@ -30,8 +30,9 @@ static long long guard_y(const long long *cutune_argument) { return cutune_argum
 static const cutune_site cutune_sites[] = {
     {1, "add", "add.cu", {cutune_guarded, cutune_guarded, cutune_fixed},
      {guard_x, guard_y, nullptr}, 3ull, 1024u, cutune_select_add, cutune_select_add_arguments,
-     nullptr, false, true},
+     nullptr, false, true, 3u, nullptr, 0ull, nullptr},
 };
+enum { cutune_remembers = 1 };
 """
 
 FAKE_CUDART = """
@@ -63,6 +64,9 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, enum cudaStreamCaptureStatus *st
     *status = fake_capturing ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
     return cudaSuccess;
 }
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *, const void *) {
+    return cudaErrorInvalidValue;
+}
 cudaError_t cudaEventCreate(cudaEvent_t *event) {
     *event = reinterpret_cast<cudaEvent_t>(new float(0));
     ++fake_events;
@@ -93,7 +97,9 @@ static dim3 launch(int n, int m, float *data) {
     const dim3 grid((static_cast<unsigned>(n) + 15) / 16, (static_cast<unsigned>(m) + 15) / 16);
     dim3 got(0, 0, 0);
     int launches = 0, refused = 0;
-    for (cutune_launch cutune_1(1, grid, block, 0, nullptr, n, m, data, data); cutune_1.next();) {
+    const cudaStream_t stream = reinterpret_cast<cudaStream_t>(data);
+    for (cutune_repeated cutune_1(1, cutune_members<>(), grid, block, 0, stream, n, m, data, data);
+         cutune_1.next();) {
         ++launches;
         got = cutune_1.block;
         const bool is_covered =
@@ -201,13 +207,13 @@ int main() {
         last = asked;
         for (int n : sizes)
             for (int site = 1; site <= cutune_site_count; ++site)
-                for (cutune_launch one(site, dim3(1100, 1100), dim3(8, 8), 0, nullptr, n, n, &data,
-                                       &data);
+                for (cutune_repeated one(site, cutune_members<>(), dim3(1100, 1100), dim3(8, 8), 0,
+                                         nullptr, n, n, &data, &data);
                      one.next();) {
                 }
         for (unsigned width : widths)
-            for (cutune_launch one(1, dim3(8192 / width, 1100), dim3(width, 8), 0, nullptr, 8000,
-                                   8000, &data, &data);
+            for (cutune_repeated one(1, cutune_members<>(), dim3(8192 / width, 1100),
+                                     dim3(width, 8), 0, nullptr, 8000, 8000, &data, &data);
                  one.next();) {
             }
     }
@@ -243,7 +249,8 @@ def emitted(devices: tuple[DeviceProfile, ...] = (H200,)) -> str:
         return (INCLUDE_DIRECTORY / f"cutune_{name}.h").read_text()
 
     before = map(header, ("launch", "operators", "choice", "refine"))
-    return "".join([*before, emit_selection(MODELS, devices).text, SITES, header("tuned")])
+    parts = (emit_selection(MODELS, devices).text, SITES, header("tuned"), header("call"))
+    return "".join([*before, *parts])
 
 
 def build(text: str, folder: Path, *flags: str) -> Path:
@@ -269,7 +276,7 @@ def test_errors_are_asked_for_until_a_launch_is_accepted(
 ) -> None:
     text = emitted() + FAKE_CUDART + ERRORS
     if not is_one_kernel:
-        text = text.replace("nullptr, false, true}", "nullptr, false, false}")
+        text = text.replace("nullptr, false, true,", "nullptr, false, false,")
     binary = build(text, tmp_path, "-std=c++11", "-O1")
     words = [str(binary), *([] if is_one_kernel else ["several"])]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

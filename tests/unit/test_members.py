@@ -6,7 +6,8 @@ import pytest
 
 from cutune.analyze import analyze
 from cutune.program import Kernel, Program
-from cutune.rewrite import guard_parameters, member_copies, site_table
+from cutune.rewrite import launch_edits
+from cutune.site_table import guard_parameters, site_table
 from cutune.source import Source
 from cutune.syntax import parse
 
@@ -182,13 +183,19 @@ def test_too_many_members() -> None:
 def test_what_a_launch_tells() -> None:
     kernel = kernel_of("struct Grid { int n, m; };", "Grid g", "if (i < g.n * g.m) a[i] = 1;")
     assert guard_parameters(kernel, "g.m * g.n") == (2, 3)
-    assert member_copies(["p", "{3,\n 4}"], kernel) == [
-        "cutune_member< ::Grid, 1>({3, 4}, &::Grid::n)",
-        "cutune_member< ::Grid, 1>({3, 4}, &::Grid::m)",
-    ]
-    # A default argument, or one that may be two pieces of one.
-    assert member_copies(["p"], kernel) == []
-    assert member_copies(["f<1", "2>(g)"], kernel) == []
+    program = program_of(
+        "struct Grid { int n, m; };",
+        "Grid g",
+        "if (i < g.n * g.m) a[i] = 1; }\nvoid f(Grid g) { k<<<1, 32>>>(0, {3,\n 4});",
+    )
+    (site,) = program.launches
+    head, called = launch_edits(site.source, site, program.kernels[0])
+    assert head.text == "cutune_launch(1, 1, 32) ? (void)0 : cutune_call("
+    assert called.text == (
+        ", cutune_members<cutune_member< ::Grid, 1, "
+        "cutune_place<decltype(&::Grid::n), &::Grid::n>>, cutune_member< ::Grid, 1, "
+        "cutune_place<decltype(&::Grid::m), &::Grid::m>>>())"
+    )
 
 
 def test_the_guard_reads_members_by_position() -> None:

@@ -8,16 +8,10 @@ from cutune.diagnostics import Code
 from cutune.edits import apply_edits
 from cutune.prelude import c_path, c_string, prelude_edit
 from cutune.program import DimensionFacts, Impurity, Kernel, Parameter
-from cutune.rewrite import (
-    Rule,
-    argument_copies,
-    dimension_rule,
-    guard_parameters,
-    hiding_macro,
-    line_structure,
-    one_line,
-)
+from cutune.rewrite import hiding_macro
+from cutune.site_table import Rule, dimension_rule, guard_parameters
 from cutune.source import Source, Span
+from cutune.source_text import line_structure, one_line
 
 
 @pytest.mark.parametrize(
@@ -54,39 +48,6 @@ def test_one_line(text: str, expected: str) -> None:
 def test_line_structure(text: str, expected: str) -> None:
     assert line_structure(text) == expected
     assert line_structure(text).count("\n") == text.count("\n")
-
-
-@pytest.mark.parametrize(
-    ("argument", "expected"),
-    [
-        ("n", "n"),
-        ("f<a, b>(x)", "f<a, b>(x)"),
-        ("{1, 2}", "cutune_unseen()"),
-        ("[=] { return 1; }", "cutune_unseen()"),
-        ("Traits::size", "decltype(Traits::size)(Traits::size)"),
-        ("::limits<int>::most", "decltype(::limits<int>::most)(::limits<int>::most)"),
-        ("a::f(x)", "a::f(x)"),
-        ("n > 3 ? a::b : c", "n > 3 ? a::b : c"),
-    ],
-)
-def test_copy_of_one_argument(argument: str, expected: str) -> None:
-    assert argument_copies([argument]) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        ([], []),
-        (["n", "x"], ["n", "x"]),
-        (["f<a", "b>(n)", "x"], ["f<a", "b>(n)", "x"]),
-        (["Tagged<int", "float>::size", "x"], ["Tagged<int", "float>::size", "x"]),
-        (["Tagged<int", "float>{1}", "x"], ["cutune_unseen()"]),
-        (["a < b", "{1}"], ["cutune_unseen()"]),
-        (["a << 2", "{1}", "p->q"], ["a << 2", "cutune_unseen()", "p->q"]),
-    ],
-)
-def test_copies_of_all_arguments(arguments: list[str], expected: list[str]) -> None:
-    assert argument_copies(arguments) == expected
 
 
 def kernel(*dimensions: DimensionFacts) -> Kernel:

@@ -4,6 +4,17 @@
 #include "cutune_launch.h"
 #include "cutune_member.h"
 
+// Launches nothing.
+struct cutune_controlled {
+    dim3 grid, block;
+    size_t smem;
+    cudaStream_t stream;
+    template <class... Arguments>
+    explicit cutune_controlled(const Arguments &...);
+    bool next();
+};
+#include "cutune_call.h"
+
 namespace {
 
 struct Range {
@@ -31,14 +42,6 @@ struct Copied {
     int n;
 };
 
-struct Wrapper {
-    int nx;
-    operator Grid() const {
-        const Grid grid = {0, true, 2 * nx, {-3, 4}};
-        return grid;
-    }
-};
-
 void say(const cutune_member_value &member) {
     printf("%lld %d %d %d %d\n", cutune_integer(member), member.argument, member.offset,
            member.bytes, member.is_signed ? 1 : 0);
@@ -46,24 +49,33 @@ void say(const cutune_member_value &member) {
 
 void say(const cutune_unseen &) { printf("unseen\n"); }
 
+// What a launch with these arguments tells of a member.
+template <class Member, class... Arguments>
+void tell(const Arguments &...arguments) {
+    const cutune_addresses<Arguments...> addresses(arguments...);
+    say(Member::template of<Arguments...>(addresses.at));
+}
+
 }  // namespace
 
 int main() {
     const Grid grid = {0.5, true, -7, {-3, 1ull << 40}};
-    say(cutune_member< ::Grid, 0>(grid, &::Grid::nx));
-    say(cutune_member< ::Grid, 2>(grid, &::Grid::z, &::Range::from));
-    say(cutune_member< ::Grid, 2>(grid, &::Grid::z, &::Range::to));
-    say(cutune_member< ::Grid, 0>(grid, &::Grid::flag));
-    say(cutune_member< ::Grid, 0>(grid, &::Grid::h));
+    tell<cutune_member< ::Grid, 0, cutune_place<decltype(&::Grid::nx), &::Grid::nx>>>(grid);
+    tell<cutune_member< ::Grid, 2, cutune_place<decltype(&::Grid::z), &::Grid::z>,
+                       cutune_place<decltype(&::Range::from), &::Range::from>>>(1, 2, grid);
+    tell<cutune_member< ::Grid, 2, cutune_place<decltype(&::Grid::z), &::Grid::z>,
+                       cutune_place<decltype(&::Range::to), &::Range::to>>>(1, 2, grid);
+    tell<cutune_member< ::Grid, 0, cutune_place<decltype(&::Grid::flag), &::Grid::flag>>>(grid);
+    tell<cutune_member< ::Grid, 0, cutune_place<decltype(&::Grid::h), &::Grid::h>>>(grid);
     const Packed packed = {'a', 4000000000u};
-    say(cutune_member< ::Packed, 1>(packed, &::Packed::n));
+    tell<cutune_member< ::Packed, 1, cutune_place<decltype(&::Packed::n), &::Packed::n>>>(0, packed);
     // What the kernel gets is not what is written at the launch.
-    say(cutune_member< ::Copied, 0>(Copied(3), &::Copied::n));
-    const Wrapper wrapper = {21};
-    say(cutune_member< ::Grid, 0>(wrapper, &::Grid::nx));
-    say(cutune_member< ::Grid, 0>({1.0, false, 9, {1, 2}}, &::Grid::nx));
+    tell<cutune_member< ::Copied, 0, cutune_place<decltype(&::Copied::n), &::Copied::n>>>(Copied(3));
+    // Another type, or fewer arguments than there were when the kernel was looked at.
+    tell<cutune_member< ::Grid, 0, cutune_place<decltype(&::Grid::nx), &::Grid::nx>>>(packed);
+    tell<cutune_member< ::Grid, 1, cutune_place<decltype(&::Grid::nx), &::Grid::nx>>>(grid);
     const dim3 three(3, 4);
-    say(cutune_member< ::dim3, 0>(three, &::dim3::z));
+    tell<cutune_member< ::dim3, 0, cutune_place<decltype(&::dim3::z), &::dim3::z>>>(three);
     const long long bits =
         cutune_integer_bits<int, Grid, cutune_member_value, cutune_unseen>::value;
     printf("%lld\n", bits);

@@ -3,6 +3,11 @@ __global__ void fill(int n, float *a) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = 1.0f;
 }
+template <class T>
+__global__ void set(int n, T *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = 1;
+}
 #define LAUNCH(n, a) fill<<<(n), 64>>>((n), (a))  // expect CT204: the launch stands in the body of macro 'LAUNCH'; write it out or move it into a function
 #define CHECK(x) x
 #define BLOCK 64
@@ -29,8 +34,12 @@ int run(int n, float *a, Kernel pointer, bool fast) {
            >>>(n, a);
     CHECK((fill<<<n / 64, 64>>>(n, a)));  // expect CT205: the launch is part of a larger statement; make it a statement of its own
     n++, fill<<<n / 64, 64>>>(n, a);  // expect CT205: the launch is part of a larger statement; make it a statement of its own
-    fill<<<n++, 64>>>(n, a);  // expect CT206: '++' in the launch; compute it before the launch
-    fill<<<n, 64>>>(next(n), a);  // expect CT206: a call of 'next' in the launch; compute it before the launch
+    fill<<<n++, 64>>>(n, a);
+    fill<<<n, 64>>>(next(n), a);
+    set<<<n++, 64>>>(n, a);  // expect CT206: not known to be harmless: '++' in the launch; store it in a variable first
+    set<<<n, 64>>>(next(n), a);  // expect CT206: not known to be harmless: 'next' in the launch; store it in a variable first
+    set<float><<<n, 64>>>(next(n), a);
+    CHECK({ fill<<<n / 64, 64>>>(n, a); });  // expect CT244: the launch is part of a macro's argument, or not compiled where it stands; write it out
     pointer<<<n, 64>>>(n, a);  // expect CT201: the definition of kernel 'pointer' was not found
     (*pointer)<<<n, 64>>>(n, a);  // expect CT208: '(*pointer)' is not the name of a kernel; launch the kernel by its name
     Kernel chosen = fill;

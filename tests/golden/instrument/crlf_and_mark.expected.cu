@@ -1,9 +1,11 @@
 ﻿#include "cutune_launch.h"
-static inline long long cutune_guard_1_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(n) ? (n) : 0; }
+#include "cutune_exact.h"
+static inline long long cutune_guard_1_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
 static const cutune_site cutune_sites[] = {
-    {1, "fill", "crlf_and_mark.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true},
+    {1, "fill", "crlf_and_mark.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr},
 };
 #include "cutune_probe.h"
+#include "cutune_call.h"
 #line 1 "crlf_and_mark.cu"
 // A byte order mark and CR LF line ends stay.
 __global__ void fill(int n, float *x) {
@@ -12,6 +14,6 @@ __global__ void fill(int n, float *x) {
 }
 
 void run(int n, float *x) {
-    for (cutune_launch cutune_1(1, (n + 255) / 256, 256, 0, 0, n, x); cutune_1.next();) fill<<<cutune_1.grid,  // blocks
-           cutune_1.block, cutune_1.smem, cutune_1.stream>>>(n, x);
+    cutune_launch(1, (n + 255) / 256, 256) ? (void)0 : cutune_call(fill) // blocks
+(n, x);
 }

@@ -1,4 +1,4 @@
-// A macro that would expand inside the rewritten launch keeps cutune away from it.
+// A macro that would expand inside a repeated launch keeps cutune away from the file.
 #define block 256
 
 __global__ void fill(int n, float *x) {
@@ -6,4 +6,11 @@ __global__ void fill(int n, float *x) {
     if (i < n) x[i] = 1.0f;
 }
 
+template <class T>
+__global__ void set(int n, T *x) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = 1;
+}
+
 void run(int n, float *x) { fill<<<(n + 255) / 256, block>>>(n, x); }  // expect CT302: launch left alone: macro 'block' would expand inside the rewritten launch; rename it
+void deduce(int n, float *x) { set<<<(n + 255) / 256, block>>>(n, x); }  // expect CT302: launch left alone: macro 'block' would expand inside the rewritten launch; rename it

@@ -1,15 +1,18 @@
 #include "cutune_launch.h"
-static inline long long cutune_guard_1_x(const long long *cutune_argument) { const long long cutune_member_3 = cutune_argument[3]; return cutune_fits_int(cutune_member_3) ? (cutune_member_3) : 0; }
-static inline long long cutune_guard_1_y(const long long *cutune_argument) { const long long cutune_member_4 = cutune_argument[4]; return cutune_member_4 >= 0 && cutune_fits_int(cutune_member_4) ? (cutune_member_4 - 1) : 0; }
-static inline long long cutune_guard_2_x(const long long *cutune_argument) { const long long cutune_member_3 = cutune_argument[3]; return cutune_fits_int(cutune_member_3) ? (cutune_member_3) : 0; }
-static inline long long cutune_guard_2_y(const long long *cutune_argument) { const long long cutune_member_4 = cutune_argument[4]; return cutune_member_4 >= 0 && cutune_fits_int(cutune_member_4) ? (cutune_member_4 - 1) : 0; }
-static inline long long cutune_guard_3_x(const long long *cutune_argument) { const long long n = cutune_argument[2]; return cutune_fits_int(n) ? (n) : 0; }
+#include "cutune_member.h"
+#include "cutune_exact.h"
+static inline long long cutune_guard_1_x(const long long *cutune_argument) { const cutune_exact cutune_member_3 = cutune_argument[3]; return cutune_fits_int(cutune_argument[3]) ? cutune_bound(cutune_member_3) : 0; }
+static inline long long cutune_guard_1_y(const long long *cutune_argument) { const cutune_exact cutune_member_4 = cutune_argument[4]; return cutune_argument[4] >= 0 && cutune_fits_int(cutune_argument[4]) ? cutune_bound(cutune_member_4 - 1) : 0; }
+static inline long long cutune_guard_2_x(const long long *cutune_argument) { const cutune_exact cutune_member_3 = cutune_argument[3]; return cutune_fits_int(cutune_argument[3]) ? cutune_bound(cutune_member_3) : 0; }
+static inline long long cutune_guard_2_y(const long long *cutune_argument) { const cutune_exact cutune_member_4 = cutune_argument[4]; return cutune_argument[4] >= 0 && cutune_fits_int(cutune_argument[4]) ? cutune_bound(cutune_member_4 - 1) : 0; }
+static inline long long cutune_guard_3_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[2]; return cutune_fits_int(cutune_argument[2]) ? cutune_bound(n) : 0; }
 static const cutune_site cutune_sites[] = {
-    {1, "fill", "members.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_1_x, cutune_guard_1_y, nullptr}, 24ull, 1024u, nullptr, 0ull, nullptr, false, true},
-    {2, "fill", "members.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_2_x, cutune_guard_2_y, nullptr}, 24ull, 1024u, nullptr, 0ull, nullptr, false, true},
-    {3, "copy", "members.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 4ull, 1024u, nullptr, 0ull, nullptr, false, true},
+    {1, "fill", "members.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_1_x, cutune_guard_1_y, nullptr}, 24ull, 1024u, nullptr, 0ull, nullptr, false, true, 3u, nullptr, 0ull, nullptr},
+    {2, "fill", "members.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_2_x, cutune_guard_2_y, nullptr}, 24ull, 1024u, nullptr, 0ull, nullptr, false, true, 3u, nullptr, 0ull, nullptr},
+    {3, "copy", "members.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 4ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr},
 };
 #include "cutune_probe.h"
+#include "cutune_call.h"
 #line 1 "members.cu"
 // Members of structures, which a launch tells besides its arguments.
 namespace field {
@@ -32,9 +35,9 @@ __global__ void copy(field::Grid g, field::Grid *to, int n) {
 }
 
 void run(int n, const field::Grid &g, field::Grid *grids, float *x) {
-    for (cutune_launch cutune_1(1, dim3(n, n), dim3(32, 4), 0, 0, g, make_uint2(n, n), x, cutune_member< ::field::Grid, 0>(g, &::field::Grid::nx), cutune_member< ::uint2, 1>(make_uint2(n, n), &::uint2::y)); cutune_1.next();) fill<<<cutune_1.grid, cutune_1.block, cutune_1.smem, cutune_1.stream>>>(g, make_uint2(n, n), x);
+    cutune_launch(1, dim3(n, n), dim3(32, 4)) ? (void)0 : cutune_call(fill, cutune_members<cutune_member< ::field::Grid, 0, cutune_place<decltype(&::field::Grid::nx), &::field::Grid::nx>>, cutune_member< ::uint2, 1, cutune_place<decltype(&::uint2::y), &::uint2::y>>>())(g, make_uint2(n, n), x);
     if (n > 3)
-        for (cutune_launch cutune_2(2, dim3(n, n), dim3(32, 4), 0, 0, cutune_unseen(), make_uint2(n, n), x, cutune_member< ::field::Grid, 0>({n, n, 0.5f}, &::field::Grid::nx), cutune_member< ::uint2, 1>(make_uint2(n, n), &::uint2::y)); cutune_2.next();) fill<<<cutune_2.grid, cutune_2.block, cutune_2.smem, cutune_2.stream>>>({n, n, 0.5f},  // an initialiser
+        cutune_launch(2, dim3(n, n), dim3(32, 4)) ? (void)0 : cutune_call(fill, cutune_members<cutune_member< ::field::Grid, 0, cutune_place<decltype(&::field::Grid::nx), &::field::Grid::nx>>, cutune_member< ::uint2, 1, cutune_place<decltype(&::uint2::y), &::uint2::y>>>())({n, n, 0.5f},  // an initialiser
                                           make_uint2(n, n), x);
-    for (cutune_launch cutune_3(3, n, 32, 0, 0, g, grids, 32 * n); cutune_3.next();) copy<<<cutune_3.grid, cutune_3.block, cutune_3.smem, cutune_3.stream>>>(g, grids, 32 * n);
+    cutune_launch(3, n, 32) ? (void)0 : cutune_call(copy)(g, grids, 32 * n);
 }

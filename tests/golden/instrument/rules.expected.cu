@@ -1,15 +1,17 @@
 #include "cutune_launch.h"
-static inline long long cutune_guard_1_x(const long long *cutune_argument) { const long long columns = cutune_argument[1]; return columns >= 0 && cutune_fits_int(columns) ? (columns) : 0; }
-static inline long long cutune_guard_1_y(const long long *cutune_argument) { const long long rows = cutune_argument[0]; return cutune_fits_int(rows) ? (rows) : 0; }
-static inline long long cutune_guard_2_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return n >= 0 && cutune_fits_int(n) ? (n - 1) : 0; }
+#include "cutune_exact.h"
+static inline long long cutune_guard_1_x(const long long *cutune_argument) { const cutune_exact columns = cutune_argument[1]; return cutune_argument[1] >= 0 && cutune_fits_int(cutune_argument[1]) ? cutune_bound(columns) : 0; }
+static inline long long cutune_guard_1_y(const long long *cutune_argument) { const cutune_exact rows = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(rows) : 0; }
+static inline long long cutune_guard_2_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_argument[0] >= 0 && cutune_fits_int(cutune_argument[0]) ? cutune_bound(n - 1) : 0; }
 static const cutune_site cutune_sites[] = {
-    {1, "guarded", "rules.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_1_x, cutune_guard_1_y, nullptr}, 3ull, 1024u, nullptr, 0ull, nullptr, false, true},
-    {2, "inner", "rules.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true},
-    {3, "unguarded", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, true},
-    {4, "strided", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, true},
-    {5, "rows", "rules.cu", {cutune_kept, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, true},
+    {1, "guarded", "rules.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_1_x, cutune_guard_1_y, nullptr}, 3ull, 1024u, nullptr, 0ull, nullptr, false, true, 3u, nullptr, 0ull, nullptr},
+    {2, "inner", "rules.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr},
+    {3, "unguarded", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr},
+    {4, "strided", "rules.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr},
+    {5, "rows", "rules.cu", {cutune_kept, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr},
 };
 #include "cutune_probe.h"
+#include "cutune_call.h"
 #line 1 "rules.cu"
 // What the table says of each dimension: guarded, dividing, fixed, kept.
 #include <cstddef>
@@ -39,9 +41,9 @@ __global__ void rows(int n, float *x) {
 
 void run(int rows, size_t columns, float *x) {
     dim3 block(32, 8);
-    for (cutune_launch cutune_1(1, dim3(4, 3), block, 0, 0, rows, columns, x); cutune_1.next();) guarded<<<cutune_1.grid, cutune_1.block, cutune_1.smem, cutune_1.stream>>>(rows, columns, x);
-    for (cutune_launch cutune_2(2, 64, 128, 0, 0, 7000u, x); cutune_2.next();) inner<<<cutune_2.grid, cutune_2.block, cutune_2.smem, cutune_2.stream>>>(7000u, x);
-    for (cutune_launch cutune_3(3, 64, 128, 0, 0, x); cutune_3.next();) unguarded<<<cutune_3.grid, cutune_3.block, cutune_3.smem, cutune_3.stream>>>(x);
-    for (cutune_launch cutune_4(4, 64, 128, 0, 0, rows, x); cutune_4.next();) strided<<<cutune_4.grid, cutune_4.block, cutune_4.smem, cutune_4.stream>>>(rows, x);
-    for (cutune_launch cutune_5(5, 64, 128, 0, 0, rows, x); cutune_5.next();) ::rows<<<cutune_5.grid, cutune_5.block, cutune_5.smem, cutune_5.stream>>>(rows, x);
+    cutune_launch(1, dim3(4, 3), block) ? (void)0 : cutune_call(guarded)(rows, columns, x);
+    cutune_launch(2, 64, 128) ? (void)0 : cutune_call(inner)(7000u, x);
+    cutune_launch(3, 64, 128) ? (void)0 : cutune_call(unguarded)(x);
+    cutune_launch(4, 64, 128) ? (void)0 : cutune_call(strided)(rows, x);
+    cutune_launch(5, 64, 128) ? (void)0 : cutune_call(::rows)(rows, x);
 }

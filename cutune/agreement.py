@@ -1,0 +1,203 @@
+"""When are two outputs the same, and what of an output varies by itself? Takes texts, gives lines.
+
+Texts are compared line by line: words to the letter, numbers within a tolerance. Integers and
+hexadecimal words (checksums, addresses) have none unless it is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+_NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?\b(?:nan|inf(?:inity)?)\b"
+_HEXADECIMAL = rb"\b0x[0-9a-f]+\b|\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{8,}\b"
+_TOKEN = re.compile(_HEXADECIMAL + b"|" + _NUMBER, re.IGNORECASE)
+_HEXADECIMAL_WORD = re.compile(_HEXADECIMAL, re.IGNORECASE)
+_INTEGER = re.compile(rb"[-+]?\d+")
+_BLANKS = re.compile(rb"[ \t]+")
+
+#: So much of a line is shown in messages.
+_LONGEST = 60
+
+#: A line by its number, counted from 1.
+_Line = tuple[int, bytes]
+
+
+@dataclass(frozen=True)
+class Varying:
+    """What of a text is no matter of comparison, because it varies from run to run.
+
+    `numbers`: per line number, which of its numbers; None where the whole line varies.
+    """
+
+    numbers: Mapping[int, frozenset[int] | None] = field(default_factory=dict)
+
+    def __or__(self, other: Varying) -> Varying:
+        """What varies in one or the other."""
+        both = dict(self.numbers)
+        for line, found in other.numbers.items():
+            known = both.get(line, frozenset())
+            both[line] = None if known is None or found is None else known | found
+        return Varying(both)
+
+    def described(self, name: str) -> str:
+        """For instance `2 lines of standard output (3, 5), numbers in 1 line (7)`."""
+        lines = [number for number, found in self.numbers.items() if found is None]
+        partly = [number for number, found in self.numbers.items() if found is not None]
+        parts = [f"{_counted(lines)} of {name} ({_listed(lines)})"] if lines else []
+        if partly:
+            whose = "" if lines else f" of {name}"
+            parts.append(f"numbers in {_counted(partly)}{whose} ({_listed(partly)})")
+        return ", ".join(parts)
+
+
+NOTHING = Varying()
+
+
+class OtherLength(Exception):
+    """Two texts have another number of lines: they cannot be compared line by line."""
+
+    def __init__(self, first: int, second: int) -> None:
+        super().__init__(first, second)
+        self.first, self.second = first, second
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What counts as the same.
+
+    Attributes:
+        identical: only the same bytes.
+        relative, absolute: numbers a, b agree if |a - b| <= absolute + relative * max(|a|, |b|).
+        ignored: lines of the output that match are left out, times for instance.
+        exact_integers: the tolerances are not for numbers that are both written as integers.
+    """
+
+    identical: bool = False
+    relative: float = 1e-5
+    absolute: float = 0.0
+    ignored: str | None = None
+    exact_integers: bool = True
+
+    def difference(self, first: bytes, second: bytes, varying: Varying = NOTHING) -> str | None:
+        """The first difference of two texts, or None."""
+        if first == second:
+            return None
+        one, other = list(self._lines(first)), list(self._lines(second))
+        for (number, a), (_, b) in zip(one, other, strict=False):
+            if self._differ(a, b, varying.numbers.get(number, frozenset())):
+                return f"line {number}: {_change(a, b)}"
+        counts = len(one), len(other)
+        return None if counts[0] == counts[1] else f"lines: {counts[0]} became {counts[1]}"
+
+    def varying(self, first: bytes, second: bytes) -> Varying:
+        """What differs in two texts that should be the same.
+
+        Raises:
+            OtherLength: lines are missing in one of them.
+        """
+        one, other = list(self._lines(first)), list(self._lines(second))
+        if len(one) != len(other):
+            raise OtherLength(len(one), len(other))
+        pairs = ((number, a, b) for (number, a), (_, b) in zip(one, other, strict=True))
+        return Varying(
+            {
+                # Without one only blanks vary: then the line is left out.
+                number: _numbers_without_agreement(self, a, b) or None
+                for number, a, b in pairs
+                if self._differ(a, b, frozenset())
+            }
+        )
+
+    def compared_lines(self, text: bytes, varying: Varying) -> int:
+        """In how many lines is there something that does not vary?"""
+        return sum(_has_constant(line, varying.numbers, n) for n, line in self._lines(text))
+
+    def _lines(self, text: bytes) -> Iterator[_Line]:
+        pattern = re.compile(self.ignored.encode()) if self.ignored is not None else None
+        for number, line in enumerate(re.findall(rb"[^\n]*\n|[^\n]+", text), 1):
+            if pattern is None or not pattern.search(line):
+                yield number, line
+
+    def _differ(self, a: bytes, b: bytes, left_out: frozenset[int] | None) -> bool:
+        if a == b or left_out is None:
+            return False
+        # A number that varies may have another width: blanks before the next column vary with it.
+        words = _words if not left_out else _spaced_words
+        if (self.identical and not left_out) or words(a) != words(b):
+            return True
+        found = _numbers_without_agreement(self, a, b)
+        return found is None or bool(found - left_out)
+
+    def agree(self, a: bytes, b: bytes) -> bool:
+        """Do two numbers, as they are written?"""
+        if a == b:
+            return True
+        if self.identical or _HEXADECIMAL_WORD.fullmatch(a) or _HEXADECIMAL_WORD.fullmatch(b):
+            return False
+        if self.exact_integers and _INTEGER.fullmatch(a) and _INTEGER.fullmatch(b):
+            return int(a) == int(b)
+        return self._close(float(a), float(b), is_word=a[-1:].isalpha() and b[-1:].isalpha())
+
+    def _close(self, a: float, b: float, is_word: bool) -> bool:
+        if math.isnan(a) or math.isnan(b):
+            return math.isnan(a) and math.isnan(b)
+        if math.isinf(a) or math.isinf(b):
+            # Digits that are too large for a double tell nothing of each other.
+            return is_word and a == b
+        return abs(a - b) <= self.absolute + self.relative * max(abs(a), abs(b))
+
+
+def _numbers_without_agreement(agreement: Agreement, a: bytes, b: bytes) -> frozenset[int] | None:
+    """Which numbers of two lines disagree; None where the words do."""
+    if _spaced_words(a) != _spaced_words(b):
+        return None
+    pairs = enumerate(zip(_TOKEN.findall(a), _TOKEN.findall(b), strict=True))
+    return frozenset(index for index, (x, y) in pairs if not agreement.agree(x, y))
+
+
+def _has_constant(line: bytes, varying: Mapping[int, frozenset[int] | None], number: int) -> bool:
+    """Is anything left of a line? Words beside numbers that all vary are no result."""
+    left_out = varying.get(number, frozenset())
+    if left_out is None:
+        return False
+    return not left_out or len(left_out) < len(_TOKEN.findall(line))
+
+
+def _words(line: bytes) -> bytes:
+    return _TOKEN.sub(b"0", line)
+
+
+def _spaced_words(line: bytes) -> bytes:
+    return _BLANKS.sub(b" ", _words(line))
+
+
+def _change(a: bytes, b: bytes) -> str:
+    """Two lines, cut around the first place at which they differ."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
+    start = max(0, same - _LONGEST // 2) if max(len(a), len(b)) > _LONGEST else 0
+    return f"'{_shown(a, start)}' became '{_shown(b, start)}'"
+
+
+def _shown(line: bytes, start: int) -> str:
+    text = line.decode("latin-1").rstrip("\n")
+    cut = text[start : start + _LONGEST]
+    return f"{'...' if start else ''}{cut}{'...' if start + _LONGEST < len(text) else ''}"
+
+
+def _counted(lines: list[int]) -> str:
+    return f"{len(lines)} line" if len(lines) == 1 else f"{len(lines)} lines"
+
+
+def _listed(lines: list[int]) -> str:
+    """Line numbers, neighbours joined: `1-3, 7`."""
+    parts: list[list[int]] = []
+    for line in sorted(lines):
+        if parts and line == parts[-1][-1] + 1:
+            parts[-1][1:] = [line]
+        else:
+            parts.append([line])
+    return ", ".join("-".join(map(str, part)) for part in parts)

@@ -1,0 +1,115 @@
+"""Launches as the compiler resolved them. Takes a `Program` and `HostLaunch`es, gives a `Program`.
+
+A site is found by its file and the line on which its statement begins. Several launches on one
+line are told apart by their order; since macros may bring further ones or drop some, all of the
+line that bear the name of the site's kernel count as its entries: more than it has, never less.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from cutune.diagnostics import Code, Diagnostic
+from cutune.entry_names import base_name
+from cutune.host_calls import HostLaunch
+from cutune.instances import demangled
+from cutune.program import LaunchSite, Program, Verdict
+
+#: Directives by which a line is no longer called by its number.
+_RENUMBERED = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)", re.MULTILINE)
+_Place = tuple[str, int]
+
+
+def confirmed(program: Program, launches: Sequence[HostLaunch]) -> Program:
+    """The program with the entries that the compiler names at each site.
+
+    Tunable sites are refused where it names none, goes through a pointer, or names another kernel
+    than the text does (CT201, CT208, CT225, CT226).
+    """
+    told: defaultdict[_Place, list[HostLaunch]] = defaultdict(list)
+    for launch in launches:
+        told[launch.path, launch.line].append(launch)
+    sources = {site.source.path: site.source for site in program.launches}
+    renumbered = {p for p, source in sources.items() if _RENUMBERED.search(source.text)}
+    sites: dict[int, LaunchSite] = {}
+    diagnostics = list(program.diagnostics)
+    for place, written in _by_place(program.launches).items():
+        line = _Line(written, [] if written[0].source.path in renumbered else told[place])
+        for site in written:
+            sites[site.id], remark = line.judged(site)
+            diagnostics += [remark] if remark is not None else []
+    judged = tuple(sites[site.id] for site in program.launches)
+    return replace(program, launches=judged, diagnostics=tuple(diagnostics))
+
+
+def unconfirmed(program: Program, reason: str) -> Program:
+    """The program without tunable launches: the compiler could not be asked, for this reason."""
+    judged = [_refused(site, Code.LAUNCH_NOT_TOLD, reason=reason) for site in program.launches]
+    remarks = [remark for _, remark in judged if remark is not None]
+    launches = tuple(site for site, _ in judged)
+    return replace(program, launches=launches, diagnostics=(*program.diagnostics, *remarks))
+
+
+def entries_of(site: LaunchSite, launches: Iterable[HostLaunch]) -> tuple[str, ...]:
+    """The entries among launches of the site's line that bear the name of its kernel."""
+    entries = {entry for launch in launches for entry in launch.entries}
+    return tuple(sorted(entry for entry in entries if base_name(entry) == site.kernel))
+
+
+@dataclass(frozen=True)
+class _Line:
+    """The launches of a line: as they are written, and as they are compiled."""
+
+    written: Sequence[LaunchSite]
+    told: Sequence[HostLaunch]
+
+    def judged(self, site: LaunchSite) -> tuple[LaunchSite, Diagnostic | None]:
+        """The site with its entries, or refused."""
+        if len(self.told) < len(self.written):
+            return _refused(site, Code.LAUNCH_NOT_TOLD, reason="it does not stand on that line")
+        if any(launch.indirect for launch in self.told):
+            return _refused(site, Code.INDIRECT_LAUNCH, callee=site.callee)
+        others = sorted({entry for pair in self._pairs() for entry in _others(*pair)})
+        if others:
+            found = f"'{demangled(others[:1])[0]}'"
+            return _refused(site, Code.OTHER_KERNEL, found=found, name=site.kernel)
+        entries = entries_of(site, self.told)
+        if not entries:
+            return _refused(site, Code.LAUNCH_NOT_TOLD, reason="it is never instantiated")
+        site = replace(site, entries=entries)
+        if any(entry in launch.declared for launch in self.told for entry in entries):
+            return _refused(site, Code.MISSING_KERNEL, name=site.kernel)
+        return site, None
+
+    def _pairs(self) -> Iterator[tuple[LaunchSite, HostLaunch]]:
+        """What may belong together: by order, or where there are more, each with each."""
+        if len(self.told) == len(self.written):
+            yield from zip(self.written, self.told, strict=True)
+        else:
+            yield from ((site, launch) for site in self.written for launch in self.told)
+
+
+def _others(site: LaunchSite, launch: HostLaunch) -> Iterator[str]:
+    return (entry for entry in launch.entries if base_name(entry) != site.kernel)
+
+
+def _refused(
+    site: LaunchSite, code: Code, **values: object
+) -> tuple[LaunchSite, Diagnostic | None]:
+    """A tunable site stays as it is from now on; others are refused already."""
+    if site.verdict is Verdict.REFUSED:
+        return site, None
+    remark = Diagnostic(code, code.template.format(**values), site.source, site.span)
+    return replace(site, verdict=Verdict.REFUSED, reason=remark.message, code=code), remark
+
+
+def _by_place(sites: Iterable[LaunchSite]) -> dict[_Place, list[LaunchSite]]:
+    places: defaultdict[_Place, list[LaunchSite]] = defaultdict(list)
+    for site in sorted(sites, key=lambda site: site.span.start):
+        line = site.source.location(site.span.start).line
+        places[os.path.realpath(site.source.path), line].append(site)
+    return places

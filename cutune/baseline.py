@@ -1,0 +1,176 @@
+"""What the original program gives, and what of it varies. Takes a run, gives what others must give.
+
+The original runs twice. It must end well, or nothing could be told; what differs between its own
+runs (times, addresses, random numbers) is left out when another program is compared with it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from cutune.agreement import NOTHING, Agreement, OtherLength, Varying
+from cutune.collect import Run
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.outcome import LONGEST_SECONDS, STANDARD_ERROR, Outcome, Place, outcome_of
+
+#: What the emulated device says of a kernel that did not do its work; the program may not look.
+_FAILED_KERNEL = re.compile(
+    rb"^cutune: (?:illegal address|misaligned address|trap|failed assertion|deadlock"
+    rb"|CUTUNE_INSTRUCTION_LIMIT reached|not supported|this program cannot run|cannot load '"
+    rb"|error: ).*|^.*: error: .*\[CT4\d\d\]",
+    re.MULTILINE,
+)
+#: A difference counts if the original, run so often again, never shows it.
+CONFIRMING_RUNS = 2
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How programs run and what counts as the same.
+
+    `statuses`: the exit statuses of an original that does its work; None is any.
+    """
+
+    place: Place
+    agreement: Agreement = field(default_factory=Agreement)
+    statuses: frozenset[int] | None = frozenset({0})
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What one run of the original gives; `varying` is by what contents are called."""
+
+    run: Run
+    conditions: Conditions
+    outcome: Outcome
+    varying: Mapping[str, Varying] = field(default_factory=dict)
+
+    def difference(self, outcome: Outcome) -> str | None:
+        """What another program did otherwise, or None."""
+        if outcome.status is None:
+            return "it does not end"
+        if outcome.status != self.outcome.status:
+            return f"{_said(self.outcome.status)} became {_said(outcome.status)}"
+        for name, content in self.outcome.contents.items():
+            varying = self.varying.get(name, NOTHING)
+            found = self.conditions.agreement.difference(content, outcome.contents[name], varying)
+            if found is not None:
+                return f"{name}, {found}"
+        return None
+
+    def run_again(self) -> Baseline:
+        """What varies in one more run of the original is known, too.
+
+        Raises:
+            CutuneError: as `baseline`.
+        """
+        again = outcome_of(self.run, self.conditions.place)
+        _check_success(self.run, again, self.conditions)
+        if again.status != self.outcome.status:
+            reason = f"{_said(self.outcome.status)} in one run, {_said(again.status)} in another"
+            raise _failed(self.run, reason)
+        varying = {
+            name: self.varying.get(name, NOTHING) | self._varying(name, content, again)
+            for name, content in self.outcome.contents.items()
+        }
+        longest = max(self.outcome.seconds, again.seconds)
+        outcome = replace(self.outcome, seconds=longest)
+        return replace(self, outcome=outcome, varying=varying)._checked()
+
+    def confirmed(self, outcome: Outcome) -> tuple[Baseline, str | None]:
+        """The same as `difference`, if the original does not differ from itself in it.
+
+        Raises:
+            CutuneError: as `baseline`.
+        """
+        known, reason = self, self.difference(outcome)
+        for _ in range(CONFIRMING_RUNS):
+            if reason is None:
+                break
+            known = known.run_again()
+            reason = known.difference(outcome)
+        return known, reason
+
+    def remarks(self) -> Iterator[Diagnostic]:
+        """What was left out, and whether anything but the status was compared."""
+        command = shlex.join(self.run.command)
+        what = [v.described(name) for name, v in self.varying.items() if v.numbers]
+        if what:
+            text = "; ".join(what)
+            yield Diagnostic.at(Code.LEFT_OUT, None, command=command, what=text)
+        if not self._compared_lines():
+            yield Diagnostic.at(Code.ONLY_STATUS, None, command=command)
+
+    def _varying(self, name: str, content: bytes, again: Outcome) -> Varying:
+        try:
+            return self.conditions.agreement.varying(content, again.contents[name])
+        except OtherLength as other:
+            command = shlex.join(self.run.command)
+            message = Diagnostic.at(
+                Code.VARYING_LENGTH,
+                None,
+                name=name,
+                command=command,
+                first=other.first,
+                second=other.second,
+            )
+            raise CutuneError(message) from other
+
+    def _compared_lines(self) -> int:
+        return sum(
+            self.conditions.agreement.compared_lines(content, self.varying.get(name, NOTHING))
+            for name, content in self.outcome.contents.items()
+        )
+
+    def _checked(self) -> Baseline:
+        if any(varying.numbers for varying in self.varying.values()) and not self._compared_lines():
+            command = shlex.join(self.run.command)
+            raise CutuneError(Diagnostic.at(Code.NOTHING_COMPARED, None, command=command))
+        return self
+
+
+def baseline(run: Run, conditions: Conditions) -> Baseline:
+    """Run the original twice.
+
+    Raises:
+        CutuneError: CT433 when it fails, CT434 when all that it writes varies, CT435 when the
+            number of lines does, CT441 when it cannot be started.
+    """
+    outcome = outcome_of(run, conditions.place)
+    _check_success(run, outcome, conditions)
+    return Baseline(run, conditions, outcome).run_again()
+
+
+def _check_success(run: Run, outcome: Outcome, conditions: Conditions) -> None:
+    status = outcome.status
+    if status is None:
+        raise _failed(run, f"no end within {LONGEST_SECONDS:.0f} s")
+    if status < 0:
+        raise _failed(run, _said(status), outcome)
+    if conditions.statuses is not None and status not in conditions.statuses:
+        raise _failed(run, f"{_said(status)}; if that is right, add --status {status}", outcome)
+    if conditions.place.device is not None:
+        failed = _FAILED_KERNEL.search(outcome.contents[STANDARD_ERROR])
+        if failed is not None:
+            raise _failed(run, failed[0].decode("latin-1").removeprefix("cutune: "))
+
+
+def _failed(run: Run, reason: str, outcome: Outcome | None = None) -> CutuneError:
+    command = shlex.join(run.command)
+    message = Diagnostic.at(Code.ORIGINAL_FAILED, None, command=command, reason=reason).message
+    said = outcome.contents[STANDARD_ERROR].decode("latin-1").splitlines()[-5:] if outcome else []
+    return CutuneError(Diagnostic(Code.ORIGINAL_FAILED, "\n".join([message, *said])))
+
+
+def _said(status: int | None) -> str:
+    """The end of a program as people call it."""
+    if status is None or status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"end by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"end by signal {-status}"

@@ -1,0 +1,80 @@
+"""The options of `verify` and `shake`. Takes the parser of verbs, adds theirs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+Verbs = argparse._SubParsersAction  # Not public, and all that `add_subparsers` gives.
+
+_SHAKE = """\
+Every launch that may be changed takes a random legal configuration, by the seed in CUTUNE_SEED.
+The program is built once and runs with each seed, and once with CUTUNE=off; all runs are compared
+with the original, which runs twice. Exit status: 0 'same', or 'nothing may change' and why; 1
+'differs', with the command that shows it again, and after errors."""
+
+
+def add_verify(
+    verbs: Verbs[argparse.ArgumentParser], parents: Sequence[argparse.ArgumentParser]
+) -> None:
+    """`cutune verify ORIGINAL TUNED`."""
+    verify = verbs.add_parser(
+        "verify",
+        parents=parents,
+        help="run a program and its tuned form, and compare what they give",
+    )
+    verify.add_argument("original", metavar="ORIGINAL", help="a program or its source")
+    verify.add_argument("tuned", metavar="TUNED", help="the tuned program or its source")
+    _add_conditions(verify)
+
+
+def add_shake(
+    verbs: Verbs[argparse.ArgumentParser], parents: Sequence[argparse.ArgumentParser]
+) -> None:
+    """`cutune shake FILE …`."""
+    shake = verbs.add_parser(
+        "shake",
+        parents=parents,
+        help="run a program with random legal configurations, and compare what it gives",
+        description=_SHAKE,
+    )
+    shake.set_defaults(run="{program}")
+    shake.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
+    shake.add_argument(
+        "--seeds",
+        type=int,
+        default=20,
+        metavar="N",
+        help="seeds 1 to N (default: 20); 0 runs with CUTUNE=off alone",
+    )
+    shake.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="runs at a time (default: one per core; 1 on a GPU or with --file)",
+    )
+    shake.add_argument("--keep", metavar="DIR", help="leave both programs in this folder")
+    _add_conditions(shake)
+
+
+def _add_conditions(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--on", choices=("emulated", "gpu"), default="emulated", help="where")
+    verb.add_argument("--device", default="h200", help="profile that is emulated")
+    verb.add_argument("--identical", action="store_true", help="only the same bytes will do")
+    verb.add_argument(
+        "--tolerance",
+        type=float,
+        metavar="X",
+        help="relative, for all numbers (default: 1e-5, and 0 for integers)",
+    )
+    verb.add_argument("--absolute", type=float, default=0.0, help="tolerance of small numbers")
+    verb.add_argument(
+        "--file", action="append", default=[], metavar="PATH", help="compare this file, too"
+    )
+    verb.add_argument("--ignore", metavar="REGEX", help="leave out lines that match")
+    verb.add_argument(
+        "--status",
+        default="0",
+        metavar="N,M|any",
+        help="exit statuses of an original that does its work (default: 0)",
+    )

@@ -1,0 +1,104 @@
+"""Mangled names of kernels (Itanium C++ ABI). Takes them, gives what of them can be compared.
+
+One kernel has several names: its host function `_ZN2nsL4fillEPi`, its entry `_ZN2ns4fillEPi`, and
+with relocatable device code `__nv_static_25_ID_ZN2ns4fillEPi`. An unnamed namespace carries the
+number of its module, which changes with the path of the source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+#: What an unnamed namespace is called in PTX; the number of the module follows.
+_UNNAMED = "_GLOBAL__N_"
+_UNNAMED_LENGTH = re.compile(rf"\d+(?={_UNNAMED})")
+_STATIC = re.compile(r"__nv_static_(\d+)_")
+#: Internal linkage ("L"), then the length of a name.
+_LENGTH = re.compile(r"L?(\d+)")
+
+
+class _Name(NamedTuple):
+    """The namespaces and the name, then the text of template arguments and parameters."""
+
+    parts: tuple[str, ...]
+    rest: str
+    is_nested: bool
+
+
+def base_name(symbol: str) -> str:
+    """`fill` of `_ZN2ns4fillIfEEvPT_`; of what no kernel can be called, the symbol itself."""
+    name = _parsed(symbol)
+    return name.parts[-1] if name is not None else symbol
+
+
+def entry_name(symbol: str) -> str:
+    """What PTX calls the kernel of this host function: internal linkage is not written there."""
+    name = _parsed(symbol)
+    if name is None:
+        return symbol
+    written = "".join("St" if part == "std" else f"{len(part)}{part}" for part in name.parts)
+    return f"_Z{'N' if name.is_nested else ''}{written}{name.rest}"
+
+
+def canonical(symbol: str) -> str:
+    """What all names of one kernel have in common, whatever the path and the kind of build."""
+    name = _parsed(symbol)
+    if name is None:
+        return symbol
+    parts = (_UNNAMED if part.startswith(_UNNAMED) else part for part in name.parts)
+    rest = re.sub(r"L(?=\d)", "", _without_modules(name.rest))
+    return "::".join(parts) + f" {rest}"
+
+
+def is_among(symbol: str, entries: Collection[str]) -> bool:
+    """Is the kernel one of these, though they may come from another build?"""
+    return canonical(symbol) in {canonical(entry) for entry in entries}
+
+
+def _parsed(symbol: str) -> _Name | None:
+    """name = "_Z" "N" part+ rest | "_Z" "St"? part rest; the last is what a kernel is called."""
+    static = _STATIC.match(symbol)
+    if static is not None:
+        symbol = symbol[static.end() + int(static[1]) + 1 :]
+    if not symbol.startswith("_Z"):
+        return None
+    is_nested = symbol.startswith("_ZN")
+    at, parts = 3 if is_nested else 2, []
+    for part, end in _parts(symbol, at):
+        parts.append(part)
+        at = end
+        if not is_nested and part != "std":
+            break
+    is_complete = at < len(symbol) and (not is_nested or symbol[at] in "EI")
+    if not is_complete or not parts or parts[-1] == "std":
+        return None
+    return _Name(tuple(parts), symbol[at:], is_nested)
+
+
+def _parts(symbol: str, at: int) -> Iterator[tuple[str, int]]:
+    while True:
+        if symbol.startswith("St", at):
+            at += 2
+            yield "std", at
+        elif (length := _LENGTH.match(symbol, at)) is not None:
+            at = length.end() + int(length[1])
+            yield symbol[length.end() : at], at
+        else:
+            return
+
+
+def _without_modules(text: str) -> str:
+    """Unnamed namespaces among template arguments and parameters, without the module's number."""
+    found, at = [], 0
+    for match in _UNNAMED_LENGTH.finditer(text):
+        digits = match[0]
+        # The digits may begin with those that end the name before.
+        room = len(text) - match.end()
+        fitting = (d for i in range(len(digits)) if len(_UNNAMED) < int(d := digits[i:]) <= room)
+        length = min(fitting, key=int, default="")
+        if length:
+            found += [text[at : match.end() - len(length)], _UNNAMED]
+            at = match.end() + int(length)
+    return "".join([*found, text[at:]])

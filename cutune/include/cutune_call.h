@@ -1,0 +1,129 @@
+// What a rewritten launch is made of, in instrumented and in tuned programs. Needs
+// `cutune_controlled` before it, which decides how to launch, and perhaps how often:
+//
+//   cutune_launch(7, grid, block) ? (void)0 : cutune_call(k)(n, x);
+//
+// is what the compiler makes of k<<<grid, block>>>(n, x): the configuration first, then the arguments
+// once, as the parameters of the kernel, and both live until the launch is made. Where the kernel's
+// address does not tell which one is called, the call is repeated instead, so that it must be
+// harmless to evaluate its arguments:
+//
+//   for (cutune_repeated cutune_7(7, cutune_members<>(), grid, block, 0, 0, n, x); cutune_7.next();)
+//       k<<<cutune_7.grid, cutune_7.block, cutune_7.smem, cutune_7.stream>>>(n, x);
+#ifndef CUTUNE_CALL_H
+#define CUTUNE_CALL_H
+
+template <class T>
+inline const volatile void *cutune_address(const T &value) {
+    return &reinterpret_cast<const volatile char &>(value);
+}
+
+template <class... Arguments>
+struct cutune_addresses {
+    const volatile void *at[sizeof...(Arguments) + 1];
+    explicit cutune_addresses(const Arguments &...arguments)
+        : at{cutune_address(arguments)..., nullptr} {}
+};
+
+// Is one of them a reference? A kernel gets what the compiler makes of it.
+template <class... Types>
+struct cutune_has_reference : std::false_type {};
+
+template <class First, class... Rest>
+struct cutune_has_reference<First, Rest...>
+    : std::integral_constant<bool, std::is_reference<First>::value ||
+                                       cutune_has_reference<Rest...>::value> {};
+
+// Everything has internal linkage, because cutune_sites has: each file knows its own launches.
+namespace {
+
+// A configuration, until the end of the statement. An argument may make a launch of its own.
+class cutune_launch {
+  public:
+    cutune_launch(int asked_site, dim3 asked_grid, dim3 asked_block, size_t asked_smem = 0,
+                  cudaStream_t asked_stream = nullptr)
+        : site(asked_site), grid(asked_grid), block(asked_block), smem(asked_smem),
+          stream(asked_stream), outer_(innermost()) {
+        innermost() = this;
+    }
+    cutune_launch(const cutune_launch &) = delete;
+    cutune_launch &operator=(const cutune_launch &) = delete;
+    ~cutune_launch() { innermost() = outer_; }
+    explicit operator bool() const { return false; }
+
+    static cutune_launch *&innermost() {
+        static thread_local cutune_launch *launch = nullptr;
+        return launch;
+    }
+
+    const int site;
+    const dim3 grid, block;
+    const size_t smem;
+    const cudaStream_t stream;
+
+  private:
+    cutune_launch *const outer_;
+};
+
+template <class Members, class... Parameters>
+struct cutune_callee;
+
+// A function that takes what the kernel takes.
+template <class... Members, class... Parameters>
+struct cutune_callee<cutune_members<Members...>, Parameters...> {
+    void (*kernel)(Parameters...);
+
+    void operator()(Parameters... values) const {
+        launch(cutune_has_reference<Parameters...>(), values...);
+    }
+
+  private:
+    void launch(std::false_type, Parameters &...values) const {
+        const cutune_launch &asked = *cutune_launch::innermost();
+        cutune_addresses<Parameters...> addresses(values...);
+        const void *const function = reinterpret_cast<const void *>(kernel);
+        cutune_controlled now(asked.site, function, asked.grid, asked.block, asked.smem,
+                              asked.stream, values...,
+                              Members::template of<Parameters...>(addresses.at)...);
+        while (now.next())
+            static_cast<void>(cudaLaunchKernel(function, now.grid, now.block,
+                                               const_cast<void **>(addresses.at), now.smem,
+                                               now.stream));
+    }
+
+#ifdef __CUDACC__
+    void launch(std::true_type, Parameters &...values) const {
+        const cutune_launch &asked = *cutune_launch::innermost();
+        kernel<<<asked.grid, asked.block, asked.smem, asked.stream>>>(
+            static_cast<Parameters &&>(values)...);
+    }
+#endif
+};
+
+template <class... Parameters>
+inline cutune_callee<cutune_members<>, Parameters...> cutune_call(void (*kernel)(Parameters...)) {
+    const cutune_callee<cutune_members<>, Parameters...> callee = {kernel};
+    return callee;
+}
+
+template <class... Parameters, class... Members>
+inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
+    void (*kernel)(Parameters...), cutune_members<Members...>) {
+    const cutune_callee<cutune_members<Members...>, Parameters...> callee = {kernel};
+    return callee;
+}
+
+class cutune_repeated : public cutune_controlled {
+  public:
+    template <class... Members, class... Arguments>
+    cutune_repeated(int site, cutune_members<Members...>, dim3 asked_grid, dim3 asked_block,
+                    size_t asked_smem, cudaStream_t asked_stream, const Arguments &...arguments)
+        : cutune_controlled(site, nullptr, asked_grid, asked_block, asked_smem, asked_stream,
+                            arguments...,
+                            Members::template of<Arguments...>(
+                                cutune_addresses<Arguments...>(arguments...).at)...) {}
+};
+
+}  // namespace
+
+#endif  // CUTUNE_CALL_H

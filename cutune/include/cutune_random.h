@@ -1,0 +1,63 @@
+// A block at random for each launch, of those that it may have. Which one follows from the seed and
+// from how many launches were made before.
+//
+//   CUTUNE_SEED   another seed than the one that the program was made with
+//
+// Needs cutune_launch.h and cutune_choice.h before it.
+#ifndef CUTUNE_RANDOM_H
+#define CUTUNE_RANDOM_H
+
+#include <stdlib.h>
+
+#include <atomic>
+
+inline unsigned long long cutune_seed(unsigned long long otherwise) {
+    const char *const text = getenv("CUTUNE_SEED");
+    return text == nullptr || *text == 0 ? otherwise : strtoull(text, nullptr, 10);
+}
+
+inline std::atomic<unsigned long long> &cutune_drawn() {
+    static std::atomic<unsigned long long> count(0);
+    return count;
+}
+
+// The next number of the sequence splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+inline unsigned long long cutune_draw(unsigned long long own_seed) {
+    static const unsigned long long seed = cutune_seed(own_seed);
+    unsigned long long z = seed * 0xd1342543de82ef95ull +
+                           (cutune_drawn().fetch_add(1) + 1) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
+
+// Widths of 0 are those that the program asks for.
+static inline dim3 cutune_widths(const cutune_request &asked, const unsigned short *widths) {
+    return dim3(widths[0] == 0 ? asked.block.x : widths[0],
+                widths[1] == 0 ? asked.block.y : widths[1],
+                widths[2] == 0 ? asked.block.z : widths[2]);
+}
+
+static inline dim3 cutune_pick_block(const cutune_request &asked, const unsigned short *blocks,
+                                     int count, unsigned long long seed) {
+    dim3 picked = asked.block, grid;
+    size_t smem = 0;
+    const unsigned long long drawn = cutune_draw(seed);
+    unsigned long long fitting = 1;  // the program's own
+    for (int pass = 0; pass < 2; ++pass) {
+        const unsigned long long wanted = drawn % fitting;
+        unsigned long long seen = 0;
+        for (int c = 0; c < count; ++c) {
+            const dim3 block = cutune_widths(asked, blocks + 3 * c);
+            if (cutune_are_equal(block, asked.block) ||
+                !cutune_fit_launch(*asked.site, asked, block, &grid, &smem))
+                continue;
+            ++seen;
+            if (pass == 1 && seen == wanted) picked = block;
+        }
+        fitting = seen + 1;
+    }
+    return picked;
+}
+
+#endif  // CUTUNE_RANDOM_H

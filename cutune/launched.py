@@ -1,0 +1,54 @@
+"""Which launch sites launched which kernel. Takes a `Program` and launch records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from cutune.diagnostics import Code, Diagnostic
+from cutune.emulator.launch_log import LaunchRecord
+from cutune.entry_names import is_among
+from cutune.program import Kernel, LaunchSite, Program
+
+
+def launched_sites(
+    program: Program,
+    recorded: Sequence[Sequence[LaunchRecord]],
+    warn: Callable[[Diagnostic], None],
+) -> Iterator[tuple[Kernel, list[LaunchSite]]]:
+    """Kernels with those of their sites that were launched as one and the same instance.
+
+    Sites that were not, and those at which another kernel arrives than the compiler calls there,
+    are left out with a warning.
+    """
+    entries: dict[int, set[str]] = {}
+    for record in (r for run in recorded for r in run):
+        if record.site is not None:
+            entries.setdefault(record.site, set()).add(record.kernel)
+    by_instance: dict[tuple[str, str], list[LaunchSite]] = {}
+    for site in program.tunable_launches:
+        names = entries.get(site.id, set())
+        remark = _not_one(site, names)
+        if remark is None:
+            same = by_instance.setdefault((site.kernel, next(iter(names))), [])
+            if not same or same[0].shared == site.shared:
+                same.append(site)
+                continue
+            code = Code.DIFFERENT_SHARED_MEMORY
+            remark = Diagnostic.at(code, site.source, site.span, kernel=site.kernel)
+        warn(remark)
+    for (name, _), sites in by_instance.items():
+        kernel = program.kernel(name)
+        assert kernel is not None, "a tunable launch has a kernel"
+        yield kernel, sites
+
+
+def _not_one(site: LaunchSite, names: Collection[str]) -> Diagnostic | None:
+    """Why what a site launched is not one kernel, the one that the compiler calls there."""
+    others = [name for name in names if site.entries and not is_among(name, site.entries)]
+    if others:
+        where = site.source, site.span
+        return Diagnostic.at(Code.OTHER_ENTRY, *where, entry=min(others), kernel=site.kernel)
+    if len(names) == 1:
+        return None
+    code = Code.MANY_INSTANCES if names else Code.NEVER_LAUNCHED
+    return Diagnostic.at(code, site.source, site.span, kernel=site.kernel)

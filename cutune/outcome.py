@@ -1,0 +1,142 @@
+"""What a program leaves behind. Takes a run and where it happens, gives status, output and files.
+
+Programs run on the emulated device or on a GPU, as their user would run them: no variable of
+cutune's that is set here reaches them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cutune.collect import Run
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emulator.launch_log import Triple, read_launches
+from cutune.emulator.run import device_environment, program_environment
+
+#: What makes a tuned program choose otherwise.
+_OWN_VARIABLES = ("CUTUNE", "CUTUNE_MODE", "CUTUNE_REFINE_FILE", "CUTUNE_SEED")
+LONGEST_SECONDS = 600.0
+STANDARD_OUTPUT, STANDARD_ERROR = "standard output", "standard error"
+#: Launches that are logged per kernel and launch site.
+_LOGGED_LAUNCHES = 100
+
+#: A kernel and its configuration.
+Configured = tuple[str, Triple, Triple]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where programs run, and which files they write. `device`: emulated; None is the GPU."""
+
+    device: DeviceProfile | None
+    files: tuple[str, ...] = ()
+    #: Threads of the host that one emulated launch may use; None: all.
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run left behind: contents by what they are called in messages.
+
+    `status` is None where the run did not end in time. `launches`: configurations that were seen,
+    on the emulated device.
+    """
+
+    status: int | None
+    contents: Mapping[str, bytes]
+    seconds: float = 0.0
+    launches: frozenset[Configured] = field(default_factory=frozenset)
+
+
+def outcome_of(
+    run: Run,
+    place: Place,
+    variables: Mapping[str, str] | None = None,
+    limit_seconds: float = LONGEST_SECONDS,
+) -> Outcome:
+    """Run a program to its end, or until its time is over.
+
+    Raises:
+        CutuneError: CT441 when it cannot be started.
+    """
+    for path in place.files:
+        # A file that an earlier run left would hide that this one does not write it.
+        Path(path).unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        log = Path(folder) / "launches.jsonl"
+        environment = {**_environment(run, place, Path(folder), log), **(variables or {})}
+        started = time.monotonic()
+        status, written = _ended(run, environment, limit_seconds)
+        seconds = time.monotonic() - started
+        launches = frozenset((one.kernel, one.grid, one.block) for one in read_launches(log))
+    contents = dict(zip((STANDARD_OUTPUT, STANDARD_ERROR), written, strict=True))
+    contents |= {f"'{path}'": _content(path) for path in place.files}
+    named = {name: _without_program(content, run) for name, content in contents.items()}
+    return Outcome(status, named, seconds, launches)
+
+
+def _environment(run: Run, place: Place, folder: Path, log: Path) -> dict[str, str]:
+    environment = {k: v for k, v in os.environ.items() if k not in _OWN_VARIABLES}
+    if place.device is not None:
+        found = program_environment(Path(run.command[0]))
+        environment |= {k: v for k, v in found.items() if k not in _OWN_VARIABLES}
+        environment |= device_environment(place.device, folder)
+        environment["CUTUNE_PYTHON"] = sys.executable
+        environment["CUTUNE_LAUNCH_LOG"] = str(log)
+        environment["CUTUNE_LOG_LIMIT"] = str(_LOGGED_LAUNCHES)
+        if place.threads is not None:
+            environment.setdefault("CUTUNE_EMULATOR_THREADS", str(place.threads))
+    return {**environment, **run.environment}
+
+
+def _ended(
+    run: Run, environment: Mapping[str, str], limit_seconds: float
+) -> tuple[int | None, tuple[bytes, bytes]]:
+    try:
+        done = subprocess.run(
+            _startable(run.command),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=limit_seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None, (b"", b"")
+    except OSError as error:
+        raise CutuneError(
+            Diagnostic.at(Code.NOT_RUN, None, path=run.command[0], reason=error.strerror)
+        ) from error
+    return done.returncode, (done.stdout, done.stderr)
+
+
+def _startable(command: Sequence[str]) -> list[str]:
+    program = command[0]
+    if os.sep not in program and os.path.isfile(program):
+        program = os.path.join(os.curdir, program)
+    return [program, *command[1:]]
+
+
+def _without_program(content: bytes, run: Run) -> bytes:
+    """The text without the path that the program was started by: two programs have two."""
+    words = {run.command[0], run.program, os.path.abspath(run.program)} if run.program else ()
+    for word in sorted(words, key=len, reverse=True):
+        if os.sep in word:
+            content = re.sub(re.escape(word.encode()) + rb"(?![\w./-])", b"{program}", content)
+    return content
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""

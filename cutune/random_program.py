@@ -1,0 +1,114 @@
+"""A program whose launches take blocks at random. Takes a program and a seed, writes another.
+
+Every launch that may be tuned draws one of all blocks that it may legally have, its own among them,
+each time anew. What it computes must not depend on them: that is what the proof says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+from cutune.block_range import BlockRange
+from cutune.candidates import LARGEST, LARGEST_Z, Block, as_block
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.emit import Emitter
+from cutune.emit_selection import SUPPORT, argument_bits
+from cutune.passes import ReplaceLaunches
+from cutune.pipeline import TranslationUnit, run_passes
+from cutune.prelude import c_string
+from cutune.program import DIMENSIONS, Kernel, Program
+from cutune.session import Session
+from cutune.shadow import Target
+from cutune.toolchain import INCLUDE_DIRECTORY
+
+_ODD = (5, 7, 100, 160)
+#: Widths that are tried in a dimension: powers of two, three times such, and some others.
+WIDTHS = tuple(
+    sorted({*(1 << e for e in range(11)), *(3 << e for e in range(9)), *_ODD}),
+)
+#: Stands for the width that the program asks for.
+_ASKED = 0
+_LARGEST_SEED = (1 << 64) - 1
+
+
+def random_program(session: Session, program: Program, seed: int, target: Target) -> Path:
+    """Write a program whose launches draw their blocks; the path of its source.
+
+    Args:
+        seed: the same one gives the same blocks; CUTUNE_SEED replaces it at run time.
+
+    Raises:
+        CutuneError: CT415 when no launch may be tuned, and what `Target.write` raises.
+    """
+    sites = program.tunable_launches
+    if not sites:
+        path = program.source.path
+        raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=path))
+    launched = dict.fromkeys(site.kernel for site in sites)
+    routines = {name: f"random_{number}" for number, name in enumerate(launched, 1)}
+    text = [SUPPORT, (INCLUDE_DIRECTORY / "cutune_random.h").read_text(encoding="ascii")]
+    for name, routine in routines.items():
+        kernel = program.kernel(name)
+        assert kernel is not None, "a tunable launch has a kernel"
+        text.append(_routine(kernel, routine, seed & _LARGEST_SEED))
+    step = ReplaceLaunches(
+        selection="".join(text),
+        routines=tuple((site.id, f"cutune_select_{routines[site.kernel]}") for site in sites),
+        remembers=False,
+    )
+    unit = run_passes((step,), TranslationUnit(program))
+    session.report(unit.diagnostics)
+    return target.write(unit)
+
+
+def random_blocks(kernel: Kernel) -> tuple[Block, ...]:
+    """The blocks that are drawn from; 0 stands for the width that a launch asks for."""
+    allowed = kernel.allowed or BlockRange()
+    pure = [name in kernel.pure_dimensions for name in DIMENSIONS]
+    # What an annotation says of widths that are not known cannot be judged.
+    facts = zip(kernel.dimensions, pure, strict=True)
+    if kernel.allowed is not None and any(f.indexed and not is_pure for f, is_pure in facts):
+        return ()
+    axes = [
+        allowed.listed(axis) or WIDTHS if is_pure else (_ASKED,)
+        for axis, is_pure in enumerate(pure)
+    ]
+    most = min(LARGEST, kernel.max_threads)
+    return tuple(
+        as_block(block)
+        for block in product(*axes)
+        if _threads(block) <= most and block[2] <= LARGEST_Z and allowed.allows(_as_one(block))
+    )
+
+
+def _as_one(block: Sequence[int]) -> Block:
+    """A dimension that is not indexed has one thread, else the launch stays as it is."""
+    x, y, z = (max(1, width) for width in block)
+    return (x, y, z)
+
+
+def _threads(block: Sequence[int]) -> int:
+    x, y, z = _as_one(block)
+    return x * y * z
+
+
+def _routine(kernel: Kernel, name: str, seed: int) -> str:
+    """`cutune_select_NAME`: a request in, a configuration with a block at random out."""
+    blocks = random_blocks(kernel)
+    emit = Emitter()
+    emit(f"enum : unsigned long long {{ cutune_select_{name}_arguments = {argument_bits(())} }};")
+    widths = [str(width) for block in blocks or ((0, 0, 0),) for width in block]
+    emit.table(f"cutune_{name}_blocks", "unsigned short", widths)
+    emit(f"static inline cutune_configuration cutune_select_{name}(")
+    emit("    const cutune_request *cutune_asked, cutune_shortlist *)")
+    with emit.braces():
+        emit("const dim3 cutune_block = cutune_pick_block(")
+        emit(f"    *cutune_asked, cutune_{name}_blocks, {len(blocks)}, {seed}ull);")
+        kernel_name = c_string(kernel.name)
+        extents = c_string("threads")
+        emit(f"cutune_print_decision({kernel_name}, {extents}, *cutune_asked, cutune_block);")
+        emit("const cutune_configuration cutune_answer = {cutune_asked->grid, cutune_block};")
+        emit("return cutune_answer;")
+    return str(emit)

@@ -1,0 +1,118 @@
+"""Does a program give the same with any legal configuration? Takes both programs, gives findings.
+
+The shaken program takes random configurations, by the seed in its environment. It runs once with
+each seed, and once with `CUTUNE=off`: then the launches keep their own configurations, and only
+what the rewriting of the text did could show.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from cutune.baseline import Baseline, Conditions, baseline
+from cutune.collect import Run
+from cutune.diagnostics import Code, Diagnostic
+from cutune.outcome import Outcome, outcome_of
+
+SEED = "CUTUNE_SEED"
+#: A warp may have a single thread, and programs run side by side: so much slower is no failure.
+_SECONDS, _TIMES_SLOWER = 60.0, 100.0
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One way to run the shaken program; without a seed its launches are its own."""
+
+    seed: int | None = None
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """What the program has in its environment."""
+        return {"CUTUNE": "off"} if self.seed is None else {SEED: str(self.seed)}
+
+    def __str__(self) -> str:
+        return "CUTUNE=off" if self.seed is None else f"seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Shaken:
+    """What one run of the original was compared with, and the first trial that did otherwise."""
+
+    run: Run
+    known: Baseline
+    trial: Trial | None = None
+    reason: str = ""
+    has_changed: bool = True
+
+    def remarks(self) -> Iterator[Diagnostic]:
+        """What was not compared, and whether any launch was changed."""
+        yield from self.known.remarks()
+        if not self.has_changed and self.trial is None:
+            command = shlex.join(self.run.command)
+            yield Diagnostic.at(Code.NOT_SHAKEN, None, command=command)
+
+
+def trials_of(seeds: Iterable[int], with_own: bool = True) -> list[Trial]:
+    """A trial per seed, behind the one with the program's own configurations."""
+    return [*([Trial()] if with_own else []), *map(Trial, seeds)]
+
+
+def shake(
+    original: Sequence[Run],
+    shaken: Sequence[Run],
+    trials: Sequence[Trial],
+    conditions: Conditions,
+    jobs: int,
+    progress: Progress = lambda what, done, total: None,
+) -> Iterator[Shaken]:
+    """Run the shaken program in all trials, `jobs` at a time, and compare it with the original.
+
+    Raises:
+        CutuneError: CT441 when a program cannot be started, and as `baseline`.
+    """
+    for index, (first, second) in enumerate(zip(original, shaken, strict=True)):
+        known = baseline(first, conditions)
+        with closing(_outcomes(second, trials, known, jobs)) as outcomes:
+            found = _compared(Shaken(second, known), trials, outcomes)
+        progress("shaking", index + 1, len(original))
+        yield found
+
+
+def _outcomes(
+    run: Run, trials: Sequence[Trial], known: Baseline, jobs: int
+) -> Generator[Outcome, None, None]:
+    """What each trial gives; those that nobody asks for any more do not begin."""
+    if jobs == 1:
+        # In this thread: where files are compared, nothing else may run meanwhile.
+        yield from (_tried(run, trial, known) for trial in trials)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(_tried, run, trial, known) for trial in trials]
+        try:
+            for future in futures:
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _tried(run: Run, trial: Trial, known: Baseline) -> Outcome:
+    limit_seconds = _SECONDS + _TIMES_SLOWER * known.outcome.seconds
+    return outcome_of(run, known.conditions.place, trial.variables, limit_seconds)
+
+
+def _compared(begun: Shaken, trials: Sequence[Trial], outcomes: Iterable[Outcome]) -> Shaken:
+    """In the order of the trials, so that the first difference is the same whatever ran first."""
+    own, is_seeded = begun.known.outcome.launches, any(trial.seed is not None for trial in trials)
+    known, has_changed = begun.known, begun.known.conditions.place.device is None or not is_seeded
+    for trial, outcome in zip(trials, outcomes, strict=False):
+        has_changed = has_changed or outcome.launches != own
+        known, reason = known.confirmed(outcome)
+        if reason is not None:
+            return replace(begun, known=known, trial=trial, reason=reason)
+    return replace(begun, known=known, has_changed=has_changed)

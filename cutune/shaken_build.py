@@ -1,0 +1,90 @@
+"""The two programs that `shake` compares. Takes sources, gives them built as they are and shaken.
+
+Both are compiled with the same options, and differ in the text of the launches alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
+from pathlib import Path
+
+from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.headers import redirected
+from cutune.program import Program
+from cutune.random_program import random_program
+from cutune.session import Session, first_error
+from cutune.shadow import ShadowTree, Target
+from cutune.workspace import make_folder
+
+#: What the program takes where the environment names no seed.
+FIRST_SEED = 1
+
+#: Writes a program with other launches; as `random_program`.
+Writer = Callable[[Session, Program, int, Target], Path]
+Unit = tuple[Path, Sequence[str]]
+
+
+def build_both(
+    session: Session,
+    programs: Sequence[Program],
+    folder: Path,
+    target: Sequence[str] | None,
+    write: Writer = random_program,
+) -> tuple[Path, Path]:
+    """Build the original and the shaken program below a folder.
+
+    Args:
+        target: options of nvcc that say what for; None is the emulated device.
+
+    Raises:
+        CutuneError: CT701 when the original does not compile, CT439 when only the shaken one does
+            not.
+    """
+    name = Path(programs[0].source.path).stem
+    places = {word: folder / word for word in ("original", "shaken")}
+    for place in places.values():
+        make_folder(place)
+    behind = accumulate((len(program.launches) for program in programs), initial=0)
+    numbered = [one.numbered_behind(last) for one, last in zip(programs, behind, strict=False)]
+    changed = [
+        _shaken_unit(session, program, places["shaken"] / f"source-{number}", write)
+        for number, program in enumerate(numbered, 1)
+    ]
+    unchanged = [_unit(session, program) for program in programs]
+    with ThreadPoolExecutor(2) as pool:
+        first, second = (
+            pool.submit(session.build_units, units, place / name, place, target)
+            for units, place in zip((unchanged, changed), places.values(), strict=True)
+        )
+        original = first.result()
+        try:
+            return original, second.result()
+        except CutuneError as error:
+            raise _not_compiled(error) from error
+
+
+def _unit(session: Session, program: Program) -> Unit:
+    path = program.source.path
+    return Path(path), session.compile_flags(path)
+
+
+def _shaken_unit(session: Session, program: Program, folder: Path, write: Writer) -> Unit:
+    path, flags = _unit(session, program)
+    if not program.tunable_launches:
+        return path, flags
+    make_folder(folder)
+    target = Target.within(program, folder, "shaken")
+    if target.is_folder:
+        flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
+    return write(session, program, FIRST_SEED, target), flags
+
+
+def _not_compiled(error: CutuneError) -> CutuneError:
+    if error.diagnostic.code is not Code.NVCC_FAILED:
+        return error
+    reason = first_error(error.diagnostic.message)
+    message = Diagnostic.at(Code.SHAKEN_NOT_COMPILED, None, reason=reason).message
+    said = "\n".join([message, *error.diagnostic.message.splitlines()[1:]])
+    return CutuneError(Diagnostic(Code.SHAKEN_NOT_COMPILED, said))

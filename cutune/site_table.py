@@ -1,0 +1,259 @@
+"""The table of launch sites. Takes kernels and sites, gives C++ that stands before line 1.
+
+By which rule each dimension of a launch may be re-blocked, and functions of its arguments: guard
+bounds, shared memory, and whether threads may come into other warps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from cutune.analysis.integers import integer_type
+from cutune.c_expression import names_in, renamed
+from cutune.prelude import c_path, c_string
+from cutune.program import DIMENSIONS, Apart, Kernel, LaunchSite, Parameter, Program
+from cutune.source_text import one_line
+
+
+class Rule(Enum):
+    """How the grid follows when the block of one dimension changes."""
+
+    FIXED = "cutune_fixed"
+    #: The new block divides the thread space T, of which every thread stays.
+    DIVIDE = "cutune_divide"
+    #: Besides, threads from the guard bound on may come and go.
+    GUARD = "cutune_guarded"
+    #: The blocks stay, of whatever size they are.
+    KEEP = "cutune_kept"
+
+
+def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
+    """Indices of the parameters a guard bound is made of; None when it holds another name."""
+    order = {name: index for index, name in enumerate(kernel.argument_names) if name}
+    words = names_in(guard)
+    if any(word not in order for word in words):
+        return None
+    return tuple(sorted({order[word] for word in words}))
+
+
+def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
+    """By which rule a dimension may be re-blocked."""
+    facts = kernel.dimensions[dimension]
+    if DIMENSIONS[dimension] not in kernel.pure_dimensions:
+        return Rule.FIXED
+    if facts.grid_kept:
+        return Rule.KEEP
+    if facts.guard is None or facts.grid_stride or guard_parameters(kernel, facts.guard) is None:
+        return Rule.DIVIDE
+    return Rule.GUARD
+
+
+def site_table(
+    program: Program,
+    sites: Iterable[LaunchSite],
+    routines: Mapping[int, str] | None = None,
+) -> str:
+    """C++ text of the guard functions and of the table that `cutune_launch` looks sites up in."""
+    functions: list[str] = []
+    rows: list[str] = []
+    for site in sorted(sites, key=lambda site: site.id):
+        kernel = program.kernel(site.kernel)
+        if kernel is not None:
+            functions += [*_guard_functions(site, kernel), *_shared_function(site)]
+            functions += [*_free_function(site, kernel), *_proven_versions(site, kernel)]
+            routine = (routines or {}).get(site.id, "nullptr")
+            rows.append(_site_row(site, kernel, routine, _is_one_kernel(program, kernel)))
+    table = ["static const cutune_site cutune_sites[] = {", *rows, "};"]
+    return "".join(f"{line}\n" for line in (*functions, *table))
+
+
+def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, ...]:
+    """Headers that the table needs, besides that of its own types."""
+    kernels = [kernel for site in sites if (kernel := program.kernel(site.kernel)) is not None]
+    needed = {
+        "cutune_member.h": any(kernel.members for kernel in kernels),
+        "cutune_range.h": any(kernel.may_meet for kernel in kernels),
+        "cutune_exact.h": any(kernel.apart or _has_guard(kernel) for kernel in kernels),
+    }
+    return tuple(header for header, is_needed in needed.items() if is_needed)
+
+
+def _has_guard(kernel: Kernel) -> bool:
+    return any(dimension_rule(kernel, axis) is Rule.GUARD for axis in range(3))
+
+
+def _is_one_kernel(program: Program, kernel: Kernel) -> bool:
+    """Does the name alone say which kernel is launched?"""
+    namesakes = [other for other in program.kernels if other.name == kernel.name]
+    return len(namesakes) == 1 and not kernel.template_parameters
+
+
+def _guard_functions(site: LaunchSite, kernel: Kernel) -> list[str]:
+    return [
+        _guard_function(f"cutune_guard_{site.id}_{name}", kernel, facts.guard)
+        for index, (name, facts) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
+        if facts.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
+    ]
+
+
+def _shared_function(site: LaunchSite) -> list[str]:
+    """Bytes of dynamic shared memory of a block; the formula cannot overflow."""
+    if site.shared is None:
+        return []
+    names = set(re.findall(r"\b[xyz]\b", site.shared))
+    parameters = ", ".join(f"long long{f' {d}' if d in names else ''}" for d in DIMENSIONS)
+    # All in 64 bits, products of literals, too.
+    value = re.sub(r"\b\d+\b", r"\g<0>ll", site.shared)
+    return [
+        f"static inline long long cutune_shared_{site.id}({parameters}) {{ return {value}; }}",
+    ]
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """Arguments that a formula reads, by position, and what they are called in C++."""
+
+    kernel: Kernel
+    positions: tuple[int, ...]
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What each of them is called; a member has no name of its own."""
+        return {self._of(i).name: _local_name(self._of(i).name, i) for i in self.positions}
+
+    def declared(self, type_: str) -> str:
+        """Declarations of them all."""
+        return "".join(
+            f"const {type_} {name} = cutune_argument[{i}]; "
+            for i, name in zip(self.positions, self.names.values(), strict=True)
+        )
+
+    @property
+    def fit(self) -> str:
+        """Are they what the kernel sees?"""
+        named = (_fits(self._of(i).type, f"cutune_argument[{i}]") for i in self.positions)
+        return " && ".join(named) or "true"
+
+    def _of(self, position: int) -> Parameter:
+        return (*self.kernel.parameters, *self.kernel.members)[position]
+
+
+def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
+    """May each thread come into any warp at a launch?"""
+    if not kernel.may_meet and not kernel.apart:
+        return []
+    positions = _free_positions(site, kernel)
+    if positions is None:
+        body = "return false;"
+    else:
+        integers, _ = positions
+        arguments = _Arguments(kernel, integers)
+        meeting = (
+            f"cutune_are_apart(cutune_argument[{a}], cutune_argument[{b}])"
+            for a, b in kernel.may_meet
+        )
+        reaching = (_reaches(condition, arguments.names) for condition in kernel.apart)
+        conditions = " && ".join([arguments.fit, *reaching, *meeting])
+        body = (
+            f"if ((~cutune_integers & {_bits(integers)}) != 0) return false; "
+            f"{arguments.declared('cutune_exact')}return {conditions};"
+        )
+    # Some of the parameters may not be needed.
+    unused = "(void)cutune_argument; (void)cutune_integers; (void)cutune_extent; "
+    return [
+        f"static inline bool cutune_free_{site.id}(const long long *cutune_argument, "
+        f"unsigned long long cutune_integers, const long long *cutune_extent) "
+        f"{{ {unused}{body} }}"
+    ]
+
+
+def _reaches(condition: Apart, names: Mapping[str, str]) -> str:
+    larger, smaller = (renamed(one_line(t), names) for t in (condition.larger, condition.smaller))
+    extent = f"cutune_extent[{condition.dimension}]" if condition.dimension >= 0 else "1"
+    return f"cutune_reaches({larger}, {smaller}, {extent})"
+
+
+def _free_positions(
+    site: LaunchSite, kernel: Kernel
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Positions of the integers and the pointers that it depends on; None: it cannot be told."""
+    if site.called is None and not site.has_all_arguments(kernel):
+        return None
+    integers: set[int] = set()
+    for condition in kernel.apart:
+        for text in (condition.larger, condition.smaller):
+            found = guard_parameters(kernel, text)
+            if found is None or re.search(r"[^\w\s.+\-*/%()]", text):
+                return None
+            integers |= {*found}
+    pointers = {position for pair in kernel.may_meet for position in pair}
+    return tuple(sorted(integers)), tuple(sorted(pointers))
+
+
+def _proven_versions(site: LaunchSite, kernel: Kernel) -> list[str]:
+    if not kernel.proven_for:
+        return []
+    versions = ", ".join(map(str, (*sorted(kernel.proven_for), 0)))
+    return [f"static const int cutune_proven_{site.id}[] = {{{versions}}};"]
+
+
+def _bits(positions: Iterable[int]) -> str:
+    return f"{sum(1 << position for position in positions)}ull"
+
+
+def _guard_function(name: str, kernel: Kernel, guard: str) -> str:
+    # Exact integers: see `DimensionFacts.guard`. A parameter that is too large means "not known": 0.
+    arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
+    unused = "" if arguments.positions else "(void)cutune_argument; "
+    value = renamed(one_line(guard), arguments.names)
+    return (
+        f"static inline long long {name}(const long long *cutune_argument) "
+        f"{{ {arguments.declared('cutune_exact')}{unused}"
+        f"return {arguments.fit} ? cutune_bound({value}) : 0; }}"
+    )
+
+
+def _local_name(name: str, position: int) -> str:
+    """What the argument is called within a guard function; a member has no name of its own."""
+    return f"cutune_member_{position}" if "." in name else name
+
+
+def _fits(type_text: str, name: str) -> str:
+    """Is the argument, an int perhaps, what the kernel sees? Below zero only if it is signed."""
+    type_ = integer_type(type_text.split())
+    is_signed = type_ is not None and type_.signed
+    fits = f"cutune_fits_int({name})"
+    return fits if is_signed else f"{name} >= 0 && {fits}"
+
+
+def _site_row(site: LaunchSite, kernel: Kernel, routine: str, is_one_kernel: bool) -> str:
+    rules = [dimension_rule(kernel, index) for index in range(3)]
+    guards = [
+        f"cutune_guard_{site.id}_{name}" if rule is Rule.GUARD else "nullptr"
+        for name, rule in zip(DIMENSIONS, rules, strict=True)
+    ]
+    needed = {
+        position
+        for rule, facts in zip(rules, kernel.dimensions, strict=True)
+        if rule is Rule.GUARD and facts.guard is not None
+        for position in guard_parameters(kernel, facts.guard) or ()
+    }
+    shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
+    needs_warps = "true" if kernel.needs_warps else "false"
+    is_one = "true" if is_one_kernel else "false"
+    read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
+    indexed = sum(1 << axis for axis, facts in enumerate(kernel.dimensions) if facts.indexed)
+    is_bound = bool(kernel.may_meet or kernel.apart)
+    free = f"cutune_free_{site.id}" if is_bound else "nullptr"
+    positions = (_free_positions(site, kernel) or ((), ())) if is_bound else ((), ())
+    proven = f"cutune_proven_{site.id}" if kernel.proven_for else "nullptr"
+    return (
+        f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
+        f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
+        f"{_bits(needed)}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
+        f"{needs_warps}, {is_one}, {indexed}u, {free}, "
+        f"{_bits({*positions[0], *positions[1]})}, {proven}}},"
+    )

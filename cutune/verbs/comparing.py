@@ -1,0 +1,192 @@
+"""`verify`, `shake`: two programs that should give the same."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutune.options import parser
+from cutune.verbs.common import device_of, session_of, show, varied_values
+
+if TYPE_CHECKING:
+    from cutune.baseline import Conditions
+    from cutune.collect import Run
+    from cutune.program import Program
+    from cutune.shake import Shaken, Trial
+
+
+def verify(options: argparse.Namespace) -> int:
+    """Do a program and its tuned form give the same?"""
+    from cutune.verify import verify
+
+    conditions = _conditions(options)
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        plans = [
+            _plan(options, _built(path, Path(folder) / name, options))
+            for name, path in (("original", options.original), ("tuned", options.tuned))
+        ]
+        for known, difference in verify(plans[0], plans[1], conditions):
+            for remark in known.remarks():
+                show(remark)
+            if difference is not None:
+                failed = True
+                show(difference)
+            values = _values(known.run) or "the run"
+            print(f"{'differs' if difference else 'same'}: {values}", flush=True)
+    return 1 if failed else 0
+
+
+def shake(options: argparse.Namespace) -> int:
+    """Does a program give the same with random configurations?"""
+    from cutune.inspect import print_programs
+
+    trials = _trials(options)
+    # What is wrong with the options is said before anything is built.
+    _conditions(options)
+    session = session_of(options)
+    programs = [session.load(path, require_nvcc=True) for path in options.files]
+    launches = sum(len(program.launches) for program in programs)
+    tunable = sum(len(program.tunable_launches) for program in programs)
+    if not tunable:
+        print(f"nothing may change: 0 of {launches} launches are tunable")
+        print_programs(programs)
+        return 0
+    with _folder(options.keep) as folder:
+        found = _shaken(options, programs, trials, Path(folder))
+    for one in found:
+        for remark in one.remarks():
+            show(remark)
+    if found and found[-1].trial is not None:
+        _show_difference(found[-1], options)
+        return 1
+    seeds = [trial for trial in trials if trial.seed is not None]
+    tried = _counted(len(seeds), "seed") if seeds else str(trials[0])
+    runs = f", {len(found)} runs" if len(found) > 1 else ""
+    print(f"same: {tried}, {_counted(tunable, 'tunable launch', 'es')}{runs}")
+    return 0
+
+
+def _shaken(
+    options: argparse.Namespace,
+    programs: Sequence[Program],
+    trials: Sequence[Trial],
+    folder: Path,
+) -> list[Shaken]:
+    """What each run gave, up to the first that is another."""
+    from cutune.shake import shake
+    from cutune.shaken_build import build_both
+
+    session = session_of(options)
+    session.progress("compiling", 0, 1)
+    target = () if options.on == "gpu" else None
+    built = build_both(session, programs, folder, target)
+    original, shaken = (_plan(options, binary) for binary in built)
+    session.progress("compiling", 1, 1)
+    found: list[Shaken] = []
+    jobs = _jobs(options)
+    conditions = _conditions(options, jobs)
+    for one in shake(original, shaken, trials, conditions, jobs, session.progress):
+        found.append(one)
+        if one.trial is not None:
+            break
+    return found
+
+
+def _show_difference(found: Shaken, options: argparse.Namespace) -> None:
+    """Say which trial differs, in what, and how to see it again."""
+    from cutune.shake import SEED
+
+    trial = found.trial
+    assert trial is not None, "a difference was found by a trial"
+    where = ", ".join(filter(None, [str(trial), _values(found.run)]))
+    print(f"differs: {where}: {found.reason}")
+    words = ["cutune", *options.words]
+    seed = [f"{SEED}={trial.seed}"] if trial.seed is not None else []
+    own = ["--seeds", "0"] if trial.seed is None else []
+    print("see it again:", *seed, shlex.join([*words, *own]))
+
+
+def _trials(options: argparse.Namespace) -> list[Trial]:
+    from cutune.shake import SEED, trials_of
+
+    if options.seeds < 0 or (options.jobs is not None and options.jobs < 1):
+        parser().error("shake: --seeds takes a count, --jobs one from 1")
+    only = os.environ.get(SEED, "")
+    if not only or options.seeds == 0:
+        return trials_of(range(1, options.seeds + 1))
+    if not re.fullmatch(r"\d+", only):
+        parser().error(f"shake: {SEED} is an integer, not '{only}'")
+    return trials_of([int(only)], with_own=False)
+
+
+def _jobs(options: argparse.Namespace) -> int:
+    """Programs that write the same file, or share a GPU's memory, run one after the other."""
+    if options.file or (options.on == "gpu" and options.jobs is None):
+        return 1
+    return options.jobs or os.cpu_count() or 1
+
+
+def _conditions(options: argparse.Namespace, jobs: int = 1) -> Conditions:
+    from cutune.agreement import Agreement
+    from cutune.baseline import Conditions
+    from cutune.on_gpu import require_gpu
+    from cutune.outcome import Place
+
+    tolerance, exact = options.tolerance, options.tolerance is None
+    relative = 1e-5 if exact else tolerance
+    try:
+        re.compile((options.ignore or "").encode())
+    except re.error as error:
+        parser().error(f"{options.verb}: --ignore: {error}")
+    agreement = Agreement(options.identical, relative, options.absolute, options.ignore, exact)
+    if options.on == "gpu":
+        require_gpu()
+    device = device_of(options) if options.on == "emulated" else None
+    threads = max(1, (os.cpu_count() or 1) // jobs) if jobs > 1 else None
+    return Conditions(Place(device, tuple(options.file), threads), agreement, _statuses(options))
+
+
+def _statuses(options: argparse.Namespace) -> frozenset[int] | None:
+    if options.status == "any":
+        return None
+    if not re.fullmatch(r"\d+(,\d+)*", options.status):
+        parser().error(f"{options.verb}: --status takes numbers like 0,1, or any")
+    return frozenset(map(int, options.status.split(",")))
+
+
+def _built(path: str, place: Path, options: argparse.Namespace) -> Path:
+    """A program; a source is compiled for where it runs."""
+    if not path.endswith(".cu"):
+        return Path(path)
+    session = session_of(options)
+    place.mkdir()
+    build: Callable[[str, Path], Path] = (
+        session.build_emulated if options.on == "emulated" else session.build_plain
+    )
+    return build(path, place)
+
+
+def _plan(options: argparse.Namespace, binary: Path) -> list[Run]:
+    from cutune.collect import plan_runs
+
+    return plan_runs(options.run, varied_values(options.vary), binary)
+
+
+def _folder(keep: str | None) -> AbstractContextManager[str]:
+    return nullcontext(keep) if keep else tempfile.TemporaryDirectory(prefix="cutune-")
+
+
+def _values(run: Run) -> str:
+    return " ".join(f"{name}={value}" for name, value in run.values.items())
+
+
+def _counted(number: int, noun: str, plural: str = "s") -> str:
+    return f"{number} {noun}{'' if number == 1 else plural}"

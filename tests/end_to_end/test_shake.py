@@ -1,0 +1,178 @@
+"""`cutune shake` through nvcc and the emulated device."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cutune.baseline import Conditions
+from cutune.collect import plan_runs
+from cutune.device import DeviceProfile
+from cutune.diagnostics import Code, CutuneError
+from cutune.outcome import Place
+from cutune.program import Program
+from cutune.session import Session
+from cutune.shadow import Target
+from cutune.shake import shake as compare
+from cutune.shake import trials_of
+from cutune.shaken_build import build_both
+from cutune.workspace import write_text
+from tests.end_to_end.tuning import run
+
+pytestmark = pytest.mark.nvcc
+
+HEAD = """\
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_runtime.h>
+#ifndef SUCCESS
+#define SUCCESS 0
+#endif
+"""
+PURE = """\
+__global__ void fill(int n, int *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 3 * i + 1;
+}
+"""
+SHAPED = """\
+__global__ void fill(int n, int *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = threadIdx.x;
+}
+"""
+#: What the user says, be it true or not.
+ASSERTED = "#pragma cutune kernel fill block(x: 32, 64, 128) grid(ceil(n / x))\n"
+MAIN = """\
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 100, *out, *copy = (int *)malloc(n * 4);
+    if (cudaMalloc(&out, n * 4) != cudaSuccess) return 1;
+    fill<<<(n + 63) / 64, 64>>>(n, out);
+    cudaMemcpy(copy, out, n * 4, cudaMemcpyDeviceToHost);
+    unsigned sum = 0;
+    for (int i = 0; i < n; ++i) sum = 31 * sum + copy[i];
+    printf("%u\\n", sum);
+    fprintf(stderr, "%s\\n", argv[0]);
+    return SUCCESS;
+}
+"""
+
+
+def shake(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    """`cutune shake` at two sizes; sources come first."""
+    command = [sys.executable, "-m", "cutune", "shake", *map(str, words)]
+    return subprocess.run(
+        [*command, "-q", "--run", "{program} {n}", "--vary", "n=100,1000"],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def written(folder: Path, text: str, name: str = "app.cu") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_a_pure_kernel_is_the_same(tmp_path: Path) -> None:
+    done = shake(written(tmp_path, HEAD + PURE + MAIN), "--seeds", 3)
+    assert (done.returncode, done.stdout) == (0, "same: 3 seeds, 1 tunable launch, 2 runs\n")
+    assert list(tmp_path.iterdir()) == [tmp_path / "app.cu"]
+
+
+def test_configurations_are_changed(tmp_path: Path) -> None:
+    """Without this, everything else would be the same for nothing."""
+    done = shake(written(tmp_path, HEAD + PURE + MAIN), "--seeds", 3)
+    assert "CT438" not in done.stderr
+
+
+def test_where_nothing_may_change_the_reasons_are_given(tmp_path: Path) -> None:
+    done = shake(written(tmp_path, HEAD + SHAPED + MAIN))
+    assert done.returncode == 0
+    assert done.stdout.startswith("nothing may change: 0 of 1 launches are tunable\n")
+    assert "[CT2" in done.stdout and done.stdout.endswith("1 launch, 0 tunable\n")
+
+
+def test_what_is_asserted_wrongly_is_found_and_can_be_seen_again(tmp_path: Path) -> None:
+    done = shake(written(tmp_path, HEAD + ASSERTED + SHAPED + MAIN), "--seeds", 8)
+    assert done.returncode == 1
+    first, again = done.stdout.splitlines()
+    assert first.startswith("differs: seed ") and ", n=" in first
+    assert "standard output, line 1: '" in first
+    seed = first.split()[2].rstrip(",")
+    assert again.startswith(f"see it again: CUTUNE_SEED={seed} cutune shake ")
+    alone = shake(tmp_path / "app.cu", "--seeds", 8, CUTUNE_SEED=seed)
+    assert alone.returncode == 1 and alone.stdout.startswith(f"differs: seed {seed}, n=")
+
+
+def test_an_original_that_fails_is_an_error(tmp_path: Path) -> None:
+    source = written(tmp_path, HEAD + PURE + MAIN)
+    done = shake(source, "-DSUCCESS=3", "--seeds", 1)
+    assert done.returncode == 1 and "[CT433]" in done.stderr, done.stderr
+    assert "differs" not in done.stdout + done.stderr
+    done = shake(source, "-DSUCCESS=3", "--seeds", 1, "--status", "0,3")
+    assert (done.returncode, done.stdout) == (0, "same: 1 seed, 1 tunable launch, 2 runs\n")
+
+
+def test_a_program_of_several_sources_with_a_header(tmp_path: Path) -> None:
+    written(tmp_path, f"#pragma once\n{PURE.replace('void', 'static void')}", "fill.h")
+    launch = "fill<<<(n + 63) / 64, 64>>>(n, out);"
+    start = f'#include "fill.h"\nvoid start(int n, int *out) {{ {launch} }}\n'
+    further = written(tmp_path, HEAD + start, "start.cu")
+    main = MAIN.replace(launch, f"start(n, out); {launch}")
+    declared = '#include "fill.h"\nvoid start(int n, int *out);\n'
+    done = shake(written(tmp_path, HEAD + declared + main), further, "--seeds", 2)
+    assert (done.returncode, done.stdout) == (0, "same: 2 seeds, 2 tunable launches, 2 runs\n")
+
+
+def test_programs_are_kept(tmp_path: Path) -> None:
+    source, kept = written(tmp_path, HEAD + PURE + MAIN), tmp_path / "kept"
+    assert shake(source, "--seeds", 0, "--keep", kept).returncode == 0
+    outputs = {run(kept / word / "app", "100").stdout for word in ("original", "shaken")}
+    assert len(outputs) == 1
+
+
+def by_seed(session: Session, program: Program, seed: int, target: Target) -> Path:
+    """Stands for `random_program`: the block is 32 times the seed."""
+    chosen = 'int b = 32 * atoi(getenv("CUTUNE_SEED") ? getenv("CUTUNE_SEED") : "2"); '
+    changed = chosen + "fill<<<(n + b - 1) / b, b>>>"
+    text = program.source.text.replace("fill<<<(n + 63) / 64, 64>>>", changed)
+    write_text(target.path, text)
+    return target.path
+
+
+@pytest.mark.parametrize("kernel", [PURE, SHAPED])
+def test_another_writer_of_configurations(kernel: str, tmp_path: Path) -> None:
+    path = written(tmp_path, HEAD + ASSERTED + kernel + MAIN)
+    session = Session()
+    program = session.load(str(path))
+    binaries = build_both(session, [program], tmp_path, None, by_seed)
+    plans = [plan_runs("{program} {n}", {"n": ["100", "1000"]}, one) for one in binaries]
+    conditions = Conditions(Place(DeviceProfile.named("h200")))
+    found = list(compare(plans[0], plans[1], trials_of(range(1, 4)), conditions, jobs=1))
+    expected = ["None", "None"] if "3 * i" in kernel else ["seed 1", "seed 1"]
+    assert [str(one.trial) for one in found] == expected
+    assert not [remark for one in found for remark in one.remarks()]
+
+
+def broken(session: Session, program: Program, seed: int, target: Target) -> Path:
+    write_text(target.path, program.source.text.replace("return SUCCESS", "return FAILURE"))
+    return target.path
+
+
+def test_who_does_not_compile_is_said(tmp_path: Path) -> None:
+    session = Session()
+    for text, code in (
+        (HEAD + PURE + MAIN, Code.SHAKEN_NOT_COMPILED),
+        (HEAD + PURE + MAIN + "int x = y;", Code.NVCC_FAILED),
+    ):
+        program = session.load(str(written(tmp_path, text)))
+        with pytest.raises(CutuneError) as error:
+            build_both(session, [program], tmp_path / "built", None, broken)
+        assert error.value.diagnostic.code is code

@@ -1,0 +1,142 @@
+"""Generated programs, built together and run: what each one gives, and which do not compile.
+
+Takes programs, gives their lines of output by name. Compilers and runs are subprocesses; nothing
+is kept between batches.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutune.emulator.link import own_build_flags
+from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc
+from tests.soundness.generator import Generated, source
+
+#: Writes the program `{source}` with random blocks, chosen by `CUTUNE_SEED`, to `{output}`.
+SHAKER = "{python} -m cutune emit -q {source} --choose random:1 -o {output}"
+SECONDS = 60
+_ATTEMPTS = 6
+
+
+@dataclass(frozen=True)
+class Built:
+    """Programs in one binary, and those that were left out because they do not compile."""
+
+    programs: tuple[Generated, ...]
+    source: Path
+    binary: Path
+    dropped: tuple[tuple[Generated, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run printed: the lines of each program by its name; an abort has its own entry."""
+
+    lines: Mapping[str, tuple[str, ...]]
+    status: int
+
+    def differing(self, other: Outcome) -> list[str]:
+        """Names of programs whose lines are not the same, in the order of the runs."""
+        names = dict.fromkeys((*self.lines, *other.lines))
+        return [name for name in names if self.lines.get(name) != other.lines.get(name)]
+
+
+def build(nvcc: Nvcc, programs: Sequence[Generated], folder: Path) -> Built:
+    """Compile programs for the emulated device, without those that nvcc refuses.
+
+    Raises:
+        RuntimeError: if what is refused belongs to no program.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path, binary = folder / "batch.cu", folder / "original"
+    kept, dropped = list(programs), list[tuple[Generated, str]]()
+    for _ in range(_ATTEMPTS):
+        path.write_text(source(kept), encoding="ascii")
+        messages = compiled(nvcc, path, binary)
+        if messages is None:
+            return Built(tuple(kept), path, binary, tuple(dropped))
+        refused = _owners(messages, path)
+        if not refused:
+            break
+        dropped += [(each, refused[each.name]) for each in kept if each.name in refused]
+        kept = [each for each in kept if each.name not in refused]
+    raise RuntimeError(f"{path} does not compile:\n{messages}")
+
+
+def compiled(nvcc: Nvcc, path: Path, binary: Path) -> str | None:
+    """Compile for the emulated device; the compiler's messages where it fails."""
+    flags = ["-std=c++17", "-w", f"-I{INCLUDE_DIRECTORY}", *own_build_flags(nvcc)]
+    command = [str(nvcc.path), *flags, str(path), "-o", str(binary)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else done.stderr + done.stdout
+
+
+def _owners(messages: str, path: Path) -> dict[str, str]:
+    """The first error of each program that has one."""
+    spaces: list[tuple[int, str]] = []
+    for number, line in enumerate(path.read_text(encoding="ascii").splitlines(), 1):
+        found = re.match(r"namespace (p\d+) \{$", line)
+        if found:
+            spaces.append((number, found[1]))
+    owners: dict[str, str] = {}
+    pattern = r"^\S*batch\.cu[(:](\d+)\)?(?::\d+)?: (?:fatal )?error:? ?(.*)$"
+    for found in re.finditer(pattern, messages, re.MULTILINE):
+        names = [name for start, name in spaces if start <= int(found[1])]
+        if names:
+            owners.setdefault(names[-1], found[2])
+    return owners
+
+
+def run(binary: Path, size: int, environment: Mapping[str, str]) -> Outcome:
+    """Run a batch with one size on the emulated device."""
+    command = [str(binary), str(size)]
+    variables = {**os.environ, "CUTUNE_PYTHON": sys.executable, **environment}
+    try:
+        done = subprocess.run(
+            command, env=variables, capture_output=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        return Outcome(_by_name(_lines(error.stdout)), 124)
+    return Outcome(_by_name(_lines(done.stdout)), done.returncode)
+
+
+def _lines(output: bytes | None) -> list[str]:
+    return (output or b"").decode("latin-1").splitlines()
+
+
+def _by_name(text: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for line in text:
+        name = line.partition(" ")[0]
+        found[name] = (*found.get(name, ()), line)
+    return found
+
+
+def shaken(nvcc: Nvcc, built: Built, shaker: str = SHAKER) -> tuple[Path | None, str]:
+    """The binary with random blocks, and what went wrong; neither where no launch is tunable.
+
+    The one place that knows how such a program is made.
+    """
+    output = built.source.with_name("batch.shaken.cu")
+    words = {"python": sys.executable, "source": built.source, "output": output}
+    command = [word.format(**words) for word in shlex.split(shaker)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or not output.exists():
+        return None, f"not written:\n{done.stderr}{done.stdout}"
+    if tunable(output) == 0:
+        return None, ""
+    binary = built.binary.with_name("shaken")
+    messages = compiled(nvcc, output, binary)
+    return (binary, "") if messages is None else (None, f"does not compile:\n{messages}")
+
+
+def tunable(path: Path) -> int:
+    """How many launches of a written program are changed."""
+    return len(re.findall(r"\bcutune_launch cutune_\d+\(", path.read_text(encoding="latin-1")))

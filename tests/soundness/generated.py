@@ -1,0 +1,188 @@
+"""No generated program changes its output, whatever blocks its launches get.
+
+    python -m tests.soundness.generated --count 5000 --seed 1 --jobs 2 --keep FOLDER
+
+Programs of the generator are built in batches, as they are and with random blocks, and run on the
+emulated device: every line must be the same. A program that differs is built alone to confirm it.
+Gives the failures; status 1 where there are any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutune.emulator.link import own_build_flags
+from cutune.toolchain import Nvcc, find_nvcc
+from tests.soundness.batches import SHAKER, Built, build, run, shaken, tunable
+from tests.soundness.generator import Generated, batch, source
+
+SIZES = (1, 31, 37, 64, 100, 128, 129, 200, 256, 300, 311, 500, 512, 640, 777, 1000, 1024, 1500)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What is generated and how it is tried.
+
+    Attributes:
+        seeds: random blocks per size.
+        shaker: command that writes the program with random blocks.
+    """
+
+    seed: int
+    seeds: int
+    sizes: int
+    per_batch: int
+    shaker: str
+
+    def sizes_of(self, first: int) -> list[int]:
+        """The sizes that a batch is run with."""
+        return random.Random(f"{self.seed}/{first}").sample(SIZES, self.sizes)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A program that differs, with the run that showed it."""
+
+    program: Generated
+    what: str
+
+    @property
+    def is_of_text(self) -> bool:
+        """Do the launches' own blocks show it? Then what the text became is wrong, not a proof."""
+        return "CUTUNE=off" in self.what
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a batch gave."""
+
+    programs: int
+    tunable: int
+    dropped: tuple[tuple[Generated, str], ...]
+    failures: tuple[Failure, ...]
+
+
+def tried(nvcc: Nvcc, campaign: Campaign, first: int, count: int) -> Report:
+    """One batch, from text to verdicts."""
+    programs = batch(campaign.seed, first, count)
+    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        place = Path(folder)
+        built = build(nvcc, programs, place / "all")
+        sizes = campaign.sizes_of(first)
+        suspects = differing(nvcc, built, campaign, sizes)
+        failures = []
+        for number, each in enumerate(built.programs):
+            if each.name in suspects:
+                alone = build(nvcc, [each], place / str(number))
+                found = differing(nvcc, alone, campaign, sizes)
+                if each.name in found:
+                    failures.append(Failure(each, found[each.name]))
+        if suspects and not failures:
+            # What shows only among others is a failure, too.
+            name, what = next(iter(suspects.items()))
+            accused = next((p for p in built.programs if p.name == name), built.programs[0])
+            failures.append(Failure(accused, f"{what} (in its batch only)"))
+        written = built.source.with_name("batch.shaken.cu")
+        changed = tunable(written) if written.exists() else 0
+    return Report(len(built.programs), changed, built.dropped, tuple(failures))
+
+
+def differing(nvcc: Nvcc, built: Built, campaign: Campaign, sizes: Sequence[int]) -> dict[str, str]:
+    """Programs of a batch that do not give what they gave, and where."""
+    binary, problem = shaken(nvcc, built, campaign.shaker)
+    if problem:
+        return {each.name: problem for each in built.programs}
+    found: dict[str, str] = {}
+    if binary is None:
+        return found
+    environments = [{"CUTUNE": "off"}]
+    environments += [{"CUTUNE_SEED": str(seed)} for seed in range(1, campaign.seeds + 1)]
+    for size in sizes:
+        before = run(built.binary, size, {})
+        for environment in environments:
+            after = run(binary, size, environment)
+            words = " ".join(f"{name}={value}" for name, value in environment.items())
+            for name in before.differing(after):
+                found.setdefault(name, f"differs at n={size} with {words}")
+            if before.status != after.status:
+                name = list(after.lines)[-1] if after.lines else built.programs[0].name
+                found.setdefault(name, f"status {before.status} became {after.status}, {words}")
+    return found
+
+
+def reports(campaign: Campaign, nvcc: Nvcc, first: int, count: int, jobs: int) -> Iterator[Report]:
+    """All batches, `jobs` at a time."""
+    starts = range(first, first + count, campaign.per_batch)
+
+    def one(start: int) -> Report:
+        return tried(nvcc, campaign, start, min(campaign.per_batch, first + count - start))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(one, starts)
+
+
+def keep(folder: Path, failure: Failure) -> None:
+    """Write a failing program as a source of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    head = f"// {failure.program.name}: {failure.what.splitlines()[0]}\n"
+    text = head + source([failure.program])
+    (folder / f"{failure.program.name}.cu").write_text(text, encoding="ascii")
+
+
+def _options() -> argparse.Namespace:
+    options = argparse.ArgumentParser(
+        prog="python -m tests.soundness.generated",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    options.add_argument("--count", type=int, default=500, help="programs")
+    options.add_argument("--first", type=int, default=0, help="number of the first one")
+    options.add_argument("--seed", type=int, default=1, help="random state of the generator")
+    options.add_argument("--jobs", type=int, default=1, help="batches at a time")
+    options.add_argument("--per-batch", type=int, default=25, help="programs in one source")
+    options.add_argument("--seeds", type=int, default=10, help="random blocks per size")
+    options.add_argument("--sizes", type=int, default=2, help="sizes per batch")
+    options.add_argument("--shaker", default=SHAKER, help="command that writes random blocks")
+    options.add_argument("--keep", type=Path, help="folder for the programs that fail")
+    return options.parse_args()
+
+
+def main() -> int:
+    """The command line; status 1 when any program differs."""
+    chosen = _options()
+    campaign = Campaign(*(chosen.seed, chosen.seeds, chosen.sizes, chosen.per_batch, chosen.shaker))
+    nvcc = find_nvcc()
+    own_build_flags(nvcc)  # the emulated device is built once, not by each job
+    begun, programs, changed, dropped, failed, of_text = time.monotonic(), 0, 0, 0, 0, 0
+    for report in reports(campaign, nvcc, chosen.first, chosen.count, chosen.jobs):
+        programs += report.programs
+        changed += report.tunable
+        for each, why in report.dropped:
+            dropped += 1
+            print(f"{each.name}: left out, it does not compile: {why}")
+        for failure in report.failures:
+            failed += 1
+            of_text += failure.is_of_text
+            print(f"{failure.program.name}: {failure.what}")
+            if chosen.keep is not None:
+                keep(chosen.keep, failure)
+        seconds = time.monotonic() - begun
+        print(
+            f"{programs} programs, {changed} launches changed, {failed} differ, {seconds:.0f} s",
+            flush=True,
+        )
+    ways = f"{failed} differ, {of_text} of them with their own blocks"
+    print(f"{programs} programs of seed {chosen.seed}, {dropped} left out, {ways}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""Programs for tests of comparisons: shell scripts, which need no compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutune.baseline import Conditions
+from cutune.collect import Run, plan_runs
+from cutune.outcome import Place
+
+#: As on a GPU: nothing stands between a program and the machine.
+PLAIN = Conditions(Place(None))
+
+
+def script(path: Path, text: str) -> Path:
+    """An executable file of these lines."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def runs(program: Path, *sizes: str) -> list[Run]:
+    """The program run at these sizes."""
+    return plan_runs("./{program} {n}", {"n": sizes or ("1",)}, program)

@@ -1,0 +1,80 @@
+"""Mangled names of kernels, as three parts of the toolchain spell them."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutune.entry_names import base_name, canonical, entry_name, is_among
+
+
+def sized(name: str) -> str:
+    """A name as it is written within a mangled one."""
+    return f"{len(name)}{name}"
+
+
+UNNAMED = sized("_GLOBAL__N__d3fd4b23_4_a_cu__Z1kPii")
+#: Host function, entry in whole-program mode, entry in relocatable code of another path.
+SPELLINGS = [
+    ("_Z1kPfi", "_Z1kPfi", "_Z1kPfi"),
+    ("k", "k", "k"),
+    ("_ZL4fillPi", "_Z4fillPi", "__nv_static_16__0a1b2c3d_4_a_cu__Z4fillPi"),
+    (
+        "_ZN2nsL4fillIfLi3EEEvPT_",
+        "_ZN2ns4fillIfLi3EEEvPT_",
+        "__nv_static_16__0a1b2c3d_4_a_cu__ZN2ns4fillIfLi3EEEvPT_",
+    ),
+    (
+        f"_ZN{UNNAMED}4anonEPi",
+        f"_ZN{sized('_GLOBAL__N__feb29947_4_a_cu__Z1kPii')}4anonEPi",
+        f"_ZN{sized('_GLOBAL__N__feb29947_8_other_cu__Z1kPii')}4anonEPi",
+    ),
+    (
+        f"_ZN2n1L3antIN2n1{UNNAMED}1QEEEvPT_",
+        f"_ZN2n13antIN2n1{UNNAMED}1QEEEvPT_",
+        f"_ZN2n13antIN2n1{sized('_GLOBAL__N__00000000_7_long_cu_39c0bc00')}1QEEEvPT_",
+    ),
+    ("_Z4modeIL4Mode1EEvPi", "_Z4modeIL4Mode1EEvPi", "_Z4modeIL4Mode1EEvPi"),
+    ("_ZSt4fillPi", "_ZSt4fillPi", "_ZSt4fillPi"),
+]
+
+
+@pytest.mark.parametrize(("host", "entry", "relocatable"), SPELLINGS)
+def test_one_kernel_has_one_canonical_name(host: str, entry: str, relocatable: str) -> None:
+    assert canonical(host) == canonical(entry) == canonical(relocatable)
+    assert is_among(relocatable, [host]) and is_among(host, {entry, "other"})
+
+
+@pytest.mark.parametrize(
+    ("host", "entry"), [(h, e) for h, e, _ in SPELLINGS if "_GLOBAL_" not in h]
+)
+def test_internal_linkage_is_not_part_of_an_entry(host: str, entry: str) -> None:
+    assert entry_name(host) == entry
+
+
+def test_different_kernels_have_different_names() -> None:
+    names = [
+        *("_Z1kPf", "_Z1kPi", "_ZN2ns1kEPi", "_ZN35_GLOBAL__N__d3fd4b23_4_a_cu__Z1kPii1kEPi"),
+        *("_Z1kIfEvPT_", "_Z1kIiEvPT_", "_Z1jPi", "k", "_Z1kIL4Mode1EEvPi", "_Z1kIL4Mode2EEvPi"),
+    ]
+    assert len({canonical(name) for name in names}) == len(names)
+    assert not is_among("_Z1kPf", names[1:])
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_Z5scaleIfEvixPT_", "scale"),
+        ("_ZN2ns2v15scaleILi4EEEvPi", "scale"),
+        ("_ZNSt3abc1kEPi", "k"),
+        ("__nv_static_16__0a1b2c3d_4_a_cu__Z4fillPi", "fill"),
+        ("main_kernel", "main_kernel"),
+        # No kernel is called so.
+        ("_ZN3abcD1Ev", "_ZN3abcD1Ev"),
+        ("_ZplRK1AS1_", "_ZplRK1AS1_"),
+        ("_ZNK3abc3runEv", "_ZNK3abc3runEv"),
+        ("_Z", "_Z"),
+        ("_Z9short", "_Z9short"),
+    ],
+)
+def test_base_names(symbol: str, name: str) -> None:
+    assert base_name(symbol) == name
