@@ -6,6 +6,7 @@ Takes the syntaxes that were read (the source and its headers, or the preprocess
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ from cutune.tokens import Token
 
 #: The built-in variables that tell threads apart.
 BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
+#: The text is another for each pass of the compiler, of which one is read.
+_ASKS = re.compile(r"__CUDA_ARCH_\w+|NV_IF_\w+|NV_DISPATCH_TARGET")
 _CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif", "include")
 
 
@@ -160,7 +163,7 @@ class Unit:
         body = list(syntax.tokens[function.body[0] : function.body[1] + 1])
         parameters, body = part.placed(inner), part.placed(body)
         span = Span(head[0].start if head else parameters[0].start, max(t.end for t in body[-1:]))
-        impurity = _conditional(syntax, function)
+        impurity = _conditional(syntax, function) or _asking(part.source, span)
         try:
             if not self.is_expanded:
                 head, parameters, body = map(self.macros.expand, (head, parameters, body))
@@ -250,6 +253,14 @@ def _conditional(syntax: Syntax, function: Function) -> Impurity | None:
             message = Code.CONDITIONAL_CODE.template.format(what=directive.name)
             return Impurity(Code.CONDITIONAL_CODE, message, directive.token.span)
     return None
+
+
+def _asking(source: Source, span: Span) -> Impurity | None:
+    """A test of the architecture in the text as it was written."""
+    if not _ASKS.search(source.text, span.start, span.end):
+        return None
+    message = Code.NOT_PROVEN.template.format(what="a test of the architecture")
+    return Impurity(Code.NOT_PROVEN, message, span)
 
 
 def outside_bodies(syntax: Syntax) -> Iterator[Token]:

@@ -6,7 +6,6 @@ breaks a proof.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
