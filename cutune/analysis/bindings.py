@@ -22,6 +22,10 @@ class Doubt(Exception):
         self.node, self.what = node, what
 
 
+#: Expressions that are lvalues where an operand is one.
+_TRANSPARENT = (c_ast.TernaryOp, c_ast.Assignment, c_ast.Cast, c_ast.ExprList, c_ast.UnaryOp)
+
+
 @dataclass(eq=False)
 class Variable:
     """A parameter or local variable. `values` are the expressions assigned with plain `=`."""
@@ -106,18 +110,26 @@ def bind(
 
 
 def escape(bindings: Bindings, lvalue: c_ast.Node) -> None:
-    """Something may change the variable behind an lvalue (memory behind a pointer is none)."""
+    """Something may change the variable behind an lvalue (memory behind a pointer is none).
+
+    Raises:
+        Doubt: it is an integer that the caller gives, which bounds may speak of.
+    """
     node, is_part = lvalue, True
     while isinstance(node, c_ast.StructRef | c_ast.ArrayRef):
         is_part = is_part and isinstance(node, c_ast.StructRef) and node.type == "."
         node = node.name
     variable = bindings.of(node)
     if variable is not None:
+        if variable.is_parameter and variable.type is not None:
+            raise Doubt(node, f"'{variable.name}', which may change unseen")
         variable.members_escape = variable.members_escape or is_part
         # What a pointer points to is no part of it.
         if node is lvalue or not (variable.is_pointer and not variable.rank):
             variable.escapes = True
-    elif not isinstance(node, c_ast.UnaryOp) or node.op != "*":
+    elif isinstance(node, _TRANSPARENT) and not (
+        isinstance(node, c_ast.UnaryOp) and node.op == "*"
+    ):
         # `c ? i : j` and the like: any of the names in it.
         for _, child in node.children():
             escape(bindings, child)

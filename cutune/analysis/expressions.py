@@ -15,10 +15,10 @@ from pycparser import c_ast
 from cutune.analysis import known
 from cutune.analysis.bindings import Doubt, own_memory
 from cutune.analysis.guards import (
+    KNOWN,
     NOTHING,
     Facts,
     compared,
-    is_exact_modulo,
     quotient,
     row_of,
 )
@@ -35,12 +35,9 @@ from cutune.analysis.integers import (
 from cutune.analysis.polynomial import (
     BLOCK_SIZE,
     GRID_SIZE,
-    PARAMETER,
-    QUOTIENT,
     Polynomial,
     TooLarge,
 )
-from cutune.analysis.ranges import fits
 from cutune.analysis.values import Callee, Value
 from cutune.analysis.variables import BUILTINS, Variables
 from cutune.diagnostics import Code
@@ -117,20 +114,14 @@ class Expressions(Variables):
         shift = right.polynomial.literal
         if node.op == "<<" and shift is not None and 0 <= shift < 31:
             factor = Polynomial.constant(1 << shift)
-            type_ = promoted(left.type)
-            result = left.polynomial * factor
-            # Of signed integers, too, the bits on the left are lost.
-            wraps = left.wraps or not fits(result, type_)
-            return Value(result, type_, uniform, wraps=wraps)
-        if node.op == "/" and self._divides_exactly(left, right):
-            divisor = right.polynomial.literal
-            assert divisor is not None
-            type_ = common(left.type, right.type)
-            return Value(quotient(left.polynomial, divisor), type_, True)
-        if node.op == "/" and not (left.wraps or right.wraps):
+            return Value(left.polynomial * factor, promoted(left.type), uniform)
+        if node.op == "/":
+            type_, divisor = common(left.type, right.type), right.polynomial.literal
+            if divisor is not None and divisor > 0 and left.polynomial.kinds() <= KNOWN:
+                return Value(quotient(left.polynomial, divisor), type_, True)
             row = row_of(left.polynomial, right.polynomial)
             if row is not None:
-                return self.divided(row, common(left.type, right.type))
+                return self.divided(row, type_)
         self.sink(left, node.left)
         self.sink(right, node.right)
         is_shift = node.op in ("<<", ">>")
@@ -151,24 +142,7 @@ class Expressions(Variables):
             self.sink(left, node.left)
             self.sink(right, node.right)
             return self.opaque(type_, uniform)
-        wraps = left.wraps or right.wraps or not (type_.signed or fits(result, type_))
-        return Value(result, type_, uniform, wraps=wraps)
-
-    def _divides_exactly(self, left: Value, right: Value) -> bool:
-        """Is the quotient that of the exact integers, for parameters and literals?"""
-        divisor = right.polynomial.literal
-        if divisor is None or divisor <= 0 or left.wraps or not (left.type and right.type):
-            return False
-        if not left.polynomial.kinds() <= {PARAMETER, QUOTIENT}:
-            return False
-        if common(left.type, right.type).signed:
-            return True
-        parameters = (
-            self.bindings.parameters[a.name] for a in left.polynomial.atoms if a.kind == PARAMETER
-        )
-        are_unsigned = all(p.type is not None and not p.type.signed for p in parameters)
-        has_quotient = QUOTIENT in left.polynomial.kinds()
-        return are_unsigned and not has_quotient and not left.polynomial.has_negative_coefficient
+        return Value(result, type_, uniform)
 
     def _logical(self, node: c_ast.BinaryOp) -> Value:
         left = self.used(node.left)
@@ -190,10 +164,7 @@ class Expressions(Variables):
         type_ = common(left.type, right.type)
         left = self.converted(left, type_, node.left)
         right = self.converted(right, type_, node.right)
-        a, b = left.polynomial, right.polynomial
-        if (left.wraps or right.wraps) and not is_exact_modulo(a - b):
-            return value
-        if_true, if_false = compared(node.op, a, b, type_, self.range_of)
+        if_true, if_false = compared(node.op, left.polynomial, right.polynomial, self.range_of)
         return value._replace(if_true=if_true, if_false=if_false)
 
     def _unary(self, node: c_ast.UnaryOp) -> Value:

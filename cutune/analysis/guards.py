@@ -3,10 +3,7 @@
 A `Bound` says `id.d < g` with g a polynomial over kernel parameters. Bounds speak only of values
 that never change (ids, parameters), so that once true they stay true.
 
-Signed comparisons are exact, because signed overflow is undefined. Unsigned ones wrap around:
-there the id stands alone on the smaller side, with at most a non-negative literal added. A bound
-is then right for every value of the parameters for which g, computed exactly, lies in 1 .. 2^31-1;
-whoever uses it checks that (`program.DimensionFacts`).
+Integers are read as exact. Where they wrap around, the compiled code says so.
 """
 
 from __future__ import annotations
@@ -14,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from cutune.analysis.integers import IntegerType
 from cutune.analysis.polynomial import (
     IDENTITY,
     ONE,
@@ -28,7 +24,8 @@ from cutune.analysis.polynomial import (
 )
 from cutune.program import DIMENSIONS
 
-_KNOWN = frozenset({PARAMETER, QUOTIENT})
+#: What the launch knows.
+KNOWN = frozenset({PARAMETER, QUOTIENT})
 _NEVER_NEGATIVE = frozenset({IDENTITY, STRIDE})
 
 
@@ -58,39 +55,20 @@ class Range(NamedTuple):
     row: Row | None = None
 
 
-def is_exact_modulo(polynomial: Polynomial) -> bool:
-    """Do bounds hold, too, where the polynomial is right only modulo two to the type's bits?
-
-    What stands alone on the smaller side is then an id, and the other side equals the bound
-    wherever that is in 1 .. 2^31-1.
-    """
-    return all(
-        abs(coefficient) == 1 and len(monomial) == 1
-        for monomial, coefficient in polynomial.terms
-        if not {atom.kind for atom in monomial} <= _KNOWN
-    )
-
-
 RangeOf = Callable[[Atom], Range]
 
 
-def bounds(
-    smaller: Polynomial, larger: Polynomial, strict: bool, type_: IntegerType, range_of: RangeOf
-) -> Facts:
-    """What `smaller < larger` (or `<=`) says about ids, computed in `type_`."""
-    if type_.signed:
-        return frozenset(_signed(smaller - larger, strict, range_of))
-    return frozenset(_unsigned(smaller, larger, strict, range_of))
+def bounds(smaller: Polynomial, larger: Polynomial, strict: bool, range_of: RangeOf) -> Facts:
+    """What `smaller < larger` (or `<=`) says about ids."""
+    return frozenset(_bounds(smaller - larger, strict, range_of))
 
 
-def compared(
-    operator: str, a: Polynomial, b: Polynomial, type_: IntegerType, range_of: RangeOf
-) -> tuple[Facts, Facts]:
+def compared(operator: str, a: Polynomial, b: Polynomial, range_of: RangeOf) -> tuple[Facts, Facts]:
     """What follows where a comparison is true, and where it is false."""
-    below = bounds(a, b, True, type_, range_of)
-    at_most = bounds(a, b, False, type_, range_of)
-    above = bounds(b, a, True, type_, range_of)
-    at_least = bounds(b, a, False, type_, range_of)
+    below = bounds(a, b, True, range_of)
+    at_most = bounds(a, b, False, range_of)
+    above = bounds(b, a, True, range_of)
+    at_least = bounds(b, a, False, range_of)
     equal = at_most | at_least
     return {
         "<": (below, at_least),
@@ -102,7 +80,7 @@ def compared(
     }[operator]
 
 
-def _signed(difference: Polynomial, strict: bool, range_of: RangeOf) -> Iterable[Bound]:
+def _bounds(difference: Polynomial, strict: bool, range_of: RangeOf) -> Iterable[Bound]:
     """From `difference < 0`, with the variables replaced by what they cannot fall below."""
     yield from _rows(difference, strict, range_of)
     least = _least(difference, range_of)
@@ -117,7 +95,7 @@ def _signed(difference: Polynomial, strict: bool, range_of: RangeOf) -> Iterable
         # Other ids and strides only make the smaller side larger.
         rest = {m: c for m, c in rest.items() if not (c > 0 and _never_negative(m))}
         remainder = Polynomial.of(rest)
-        if remainder.kinds() <= _KNOWN:
+        if remainder.kinds() <= KNOWN:
             yield Bound(dimension, _limit(-remainder, factor, strict))
 
 
@@ -128,7 +106,7 @@ def _rows(difference: Polynomial, strict: bool, range_of: RangeOf) -> Iterable[B
         if row is None:
             continue
         rest = _least(difference - Polynomial.of({monomial: 1}), range_of)
-        if rest is not None and rest.kinds() <= _KNOWN:
+        if rest is not None and rest.kinds() <= KNOWN:
             yield Bound(row.dimension, _area(row.width, -rest if strict else -rest + ONE))
 
 
@@ -167,41 +145,11 @@ def _factor(polynomial: Polynomial) -> str:
 
 def row_of(dividend: Polynomial, divisor: Polynomial) -> Row | None:
     """What a quotient is if its dividend is just an id."""
-    is_width = divisor.kinds() <= _KNOWN and (divisor.literal is None or divisor.literal > 0)
+    is_width = divisor.kinds() <= KNOWN and (divisor.literal is None or divisor.literal > 0)
     if not _is_symbol(dividend) or not is_width:
         return None
     atom = dividend.terms[0][0][0]
     return Row(atom.name, divisor) if atom.kind == IDENTITY else None
-
-
-def _unsigned(
-    smaller: Polynomial, larger: Polynomial, strict: bool, range_of: RangeOf
-) -> Iterable[Bound]:
-    if not larger.kinds() <= _KNOWN:
-        return
-    row = range_of(smaller.terms[0][0][0]).row if _is_symbol(smaller) else None
-    if row is not None:
-        yield Bound(row.dimension, _area(row.width, larger if strict else larger + ONE))
-        return
-    variables = [(m, c) for m, c in smaller.terms if m]
-    if len(variables) != 1 or variables[0][1] != 1 or len(variables[0][0]) != 1:
-        return
-    offset = dict(smaller.terms).get((), 0)
-    atom = variables[0][0][0]
-    base = Polynomial.of({(atom,): 1}) if atom.kind == IDENTITY else range_of(atom).lower
-    if base is None or offset < 0:
-        return
-    constant = dict(base.terms).get((), 0)
-    if offset + constant >= 1 << 30:
-        # An id may be brought around to zero.
-        return
-    others = {m: c for m, c in base.terms if m}
-    if constant < 0 or not all(c == 1 and _never_negative(m) for m, c in others.items()):
-        return
-    limit = larger - Polynomial.constant(offset + constant)
-    for monomial in others:
-        if len(monomial) == 1 and monomial[0].kind == IDENTITY:
-            yield Bound(monomial[0].name, limit if strict else limit + ONE)
 
 
 def _is_symbol(polynomial: Polynomial) -> bool:
@@ -213,7 +161,7 @@ def _least(polynomial: Polynomial, range_of: RangeOf) -> Polynomial | None:
     result = ZERO
     for monomial, coefficient in polynomial.terms:
         term = Polynomial.of({monomial: coefficient})
-        if all(atom.kind in _KNOWN | _NEVER_NEGATIVE for atom in monomial):
+        if all(atom.kind in KNOWN | _NEVER_NEGATIVE for atom in monomial):
             result = result + term
             continue
         if len(monomial) != 1:

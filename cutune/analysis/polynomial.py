@@ -72,11 +72,6 @@ class Polynomial:
         """The kinds of its symbols."""
         return frozenset(atom.kind for atom in self.atoms)
 
-    @property
-    def has_negative_coefficient(self) -> bool:
-        """Does it subtract?"""
-        return any(coefficient < 0 for _, coefficient in self.terms)
-
     def __add__(self, other: Polynomial) -> Polynomial:
         terms = dict(self.terms)
         for monomial, coefficient in other.terms:

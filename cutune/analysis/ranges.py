@@ -8,19 +8,9 @@ from pycparser import c_ast
 
 from cutune.analysis.bindings import Variable
 from cutune.analysis.guards import Range
-from cutune.analysis.integers import IntegerType
-from cutune.analysis.polynomial import (
-    BLOCK,
-    BLOCK_SIZE,
-    GRID_SIZE,
-    IDENTITY,
-    STRIDE,
-    THREAD,
-    Polynomial,
-)
+from cutune.analysis.polynomial import BLOCK_SIZE, GRID_SIZE, STRIDE, Polynomial
 
 _POSITIVE = frozenset({STRIDE, GRID_SIZE, BLOCK_SIZE})
-_BUILT_IN = _POSITIVE | {IDENTITY, THREAD, BLOCK}
 
 
 def limits(
@@ -34,9 +24,6 @@ def limits(
     been, and agree.
     """
     if variable.escapes or variable.type is None or variable.is_parameter or not variable.steps:
-        return Range()
-    if not variable.type.signed:
-        # It may wrap around.
         return Range()
     if len(first_values) != len(variable.values) or len(set(first_values)) != 1:
         return Range()
@@ -54,28 +41,6 @@ def _direction(
         return 1 if op == "++" else -1
     sign = {"+=": 1, "-=": -1}.get(op, 0)
     return sign if sign and is_positive_step(step) else 0
-
-
-def fits(polynomial: Polynomial, type_: IntegerType) -> bool:
-    """Is the value certainly one of the type, for ids and parameters that launches can have?
-
-    Sums of ids, one other symbol and a small literal do; for 64 bits with small factors.
-    """
-    largest = 1 if type_.bits == 32 else 1 << 31
-    others = 0
-    for monomial, coefficient in polynomial.terms:
-        kinds = sorted(atom.kind for atom in monomial)
-        if not kinds:
-            if abs(coefficient) >= 1 << 30:
-                return False
-            continue
-        others += kinds[0] not in _BUILT_IN
-        if kinds in ([THREAD], [BLOCK_SIZE]) and abs(coefficient) < 1 << 20:
-            continue
-        is_one = len(kinds) == 1 or kinds == sorted((BLOCK, BLOCK_SIZE))
-        if not is_one or abs(coefficient) > largest:
-            return False
-    return others <= 1
 
 
 def is_positive(polynomial: Polynomial) -> bool:

@@ -20,7 +20,7 @@ from cutune.brackets import CLOSER
 from cutune.syntax import Syntax
 from cutune.tokens import Token
 
-_REFUSED = word_set("union class enum struct private protected")
+_REFUSED = word_set("union class enum struct private protected volatile")
 _NO_MEMBERS = word_set("static using typedef friend template static_assert")
 _BASES = {
     "char": "signed char",

@@ -24,8 +24,6 @@ class Value(NamedTuple):
     uniform: bool = False
     if_true: Facts = NOTHING
     if_false: Facts = NOTHING
-    #: Is the true value perhaps that of the polynomial only modulo two to the type's bits?
-    wraps: bool = False
 
 
 class Callee(NamedTuple):

@@ -23,7 +23,7 @@ from cutune.analysis.polynomial import (
     Atom,
     Polynomial,
 )
-from cutune.analysis.ranges import fits, is_positive, limits
+from cutune.analysis.ranges import is_positive, limits
 from cutune.analysis.unit import Unit
 from cutune.analysis.values import Findings, Value
 
@@ -102,8 +102,7 @@ class Variables:
         if not variable.is_constant or variable in self._read_early:
             self.sink(value, node)
         self._values[variable] = value
-        first = self.opaque().polynomial if value.wraps else value.polynomial
-        self._first_values.setdefault(variable, []).append(first)
+        self._first_values.setdefault(variable, []).append(value.polynomial)
 
     def assigned(self, variable: Variable) -> Value:
         """The value of an assignment: that which the variable now has."""
@@ -111,20 +110,12 @@ class Variables:
         return value if variable.type is not None or variable.is_auto else value._replace(type=None)
 
     def converted(self, value: Value, type_: IntegerType, node: c_ast.Node) -> Value:
-        """Convert between integer types, as long as the polynomial stays true."""
+        """Convert between integer types; those of the text count as wide enough."""
         if value.type is None or type_.bits < 32:
             self.sink(value, node)
             return self.opaque(type_, value.uniform)._replace(
                 if_true=value.if_true, if_false=value.if_false
             )
-        if type_.bits <= value.type.bits:
-            # Modulo 2 ** bits nothing is lost.
-            wraps = type_ != value.type and not fits(value.polynomial, type_)
-            return value._replace(type=type_, wraps=value.wraps or wraps)
-        is_below_zero = not value.type.signed and value.polynomial.has_negative_coefficient
-        if value.wraps or is_below_zero:
-            self.sink(value, node)
-            return self.opaque(type_, value.uniform)
         return value._replace(type=type_)
 
     def range_of(self, atom: Atom) -> Range:

@@ -140,10 +140,11 @@ class _Joined:
         refused = next((p.refused for p in self.proofs if p.refused is not None), None)
         text = self.kernel.impurity
         if refused is not None:
-            if text is not None:
+            if text is not None and text.code is not Code.NOT_PROVEN:
                 return self.kernel
+            # That the text is not followed is no reason.
             message = Code.UNPROVEN_CODE.template.format(what=refused.message)
-            return _refused(self.kernel, Code.UNPROVEN_CODE, message)
+            return _refused(replace(self.kernel, impurity=None), Code.UNPROVEN_CODE, message)
         is_followed = text is None
         if text is not None and text.code not in UNFOLLOWED | _SETTLED:
             return self.kernel
@@ -205,7 +206,7 @@ class _Joined:
             return None
         if text.guard in bounds:
             return _conditional(text.guard, bounds[text.guard])
-        if not bounds:
+        if not bounds or _divides(text.guard):
             return None
         name = DIMENSIONS[axis]
         known = ", ".join(bounds)
@@ -248,6 +249,11 @@ def _position(place: str) -> int | None:
     """The position of a pointer that is a parameter as a whole."""
     index, offset, _ = place.split(":")
     return int(index) if offset == "0" else None
+
+
+def _divides(guard: str) -> bool:
+    """Is a guard of a form that is not looked for in compiled code?"""
+    return "/" in guard or "?" in guard
 
 
 def _conditional(bound: str, conditions: Sequence[str]) -> str:
