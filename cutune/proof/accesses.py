@@ -65,8 +65,8 @@ class Access:
 
     @property
     def is_effect(self) -> bool:
-        """Can anybody see that it was done?"""
-        return self.kind != "load"
+        """Can another thread see that it was done?"""
+        return self.kind != "load" and self.space != "local"
 
 
 @dataclass
@@ -144,15 +144,14 @@ class Recorder:
         facts = self._used(moment, address)
         registers = parts(instruction.operands[0])
         kind = instruction.modifiers[-1]
-        if place != "local":
-            self._add(
-                moment,
-                "load",
-                address=address,
-                bytes=len(registers) * TYPE_BYTES[kind],
-                space=place,
-                read_only="nc" in instruction.modifiers,
-            )
+        self._add(
+            moment,
+            "load",
+            address=address,
+            bytes=len(registers) * TYPE_BYTES[kind],
+            space=place,
+            read_only="nc" in instruction.modifiers,
+        )
         ids = _EVERY if place == "local" else facts.ids
         loaded = Facts(ids=ids, is_loaded=True, loops=facts.loops | moment.loops)
         for index, register in enumerate(registers):
@@ -194,9 +193,8 @@ class Recorder:
             return
         address, place = self._address(moment, instruction.operands[0], space)
         self._used(moment, address)
-        if place != "local":
-            size = len(values) * TYPE_BYTES[instruction.modifiers[-1]]
-            self._add(moment, "store", address=address, bytes=size, values=values, space=place)
+        size = len(values) * TYPE_BYTES[instruction.modifiers[-1]]
+        self._add(moment, "store", address=address, bytes=size, values=values, space=place)
 
     def _store_argument(self, moment: Moment, values: tuple[Polynomial, ...]) -> None:
         found = _ADDRESS.match(moment.instruction.operands[0])
@@ -223,15 +221,15 @@ class Recorder:
         self._used(moment, address)
         values = self._values(moment, *(p for text in operands[1:] for p in parts(text)))
         kind = next(m for m in reversed(modifiers) if m in TYPE_BYTES)
-        if place != "local":
-            self._add(
-                moment,
-                "atomic",
-                address=address,
-                bytes=TYPE_BYTES[kind] * len(parts(operands[1])),
-                values=values,
-                operation=f"{operation}.{kind}",
-            )
+        self._add(
+            moment,
+            "atomic",
+            address=address,
+            bytes=TYPE_BYTES[kind] * len(parts(operands[1])),
+            values=values,
+            operation=f"{operation}.{kind}",
+            space=place,
+        )
 
     # Calls and warps.
 

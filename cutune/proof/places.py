@@ -80,7 +80,9 @@ def meetings(
         NotUnderstood: operations whose order matters whatever warps do.
     """
     job = _Job(atoms, indexed, limits)
-    job.judge([job.place(a) for a in accesses if a.kind != "end" and a.space != "const"])
+    job.judge(
+        [job.place(a) for a in accesses if a.kind != "end" and a.space not in ("const", "local")]
+    )
     return job.found
 
 
