@@ -16,7 +16,7 @@ from dataclasses import replace
 from cutune.analysis.annotated import annotated
 from cutune.analysis.launch_bounds import LaunchBounds
 from cutune.analysis.launches import KernelTable, launch_sites
-from cutune.analysis.macros import MacroTable
+from cutune.analysis.macros import MacroTable, counting_macros
 from cutune.analysis.preprocess import expanded_parts
 from cutune.analysis.proof import Prover
 from cutune.analysis.proven import Proof
@@ -54,7 +54,7 @@ def analyze(
         return Program(syntax.source, (), (), syntax.diagnostics)
     headers = tuple(headers)
     own = (syntax, *_speaking(headers, everything=expanded is None))
-    unit = replace(_unit(own, expanded), counts=_counts((syntax.source, *headers)))
+    unit = replace(_unit(own, expanded), counting=counting_macros((syntax.source, *headers)))
     by_name = _proven(unit)
     counts = {name: len(found) for name, found in by_name.items()}
     for text in device:
@@ -103,10 +103,6 @@ def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
     """What chooses stands before line 1 of the source: a header of `-include` cannot see it."""
     for tunable in host_tunables(headers).tunables:
         yield Diagnostic.at(Code.TUNABLE_IN_HEADER, tunable.source, tunable.pragma)
-
-
-def _counts(sources: Iterable[Source]) -> bool:
-    return any("__COUNTER__" in source.text for source in sources)
 
 
 def _proven(unit: Unit) -> defaultdict[str, list[Kernel]]:
