@@ -17,7 +17,7 @@ from cutune.analysis.annotated import annotated
 from cutune.analysis.launch_bounds import LaunchBounds
 from cutune.analysis.launches import KernelTable, launch_sites
 from cutune.analysis.layout import layout
-from cutune.analysis.macros import MacroTable
+from cutune.analysis.macros import MacroTable, counting_macros
 from cutune.analysis.preprocess import expanded_parts
 from cutune.analysis.proof import Prover
 from cutune.analysis.proven import Proof
@@ -63,7 +63,7 @@ def analyze(
         return Program(syntax.source, (), (), syntax.diagnostics)
     headers = tuple(headers)
     own = (syntax, *_speaking(headers, everything=expanded is None))
-    unit = replace(_unit(own, expanded), counts=_counts((syntax.source, *headers)))
+    unit = replace(_unit(own, expanded), counting=counting_macros((syntax.source, *headers)))
     prover = Prover(unit)
     by_name = _proven(prover)
     counts = {name: len(found) for name, found in by_name.items()}
@@ -134,10 +134,6 @@ def _places(prover: Prover, kernel: Kernel) -> list[MemberPlaces]:
             names |= {f"{argument}:{offset}:{kind}": f"{prefix}.{path}" for kind in kinds}
         found.append(MemberPlaces(argument, known.bytes, names))
     return found
-
-
-def _counts(sources: Iterable[Source]) -> bool:
-    return any("__COUNTER__" in source.text for source in sources)
 
 
 def _proven(prover: Prover) -> defaultdict[str, list[Kernel]]:
