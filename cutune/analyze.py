@@ -41,7 +41,6 @@ def analyze(
     expanded: str | None = None,
     headers: Iterable[Source] = (),
     early: Container[str] = (),
-    device: Iterable[str] = (),
     compilation: Compilation | None = None,
 ) -> Program:
     """Judge the kernels and launches of one source and of its headers.
@@ -51,8 +50,6 @@ def analyze(
         expanded: the host pass's text after preprocessing, line markers in it.
         headers: the user's headers, named as the line markers name them.
         early: paths of those that are read before the first line of the source (`-include`).
-        device: the device pass's texts, where the source asks which pass it is compiled in; a
-            kernel about which the passes do not agree is not tuned.
         compilation: of the source, for all architectures that will run. What its code does not
             prove is refused; without it kernels are judged by their text alone.
 
@@ -66,11 +63,6 @@ def analyze(
     unit = replace(_unit(own, expanded), counting=counting_macros((syntax.source, *headers)))
     prover = Prover(unit)
     by_name = _proven(prover)
-    counts = {name: len(found) for name, found in by_name.items()}
-    for text in device:
-        for name, seen in _proven(Prover(_unit(own, text))).items():
-            if name in counts:
-                by_name[name] += seen
     if compilation is not None:
         compiled = compilation.finished(by_name)
         for name, found in by_name.items():
@@ -90,8 +82,8 @@ def analyze(
     launched = {site.kernel for site in launches}
     kernels = tuple(
         kernel
-        for name, found in kernels_by_name.items()
-        for kernel in found[: counts.get(name, 0)]
+        for found in kernels_by_name.values()
+        for kernel in found
         if kernel.source is syntax.source or kernel.name in launched
     )
     if not kernels and not launches and not diagnostics:
@@ -187,7 +179,6 @@ def _kernel(
         impurity,
         found,
         bounds.of(function.name, proof.text.head),
-        needs_warps=proof.needs_warps,
         warp_level=is_warp_level(prover.unit, proof.text),
         members=tuple(m for m in proof.bound.members if m.name in {p.name for p in found}),
     )

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cutune.analysis.confirmed import confirmed, unconfirmed
-from cutune.analysis.preprocess import asks_for_pass, user_headers
+from cutune.analysis.preprocess import user_headers
 from cutune.analyze import analyze
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.link import own_build_flags
@@ -85,14 +85,12 @@ class Session:
 
     def _analyzed(self, syntax: Syntax, require_nvcc: bool, pool: ThreadPoolExecutor) -> Program:
         source, path = syntax.source, syntax.source.path
-        expanded, device, compiling, asking = None, [], None, None
+        expanded, compiling, asking = None, None, None
         try:
             # The slowest comes first, and goes on while the text is read.
             compiling = self._compilation(source, pool)
             asking = pool.submit(host_launches, self.nvcc, path, self.compile_flags(path))
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
-            if asks_for_pass(expanded):
-                device = self.nvcc.preprocess_for_device(path, self.compile_flags(path))
             if compiling is None and "__global__" in expanded:
                 compiling = self._compile(path, pool)
         except CutuneError as error:
@@ -107,13 +105,13 @@ class Session:
             if is_rewritten(header):
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
         try:
-            program = analyze(syntax, expanded, headers, early, device, compiling)
+            program = analyze(syntax, expanded, headers, early, compiling)
         except CutuneError as error:
             if require_nvcc or error.diagnostic.code is not Code.NVCC_FAILED:
                 raise
             reason = first_error(error.diagnostic.message)
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
-            return self._reported(analyze(syntax, expanded, headers, early, device))
+            return self._reported(analyze(syntax, expanded, headers, early))
         if compiling is not None and asking is not None and program.tunable_launches:
             program = _told(program, asking)
         return self._reported(program)

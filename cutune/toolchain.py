@@ -137,14 +137,6 @@ class Nvcc:
         # Plain -E is the device pass: there __CUDA_ARCH__ is defined and host code may be missing.
         return self.check([*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__", str(path)]).stdout
 
-    def preprocess_for_device(self, path: str | Path, flags: Sequence[str] = ()) -> list[str]:
-        """The device pass for the architectures asked for, or for the oldest and the newest."""
-        asked = any("arch" in flag or "gencode" in flag for flag in flags)
-        known = self.architectures
-        targets = [f"-arch=compute_{code}" for code in (known[0], known[-1])] if known else []
-        passes = [[]] if asked or not known else [[target] for target in targets]
-        return [self.check([*flags, *extra, "-E", str(path)]).stdout for extra in passes]
-
     def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80") -> str:
         """The PTX of a source file, for instance for `90a`; for nvcc's default without a name."""
         with tempfile.TemporaryDirectory(prefix="cutune-") as folder:

@@ -32,7 +32,6 @@ from cutune.analysis.integers import (
     literal_value,
     promoted,
 )
-from cutune.analysis.objects import has_subscript, is_counted, is_parameter_member, may_change
 from cutune.analysis.polynomial import (
     BLOCK_SIZE,
     GRID_SIZE,
@@ -219,8 +218,7 @@ class Expressions(Variables):
             return value._replace(polynomial=polynomial, if_true=NOTHING, if_false=NOTHING)
         self.sink(value, node.expr)
         if node.op == "*":
-            if not is_counted(self.bindings, node, self.role, self.unit.device_variables):
-                self.access(value.uniform)
+            self.access(value.uniform)
             return self.opaque()
         return self.opaque(promoted(value.type) if value.type else None, value.uniform)
 
@@ -245,8 +243,7 @@ class Expressions(Variables):
             return self.used(node.expr).uniform
         if isinstance(node, c_ast.ID) and self.bindings.of(node) is None:
             self._identifier(node)
-            # A member may be another in each thread.
-            return self.role.is_kernel or node.name in self.unit.device_variables
+            return True
         variable = self.bindings.of(node)
         return self.used(node).uniform or (variable is not None and variable.rank > 0 and is_own)
 
@@ -257,9 +254,19 @@ class Expressions(Variables):
             if name in BUILTINS and self.bindings.of(node.name) is None:
                 return self._builtin(name, member, node)
         uniform = self._subscripts(node)
-        if not is_counted(self.bindings, node, self.role, self.unit.device_variables):
+        if not self._is_own(node):
             self.access(uniform)
-        return self.opaque(None, uniform and is_parameter_member(self.bindings, node))
+        own = own_memory(self.bindings, node)
+        return self.opaque(None, uniform and own is not None and own.is_parameter)
+
+    def _is_own(self, lvalue: c_ast.Node) -> bool:
+        """Is it a variable's own memory, or what was counted where a reference was bound to it?"""
+        if own_memory(self.bindings, lvalue) is not None:
+            return True
+        while isinstance(lvalue, c_ast.StructRef) and lvalue.type == ".":
+            lvalue = lvalue.name
+        variable = self.bindings.of(lvalue)
+        return variable is not None and variable.is_reference
 
     def _builtin(self, name: str, dimension: str, node: c_ast.Node) -> Value:
         if dimension not in DIMENSIONS:
@@ -283,19 +290,12 @@ class Expressions(Variables):
     def _store(self, lvalue: c_ast.Node) -> None:
         variable = self.bindings.of(lvalue) if isinstance(lvalue, c_ast.ID) else None
         if variable is not None:
-            if variable.is_reference and not may_change(
-                self.bindings, lvalue, self.role, self.unit.device_variables
-            ):
-                self.write()
+            if variable.is_reference:
+                self.access(uniform=False)
             return
-        uniform = self._subscripts(lvalue)
-        if may_change(self.bindings, lvalue, self.role, self.unit.device_variables):
-            return
+        self._subscripts(lvalue)
         if own_memory(self.bindings, lvalue) is None:
-            self.write()
-        else:
-            # A thread that was not there before might leave its own array.
-            self.access(uniform)
+            self.access(uniform=False)
 
     def _cast(self, node: c_ast.Cast) -> Value:
         value = self.value(node.expr)
@@ -342,41 +342,25 @@ class Expressions(Variables):
             return self.opaque()
         callee = self.callee(name, len(arguments), node)
         if callee is not None:
-            self.findings.writes |= callee.writes
             if callee.has_effects or callee.reads:
                 self.access(uniform and not callee.has_effects)
             return callee.result or self.opaque()
         return self._library_call(name, node, uniform, is_statement)
 
-    def _is_foreign(self, node: c_ast.Node) -> bool:
-        """May a pointer lead out of the thread's own variables?"""
-        if isinstance(node, c_ast.UnaryOp) and node.op == "&":
-            if own_memory(self.bindings, node.expr) is None:
-                return True
-            return has_subscript(node.expr) and not self._subscripts(node.expr)
-        variable = self.bindings.of(node)
-        return variable is None or not variable.rank
-
-    def _is_pointer(self, node: c_ast.Node) -> bool:
-        """Is it certainly not the name of a texture?"""
-        variable = self.bindings.of(node)
-        return not isinstance(node, c_ast.ID) or (variable is not None and variable.is_pointer)
-
     def _object(self, node: c_ast.StructRef) -> None:
         """The object of a member function, which may read it."""
         uniform = self.used(node.name).uniform if node.type == "->" else self._subscripts(node.name)
-        if not is_counted(self.bindings, node, self.role, self.unit.device_variables):
+        if not self._is_own(node):
             self.access(uniform)
 
     def _library_call(
         self, name: str, node: c_ast.FuncCall, uniform: bool, is_statement: bool
     ) -> Value:
         if known.is_atomic(name):
-            self.write()
+            self.access(uniform=False)
             if not is_statement:
                 self.findings.refuse(Code.ATOMIC_RESULT, name, node)
             return self.opaque()
-        arguments = node.args.exprs if node.args is not None else ()
         code = known.refusal(name)
         if code is not None:
             self.findings.refuse(code, name, node)
@@ -384,14 +368,8 @@ class Expressions(Variables):
             return self.opaque(None, uniform)
         elif isinstance(node.name, c_ast.StructRef) or not known.is_pure(name):
             self.findings.refuse(Code.UNKNOWN_FUNCTION, f"'{name.replace('$', '::')}'", node)
-        elif (
-            known.has_effect(name)
-            or any(map(self._is_foreign, known.outputs(name, arguments)))
-            or (known.is_texture(name) and arguments and self._is_pointer(arguments[0]))
-        ):
-            self.write()
-        elif known.reads_memory(name):
-            self.access(uniform)
+        elif known.has_effect(name):
+            self.access(uniform=False)
         return self.opaque(None, uniform)
 
 

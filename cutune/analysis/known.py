@@ -7,9 +7,6 @@ not defined in the program, refuses the kernel.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-
-from pycparser import c_ast
 
 from cutune.analysis.words import word_set
 from cutune.diagnostics import Code
@@ -125,28 +122,6 @@ def has_effect(name: str) -> bool:
     return _EFFECT_PATTERNS.fullmatch(base_name(name)) is not None
 
 
-_OUTPUTS = (
-    (re.compile(r"(?:__)?sincos(?:pi)?f?"), (1, 2)),
-    (re.compile(r"(?:modf|frexp)f?"), (1,)),
-    (re.compile(r"remquof?"), (2,)),
-)
-#: The old ones may write through a pointer that is their first argument.
-_TEXTURE = re.compile(r"(?:tex|surf)[123C]\w*")
-
-
-def outputs(name: str, arguments: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
-    """The arguments of a known function through which it writes."""
-    short = base_name(name)
-    for pattern, indices in _OUTPUTS:
-        if pattern.fullmatch(short):
-            yield from (arguments[i] for i in indices if i < len(arguments))
-
-
-def is_texture(name: str) -> bool:
-    """Does it read a texture or surface?"""
-    return _TEXTURE.fullmatch(base_name(name)) is not None
-
-
 def is_atomic(name: str) -> bool:
     """Is it a read-modify-write of memory?"""
     return _ATOMIC.fullmatch(name) is not None
@@ -155,8 +130,3 @@ def is_atomic(name: str) -> bool:
 def refusal(name: str) -> Code | None:
     """The rule that a call of the function breaks."""
     return next((code for pattern, code in _REFUSED if pattern.fullmatch(name)), None)
-
-
-def reads_memory(name: str) -> bool:
-    """Does the known function read memory behind a pointer?"""
-    return name.startswith(("__ld", "surf"))

@@ -69,10 +69,6 @@ LIBRARY_TYPES = (
 )
 
 
-#: Types of the toolkit for which a program may define operators.
-OBJECT_TYPES = LIBRARY_TYPES - frozenset(ALIASES)
-
-
 @dataclass(frozen=True)
 class NormalText:
     """C text. `lines[k - 1]` is the token on line k; `references` are names bound by reference.

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 
 from cutune.analysis.unit import Part
 from cutune.source import Source
@@ -24,7 +23,6 @@ _ATTRIBUTE = re.compile(
     r"__attribute__\(\((global|device|host|shared|constant|managed|grid_constant)\)\)"
 )
 _BOUNDS = re.compile(r"__attribute__\(\((launch_bounds|cluster_dims)(?=\()")
-_ASKS = re.compile(r"__CUDA_ARCH_\w+|NV_IF_\w+|NV_DISPATCH_TARGET")
 _ENTERS, _RETURNS, _SYSTEM = "1", "2", "3"
 #: What the compiler calls the place of `-include`.
 _COMMAND_LINE = "<command-line>"
@@ -85,18 +83,6 @@ def user_headers(expanded: str, path: str) -> dict[str, bool]:
         if _ENTERS in flags and is_users and name != main and not _is_below(name, toolkit):
             found.setdefault(name, is_early)
     return found
-
-
-def asks_for_pass(expanded: str) -> bool:
-    """May the user's files mean something else to the device pass of the compiler?"""
-    return any(_ASKS.search(_written(path)) for path in {f.path for f in _user_files(expanded)})
-
-
-def _written(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="latin-1")
-    except OSError:
-        return ""
 
 
 def _plain(text: str) -> str:

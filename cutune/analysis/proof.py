@@ -6,28 +6,18 @@ conditions, and those left by early returns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 
 from pycparser import c_ast
 from pycparser.c_parser import ParseError
 
 from cutune.analysis.bindings import Bindings, Doubt, ParameterType, bind
 from cutune.analysis.c_lines import parse_lines
-from cutune.analysis.conflicts import Conflicts
 from cutune.analysis.escapes import Escapes
 from cutune.analysis.expressions import Expressions
 from cutune.analysis.guards import guard
-from cutune.analysis.hidden import (
-    Hidden,
-    changes_its_object,
-    hidden_functions,
-    initialiser,
-    is_hidden,
-    may_handle_objects,
-)
 from cutune.analysis.known import DECLARED
 from cutune.analysis.members import NO_MEMBERS, BoundMembers, lift_members
 from cutune.analysis.names import SCOPE, Names, NotC
@@ -35,11 +25,10 @@ from cutune.analysis.normalise import LIBRARY_TYPES, NormalText, normalise
 from cutune.analysis.parameters import parameter_of, returned_type, takes
 from cutune.analysis.polynomial import Polynomial, to_c
 from cutune.analysis.proven import NO_FACTS, Proof
-from cutune.analysis.scope import hides_type
 from cutune.analysis.statements import Statements
 from cutune.analysis.structures import Structures
-from cutune.analysis.unit import BUILTINS, FunctionText, Part, Unit
-from cutune.analysis.values import Callee, Findings, Role, Value
+from cutune.analysis.unit import FunctionText, Part, Unit
+from cutune.analysis.values import Callee, Findings, Value
 from cutune.diagnostics import Code
 from cutune.functions import Function
 from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Parameter
@@ -80,19 +69,6 @@ class Prover:
     def structures(self) -> Structures:
         """The plain structures of the unit."""
         return Structures(self.unit)
-
-    @cached_property
-    def hidden(self) -> Hidden:
-        """What all functions do together that run without being called by name."""
-        # Until that is known, proofs are made as if there were none; those are not kept.
-        self.__dict__["hidden"] = Hidden()
-        found = Hidden(initialiser(self.unit))
-        for part, function in hidden_functions(self.unit):
-            proof = self.prove(part, function)
-            if proof is not None:
-                found = found.joined(proof.text, proof.impurity, proof.has_effects, proof.writes)
-        self._proofs.clear()
-        return found
 
     def prove(self, part: Part, function: Function) -> Proof | None:
         """The proof about a function; None while it is being proven (recursion)."""
@@ -161,10 +137,7 @@ class _FunctionProof:
         bound = self._members(tree, bindings, types)
         if bound.members:
             bindings = self._bindings(tree, [*types, *bound.parameters])
-        self.expressions = Expressions(self.unit, bindings, callee=self._callee, role=self._role())
-        hidden = self.prover.hidden
-        if hidden.has_effects and may_handle_objects(self.unit, self.text):
-            self.expressions.access(uniform=False)
+        self.expressions = Expressions(self.unit, bindings, callee=self._callee)
         result = Statements(self.expressions).function(tree.body)
         findings = self.expressions.findings
         impurity = self._impurity(findings) or self._unresolved(bindings, normal)
@@ -177,8 +150,6 @@ class _FunctionProof:
             (dimensions[0], dimensions[1], dimensions[2]),
             bool(findings.effects),
             findings.reads,
-            findings.writes,
-            self._needs_warps(tree, bindings),
             self._returned(result),
             limits,
             tree,
@@ -213,21 +184,6 @@ class _FunctionProof:
         proofs = [self.prover.prove(*candidate) for candidate in candidates]
         return [proof.bound if proof is not None else NO_MEMBERS for proof in proofs]
 
-    def _needs_warps(self, tree: c_ast.FuncDef, bindings: Bindings) -> bool:
-        assert self.expressions is not None
-        conflicts = Conflicts(bindings, self.expressions.known_values, self.unit, self._writes)
-        conflicts.visit(tree.body)
-        findings = self.expressions.findings
-        is_kernel = self.text.function.is_kernel
-        return findings.needs_warps or conflicts.found(frozenset(findings.indexed), is_kernel)
-
-    def _writes(self, name: str, count: int) -> bool | None:
-        candidates = self.prover.candidates(name, count)
-        if candidates is None:
-            return None
-        proofs = [self.prover.prove(*candidate) for candidate in candidates]
-        return any(proof is None or proof.writes for proof in proofs)
-
     def _parse(self, parameters: list[str]) -> c_ast.FuncDef:
         types = self.unit.types | self.text.type_parameters
         numbers = frozenset(self.text.template_parameters) - self.text.type_parameters
@@ -249,28 +205,11 @@ class _FunctionProof:
             if proof is not None:
                 self._join(proof, self.expressions.findings, node)
         if len(proofs) == 1 and proofs[0] is not None:
-            return Callee(
-                proofs[0].has_effects, proofs[0].result, proofs[0].reads, proofs[0].writes
-            )
+            return Callee(proofs[0].has_effects, proofs[0].result, proofs[0].reads)
         return Callee(
             any(proof is None or proof.has_effects for proof in proofs),
             None,
             any(proof is None or proof.reads for proof in proofs),
-            any(proof is None or proof.writes for proof in proofs),
-        )
-
-    def _role(self) -> Role:
-        if not is_hidden(self.unit, self.text.name):
-            return Role(
-                self.text.function.is_kernel, reads_may_write=self.prover.hidden.writes_where_read
-            )
-        first = self.text.parameters[0] if self.text.parameters else ()
-        is_free = self.text.name == "operator" and not self.text.function.in_class
-        return Role(
-            is_hidden=True,
-            may_change_object=changes_its_object(self.text),
-            operand=first[-1].text if is_free and first else "",
-            reads_may_write=self.prover.hidden.writes_where_read,
         )
 
     def _returned(self, value: Value | None) -> Value | None:
@@ -285,7 +224,6 @@ class _FunctionProof:
         if proof.impurity is not None:
             message = f"{proof.impurity.message} (in '{proof.text.name}')"
             findings.refuse(proof.impurity.code, message, node)
-        findings.needs_warps |= proof.needs_warps
         for name, facts in zip(DIMENSIONS, proof.dimensions, strict=True):
             if facts.indexed:
                 findings.indexed.add(name)
@@ -302,30 +240,7 @@ class _FunctionProof:
             if token.text in _FORBIDDEN and token.kind == "IDENTIFIER":
                 code, what = _FORBIDDEN[token.text]
                 return Impurity(code, code.template.format(what=what), token.span)
-            if token.text in self.unit.volatile_variables:
-                code, what = _FORBIDDEN["volatile"]
-                return Impurity(code, code.template.format(what=what), token.span)
-        code = Code.NOT_PROVEN
-        for what in self._hidden_code():
-            return Impurity(code, code.template.format(what=what), self.text.span)
         return None
-
-    def _hidden_code(self) -> Iterator[str]:
-        """Code that runs without being called by name."""
-        hidden = self.unit.hidden_code or self.prover.hidden.refusal
-        if hidden is not None:
-            yield f"{hidden}, which may run unseen"
-        for parameter in self.text.parameters:
-            texts = [token.text for token in parameter]
-            if "=" in texts and {"(", *BUILTINS} & set(texts[texts.index("=") :]):
-                yield "a default argument that is computed"
-        for token, following in pairwise(self.text.body):
-            if token.text == "static" and following.text not in ("const", "constexpr"):
-                yield "a static variable"
-            if token.text == "extern":
-                yield "an extern declaration"
-        if hides_type(self.text.body, self.unit.typedefs):
-            yield "a local type that hides another"
 
     def _impurity(self, findings: Findings) -> Impurity | None:
         if findings.refusal is None:

@@ -26,9 +26,6 @@ class Proof:
     has_effects: bool = False
     #: Does it read memory that is the same for all threads if its arguments are?
     reads: bool = False
-    writes: bool = False
-    #: May threads of a warp hand each other values through memory?
-    needs_warps: bool = False
     result: Value | None = None
     #: The guards as polynomials, by dimension.
     limits: Mapping[str, Polynomial] = field(default_factory=dict)

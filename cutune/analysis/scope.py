@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cutune.analysis.integers import ALIASES, IntegerType, integer_type, literal_value
-from cutune.brackets import CLOSER
+from cutune.analysis.integers import IntegerType, integer_type, literal_value
 from cutune.tokens import Token
-
-
-def initialisers(tokens: Sequence[Token]) -> list[Token]:
-    """ ":" (NAME ("(" … ")" | "{" … "}"))* of a constructor, as statements `__construct(…);`."""
-    start = next((i for i, token in enumerate(tokens) if token.text == ":"), len(tokens))
-    out: list[Token] = []
-    depth = 0
-    for token in tokens[start + 1 :]:
-        opens, closes = token.text in CLOSER, token.text in (")", "]", "}")
-        if opens and depth == 0:
-            out += [Token("IDENTIFIER", "__construct", token.start)]
-            out += [Token("PUNCTUATION", "(", token.start)]
-        elif closes and depth == 1:
-            out += [Token("PUNCTUATION", text, token.start) for text in (")", ";")]
-        elif depth:
-            out.append(token)
-        depth += opens - closes
-    return out
 
 
 def until_semicolon(tokens: Sequence[Token], index: int) -> Iterator[Token]:
@@ -52,16 +33,6 @@ def typedef(tokens: Sequence[Token], index: int) -> Iterator[tuple[str, Sequence
     else:
         for name in names if "," in texts else names[-1:]:
             yield name, ("not a simple type",)
-
-
-def hides_type(body: Sequence[Token], typedefs: Mapping[str, Sequence[str]]) -> bool:
-    """Does a function define an alias whose name also stands for an integer type elsewhere?"""
-    return any(
-        name in typedefs or name in ALIASES
-        for index, token in enumerate(body)
-        if token.text == "typedef"
-        for name, _ in typedef(body, index + 1)
-    )
 
 
 def tag(tokens: Sequence[Token]) -> Iterator[str]:

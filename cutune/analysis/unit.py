@@ -6,6 +6,7 @@ Takes the syntaxes that were read (the source and its headers, or the preprocess
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +17,11 @@ from cutune.analysis.macros import MacroTable, Unexpandable
 from cutune.analysis.scope import (
     constants,
     declared_names,
-    initialisers,
     qualified_names,
     tag,
     typedef,
     until_semicolon,
 )
-from cutune.analysis.words import word_set
 from cutune.brackets import CLOSER
 from cutune.diagnostics import Code
 from cutune.functions import Function
@@ -31,13 +30,10 @@ from cutune.source import Source, Span
 from cutune.syntax import Syntax
 from cutune.tokens import Token
 
-_HIDDEN_NAMES = ("operator", "~")
 #: The built-in variables that tell threads apart.
 BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
-_POISON = BUILTINS | frozenset(
-    {"__shared__", "asm", "__asm__", "__asm", "__syncthreads", "__syncwarp"}
-)
-_OTHER_ARITHMETIC = word_set("/ % >> & | ^ ? [ /= %= >>= &= |= ^= if for while min max abs")
+#: The text is another for each pass of the compiler, of which one is read.
+_ASKS = re.compile(r"__CUDA_ARCH_\w+|NV_IF_\w+|NV_DISPATCH_TARGET")
 _CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif", "include")
 
 
@@ -103,15 +99,10 @@ class Unit:
         return table
 
     @cached_property
-    def class_names(self) -> frozenset[str]:
-        """Names of classes, whose constructors may run."""
-        return frozenset(self._after({"class", "struct", "union"}))
-
-    @cached_property
     def types(self) -> frozenset[str]:
         """Names of types that the sources define."""
         aliases = {name for name, _ in self._aliases()}
-        return self.class_names | aliases | frozenset(self._after({"enum"}))
+        return frozenset(aliases | {*self._after({"class", "struct", "union", "enum"})})
 
     @cached_property
     def typedefs(self) -> Mapping[str, Sequence[str]]:
@@ -148,11 +139,6 @@ class Unit:
         """Variables at file scope that every block has its own of."""
         return self._variables_with("__shared__")
 
-    @cached_property
-    def volatile_variables(self) -> frozenset[str]:
-        """Variables, members and types that are declared volatile outside functions."""
-        return self._variables_with("volatile")
-
     def _variables_with(self, qualifier: str) -> frozenset[str]:
         names = (n for tokens in self._scope_tokens for n in qualified_names(tokens, qualifier))
         return frozenset(names)
@@ -168,42 +154,6 @@ class Unit:
         """Macros that stay calls, because it is not certain which formula they stand for."""
         return frozenset() if self.is_expanded else self.macros.formulas
 
-    @cached_property
-    def hidden_code(self) -> str | None:
-        """Code that may run without a visible call and is not plain arithmetic.
-
-        Operators, constructors and destructors, with all that they call by name, and initialisers
-        of members: none may depend on the block.
-        """
-        if any(token.text in BUILTINS for tokens in self._scope_tokens for token in tokens):
-            return "an initialiser outside functions that names a built-in"
-        names = [n for n in self.functions if n.startswith(_HIDDEN_NAMES) or n in self.class_names]
-        reached: dict[str, str] = {name: name for name in names}
-        while names:
-            name = names.pop()
-            texts = self._texts_of(name)
-            if texts & (_POISON | self.shared_variables):
-                return f"'{reached[name]}'"
-            for called in texts & self.functions.keys() - reached.keys():
-                reached[called] = reached[name]
-                names.append(called)
-        return None
-
-    def adds_and_multiplies(self, name: str) -> bool:
-        """Do all functions of a name do no more than that?"""
-        found = self.functions.get(name, ())
-        texts = (t.text for part, f in found for t in self.text(part, f).body)
-        return bool(found) and not _OTHER_ARITHMETIC & set(texts)
-
-    def _texts_of(self, name: str) -> set[str]:
-        """The tokens of all functions of a name, constructors' initialisers included."""
-        return {
-            token.text
-            for part, function in self.functions[name]
-            if function.body is not None and not function.is_kernel
-            for token in part.syntax.tokens[function.parameters[1] : function.body[1]]
-        }
-
     def text(self, part: Part, function: Function) -> FunctionText:
         """Cut out one function and expand its macros."""
         syntax = part.syntax
@@ -211,11 +161,9 @@ class Unit:
         head = part.placed(syntax.tokens[function.first : function.parameters[0]])
         inner = syntax.tokens[function.parameters[0] + 1 : function.parameters[1]]
         body = list(syntax.tokens[function.body[0] : function.body[1] + 1])
-        if function.name in self.class_names:
-            body[1:1] = initialisers(syntax.tokens[function.parameters[1] : function.body[0]])
         parameters, body = part.placed(inner), part.placed(body)
         span = Span(head[0].start if head else parameters[0].start, max(t.end for t in body[-1:]))
-        impurity = _conditional(syntax, function)
+        impurity = _conditional(syntax, function) or _asking(part.source, span)
         try:
             if not self.is_expanded:
                 head, parameters, body = map(self.macros.expand, (head, parameters, body))
@@ -305,6 +253,14 @@ def _conditional(syntax: Syntax, function: Function) -> Impurity | None:
             message = Code.CONDITIONAL_CODE.template.format(what=directive.name)
             return Impurity(Code.CONDITIONAL_CODE, message, directive.token.span)
     return None
+
+
+def _asking(source: Source, span: Span) -> Impurity | None:
+    """A test of the architecture in the text as it was written."""
+    if not _ASKS.search(source.text, span.start, span.end):
+        return None
+    message = Code.NOT_PROVEN.template.format(what="a test of the architecture")
+    return Impurity(Code.NOT_PROVEN, message, span)
 
 
 def outside_bodies(syntax: Syntax) -> Iterator[Token]:

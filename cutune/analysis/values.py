@@ -35,24 +35,6 @@ class Callee(NamedTuple):
     result: Value | None
     #: Does it read memory that is the same for all threads if its arguments are?
     reads: bool = False
-    writes: bool = False
-
-
-class Role(NamedTuple):
-    """What a function is to whoever runs it."""
-
-    is_kernel: bool = False
-    #: It runs without being called by name, on an object that its user has counted as read.
-    is_hidden: bool = False
-    #: Its user owns that object, or has counted it as written.
-    may_change_object: bool = False
-    #: Where the object is the first operand and not `this`: its name.
-    operand: str = ""
-    #: May what looks like a read run code that writes?
-    reads_may_write: bool = False
-
-
-ANYONE = Role()
 
 
 @dataclass
@@ -67,10 +49,6 @@ class Findings:
     strides: set[str] = field(default_factory=set)
     #: For each effect, the bounds under which it lies.
     effects: list[Facts] = field(default_factory=list)
-    #: Is memory written, or done what is as good?
-    writes: bool = False
-    #: Does a called function hand values from thread to thread?
-    needs_warps: bool = False
     #: Is memory read whose address is the same in all threads (or for the same arguments)?
     reads: bool = False
 

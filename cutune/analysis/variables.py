@@ -6,7 +6,6 @@ breaks a proof.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
@@ -26,7 +25,7 @@ from cutune.analysis.polynomial import (
 )
 from cutune.analysis.ranges import fits, is_positive, limits
 from cutune.analysis.unit import Unit
-from cutune.analysis.values import ANYONE, Findings, Role, Value
+from cutune.analysis.values import Findings, Value
 
 #: The built-ins, the one that tells a reader most first.
 _TELLING = (THREAD, BLOCK, BLOCK_SIZE, GRID_SIZE)
@@ -41,18 +40,12 @@ class Variables:
     bindings: Bindings
     findings: Findings = field(default_factory=Findings)
     facts: Facts = NOTHING
-    role: Role = ANYONE
     _values: dict[Variable, Value] = field(default_factory=dict)
     _first_values: dict[Variable, list[Polynomial]] = field(default_factory=dict)
     _read_early: set[Variable] = field(default_factory=set)
     _owners: dict[Atom, Variable] = field(default_factory=dict)
     _rows: dict[Atom, Row] = field(default_factory=dict)
     _count: int = 0
-
-    @property
-    def known_values(self) -> Mapping[Variable, Value]:
-        """The last value of each variable."""
-        return self._values
 
     # Values that are not polynomials.
 
@@ -76,15 +69,10 @@ class Variables:
 
     def access(self, uniform: bool) -> None:
         """A thread touches memory; uniform reads are the same however many threads there are."""
-        if uniform and not self.role.reads_may_write:
+        if uniform:
             self.findings.reads = True
         else:
             self.findings.effects.append(self.facts)
-
-    def write(self) -> None:
-        """A thread changes memory."""
-        self.findings.writes = True
-        self.access(uniform=False)
 
     def read(self, variable: Variable) -> Value:
         if variable.is_reference or variable.rank or variable.is_pointer:
