@@ -14,10 +14,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cutune.analysis.annotated import annotated
+from cutune.analysis.certain import certain_kernels
 from cutune.analysis.launch_bounds import LaunchBounds
 from cutune.analysis.launches import KernelTable, launch_sites
 from cutune.analysis.layout import layout
-from cutune.analysis.macros import MacroTable
+from cutune.analysis.macros import MacroTable, counting_macros
 from cutune.analysis.preprocess import expanded_parts
 from cutune.analysis.proof import Prover
 from cutune.analysis.proven import Proof
@@ -60,13 +61,15 @@ def analyze(
         return Program(syntax.source, (), (), syntax.diagnostics)
     headers = tuple(headers)
     own = (syntax, *_speaking(headers, everything=expanded is None))
-    unit = replace(_unit(own, expanded), counts=_counts((syntax.source, *headers)))
+    unit = replace(_unit(own, expanded), counting=counting_macros((syntax.source, *headers)))
     prover = Prover(unit)
     by_name = _proven(prover)
+    entries: Mapping[str, tuple[str, ...]] = {}
     if compilation is not None:
         compiled = compilation.finished(by_name)
         for name, found in by_name.items():
             by_name[name] = [confirmed(k, compiled, _places(prover, k)) for k in found]
+        entries = {name: compiled.entries(name) for name in certain_kernels(unit, expanded or "")}
     kernels_by_name: Mapping[str, Sequence[Kernel]] = by_name
     diagnostics = [*syntax.diagnostics]
     for file in own:
@@ -77,7 +80,7 @@ def analyze(
         first, is_early = len(launches) + 1, file.source.path in early
         table = KernelTable(kernels_by_name)
         sites, remarks = launch_sites(file, unit, table, first, is_early)
-        launches += sites
+        launches += [replace(site, entries=entries.get(site.kernel, ())) for site in sites]
         diagnostics += remarks
     launched = {site.kernel for site in launches}
     kernels = tuple(
@@ -126,10 +129,6 @@ def _places(prover: Prover, kernel: Kernel) -> list[MemberPlaces]:
             names |= {f"{argument}:{offset}:{kind}": f"{prefix}.{path}" for kind in kinds}
         found.append(MemberPlaces(argument, known.bytes, names))
     return found
-
-
-def _counts(sources: Iterable[Source]) -> bool:
-    return any("__COUNTER__" in source.text for source in sources)
 
 
 def _proven(prover: Prover) -> defaultdict[str, list[Kernel]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,7 @@ from cutune.headers import (
     read_headers,
     redirected,
 )
-from cutune.host_calls import HostLaunch, host_launches
+from cutune.host_calls import host_launches
 from cutune.passes import PASSES, InstrumentLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
@@ -85,11 +85,10 @@ class Session:
 
     def _analyzed(self, syntax: Syntax, require_nvcc: bool, pool: ThreadPoolExecutor) -> Program:
         source, path = syntax.source, syntax.source.path
-        expanded, compiling, asking = None, None, None
+        expanded, compiling = None, None
         try:
             # The slowest comes first, and goes on while the text is read.
             compiling = self._compilation(source, pool)
-            asking = pool.submit(host_launches, self.nvcc, path, self.compile_flags(path))
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
             if compiling is None and "__global__" in expanded:
                 compiling = self._compile(path, pool)
@@ -99,7 +98,7 @@ class Session:
             if error.diagnostic.code is not Code.MISSING_NVCC:
                 reason = first_error(error.diagnostic.message)
                 self.warn(Diagnostic.at(Code.NOT_PREPROCESSED, source, reason=reason))
-            expanded, compiling, asking = None, None, None
+            expanded, compiling = None, None
         headers, early = self._headers(source, expanded)
         for header in headers:
             if is_rewritten(header):
@@ -112,9 +111,17 @@ class Session:
             reason = first_error(error.diagnostic.message)
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
             return self._reported(analyze(syntax, expanded, headers, early))
-        if compiling is not None and asking is not None and program.tunable_launches:
-            program = _told(program, asking)
+        if compiling is not None and not all(site.entries for site in program.tunable_launches):
+            program = self._told(program)
         return self._reported(program)
+
+    def _told(self, program: Program) -> Program:
+        """The program with the kernels that the compiler says its launches call."""
+        path = program.source.path
+        try:
+            return confirmed(program, host_launches(self.nvcc, path, self.compile_flags(path)))
+        except CutuneError as error:
+            return unconfirmed(program, error.diagnostic.message)
 
     def _reported(self, program: Program) -> Program:
         self.report(program.diagnostics)
@@ -259,14 +266,6 @@ class Session:
         binary = folder / Path(path).stem
         self.nvcc.check([*self.compile_flags(path), "-O2", path, "-o", str(binary)])
         return binary
-
-
-def _told(program: Program, asking: Future[tuple[HostLaunch, ...]]) -> Program:
-    """The program with the kernels that the compiler says its launches call."""
-    try:
-        return confirmed(program, asking.result())
-    except CutuneError as error:
-        return unconfirmed(program, error.diagnostic.message)
 
 
 def first_error(message: str) -> str:

@@ -205,7 +205,7 @@ def _bits(positions: Iterable[int]) -> str:
 
 
 def _guard_function(name: str, kernel: Kernel, guard: str) -> str:
-    # Exact integers: see `DimensionFacts.guard`. A parameter that is too large means "not known": 0.
+    # Exact integers: see `DimensionFacts.guard`. Where one is too large, 0 stands for "not known".
     arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
     unused = "" if arguments.positions else "(void)cutune_argument; "
     value = renamed(one_line(guard), arguments.names)

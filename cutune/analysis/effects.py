@@ -41,10 +41,13 @@ class Harmless:
     def _types(self) -> HostTypes:
         return HostTypes(self.unit)
 
+    def counts(self, syntax: Syntax, launch: Launch) -> str | None:
+        """A macro in the launch as it is written that has another value at each use."""
+        tokens = syntax.tokens[launch.callee[0] : launch.end]
+        return next((f"'{t.text}'" for t in tokens if t.text in self.unit.counting), None)
+
     def doubt(self, syntax: Syntax, launch: Launch) -> str | None:
         """The first part of a launch that is not known to be harmless; None: there is none."""
-        if self.unit.counts:
-            return "__COUNTER__"
         if launch.function is None:
             return "what stands outside of functions"
         names = Declarations(Nesting(syntax, launch.function))

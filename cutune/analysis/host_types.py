@@ -93,8 +93,9 @@ class HostTypes:
             if not head or "(" in head or head[0] in ("using", "typedef", "enum", "struct"):
                 continue
             if "," in head:
-                # A further declarator: the type stands before the first one.
-                head = head[: head.index(",") - 1]
+                # A further declarator: the type stands before the name of the first one.
+                first_end = next(i for i, word in enumerate(head) if word in ("=", "[", "{", ","))
+                head = head[: first_end - 1]
             is_constant = bool({"static", "constexpr"} & {*head})
             in_class = is_constant and self._is_in_class(syntax, token.start)
             yield Declared(tuple(head), self.is_plain(head), in_class)

@@ -177,7 +177,7 @@ class _Judge:
             harmless.doubt(syntax, seen)
             for syntax, seen in self.shown.of(launch) or [(self.syntax, launch)]
         )
-        what = next((doubt for doubt in found if doubt is not None), None)
+        what = harmless.counts(self.syntax, launch) or next(filter(None, found), None)
         return _refusal(Code.SIDE_EFFECT, what=what) if what is not None else None
 
     def _shared_formula(

@@ -7,15 +7,18 @@ function that uses it is not proven.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cutune.analysis.integers import QUALIFIERS
 from cutune.directives import Macro
+from cutune.source import Source
 from cutune.tokens import Token
 
 _MAXIMAL_TOKENS = 100_000
+_DEFINE = re.compile(r"#[ \t]*define[ \t]+(\w+)((?:[^\\\n]|\\\r?\n|\\.)*)")
 _TYPE_WORDS = QUALIFIERS | {"int", "char", "short", "long", "unsigned", "signed", "float", "double"}
 
 
@@ -156,6 +159,22 @@ class MacroTable:
             else:
                 body.append(token._replace(start=use.start))
         return body
+
+
+def counting_macros(sources: Iterable[Source]) -> frozenset[str]:
+    """Macros with another value at each use: those that lead to `__COUNTER__`, and itself."""
+    found = {"__COUNTER__"}
+    sources = tuple(sources)
+    if not any("__COUNTER__" in source.text for source in sources):
+        return frozenset(found)
+    bodies = [
+        (m[1], {*re.findall(r"\w+", m[2])}) for s in sources for m in _DEFINE.finditer(s.text)
+    ]
+    count = 0
+    while count < len(found):
+        count = len(found)
+        found |= {name for name, words in bodies if words & found}
+    return frozenset(found)
 
 
 def _is_varied(definitions: Sequence[Macro]) -> bool:

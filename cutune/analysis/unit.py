@@ -85,8 +85,8 @@ class Unit:
     parts: tuple[Part, ...]
     macros: MacroTable
     is_expanded: bool
-    #: May a macro of the user's give another value each time, by `__COUNTER__`?
-    counts: bool = False
+    #: Macros of the user's that give another value each time, `__COUNTER__` itself among them.
+    counting: frozenset[str] = frozenset({"__COUNTER__"})
 
     @cached_property
     def functions(self) -> Mapping[str, Sequence[tuple[Part, Function]]]:

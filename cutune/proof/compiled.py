@@ -30,6 +30,10 @@ class Compiled:
     proofs: dict[str, tuple[EntryProof, ...]]
     versions: tuple[int, ...]
 
+    def entries(self, kernel: str) -> tuple[str, ...]:
+        """The mangled names of a kernel's instances."""
+        return tuple(dict.fromkeys(proof.name for proof in self.proofs.get(kernel, ())))
+
 
 def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[str, ...]:
     """Architectures to prove for: those of the flags, and of devices (`sm_90`).

@@ -162,7 +162,7 @@ def test_warps_keep_their_threads(
         (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (48, 1, 1), (96, 1, 1), is_bound=True), False),
         (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (32, 1, 1), (64, 1, 1), is_bound=True), True),
         (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (48, 1, 1), (96, 1, 1)), True),
-        # In a graph bounds and arguments may change: all threads stay, and all warps where they may.
+        # In a graph bounds may change, so that all threads stay; arguments, too: so do warps.
         (Question((2, 0, 0), (99, 0, 0), (9, 1, 1), (32, 1, 1), (64, 1, 1)), True),
         (
             Question((2, 0, 0), (99, 0, 0), (9, 1, 1), (32, 1, 1), (64, 1, 1), is_captured=True),

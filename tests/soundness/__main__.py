@@ -28,7 +28,7 @@ from cutune.toolchain import find_nvcc
 from tests.soundness.programs import HostileProgram, hostile_programs
 
 ROOT = Path(__file__).parents[2]
-SIZES = "n=64,256,1000,4096"
+SIZES = "n=64,256,1000,2000"
 #: Of the programs that should be tunable.
 REQUIRED_PERCENT = 95
 #: What is wrong with the original: cutune is not asked.

@@ -47,11 +47,13 @@ Graph* captured_graph(cudaStream_t stream) {
     return found ? found->graph.get() : nullptr;
 }
 
-void capture(cudaStream_t stream, cudaGraphNodeType type, Work work, bool calls_user) {
+Node* capture(cudaStream_t stream, cudaGraphNodeType type, Work work, bool calls_user) {
     Graph& graph = *captured_graph(stream);
     std::vector<Node*> after;
     if (!graph.nodes.empty()) after.push_back(graph.nodes.back().get());
-    graph.add(type, std::move(work), after)->calls_user = calls_user;
+    Node* const node = graph.add(type, std::move(work), after);
+    node->calls_user = calls_user;
+    return node;
 }
 
 unsigned long long capture_of(cudaStream_t stream) {

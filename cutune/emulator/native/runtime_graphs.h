@@ -38,7 +38,7 @@ cudaError_t prepare_launch(const void* stub, dim3 grid, dim3 block, void** argum
 
 // The graph that a stream captures, or nullptr; where work of the stream goes meanwhile.
 Graph* captured_graph(cudaStream_t stream);
-void capture(cudaStream_t stream, cudaGraphNodeType type, Work work, bool calls_user = false);
+Node* capture(cudaStream_t stream, cudaGraphNodeType type, Work work, bool calls_user = false);
 // Work on `stream` that waits for an event recorded in a capture joins that capture.
 unsigned long long capture_of(cudaStream_t stream);
 void join_capture(cudaStream_t stream, unsigned long long capture);

@@ -182,13 +182,28 @@ cudaError_t prepare(const void* stub, const Configuration& configuration, void**
     return cudaSuccess;
 }
 
+// What a program can ask of a kernel node, and give back changed.
+std::shared_ptr<KernelNode> node_of(const void* stub, const Prepared& launch) {
+    const auto node = std::make_shared<KernelNode>();
+    node->parameters = launch.parameters;
+    for (const uint32_t offset : launch.function->facts->parameter_offsets)
+        node->pointers.push_back(&node->parameters[offset]);
+    node->given.func = const_cast<void*>(stub);
+    node->given.gridDim = launch.configuration.grid;
+    node->given.blockDim = launch.configuration.block;
+    node->given.sharedMemBytes = static_cast<unsigned>(launch.configuration.shared);
+    node->given.kernelParams = node->pointers.data();
+    return node;
+}
+
 cudaError_t launch_stub(const void* stub, const Configuration& configuration, void** arguments) {
     return call([&] {
         Prepared launch;
         const cudaError_t error = prepare(stub, configuration, arguments, &launch);
         if (error != cudaSuccess) return error;
         if (!captured_graph(configuration.stream)) return launch.work();
-        capture(configuration.stream, cudaGraphNodeTypeKernel, launch.work);
+        capture(configuration.stream, cudaGraphNodeTypeKernel, launch.work)->kernel =
+            node_of(stub, launch);
         return cudaSuccess;
     });
 }
@@ -203,17 +218,7 @@ cudaError_t prepare_launch(const void* stub, dim3 grid, dim3 block, void** argum
         prepare(stub, {grid, block, shared, stream, cooperative}, arguments, &launch);
     if (error != cudaSuccess) return error;
     *work = launch.work;
-    if (!node) return cudaSuccess;
-    *node = std::make_shared<KernelNode>();
-    KernelNode& kept = **node;
-    kept.parameters = launch.parameters;
-    for (const uint32_t offset : launch.function->facts->parameter_offsets)
-        kept.pointers.push_back(&kept.parameters[offset]);
-    kept.given.func = const_cast<void*>(stub);
-    kept.given.gridDim = grid;
-    kept.given.blockDim = block;
-    kept.given.sharedMemBytes = static_cast<unsigned>(shared);
-    kept.given.kernelParams = kept.pointers.data();
+    if (node) *node = node_of(stub, launch);
     return cudaSuccess;
 }
 

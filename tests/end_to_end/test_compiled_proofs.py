@@ -1,0 +1,119 @@
+"""Launches as source and compiled code have them together: one program, a verdict per kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutune.diagnostics import Code
+from cutune.program import Program
+from cutune.session import Session
+
+pytestmark = pytest.mark.nvcc
+
+SOURCE = """
+#include <cuda_runtime.h>
+struct Reference { int &n; __device__ void grow() { n *= 2; } };
+using Changed = int &;
+struct Size { long long tag; int rows; unsigned columns; };
+namespace tools { __device__ int id() { return blockIdx.x * blockDim.x + threadIdx.x; } }
+#define ID (blockIdx.x * blockDim.x + threadIdx.x)
+
+__global__ void plain(float *a, int n) { int i = ID; if (i < n) a[i] = 1; }
+__global__ void grown(float *a, int n) { Reference r{n}; r.grow(); int i = ID; if (i < n) a[i] = 1; }
+__global__ void renamed(float *a, int n) { Changed m = n; m *= 2; int i = ID; if (i < n) a[i] = 1; }
+__global__ void with_using(float *a, int n) {
+    using namespace tools;
+    using Real = float;
+    int i = id();
+    if (i < n) a[i] = Real(1);
+}
+__global__ void with_lambda(float *a, int n) {
+    auto put = [=](int i) { if (i < n) a[i] = 2; };
+    put(ID);
+}
+__global__ void of_members(float *a, Size size) {
+    int i = ID;
+    if (i < size.rows) a[i] = size.columns;
+}
+__global__ void of_unsigned(float *a, unsigned n, size_t m) {
+    size_t i = ID;
+    if (i < n && i < m) a[i] = 1;
+}
+__global__ void in_assembly(float *a, int n) {
+    int i = ID;
+    asm("{ add.s32 %0, %0, %1; }" : "+r"(i) : "r"(0));
+    if (i < n) a[i] = 1;
+}
+template <class T> __global__ void twice(T *a, T by, int n) { int i = ID; if (i < n) a[i] *= by; }
+__global__ void of_thread(float *a, int n) { int i = ID; if (i < n) a[i] = threadIdx.x; }
+
+int main() {
+    float *a = nullptr;
+    double *b = nullptr;
+    int n = 100;
+    plain<<<1, 128>>>(a, n);
+    grown<<<1, 128>>>(a, n);
+    renamed<<<1, 128>>>(a, n);
+    with_using<<<1, 128>>>(a, n);
+    with_lambda<<<1, 128>>>(a, n);
+    of_members<<<1, 128>>>(a, Size{1, n, 2});
+    of_unsigned<<<1, 128>>>(a, n, n);
+    in_assembly<<<1, 128>>>(a, n);
+    twice<float><<<1, 128>>>(a, 2, n);
+    twice<double><<<1, 128>>>(b, 2, n);
+    of_thread<<<1, 128>>>(a, n);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    path = tmp_path_factory.mktemp("compiled") / "app.cu"
+    path.write_text(SOURCE)
+    return Session().load(str(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "guard", "sizes"),
+    [
+        ("plain", "n", ("n",)),
+        ("grown", None, ("n",)),
+        ("with_using", "n", ("n",)),
+        ("with_lambda", "n", ("n",)),
+        ("of_members", "size.rows", ("size.rows",)),
+        ("in_assembly", "n", ("n",)),
+        ("twice", "n", ("n",)),
+    ],
+)
+def test_tunable(program: Program, name: str, guard: str | None, sizes: tuple[str, ...]) -> None:
+    sites = [site for site in program.launches if site.kernel == name]
+    kernel = program.kernel(name)
+    assert kernel is not None
+    assert [site.code for site in sites] == [None] * len(sites)
+    assert (kernel.dimensions[0].guard, kernel.sizes) == (guard, sizes)
+    assert 80 in kernel.proven_for
+
+
+def test_one_of_two_guards_is_enough(program: Program) -> None:
+    kernel = program.kernel("of_unsigned")
+    assert kernel is not None
+    assert kernel.dimensions[0].guard in ("n", "m")
+
+
+def test_a_contradiction_shows_both(program: Program) -> None:
+    (site,) = (site for site in program.launches if site.kernel == "renamed")
+    assert site.code is Code.CONTRADICTION
+    assert "bounds x by n, the compiled code by 2 * n" in site.reason
+
+
+def test_the_thread_itself_is_refused(program: Program) -> None:
+    (site,) = (site for site in program.launches if site.kernel == "of_thread")
+    assert site.code is Code.BLOCK_DEPENDENT
+
+
+def test_entries_are_those_that_the_compiler_calls(program: Program) -> None:
+    entries = [site.entries for site in program.launches if site.kernel == "twice"]
+    assert entries == [("_Z5twiceIfEvPT_S0_i",), ("_Z5twiceIdEvPT_S0_i",)]

@@ -1,0 +1,254 @@
+"""What a launch does besides computing stays the same, whatever block it gets.
+
+Every launch of these programs that may be tuned takes a block at random.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutune.diagnostics import Code
+from cutune.emulator.launch_log import read_launches
+from cutune.passes import ReplaceLaunches
+from cutune.pipeline import TranslationUnit, run_passes
+from cutune.program import Apart, Kernel, Program
+from cutune.random_program import WIDTHS, random_blocks, random_program
+from cutune.session import Session
+from cutune.shadow import Target
+from tests.end_to_end.tuning import cutune, run
+
+pytestmark = pytest.mark.nvcc
+
+PROGRAMS = Path(__file__).parent / "programs"
+SEEDS = ("1", "2", "3", "4")
+
+
+def shaken(session: Session, program: Program, folder: Path) -> Path:
+    """The program with blocks at random, compiled."""
+    source = random_program(session, program, 1, Target(folder / "random.cu"))
+    return session.build(source, session.compile_flags(program.source.path), folder / "random")
+
+
+def changed(said: str) -> list[str]:
+    """The blocks that launches got instead of their own, in their order."""
+    return [
+        found[2] for found in re.finditer(r"block (\S+) -> (\S+)", said) if found[1] != found[2]
+    ]
+
+
+@pytest.mark.parametrize("standard", [11, 17])
+@pytest.mark.parametrize("name", ["arguments", "staying"])
+def test_the_same_is_printed(name: str, standard: int, tmp_path: Path) -> None:
+    if name == "staying" and standard == 11:
+        pytest.skip("its launches are the same in each standard")
+    path = PROGRAMS / f"{name}.cu"
+    session = Session(flags=(f"-std=c++{standard}",))
+    program = session.load(str(path), require_nvcc=True)
+    expected = run(session.build_emulated(str(path), tmp_path))
+    assert expected.returncode == 0 and expected.stdout.count("cudaSuccess") >= 5
+    binary = shaken(session, program, tmp_path)
+    for seed in SEEDS:
+        found = run(binary, CUTUNE_SEED=seed, CUTUNE="verbose")
+        assert found.stdout == expected.stdout
+        assert len(changed(found.stderr)) > 5
+
+
+def test_how_launches_are_rewritten() -> None:
+    program = Session(flags=("-std=c++17",)).load(str(PROGRAMS / "arguments.cu"))
+    refused = [site for site in program.launches if site.code is not None]
+    # Deduced template arguments and arguments left out: the call is repeated if it is harmless.
+    assert [site.reason.split()[5] for site in refused] == ["'NEXT'"]
+    repeated = [site.callee for site in program.tunable_launches if site.called is None]
+    assert repeated == ["twice", "defaulted"]
+    assert all(
+        site.is_global == ("::" not in site.callee)
+        for site in program.tunable_launches
+        if site.called is not None
+    )
+
+
+HIDDEN = r"""
+#include <cstdio>
+#define SHOW(...) do { puts(#__VA_ARGS__); __VA_ARGS__; } while (0)
+#define BOTH(...) __VA_ARGS__ __VA_ARGS__
+#define ONCE(...) __VA_ARGS__
+__global__ void fill(int n, int *x) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = n;
+}
+template <class F> void call(F function) { function(); }
+void run(int n, int *x) {
+    SHOW({ fill<<<1, n>>>(n, x); });
+    SHOW({
+        fill<<<1, n>>>(n, x);
+    });
+    BOTH({ fill<<<1, n>>>(n, x); })
+    ONCE(call([=] { fill<<<1, n>>>(n, x); });)
+    call([=] { fill<<<1, n>>>(n, x); });
+#ifdef NEVER
+    fill<<<1, n>>>(n, x);
+#endif
+    { fill<<<1, n>>>(n, x); }
+#line 1 "another.cu"
+    fill<<<1, n>>>(n, x);
+}
+"""
+
+
+def test_launches_that_the_compiler_sees_elsewhere(tmp_path: Path) -> None:
+    path = tmp_path / "hidden.cu"
+    path.write_text(HIDDEN)
+    launches = Session().load(str(path), require_nvcc=True).launches
+    hidden = Code.HIDDEN_LAUNCH
+    assert [site.code for site in launches] == [*[hidden] * 4, None, None, None, hidden]
+
+
+MEETING = r"""
+#include <cstdlib>
+__global__ void copy(int n, int *to, const int *from) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) to[i] = from[i];
+}
+int main(int, char **words) {
+    const int n = 960;
+    int *one, *other;
+    cudaMalloc(&one, 2 * n * sizeof(int));
+    cudaMalloc(&other, 2 * n * sizeof(int));
+    int *const from = atoi(words[1]) == 0 ? one + n : atoi(words[1]) == 1 ? other : nullptr;
+    for (int step = 0; step < 20; ++step) copy<<<30, 32>>>(n, one, from);
+    copy<<<30, 32>>>(0, one, other);
+    copy<<<30, 32>>>(n, one, one + n);
+    return 0;
+}
+"""
+#: Always the same block, which warps do not survive.
+ROUTINE = """
+static cutune_configuration cutune_select_any(const cutune_request *asked, cutune_shortlist *) {
+    const cutune_configuration chosen = {asked->grid, dim3(48)};
+    return chosen;
+}
+enum : unsigned long long { cutune_select_any_arguments = 0 };
+"""
+
+
+def with_kernel(program: Program, **facts: object) -> Program:
+    """The program with something more that is known of its kernels."""
+    kernels: Iterable[Kernel] = (replace(k, **facts) for k in program.kernels)  # type: ignore[arg-type]
+    return replace(program, kernels=tuple(kernels))
+
+
+def tuned(session: Session, program: Program, folder: Path) -> Path:
+    """The program with `ROUTINE` for each launch, compiled."""
+    routines = tuple((site.id, "cutune_select_any") for site in program.tunable_launches)
+    unit = run_passes([ReplaceLaunches(ROUTINE, routines)], TranslationUnit(program))
+    source = Target(folder / "tuned.cu").write(unit)
+    return session.build(source, session.compile_flags(program.source.path), folder / "tuned")
+
+
+def widths(binary: Path, log: Path, *arguments: str) -> list[int]:
+    """The widths of the blocks that were launched."""
+    done = run(binary, *arguments, CUTUNE_LAUNCH_LOG=str(log))
+    assert done.returncode == 0, done.stderr
+    return [launch.block[0] for launch in read_launches(log)]
+
+
+def test_pointers_decide_whether_warps_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "meeting.cu"
+    path.write_text(MEETING)
+    session = Session()
+    program = with_kernel(session.load(str(path), require_nvcc=True), may_meet=((1, 2),))
+    binary = tuned(session, program, tmp_path)
+    log = tmp_path / "log"
+    # One allocation; two of them; a pointer to nothing. The last two launches: no thread is within
+    # the bound, and other pointers.
+    assert widths(binary, log, "0") == [32] * 20 + [32, 32]
+    log.unlink()
+    assert widths(binary, log, "1") == [48] * 20 + [48, 32]
+
+
+def test_steps_decide_whether_warps_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "steps.cu"
+    path.write_text(MEETING)
+    session = Session()
+    loaded = session.load(str(path), require_nvcc=True)
+    conditions = {
+        "4 * n": (Apart("4 * n", "4", 0), 48),
+        "too short": (Apart("4 * n - 4", "4", 0), 32),
+        "negative": (Apart("-4 * n", "4", 0), 48),
+        "too large to know": (Apart("n * n * n * n * n * n * n * n", "1", 0), 32),
+        "no parameter": (Apart("4 * m", "4", 0), 32),
+    }
+    for name, (condition, width) in conditions.items():
+        binary = tuned(session, with_kernel(loaded, apart=(condition,)), tmp_path)
+        log = tmp_path / f"{name}.log"
+        assert widths(binary, log, "1")[0] == width, name
+
+
+def test_what_was_not_proven_for_this_code_stays(tmp_path: Path) -> None:
+    path = tmp_path / "proven.cu"
+    path.write_text(MEETING)
+    session = Session()
+    loaded = session.load(str(path), require_nvcc=True)
+    for versions, width in (((80, 90), 48), ((90,), 32)):
+        binary = tuned(session, with_kernel(loaded, proven_for=versions), tmp_path)
+        assert widths(binary, tmp_path / f"{width}.log", "1")[0] == width
+
+
+ANNOTATED = r"""
+#pragma cutune kernel fill data(n) block(x: 64, 96)
+__global__ void fill(int n, int *x) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = n;
+}
+__global__ void plane(int n, int *x) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i < n && j < n) x[j * n + i] = n;
+}
+int main() {
+    int *x;
+    cudaMalloc(&x, 10000 * sizeof(int));
+    for (int step = 0; step < 50; ++step) fill<<<100, 32>>>(3200, x);
+    for (int step = 0; step < 50; ++step) plane<<<dim3(4, 13), dim3(32, 8)>>>(100, x);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
+"""
+
+
+def test_blocks_follow_from_the_seed(tmp_path: Path) -> None:
+    path, output = tmp_path / "annotated.cu", tmp_path / "random.cu"
+    path.write_text(ANNOTATED)
+    done = cutune("emit", path, "--choose", "random:5", "-o", output)
+    assert done.returncode == 0, done.stderr
+    session = Session()
+    binary = session.build(output, [], tmp_path / "random")
+    first = run(binary, CUTUNE="verbose").stderr
+    assert first.count("-> 64x1x1") > 5 and first.count("-> 96x1x1") > 5
+    assert {block for block in changed(first) if block.endswith("x1x1")} >= {"64x1x1", "96x1x1"}
+    wide = {block for block in changed(first)[:-1] if not block.endswith("x1x1")}
+    assert len(wide) > 20
+    assert run(binary, CUTUNE="verbose", CUTUNE_SEED="5").stderr == first
+    assert run(binary, CUTUNE="verbose", CUTUNE_SEED="6").stderr != first
+    assert "->" not in run(binary, CUTUNE="verbose,off", CUTUNE_SEED="6").stderr
+
+
+def test_which_blocks_are_drawn_from() -> None:
+    path = str(PROGRAMS / "staying.cu")
+    kernels = {kernel.name: kernel for kernel in Session().load(path).kernels}
+    assert random_blocks(kernels["count"]) == tuple((width, 0, 0) for width in WIDTHS)
+    assert max(random_blocks(kernels["few"]))[0] == 128
+    assert max(random_blocks(kernels["deep"])) == (0, 0, 64)
+
+
+@pytest.mark.parametrize("text", ["random", "random:", "random:x", "model:1", "random:-1"])
+def test_misuse(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "nothing.cu"
+    path.write_text("int main() {}")
+    done = cutune("emit", path, "--choose", text)
+    assert done.returncode == 2 and "random:SEED" in done.stderr
+    done = cutune("emit", path, "--choose", "random:1", "-o", tmp_path / "out.cu")
+    assert done.returncode == 1 and "[CT415]" in done.stderr
