@@ -132,7 +132,8 @@ def escape(bindings: Bindings, lvalue: c_ast.Node) -> None:
     ):
         # `c ? i : j` and the like: any of the names in it.
         for _, child in node.children():
-            escape(bindings, child)
+            if child is not getattr(node, "cond", None):
+                escape(bindings, child)
 
 
 class _Binder(c_ast.NodeVisitor):  # type: ignore[misc]

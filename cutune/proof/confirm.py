@@ -37,6 +37,8 @@ UNFOLLOWED = frozenset(
 #: What the source asks for; where the compiler has left nothing of it, or it is harmless while
 #: warps are kept, the compiled code decides.
 _SETTLED = frozenset({Code.WARP_LEVEL, Code.BARRIER, Code.COOPERATIVE, Code.ORDERING})
+#: How much tighter than the text a bound of the compiled code may be, as after `i += 2`.
+_MOST_STEPS = 9
 Names = Mapping[str, str]
 """Source names by place in the compiled code: `0:8:b32` is bytes 8 to 11 of parameter 0."""
 
@@ -88,12 +90,12 @@ class _Instance:
     proof: EntryProof
     names: Names
 
-    def bounds(self, axis: int) -> dict[str, tuple[str, ...]]:
-        """The bounds of a dimension, with what must not be negative for each."""
+    def bounds(self, axis: int, looser: int = 0) -> dict[str, tuple[str, ...]]:
+        """The bounds of a dimension, so much looser, with what must not be negative for each."""
         found = {}
         for bound in self.proof.dimensions[axis].bounds:
             conditions = [self.text(c) for c in bound.conditions if not self._is_unsigned(c)]
-            text = self.text(bound.limit)
+            text = self.text(bound.limit + Polynomial.constant(looser))
             if text is not None and None not in conditions:
                 found[text] = tuple(c for c in conditions if c is not None)
         return found
@@ -204,16 +206,18 @@ class _Joined:
             return next((_conditional(text, bounds[text]) for text in bounds), None)
         if text.guard is None or text.grid_stride:
             return None
-        if text.guard in bounds:
-            return _conditional(text.guard, bounds[text.guard])
         if not bounds or _divides(text.guard):
             return None
+        for looser in range(_MOST_STEPS):
+            held = self._common_bounds(axis, looser)
+            if text.guard in held:
+                return _conditional(text.guard, held[text.guard])
         name = DIMENSIONS[axis]
         known = ", ".join(bounds)
         return self._contradiction(f"bounds {name} by {text.guard}, the compiled code by {known}")
 
-    def _common_bounds(self, axis: int) -> dict[str, tuple[str, ...]]:
-        found = [instance.bounds(axis) for instance in self.instances]
+    def _common_bounds(self, axis: int, looser: int = 0) -> dict[str, tuple[str, ...]]:
+        found = [instance.bounds(axis, looser) for instance in self.instances]
         return {
             text: tuple(dict.fromkeys(c for one in found for c in one[text]))
             for text in found[0]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from cutune.diagnostics import Code
@@ -21,7 +19,12 @@ namespace tools { __device__ int id() { return blockIdx.x * blockDim.x + threadI
 #define ID (blockIdx.x * blockDim.x + threadIdx.x)
 
 __global__ void plain(float *a, int n) { int i = ID; if (i < n) a[i] = 1; }
-__global__ void grown(float *a, int n) { Reference r{n}; r.grow(); int i = ID; if (i < n) a[i] = 1; }
+__global__ void grown(float *a, int n) {
+    Reference r{n};
+    r.grow();
+    int i = ID;
+    if (i < n) a[i] = 1;
+}
 __global__ void renamed(float *a, int n) { Changed m = n; m *= 2; int i = ID; if (i < n) a[i] = 1; }
 __global__ void with_using(float *a, int n) {
     using namespace tools;
@@ -33,6 +36,9 @@ __global__ void with_lambda(float *a, int n) {
     auto put = [=](int i) { if (i < n) a[i] = 2; };
     put(ID);
 }
+__global__ void stepped(float *a, int n) { int i = ID; i += 2; if (i < n) a[i] = 1; }
+__global__ void pointed(float *a, int n) { int *p = &n; *p += 1; int i = ID; if (i < n) a[i] = 1; }
+__global__ void halved(float *a, int n, int m) { int i = ID; if (i < n / 2 && i < m) a[i] = 1; }
 __global__ void of_members(float *a, Size size) {
     int i = ID;
     if (i < size.rows) a[i] = size.columns;
@@ -58,6 +64,9 @@ int main() {
     renamed<<<1, 128>>>(a, n);
     with_using<<<1, 128>>>(a, n);
     with_lambda<<<1, 128>>>(a, n);
+    stepped<<<1, 128>>>(a, n);
+    pointed<<<1, 128>>>(a, n);
+    halved<<<1, 128>>>(a, n, n);
     of_members<<<1, 128>>>(a, Size{1, n, 2});
     of_unsigned<<<1, 128>>>(a, n, n);
     in_assembly<<<1, 128>>>(a, n);
@@ -83,6 +92,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
         ("grown", None, ("n",)),
         ("with_using", "n", ("n",)),
         ("with_lambda", "n", ("n",)),
+        ("stepped", "n", ("n",)),
+        ("pointed", "n + 1", ("n",)),
+        ("halved", "m", ("n", "m")),
         ("of_members", "size.rows", ("size.rows",)),
         ("in_assembly", "n", ("n",)),
         ("twice", "n", ("n",)),

@@ -214,31 +214,14 @@ def test_preprocessed_text() -> None:
     assert len(program.tunable_launches) == 2
 
 
-@pytest.mark.parametrize(
-    ("device", "tunable"),
-    [
-        ("x[i] = 1;", True),
-        ("x[i] = 2 * n;", True),
-        ("x[i] = threadIdx.x;", False),
-        ("__shared__ float s; x[i] = s;", False),
-    ],
-)
-def test_both_passes_must_agree(device: str, tunable: bool) -> None:
-    def seen(effect: str) -> str:
-        return (
-            '# 1 "both.cu"\n'
-            f"__attribute__((global)) void k(int n, float *x) {{ {INDEX} if (i < n) {effect} }}\n"
-            "void f(int n, float *x) { k<<<n / 32, 32>>>(n, x); }\n"
-        )
-
-    written = seen("EFFECT").split("\n", 1)[1].replace("__attribute__((global))", "__global__")
-    syntax = parse(Source("both.cu", written))
-    program = analyze(syntax, seen("x[i] = 1;"), device=[seen(device)])
-    assert len(program.kernels) == 1
-    assert [bool(program.tunable_launches), program.launches[0].code] == [
-        tunable,
-        None if tunable else Code.DIFFERING_KERNELS,
-    ]
+def test_a_body_that_asks_for_the_pass_is_not_followed() -> None:
+    written = (
+        "__global__ void k(int n, float *a) {\n"
+        f"#ifdef __CUDA_ARCH__\n {INDEX} if (i < n) a[i] = 1;\n#endif\n}}\n"
+    )
+    expanded = '# 1 "test.cu"\n__attribute__((global)) void k(int n, float *a) {\n\n\n\n}\n'
+    (kernel,) = program_of(written, expanded).kernels
+    assert kernel.impurity is not None and kernel.impurity.code is Code.NOT_PROVEN
 
 
 def test_the_place_of_a_reason_in_preprocessed_text() -> None:

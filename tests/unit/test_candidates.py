@@ -39,3 +39,13 @@ def test_the_programs_own_block_is_always_a_candidate() -> None:
 def test_limits_of_the_kernel_hold() -> None:
     blocks = candidate_blocks((True, True, False), KEPT, max_threads=256)
     assert max(x * y for x, y, _ in blocks) == 256
+
+
+def test_candidates_that_keep_warps() -> None:
+    free = (True, True, False)
+    wide = candidate_blocks(free, (32, 8, 1), needs_warps=True)
+    assert {x % 32 for x, _, _ in wide} == {0}
+    assert (64, 4, 1) in wide
+    rows = candidate_blocks(free, (16, 16, 1), needs_warps=True)
+    assert rows == tuple((16, 1 << e, 1) for e in range(1, 7))
+    assert candidate_blocks(free, (24, 4, 1), needs_warps=True) == ((24, 4, 1),)

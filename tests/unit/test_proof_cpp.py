@@ -169,13 +169,11 @@ CASES: Mapping[str, tuple[str, str]] = {
         "a[i] = same();",
     ),
     "overload_is_raw": (
-        "__device__ int pick(int k) { return k; }"
-        "__device__ int pick(long) { return threadIdx.x; }",
+        "__device__ int pick(int k) { return k; }__device__ int pick(long) { return threadIdx.x; }",
         "a[i] = pick(long(n));",
     ),
     "other_overload": (
-        "__device__ int pick(int k) { return k; }"
-        "__device__ int pick(long) { return threadIdx.x; }",
+        "__device__ int pick(int k) { return k; }__device__ int pick(long) { return threadIdx.x; }",
         "if (i < n) a[i] = pick(n);",
     ),
     "hides_the_library": (
