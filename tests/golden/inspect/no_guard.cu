@@ -32,18 +32,6 @@ __global__ void negative(int n, float *a) {
     int i = ID;
     if (-i < n) a[i] = 1;
 }
-__global__ void wraps(unsigned n, float *a) {
-    unsigned i = ID;
-    if (n - i > 0) a[i] = 1;
-}
-__global__ void shifted_back(int n, float *a) {
-    unsigned i = ID - 10;
-    if (i < n) a[i] = 1;
-}
-__global__ void halves(unsigned n, float *a) {
-    int i = ID;
-    if (i < (n - 3) / 2 + 5) a[i] = 1;
-}
 __global__ void narrow(int n, float *a) {
     short i = ID;
     if (i < n) a[i] = 1;
