@@ -69,7 +69,9 @@ def analyze(
         compiled = compilation.finished(by_name)
         for name, found in by_name.items():
             by_name[name] = [confirmed(k, compiled, _places(prover, k)) for k in found]
-        entries = {name: compiled.entries(name) for name in certain_kernels(unit, expanded or "")}
+        # Which instance of a template a launch calls is another question.
+        names = certain_kernels(unit, expanded or "")
+        entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
     kernels_by_name: Mapping[str, Sequence[Kernel]] = by_name
     diagnostics = [*syntax.diagnostics]
     for file in own:
