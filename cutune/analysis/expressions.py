@@ -337,10 +337,10 @@ class Expressions(Variables):
             self.findings.refuse(code, name, node)
         elif name in ("__construct", "__init") or name in self.unit.formulas:
             return self.opaque(None, uniform)
-        elif isinstance(node.name, c_ast.StructRef) or not known.is_pure(name):
-            self.findings.refuse(Code.UNKNOWN_FUNCTION, f"'{name.replace('$', '::')}'", node)
         elif known.has_effect(name):
             self.access(uniform=False)
+        elif isinstance(node.name, c_ast.StructRef) or not known.is_pure(name):
+            self.findings.refuse(Code.UNKNOWN_FUNCTION, f"'{name.replace('$', '::')}'", node)
         return self.opaque(None, uniform)
 
 

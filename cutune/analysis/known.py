@@ -1,7 +1,7 @@
-"""Functions of CUDA C++ whose effect on the proof is known.
+"""Functions of CUDA C++ that the text of a kernel may call and still be followed.
 
-`pure`: the value depends on the arguments (and memory) alone. Everything that is in no table, and
-not defined in the program, refuses the kernel.
+`pure`: the value depends on the arguments (and memory) alone. What is in no table, and not defined
+in the program, is not followed: the compiled code then decides.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ _INTEGER_AND_BITS = word_set(
     cuCsub cuCdiv cuCabs cuConj make_cuComplex make_cuDoubleComplex make_cuFloatComplex
     cuCrealf cuCimagf cuCaddf cuCmulf cuCsubf cuCdivf cuCabsf cuConjf cuCfmaf cuCfma __ldg
     __ldcg __ldca __ldcs __ldlu __ldcv sizeof alignof offsetof __builtin_expect
-    __builtin_assume __assume __builtin_assume_aligned __builtin_unreachable __construct
-    __cast __init assert __assert_fail static_assert memcpy memset UINT32_C UINT64_C INT64_C
+    __builtin_assume_aligned __construct __init static_assert UINT32_C UINT64_C INT64_C
     INT32_C __isnan __isinf __isnanf __isinff __finite __finitef __signbit __signbitf
     __signbitd __builtin_nanf __builtin_inff __builtin_huge_valf __builtin_huge_val
     __builtin_fabs __isnand __isinfd
@@ -54,11 +53,8 @@ _PURE_PATTERNS = re.compile(
     r"|__h(?:add|sub|mul|div|fma|neg|abs|eq|ne|lt|le|gt|ge|min|max|isnan|isinf|trunc)2?(?:_\w+)?"
     r"|h(?:ceil|cos|exp|exp2|exp10|floor|log|log2|log10|rcp|rint|rsqrt|sin|sqrt|trunc)|h2\w+"
     r"|tex(?:1D|2D|3D|Cubemap)\w*|surf(?:1D|2D|3D)\w*read|__v(?:abs|add|avg|cmp|hadd|iadd|ib|imax|imin|max|min|neg|sad|set|sub)\w+|__\w+_as_\w+|__nv_cvt_\w+"
-    r"|operator\w*|(?:min|max|lowest|epsilon|infinity|quiet_NaN|denorm_min)"
-    r"|curand_(?:uniform|normal|log_normal|poisson|init|discrete)\w*|curand\d?|skipahead\w*)"
+    r"|(?:min|max|lowest|epsilon|infinity|quiet_NaN|denorm_min))"
 )
-# A promise to the compiler is an effect: a thread for which it is false may do anything, and the
-# test that a guard was read from may be gone.
 _EFFECT_PATTERNS = re.compile(
     r"curand\w*|skipahead\w*|surf\w+write|memcpy|memset|__st(?:cg|cs|wb|wt)|__assert_fail|assert"
     r"|__builtin_assume|__assume|__builtin_unreachable"
@@ -114,11 +110,11 @@ def base_name(name: str) -> str:
 def is_pure(name: str) -> bool:
     """Does the value of the library function depend on its arguments alone?"""
     short = base_name(name)
-    return short in PURE or _PURE_PATTERNS.fullmatch(short) is not None or name in ("__stcs",)
+    return short in PURE or _PURE_PATTERNS.fullmatch(short) is not None
 
 
 def has_effect(name: str) -> bool:
-    """Does the known function write memory, or promise something that other threads may break?"""
+    """Does the known function write memory, or promise something to the compiler?"""
     return _EFFECT_PATTERNS.fullmatch(base_name(name)) is not None
 
 

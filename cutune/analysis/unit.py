@@ -30,8 +30,6 @@ from cutune.source import Source, Span
 from cutune.syntax import Syntax
 from cutune.tokens import Token
 
-#: The built-in variables that tell threads apart.
-BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 #: The text is another for each pass of the compiler, of which one is read.
 _ASKS = re.compile(r"__CUDA_ARCH_\w+|NV_IF_\w+|NV_DISPATCH_TARGET")
 _CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif", "include")
