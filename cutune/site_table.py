@@ -30,6 +30,10 @@ class Rule(Enum):
     KEEP = "cutune_kept"
 
 
+#: What asks for a kernel of a graph, or changes it: cudaGraphKernelNodeSetParams for instance.
+_GRAPH_EDIT = re.compile(r"Graph\w*(?:Params|Attribute|Update)|Node\w*Params|NODE_PARAMS")
+
+
 def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
     """Indices of the parameters a guard bound is made of; None when it holds another name."""
     order = {name: index for index, name in enumerate(kernel.argument_names) if name}
@@ -65,7 +69,7 @@ def site_table(
             functions += [*_guard_functions(site, kernel), *_shared_function(site)]
             functions += [*_free_function(site, kernel), *_proven_versions(site, kernel)]
             routine = (routines or {}).get(site.id, "nullptr")
-            rows.append(_site_row(site, kernel, routine, _is_one_kernel(program, kernel)))
+            rows.append(_site_row(site, kernel, routine, program))
     table = ["static const cutune_site cutune_sites[] = {", *rows, "};"]
     return "".join(f"{line}\n" for line in (*functions, *table))
 
@@ -229,7 +233,12 @@ def _fits(type_text: str, name: str) -> str:
     return fits if is_signed else f"{name} >= 0 && {fits}"
 
 
-def _site_row(site: LaunchSite, kernel: Kernel, routine: str, is_one_kernel: bool) -> str:
+def _edits_graphs(program: Program) -> bool:
+    """May the program look at kernels in a graph, or give them another configuration?"""
+    return any(_GRAPH_EDIT.search(file.text) for file in (program.source, *program.headers))
+
+
+def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) -> str:
     rules = [dimension_rule(kernel, index) for index in range(3)]
     guards = [
         f"cutune_guard_{site.id}_{name}" if rule is Rule.GUARD else "nullptr"
@@ -243,7 +252,8 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, is_one_kernel: boo
     }
     shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
     needs_warps = "true" if kernel.needs_warps else "false"
-    is_one = "true" if is_one_kernel else "false"
+    is_one = "true" if _is_one_kernel(program, kernel) else "false"
+    captured = ", true" if _edits_graphs(program) else ""
     read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
     indexed = sum(1 << axis for axis, facts in enumerate(kernel.dimensions) if facts.indexed)
     is_bound = bool(kernel.may_meet or kernel.apart)
@@ -255,5 +265,5 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, is_one_kernel: boo
         f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
         f"{_bits(needed)}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
         f"{needs_warps}, {is_one}, {indexed}u, {free}, "
-        f"{_bits({*positions[0], *positions[1]})}, {proven}}},"
+        f"{_bits({*positions[0], *positions[1]})}, {proven}{captured}}},"
     )

@@ -84,6 +84,8 @@ struct cutune_site {
     unsigned long long free_arguments;  // bit i: `is_free` reads argument i
     // PTX versions for which all of this is proven, up to a 0; nullptr: the compiler was not asked.
     const int *proven;
+    // The program may give kernels of a graph another configuration: what is captured stays.
+    bool edits_graphs;
 };
 
 // Members of arguments that a launch tells besides these.
@@ -228,6 +230,7 @@ static inline bool cutune_may_change(const cutune_site &site, const cutune_reque
     const unsigned block[3] = {request.block.x, request.block.y, request.block.z};
     const unsigned most_blocks[3] = {2147483647u, 65535u, 65535u};
     const unsigned most_threads[3] = {1024u, 1024u, 64u};
+    if (request.is_captured && site.edits_graphs) return false;
     for (int d = 0; d < 3; ++d) {
         const long long space = static_cast<long long>(grid[d]) * block[d];
         if (space == 0 || space > cutune_most_ids) return false;
