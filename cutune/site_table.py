@@ -253,7 +253,7 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
     needs_warps = "true" if kernel.needs_warps else "false"
     is_one = "true" if _is_one_kernel(program, kernel) else "false"
-    captured = ", true" if _edits_graphs(program) else ""
+    edits = "true" if _edits_graphs(program) else "false"
     read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
     indexed = sum(1 << axis for axis, facts in enumerate(kernel.dimensions) if facts.indexed)
     is_bound = bool(kernel.may_meet or kernel.apart)
@@ -265,5 +265,5 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
         f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
         f"{_bits(needed)}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
         f"{needs_warps}, {is_one}, {indexed}u, {free}, "
-        f"{_bits({*positions[0], *positions[1]})}, {proven}{captured}}},"
+        f"{_bits({*positions[0], *positions[1]})}, {proven}, {edits}}},"
     )
