@@ -158,6 +158,7 @@ class _Judge:
             shared,
             syntax.span((item.callee[1] + 1, _closer(syntax, item))) if callee else None,
             callee.is_global if callee else False,
+            callee.deduced if callee else (),
         )
         return site, refusal
 
