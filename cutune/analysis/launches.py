@@ -349,6 +349,8 @@ def _same_facts(first: Kernel, second: Kernel) -> bool:
         and first.members == second.members
         and first.shared == second.shared
         and first.needs_warps == second.needs_warps
+        and (first.may_meet, first.apart) == (second.may_meet, second.apart)
+        and first.proven_for == second.proven_for
     )
 
 
