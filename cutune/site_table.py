@@ -17,7 +17,6 @@ from cutune.prelude import c_path, c_string
 from cutune.program import DIMENSIONS, Apart, Kernel, LaunchSite, Parameter, Program
 from cutune.source_text import one_line
 
-
 #: A kernel that stands in for one whose address is not known: both are compiled together.
 _WITNESS = "reinterpret_cast<const void *>(cutune_witness)"
 
