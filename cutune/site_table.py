@@ -17,6 +17,9 @@ from cutune.prelude import c_path, c_string
 from cutune.program import DIMENSIONS, Apart, Kernel, LaunchSite, Parameter, Program
 from cutune.source_text import one_line
 
+#: A kernel that stands in for one whose address is not known: both are compiled together.
+_WITNESS = "reinterpret_cast<const void *>(cutune_witness)"
+
 
 class Rule(Enum):
     """How the grid follows when the block of one dimension changes."""
@@ -70,6 +73,8 @@ def site_table(
             functions += [*_free_function(site, kernel), *_proven_versions(site, kernel)]
             routine = (routines or {}).get(site.id, "nullptr")
             rows.append(_site_row(site, kernel, routine, program))
+    if any(_WITNESS in row for row in rows):
+        functions.insert(0, "namespace { __global__ void cutune_witness() {} }")
     table = ["static const cutune_site cutune_sites[] = {", *rows, "};"]
     return "".join(f"{line}\n" for line in (*functions, *table))
 
@@ -260,10 +265,11 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     free = f"cutune_free_{site.id}" if is_bound else "nullptr"
     positions = (_free_positions(site, kernel) or ((), ())) if is_bound else ((), ())
     proven = f"cutune_proven_{site.id}" if kernel.proven_for else "nullptr"
+    witness = _WITNESS if kernel.proven_for and site.called is None else "nullptr"
     return (
         f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
         f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
         f"{_bits(needed)}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
         f"{needs_warps}, {is_one}, {indexed}u, {free}, "
-        f"{_bits({*positions[0], *positions[1]})}, {proven}, {edits}}},"
+        f"{_bits({*positions[0], *positions[1]})}, {proven}, {witness}, {edits}}},"
     )

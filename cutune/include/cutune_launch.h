@@ -84,6 +84,8 @@ struct cutune_site {
     unsigned long long free_arguments;  // bit i: `is_free` reads argument i
     // PTX versions for which all of this is proven, up to a 0; nullptr: the compiler was not asked.
     const int *proven;
+    // Where the address of the kernel is not known: one that was compiled with it.
+    const void *witness;
     // The program may give kernels of a graph another configuration: what is captured stays.
     bool edits_graphs;
 };
@@ -148,23 +150,29 @@ inline bool cutune_fits_int(long long value) {
     return value >= -cutune_most_ids && value <= cutune_most_ids;
 }
 
+static inline bool cutune_is_proven(const cutune_site &site, int version) {
+    const int *proven = site.proven;
+    if (proven == nullptr) return true;
+    while (*proven != 0 && *proven != version) ++proven;
+    return *proven != 0;
+}
+
 // What is asked of a kernel once. `kernel` is its address, or nullptr where that is not known. False
 // when it could not be found out now.
 static inline bool cutune_ask_kernel(const cutune_site &site, const void *kernel,
                                      cutune_limits *limits) {
     limits->threads = site.max_threads;
     limits->shared = ~static_cast<size_t>(0);
-    if (kernel == nullptr) return true;
+    const void *const asked = kernel != nullptr ? kernel : site.witness;
+    if (asked == nullptr) return true;
     cudaFuncAttributes known;
-    if (cutune_refused(cudaFuncGetAttributes(&known, kernel))) return false;
-    const int *version = site.proven;
-    while (version != nullptr && *version != 0 && *version != known.ptxVersion) ++version;
-    const unsigned most = static_cast<unsigned>(known.maxThreadsPerBlock);
-    if (version != nullptr && *version == 0)
-        limits->threads = 0;
-    else if (most < limits->threads)
-        limits->threads = most;
-    limits->shared = static_cast<size_t>(known.maxDynamicSharedSizeBytes);
+    if (cutune_refused(cudaFuncGetAttributes(&known, asked))) return false;
+    if (kernel != nullptr) {
+        const unsigned most = static_cast<unsigned>(known.maxThreadsPerBlock);
+        if (most < limits->threads) limits->threads = most;
+        limits->shared = static_cast<size_t>(known.maxDynamicSharedSizeBytes);
+    }
+    if (!cutune_is_proven(site, known.ptxVersion)) limits->threads = 0;
     return true;
 }
 
