@@ -1,29 +1,30 @@
 #include "cutune_launch.h"
-static inline long long cutune_guard_1_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? (n) : 0; }
-static inline long long cutune_guard_2_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? (n) : 0; }
-static inline long long cutune_guard_3_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? (n) : 0; }
-static inline long long cutune_guard_4_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? (n) : 0; }
-static inline long long cutune_guard_5_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? (n) : 0; }
-static inline long long cutune_guard_6_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? (n) : 0; }
-static inline long long cutune_guard_7_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? (n) : 0; }
-static inline long long cutune_guard_9_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? (n) : 0; }
-static inline long long cutune_guard_10_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? (n) : 0; }
-static inline long long cutune_guard_11_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? (n) : 0; }
-static inline long long cutune_guard_12_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? (n) : 0; }
-static inline long long cutune_guard_13_x(const long long *cutune_argument) { const long long n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? (n) : 0; }
+#include "cutune_exact.h"
+static inline long long cutune_guard_1_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_2_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_3_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_4_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_5_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_6_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_7_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_9_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_10_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_11_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_12_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_13_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
 static const cutune_site cutune_sites[] = {
-    {1, "clear", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr},
-    {2, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr},
-    {3, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr},
-    {4, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_4_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr},
-    {5, "apply", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_5_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr},
-    {6, "apply", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_6_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr},
-    {7, "shifted", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_7_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr},
-    {9, "fill", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_9_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr},
-    {10, "fill", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_10_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr},
-    {11, "set", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_11_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr},
-    {12, "set", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_12_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr},
-    {13, "clear", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_13_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr},
+    {1, "clear", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {2, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {3, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {4, "copy", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_4_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {5, "apply", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_5_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {6, "apply", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_6_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {7, "shifted", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_7_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {9, "fill", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_9_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {10, "fill", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_10_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {11, "set", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_11_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {12, "set", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_12_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {13, "clear", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_13_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr, false},
 };
 #include "cutune_probe.h"
 #include "cutune_call.h"
