@@ -28,6 +28,10 @@ from cutune.program import (
 Json = dict[str, object]
 
 
+#: What a verdict is worth where the compiler was not asked.
+_BY_TEXT = " by their text; to be confirmed by the compiler"
+
+
 def to_json(programs: Iterable[Program]) -> Json:
     """All launches and kernels; `schema` names the form of the document."""
     read = tuple(programs)
@@ -153,7 +157,14 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
     launches = [site for program in read for site in program.launches]
     tunable = sum(site.verdict is Verdict.TUNABLE for site in launches)
     noun = "launch" if len(launches) == 1 else "launches"
-    console.print(f"{len(launches)} {noun}, {tunable} tunable", highlight=False)
+    unconfirmed = "" if all(map(_is_confirmed, read)) else _BY_TEXT
+    console.print(f"{len(launches)} {noun}, {tunable} tunable{unconfirmed}", highlight=False)
+
+
+def _is_confirmed(program: Program) -> bool:
+    """Has the compiler had its say about each launch that is tunable?"""
+    kernels = (program.kernel(site.kernel) for site in program.tunable_launches)
+    return all(kernel is not None and kernel.proven_for for kernel in kernels)
 
 
 def _tunable_line(program: Program, tunable: HostTunable) -> str:
