@@ -306,3 +306,8 @@ def _emit_validity(emit: Emitter, model: FittedModel, name: str) -> None:
         emit(f"cutune_valid[c] = {' && '.join(fits)} ? 1 : 0;")
         same = [f"cutune_{letter} == cutune_own_{letter}" for letter in "xyz"]
         emit(f"if ({' && '.join(same)}) cutune_own = c;")
+    with emit.braces("if (cutune_needs_warps(*cutune_asked->site, *cutune_asked))"):
+        emit(f"for (int c = 0; c < {count}; ++c)")
+        emit("    if (c != cutune_own && !cutune_keeps_warps(cutune_asked->block,")
+        emit(f"                            cutune_block_at(cutune_{name}_blocks, c)))")
+        emit("        cutune_valid[c] = 0;")

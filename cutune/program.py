@@ -218,6 +218,25 @@ class Configuration:
     forms: tuple[GridForm, GridForm, GridForm]
 
 
+class DeducedFrom(Enum):
+    """How an argument gives a template parameter T; the words of `cutune_call.h`."""
+
+    #: The parameter is a T.
+    VALUE = "cutune_by_value"
+    #: It is a T *.
+    POINTEE = "cutune_pointee"
+    #: It is a const T *.
+    CONSTANT = "cutune_constant_pointee"
+
+
+@dataclass(frozen=True)
+class Deduced:
+    """A template argument that is not written: which argument of the launch gives it."""
+
+    kind: DeducedFrom
+    argument: int
+
+
 def _closes_angles(text: str) -> bool:
     text = re.sub(r"->|<<|<=|>=", " ", text)
     return text.count("<") <= text.count(">")
@@ -254,6 +273,8 @@ class LaunchSite:
     called: Span | None = None
     #: Must the callee be looked up at file scope, because a using-directive may hide it?
     is_global: bool = False
+    #: Template arguments behind those that are written.
+    deduced: tuple[Deduced, ...] = ()
 
     def has_all_arguments(self, kernel: Kernel) -> bool:
         """Is it certain which argument is which, and that none is left out?"""

@@ -50,8 +50,19 @@ def _calling_edits(
     head = f"cutune_launch({', '.join([str(site.id), *expressions])}) ? (void)0 : cutune_call("
     scope = "::" if site.is_global else ""
     yield Edit.insert(site.span.start, head + scope)
+    deduced = ", ".join(_deduced(site))
+    end = site.span.start + len(site.callee)
+    if deduced and site.callee.endswith(">"):
+        yield Edit.insert(end - 1, f", {deduced}")
+        deduced = ""
+    types = f"<{deduced}>" if deduced else ""
     members = f", {_members(kernel.members)}" if kernel is not None and kernel.members else ""
-    yield Edit(site.called, f"{members})" + line_structure(source[site.called]))
+    yield Edit(site.called, f"{types}{members})" + line_structure(source[site.called]))
+
+
+def _deduced(site: LaunchSite) -> Iterator[str]:
+    for one in site.deduced:
+        yield f"{one.kind.value}<decltype(({one_line(site.arguments[one.argument])}))>"
 
 
 def _repeating_edits(

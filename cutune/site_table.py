@@ -17,6 +17,9 @@ from cutune.prelude import c_path, c_string
 from cutune.program import DIMENSIONS, Apart, Kernel, LaunchSite, Parameter, Program
 from cutune.source_text import one_line
 
+#: A kernel that stands in for one whose address is not known: both are compiled together.
+_WITNESS = "reinterpret_cast<const void *>(cutune_witness)"
+
 
 class Rule(Enum):
     """How the grid follows when the block of one dimension changes."""
@@ -28,6 +31,10 @@ class Rule(Enum):
     GUARD = "cutune_guarded"
     #: The blocks stay, of whatever size they are.
     KEEP = "cutune_kept"
+
+
+#: What asks for a kernel of a graph, or changes it: cudaGraphKernelNodeSetParams for instance.
+_GRAPH_EDIT = re.compile(r"Graph\w*(?:Params|Attribute|Update)|Node\w*Params|NODE_PARAMS")
 
 
 def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
@@ -65,7 +72,9 @@ def site_table(
             functions += [*_guard_functions(site, kernel), *_shared_function(site)]
             functions += [*_free_function(site, kernel), *_proven_versions(site, kernel)]
             routine = (routines or {}).get(site.id, "nullptr")
-            rows.append(_site_row(site, kernel, routine, _is_one_kernel(program, kernel)))
+            rows.append(_site_row(site, kernel, routine, program))
+    if any(_WITNESS in row for row in rows):
+        functions.insert(0, "namespace { __global__ void cutune_witness() {} }")
     table = ["static const cutune_site cutune_sites[] = {", *rows, "};"]
     return "".join(f"{line}\n" for line in (*functions, *table))
 
@@ -229,7 +238,12 @@ def _fits(type_text: str, name: str) -> str:
     return fits if is_signed else f"{name} >= 0 && {fits}"
 
 
-def _site_row(site: LaunchSite, kernel: Kernel, routine: str, is_one_kernel: bool) -> str:
+def _edits_graphs(program: Program) -> bool:
+    """May the program look at kernels in a graph, or give them another configuration?"""
+    return any(_GRAPH_EDIT.search(file.text) for file in (program.source, *program.headers))
+
+
+def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) -> str:
     rules = [dimension_rule(kernel, index) for index in range(3)]
     guards = [
         f"cutune_guard_{site.id}_{name}" if rule is Rule.GUARD else "nullptr"
@@ -243,17 +257,19 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, is_one_kernel: boo
     }
     shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
     needs_warps = "true" if kernel.needs_warps else "false"
-    is_one = "true" if is_one_kernel else "false"
+    is_one = "true" if _is_one_kernel(program, kernel) else "false"
+    edits = "true" if _edits_graphs(program) else "false"
     read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
     indexed = sum(1 << axis for axis, facts in enumerate(kernel.dimensions) if facts.indexed)
     is_bound = bool(kernel.may_meet or kernel.apart)
     free = f"cutune_free_{site.id}" if is_bound else "nullptr"
     positions = (_free_positions(site, kernel) or ((), ())) if is_bound else ((), ())
     proven = f"cutune_proven_{site.id}" if kernel.proven_for else "nullptr"
+    witness = _WITNESS if kernel.proven_for and site.called is None else "nullptr"
     return (
         f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
         f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
         f"{_bits(needed)}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
         f"{needs_warps}, {is_one}, {indexed}u, {free}, "
-        f"{_bits({*positions[0], *positions[1]})}, {proven}}},"
+        f"{_bits({*positions[0], *positions[1]})}, {proven}, {witness}, {edits}}},"
     )

@@ -1,20 +1,21 @@
 """Does the name of a kernel say which one is launched? Takes a unit, judges launches.
 
-Where it does, its address tells as much as a call: no overload and no deduced template parameter
-depends on the arguments, none of which is left out.
+Where it does, its address tells as much as a call: no overload depends on the arguments, none of
+which is left out, and of template parameters at most their types are deduced from them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from cutune.analysis.deduction import Deduction
 from cutune.analysis.parameters import parameter_of
 from cutune.analysis.scope import namespace
 from cutune.analysis.shown import enclosing_brackets
 from cutune.analysis.unit import Unit, split_commas
-from cutune.program import Kernel
+from cutune.program import Deduced, Kernel
 from cutune.syntax import Launch, Syntax
 from cutune.tokens import Token
 
@@ -24,6 +25,8 @@ class Callee:
     """A kernel's name as a launch may write it. `is_global`: it has to be looked up with `::`."""
 
     is_global: bool
+    #: Template arguments behind those that are written.
+    deduced: tuple[Deduced, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,13 +61,32 @@ class Callees:
         if any(s.has_default for s in signatures) and not _is_complete(syntax, launch, kernel):
             return None
         words = [token.text for token in syntax.tokens[launch.callee[0] : launch.callee[1] + 1]]
-        if not _has_template_arguments(words, kernel):
+        deduced = self._deduced(syntax, launch, kernel, words)
+        if deduced is None:
             return None
         scopes = {signature.scope for signature in signatures}
         if len(scopes) != 1:
             return None
         (scope,) = scopes
-        return self._named(syntax, launch, words, scope)
+        callee = self._named(syntax, launch, words, scope)
+        return replace(callee, deduced=deduced) if callee is not None else None
+
+    def _deduced(
+        self, syntax: Syntax, launch: Launch, kernel: Kernel, words: Sequence[str]
+    ) -> tuple[Deduced, ...] | None:
+        """Template arguments that are not written; None where they are not known."""
+        count = _template_arguments(words)
+        if count is None or count > len(kernel.template_parameters):
+            return None
+        if count == len(kernel.template_parameters):
+            return ()
+        definitions = self.unit.functions.get(kernel.name, ())
+        texts = (self.unit.text(part, function) for part, function in definitions)
+        # Not a specialisation.
+        general = next((text for text in texts if text.template_parameters), None)
+        if general is None or not _is_complete(syntax, launch, kernel):
+            return None
+        return Deduction(general, self.unit.counting).of(syntax, launch, count)
 
     def _named(
         self, syntax: Syntax, launch: Launch, words: Sequence[str], scope: tuple[str, ...] | None
@@ -186,19 +208,17 @@ def _is_complete(syntax: Syntax, launch: Launch, kernel: Kernel) -> bool:
     return is_certain and len(launch.arguments) == len(kernel.parameters)
 
 
-def _has_template_arguments(words: Sequence[str], kernel: Kernel) -> bool:
-    """Are all arguments of a template written, and is there none of what is no template?"""
-    if not kernel.template_parameters:
-        return words[-1] != ">"
+def _template_arguments(words: Sequence[str]) -> int | None:
+    """How many template arguments are written behind a name; None: it is not certain."""
     if words[-1] != ">":
-        return False
+        return 0
     depth, count = 0, 1
     for word in reversed(words):
         depth += {">": 1, "<": -1, ")": 1, "(": -1}.get(word, 0)
         count += depth == 1 and word == ","
         if depth == 0:
-            break
-    return count == len(kernel.template_parameters)
+            return None if "(" in words else count
+    return None
 
 
 def _head(tokens: Sequence[Token], index: int) -> Iterator[str]:

@@ -116,7 +116,8 @@ class _Place:
             return True
         if following == "(" or (following == "<" and _is_template_call(tokens, index + 1)):
             return self._is_formula_call(name)
-        return self._is_plain(name)
+        # What it is a member of is judged with the member.
+        return (following == "." and self._is_variable(name)) or self._is_plain(name)
 
     def _is_path(self, tokens: Sequence[Token]) -> bool:
         """path = NAME (("." | "->") NAME)*, of which nothing but the first name is looked up."""

@@ -158,6 +158,7 @@ class _Judge:
             shared,
             called=syntax.span((item.callee[1] + 1, _closer(syntax, item))) if callee else None,
             is_global=callee.is_global if callee else False,
+            deduced=callee.deduced if callee else (),
         )
         return site, refusal
 
@@ -348,6 +349,8 @@ def _same_facts(first: Kernel, second: Kernel) -> bool:
         and first.members == second.members
         and first.shared == second.shared
         and first.needs_warps == second.needs_warps
+        and (first.may_meet, first.apart) == (second.may_meet, second.apart)
+        and first.proven_for == second.proven_for
     )
 
 

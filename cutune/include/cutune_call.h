@@ -25,6 +25,17 @@ struct cutune_addresses {
         : at{cutune_address(arguments)..., nullptr} {}
 };
 
+// What a template parameter T is, as it is deduced from an argument of a type: for parameters of
+// type T, T * and const T *.
+template <class Argument>
+using cutune_by_value = typename std::decay<Argument>::type;
+
+template <class Argument>
+using cutune_pointee = typename std::remove_pointer<cutune_by_value<Argument>>::type;
+
+template <class Argument>
+using cutune_constant_pointee = typename std::remove_const<cutune_pointee<Argument>>::type;
+
 // Is one of them a reference? A kernel gets what the compiler makes of it.
 template <class... Types>
 struct cutune_has_reference : std::false_type {};

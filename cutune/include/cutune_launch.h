@@ -84,6 +84,10 @@ struct cutune_site {
     unsigned long long free_arguments;  // bit i: `is_free` reads argument i
     // PTX versions for which all of this is proven, up to a 0; nullptr: the compiler was not asked.
     const int *proven;
+    // Where the address of the kernel is not known: one that was compiled with it.
+    const void *witness;
+    // The program may give kernels of a graph another configuration: what is captured stays.
+    bool edits_graphs;
 };
 
 // Members of arguments that a launch tells besides these.
@@ -146,23 +150,29 @@ inline bool cutune_fits_int(long long value) {
     return value >= -cutune_most_ids && value <= cutune_most_ids;
 }
 
+static inline bool cutune_is_proven(const cutune_site &site, int version) {
+    const int *proven = site.proven;
+    if (proven == nullptr) return true;
+    while (*proven != 0 && *proven != version) ++proven;
+    return *proven != 0;
+}
+
 // What is asked of a kernel once. `kernel` is its address, or nullptr where that is not known. False
 // when it could not be found out now.
 static inline bool cutune_ask_kernel(const cutune_site &site, const void *kernel,
                                      cutune_limits *limits) {
     limits->threads = site.max_threads;
     limits->shared = ~static_cast<size_t>(0);
-    if (kernel == nullptr) return true;
+    const void *const asked = kernel != nullptr ? kernel : site.witness;
+    if (asked == nullptr) return true;
     cudaFuncAttributes known;
-    if (cutune_refused(cudaFuncGetAttributes(&known, kernel))) return false;
-    const int *version = site.proven;
-    while (version != nullptr && *version != 0 && *version != known.ptxVersion) ++version;
-    const unsigned most = static_cast<unsigned>(known.maxThreadsPerBlock);
-    if (version != nullptr && *version == 0)
-        limits->threads = 0;
-    else if (most < limits->threads)
-        limits->threads = most;
-    limits->shared = static_cast<size_t>(known.maxDynamicSharedSizeBytes);
+    if (cutune_refused(cudaFuncGetAttributes(&known, asked))) return false;
+    if (kernel != nullptr) {
+        const unsigned most = static_cast<unsigned>(known.maxThreadsPerBlock);
+        if (most < limits->threads) limits->threads = most;
+        limits->shared = static_cast<size_t>(known.maxDynamicSharedSizeBytes);
+    }
+    if (!cutune_is_proven(site, known.ptxVersion)) limits->threads = 0;
     return true;
 }
 
@@ -228,6 +238,7 @@ static inline bool cutune_may_change(const cutune_site &site, const cutune_reque
     const unsigned block[3] = {request.block.x, request.block.y, request.block.z};
     const unsigned most_blocks[3] = {2147483647u, 65535u, 65535u};
     const unsigned most_threads[3] = {1024u, 1024u, 64u};
+    if (request.is_captured && site.edits_graphs) return false;
     for (int d = 0; d < 3; ++d) {
         const long long space = static_cast<long long>(grid[d]) * block[d];
         if (space == 0 || space > cutune_most_ids) return false;

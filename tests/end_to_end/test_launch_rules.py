@@ -61,15 +61,14 @@ def test_the_same_is_printed(name: str, standard: int, tmp_path: Path) -> None:
 def test_how_launches_are_rewritten() -> None:
     program = Session(flags=("-std=c++17",)).load(str(PROGRAMS / "arguments.cu"))
     refused = [site for site in program.launches if site.code is not None]
-    # Deduced template arguments and arguments left out: the call is repeated if it is harmless.
-    assert [site.reason.split()[5] for site in refused] == ["'NEXT'"]
-    repeated = [site.callee for site in program.tunable_launches if site.called is None]
-    assert repeated == ["twice", "defaulted"]
-    assert all(
-        site.is_global == ("::" not in site.callee)
-        for site in program.tunable_launches
-        if site.called is not None
-    )
+    # Where arguments are left out the call is repeated, if it is harmless.
+    assert [site.reason.split()[5] for site in refused] == ["'NEXT'"] * 2
+    assert [site.kernel for site in refused] == ["defaulted", "twice"]
+    called = [site for site in program.tunable_launches if site.called is not None]
+    repeated = [site.kernel for site in program.tunable_launches if site.called is None]
+    assert repeated == ["defaulted"]
+    assert all(site.is_global == ("::" not in site.callee) for site in called)
+    assert [len(site.deduced) for site in called if site.kernel == "twice"] == [0, 1]
 
 
 HIDDEN = r"""
@@ -119,7 +118,7 @@ int main(int, char **words) {
     int *one, *other;
     cudaMalloc(&one, 2 * n * sizeof(int));
     cudaMalloc(&other, 2 * n * sizeof(int));
-    int *const from = atoi(words[1]) == 0 ? one + n : atoi(words[1]) == 1 ? other : nullptr;
+    int *const from = atoi(words[1]) == 0 ? one + n : other;
     for (int step = 0; step < 20; ++step) copy<<<30, 32>>>(n, one, from);
     copy<<<30, 32>>>(0, one, other);
     copy<<<30, 32>>>(n, one, one + n);
@@ -164,9 +163,8 @@ def test_pointers_decide_whether_warps_are_kept(tmp_path: Path) -> None:
     program = with_kernel(session.load(str(path), require_nvcc=True), may_meet=((1, 2),))
     binary = tuned(session, program, tmp_path)
     log = tmp_path / "log"
-    # One allocation; two of them; a pointer to nothing. The last two launches: no thread is within
-    # the bound, and other pointers.
-    assert widths(binary, log, "0") == [32] * 20 + [32, 32]
+    # One allocation, then two of them; the last two launches have other pointers.
+    assert widths(binary, log, "0") == [32] * 20 + [48, 32]
     log.unlink()
     assert widths(binary, log, "1") == [48] * 20 + [48, 32]
 
@@ -189,11 +187,14 @@ def test_steps_decide_whether_warps_are_kept(tmp_path: Path) -> None:
         assert widths(binary, log, "1")[0] == width, name
 
 
-def test_what_was_not_proven_for_this_code_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_called", [True, False])
+def test_what_was_not_proven_for_this_code_stays(is_called: bool, tmp_path: Path) -> None:
     path = tmp_path / "proven.cu"
-    path.write_text(MEETING)
+    overload = "__global__ void copy(int, float *, const int *);" if not is_called else ""
+    path.write_text(overload + MEETING)
     session = Session()
     loaded = session.load(str(path), require_nvcc=True)
+    assert all((site.called is not None) == is_called for site in loaded.tunable_launches)
     for versions, width in (((80, 90), 48), ((90,), 32)):
         binary = tuned(session, with_kernel(loaded, proven_for=versions), tmp_path)
         assert widths(binary, tmp_path / f"{width}.log", "1")[0] == width

@@ -20,7 +20,7 @@ from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc
 from tests.soundness.generator import Generated, source
 
 #: Writes the program `{source}` with random blocks, chosen by `CUTUNE_SEED`, to `{output}`.
-SHAKER = "{python} -m cutune emit -q {source} --choose random:1 -o {output}"
+SHAKER = "{python} -m cutune emit -q -std c++17 {source} --choose random:1 -o {output}"
 SECONDS = 60
 _ATTEMPTS = 6
 
@@ -130,13 +130,25 @@ def shaken(nvcc: Nvcc, built: Built, shaker: str = SHAKER) -> tuple[Path | None,
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0 or not output.exists():
         return None, f"not written:\n{done.stderr}{done.stdout}"
-    if tunable(output) == 0:
+    if changed_lines(built.source, output) == 0:
         return None, ""
     binary = built.binary.with_name("shaken")
     messages = compiled(nvcc, output, binary)
     return (binary, "") if messages is None else (None, f"does not compile:\n{messages}")
 
 
-def tunable(path: Path) -> int:
-    """How many launches of a written program are changed."""
-    return len(re.findall(r"\bcutune_launch cutune_\d+\(", path.read_text(encoding="latin-1")))
+def changed_lines(before: Path, after: Path) -> int:
+    """How many lines of the programs are others: launches that were rewritten, in whatever form.
+
+    Raises:
+        ValueError: if the programs have not the same number of lines.
+    """
+    texts = [_programs_of(path.read_text(encoding="latin-1")) for path in (before, after)]
+    pairs = zip(*(text.splitlines() for text in texts), strict=True)
+    return sum(one != other for one, other in pairs)
+
+
+def _programs_of(text: str) -> str:
+    """Behind what stands before the first program."""
+    found = re.search(r"^namespace p\d+ \{$", text, re.MULTILINE)
+    return text[found.start() :] if found else text

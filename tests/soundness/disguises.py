@@ -74,7 +74,6 @@ TOGETHER = (
     ("warps", "int ${N}v = __popc(__ballot_sync(0xffffffffu, (int)($i) % 3 == 0));", "${N}v"),
     ("warps", "int ${N}v = __any_sync(0xffffffffu, (int)($i) == 40);", "${N}v"),
     ("warps", "int ${N}v = __all_sync(0xffffffffu, (int)($i) < 70);", "${N}v"),
-    ("warps", "int ${N}v = __reduce_add_sync(0xffffffffu, (int)($i) & 7);", "${N}v"),
     ("warps", "__syncwarp();", "6"),
     ("warps", 'unsigned ${N}v; asm volatile("mov.u32 %0, %%laneid;" : "=r"(${N}v));', "(int)${N}v"),
     ("", 'unsigned ${N}v; asm("mov.u32 %0, %%ntid.x;" : "=r"(${N}v));', "(int)${N}v"),

@@ -11,8 +11,8 @@ import pytest
 
 from cutune.toolchain import find_nvcc
 from tests.soundness import batches
-from tests.soundness.batches import Outcome, build, run
-from tests.soundness.generated import Campaign, tried
+from tests.soundness.batches import Outcome, build, changed_lines, run
+from tests.soundness.generated import Campaign, main, tried
 from tests.soundness.generator import GROUP, batch, generated, source
 from tests.soundness.minimise import minimised
 
@@ -49,6 +49,21 @@ def test_outcomes_are_compared_by_program() -> None:
     before = Outcome({"p1": ("p1 0",), "p2": ("p2 0",)}, 0)
     assert before.differing(Outcome({"p1": ("p1 0",), "p2": ("p2 1",)}, 0)) == ["p2"]
     assert before.differing(Outcome({"p1": ("p1 0",)}, 1)) == ["p2"]
+
+
+def test_changed_lines_are_counted_in_any_form(tmp_path: Path) -> None:
+    before, after = tmp_path / "before.cu", tmp_path / "after.cu"
+    before.write_text("head\nnamespace p00001 {\nk<<<1, 2>>>();\nj<<<1, 2>>>();\n}\n")
+    after.write_text("more\nhead\nnamespace p00001 {\nother(k)();\nj<<<1, 2>>>();\n}\n")
+    assert changed_lines(before, after) == 1
+    assert changed_lines(before, before) == 0
+
+
+@pytest.mark.nvcc
+def test_a_campaign_that_changes_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["generated", "--count", "2", "--shaker", "cp {source} {output}"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    assert main() == 1
 
 
 @pytest.mark.nvcc
@@ -97,7 +112,7 @@ def test_a_changed_program_is_found(tmp_path: Path) -> None:
     text = (
         "import sys; text = open(sys.argv[1]).read();"
         " open(sys.argv[2], 'w').write(text.replace('tell(\"p00003\")',"
-        " 'note(1); tell(\"p00003\")') + '// cutune_launch cutune_1(\\n')"
+        " 'note(1); tell(\"p00003\")'))"
     )
     script = tmp_path / "shaker.py"
     script.write_text(text, encoding="ascii")

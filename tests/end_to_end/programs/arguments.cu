@@ -188,7 +188,8 @@ int main() {
     twice_of(x);
     twice<<<blocks, threads>>>(n, x);
     defaulted<<<blocks, threads>>>(n, x);
-    twice<<<blocks, threads>>>(n + 0 * NEXT, x);
+    defaulted<<<blocks, threads>>>(n + 0 * NEXT, x);
+    twice<<<blocks, threads>>>(n, x + 0 * NEXT);
     defaulted<<<blocks, threads>>>(n, x, by_default++);
     auto later = [=] { add<<<blocks, threads>>>(n, x, 1); };
     later();

@@ -4,9 +4,9 @@ __global__ void fill(int n, float *a) {
     if (i < n) a[i] = 1.0f;
 }
 template <class T>
-__global__ void set(int n, T *a) {
+__global__ void set(int n, T *a, float value = 1) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) a[i] = 1;
+    if (i < n) a[i] = value;
 }
 #define LAUNCH(n, a) fill<<<(n), 64>>>((n), (a))  // expect CT204: the launch stands in the body of macro 'LAUNCH'; write it out or move it into a function
 #define CHECK(x) x
@@ -38,7 +38,8 @@ int run(int n, float *a, Kernel pointer, bool fast) {
     fill<<<n, 64>>>(next(n), a);
     set<<<n++, 64>>>(n, a);  // expect CT206: not known to be harmless: '++' in the launch; store it in a variable first
     set<<<n, 64>>>(next(n), a);  // expect CT206: not known to be harmless: 'next' in the launch; store it in a variable first
-    set<float><<<n, 64>>>(next(n), a);
+    set<float><<<n, 64>>>(next(n), a, 2);
+    set<<<n, 64>>>(next(n), a, 2);
     CHECK({ fill<<<n / 64, 64>>>(n, a); });  // expect CT244: the launch is part of a macro's argument, or not compiled where it stands; write it out
     pointer<<<n, 64>>>(n, a);  // expect CT201: the definition of kernel 'pointer' was not found
     (*pointer)<<<n, 64>>>(n, a);  // expect CT208: '(*pointer)' is not the name of a kernel; launch the kernel by its name

@@ -6,11 +6,10 @@ __global__ void fill(int n, float *x) {
     if (i < n) x[i] = 1.0f;
 }
 
-template <class T>
-__global__ void set(int n, T *x) {
+__global__ void set(int n, float *x, float value = 1) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) x[i] = 1;
+    if (i < n) x[i] = value;
 }
 
 void run(int n, float *x) { fill<<<(n + 255) / 256, block>>>(n, x); }  // expect CT302: launch left alone: macro 'block' would expand inside the rewritten launch; rename it
-void deduce(int n, float *x) { set<<<(n + 255) / 256, block>>>(n, x); }  // expect CT302: launch left alone: macro 'block' would expand inside the rewritten launch; rename it
+void set_all(int n, float *x) { set<<<(n + 255) / 256, block>>>(n, x); }  // expect CT302: launch left alone: macro 'block' would expand inside the rewritten launch; rename it

@@ -6,11 +6,11 @@ static inline long long cutune_guard_3_x(const long long *cutune_argument) { con
 static inline long long cutune_guard_4_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
 static inline long long cutune_guard_5_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
 static const cutune_site cutune_sites[] = {
-    {1, "copy", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr},
-    {2, "copy", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr},
-    {3, "clear", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr},
-    {4, "copy", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_4_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr},
-    {5, "clear", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_5_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr},
+    {1, "copy", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {2, "copy", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {3, "clear", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {4, "copy", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_4_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {5, "clear", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_5_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr, false},
 };
 #include "cutune_probe.h"
 #include "cutune_call.h"
@@ -31,7 +31,7 @@ __global__ void clear(int n, float *x) {
 
 template <class T>
 void copy_all(int n, const T *a, T *b) {
-    for (cutune_repeated cutune_1(1, cutune_members<>(), (n + 63) / 64, 64, 0, 0, n, a, b); cutune_1.next();) copy<<<cutune_1.grid, cutune_1.block, cutune_1.smem, cutune_1.stream>>>(n, a, b);
+    cutune_launch(1, (n + 63) / 64, 64) ? (void)0 : cutune_call(copy<cutune_constant_pointee<decltype((a))>>)(n, a, b);
     cutune_launch(2, (n + 63) / 64, 64) ? (void)0 : cutune_call(copy<T>)(n, a, b);
 }
 

@@ -6,13 +6,13 @@ static inline long long cutune_shared_4(long long x, long long, long long) { ret
 static inline long long cutune_shared_5(long long x, long long, long long) { return (x < 64ll + 1ll ? 2ll * x : x) * 4ll; }
 static inline long long cutune_shared_6(long long x, long long, long long) { return 4ll * x; }
 static const cutune_site cutune_sites[] = {
-    {1, "said", "shared_memory.cu", {cutune_divide, cutune_divide, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_1, false, true, 7u, nullptr, 0ull, nullptr},
-    {2, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_2, false, true, 7u, nullptr, 0ull, nullptr},
-    {3, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_3, false, true, 7u, nullptr, 0ull, nullptr},
-    {4, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_4, false, true, 7u, nullptr, 0ull, nullptr},
-    {5, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_5, false, true, 7u, nullptr, 0ull, nullptr},
-    {6, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_6, false, true, 7u, nullptr, 0ull, nullptr},
-    {7, "pure", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr},
+    {1, "said", "shared_memory.cu", {cutune_divide, cutune_divide, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_1, false, true, 7u, nullptr, 0ull, nullptr, nullptr, false},
+    {2, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_2, false, true, 7u, nullptr, 0ull, nullptr, nullptr, false},
+    {3, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_3, false, true, 7u, nullptr, 0ull, nullptr, nullptr, false},
+    {4, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_4, false, true, 7u, nullptr, 0ull, nullptr, nullptr, false},
+    {5, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_5, false, true, 7u, nullptr, 0ull, nullptr, nullptr, false},
+    {6, "shown", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, cutune_shared_6, false, true, 7u, nullptr, 0ull, nullptr, nullptr, false},
+    {7, "pure", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr, false},
 };
 #include "cutune_probe.h"
 #include "cutune_call.h"

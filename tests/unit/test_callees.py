@@ -1,0 +1,201 @@
+"""How a launch may be rewritten: as a call, repeated, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutune.analyze import analyze
+from cutune.diagnostics import Code
+from cutune.edits import apply_edits
+from cutune.program import LaunchSite
+from cutune.rewrite import launch_edits
+from cutune.source import Source
+from cutune.syntax import parse
+
+INDEX = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
+BODY = f"{{ {INDEX} if (i < n) x[i] = 0; }}"
+
+
+def last_launch(text: str) -> tuple[Source, LaunchSite]:
+    """The last launch of a source in which K stands for the body of a kernel."""
+    source = Source("test.cu", text.replace("K;", BODY))
+    return source, analyze(parse(source)).launches[-1]
+
+
+def rewritten(text: str) -> str:
+    """The statement that takes the place of the last launch."""
+    source, site = last_launch(text)
+    assert site.code is None, site.reason
+    result = apply_edits(source, launch_edits(source, site)).text
+    return result[site.span.start :].rpartition("; }")[0]
+
+
+PLAIN = "__global__ void k(int n, float *x) K;"
+TEMPLATE = "template <class T> __global__ void k(int n, T *x) K;"
+
+
+@pytest.mark.parametrize(
+    ("text", "callee"),
+    [
+        (PLAIN + "void f(int n, float *x) { k<<<1, 2>>>(n, x); }", "k"),
+        (PLAIN + "void f(int n, float *x) { ::k<<<1, 2>>>(n, x); }", "::k"),
+        (
+            "__global__ void k(int, float *);" + PLAIN + "void f(float *x) { k<<<1, 2>>>(1, x); }",
+            "k",
+        ),
+        (TEMPLATE + "void f(int n, float *x) { k<float><<<1, 2>>>(n, x); }", "k<float>"),
+        (
+            TEMPLATE + "void f(int n, float *x) { k<<<1, 2>>>(n, x + 1); }",
+            "k<cutune_pointee<decltype((x + 1))>>",
+        ),
+        (
+            "template <int b, class T> __global__ void k(int n, T *x, const T *const y) K;"
+            "void f(int n, float *x) { k<3><<<1, 2>>>(n, {}, x); }",
+            "k<3, cutune_constant_pointee<decltype((x))>>",
+        ),
+        (
+            "template <class T, class U = int> __global__ void k(int n, float *x, T value) K;"
+            "void f(int n, float *x) { k<<<1, 2>>>(n, x, 1 << 3); }",
+            "k<cutune_by_value<decltype((1 << 3))>>",
+        ),
+        (
+            TEMPLATE + "template <> __global__ void k<int>(int n, int *x) K;"
+            "void f(int n, float *x) { k<int><<<1, 2>>>(n, x); }",
+            "k<int>",
+        ),
+        ("using namespace std;" + PLAIN + "void f(float *x) { k<<<1, 2>>>(1, x); }", "::k"),
+        (
+            f"namespace a {{ {PLAIN} void f(float *x) {{ k<<<1, 2>>>(1, x); }} }} void g() {{; }}",
+            "k",
+        ),
+        (f"namespace a {{ {PLAIN} }} void f(float *x) {{ a::k<<<1, 2>>>(1, x); }}", "a::k"),
+        (
+            f"namespace a {{ {PLAIN} }} using namespace a;"
+            "void f(float *x) { k<<<1, 2>>>(1, x); }",
+            "k",
+        ),
+        ("__global__ void k(int n, float *x = 0) K; void f(float *x) { k<<<1, 2>>>(1, x); }", "k"),
+    ],
+)
+def test_the_address_says_which(text: str, callee: str) -> None:
+    head, _, rest = rewritten(text).partition(" ? (void)0 : ")
+    assert head == "cutune_launch(1, 1, 2)"
+    assert rest.startswith(f"cutune_call({callee})(")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN
+        + "__global__ void k(int n, int *x) K; void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
+        PLAIN + "void k(double); void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
+        "__global__ void k(int n, float *x = 0) K; void f(int n) { k<<<1, 2>>>(n); }",
+        "__global__ void k(const int &n, float *x) K;"
+        "void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
+        "template <class... T> __global__ void k(int n, float *x, T... more) K;"
+        "void f(int n, float *x) { k<<<1, 2>>>(n, x, n, n); }",
+        "template <int b> __global__ void k(int n, float (*x)[b]) K;"
+        "void f(int n, float (*x)[3]) { k<<<1, 2>>>(n, x); }",
+        f"namespace a {{ {PLAIN} }} using a::k; void f(int n, float *x) {{ k<<<1, 2>>>(n, x); }}",
+        f"namespace a {{ {PLAIN} }} void f(int n, float *x) {{ k<<<1, 2>>>(n, x); }}",
+    ],
+)
+def test_a_call_that_is_repeated(text: str) -> None:
+    assert rewritten(text).startswith(
+        "for (cutune_repeated cutune_1(1, cutune_members<>(), 1, 2, 0, 0"
+    )
+
+
+DECLARED = """
+typedef unsigned Size;
+struct Class { int n; int get(); operator int(); };
+struct Grid { int nx; Class inner; };
+struct Owner { Owner *operator->(); int n; };
+enum Kind { one };
+int global, *pointer; volatile int port; static const int constant = 4;
+Class object;
+int half(int n) { return n / 2; }
+int counted(int n) { return global++ + n; }
+int called(Class c) { return c.n; }
+int elsewhere(int n);
+namespace a { int inside; }
+__global__ void k(int n, float *x, int value = 1) K;
+"""
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        *("n", "-n + 3", "n << 2 | 1", "(float)n", "int(size)", "static_cast<long>(n)", "y[n]"),
+        *("*y", "&y[1]", "grid.x * block.y", "n > 3 ? n : 4", "sizeof(float)", "half(n)", "same"),
+        *(
+            "g.nx",
+            "g.nx + 1",
+            "object",
+            "g.inner",
+            "global",
+            "*pointer",
+            "constant + 1",
+            "min(n, 4)",
+        ),
+        *("p->nx", "'a'", "1e3f", "true", "nullptr", "NULL", "half(half(n))"),
+        *("(n + block.x - 1) / block.x", "n >= 3", "n != 1 && n <= 4", "n >> 2"),
+    ],
+)
+def test_harmless_arguments(argument: str) -> None:
+    assert doubt(argument) is None
+
+
+@pytest.mark.parametrize(
+    ("argument", "what"),
+    [
+        ("n++", "'++'"),
+        ("n = 3", "'='"),
+        ("n += 3", "'+='"),
+        ("n >>= 3", "'>>='"),
+        ("n <<= 3", "'<<='"),
+        ("object + 1", "'object'"),
+        ("object.get()", "'get'"),
+        ("(int)object", "'object'"),
+        ("-g.inner", "'inner'"),
+        ("counted(n)", "'counted'"),
+        ("called(n)", "'called'"),
+        ("elsewhere(n)", "'elsewhere'"),
+        ("unknown(n)", "'unknown'"),
+        ("unknown", "'unknown'"),
+        ("unknown + 1", "'unknown'"),
+        ("a::inside + 1", "'a'"),
+        ("owner->n", "'owner'"),
+        ("port + 1", "'port'"),
+        ("Class()", "'Class'"),
+        ("{}", "'{'"),
+        ("[=] { return n; }()", "a lambda"),
+        ("3_rows", "'3_rows'"),
+        ("new int", "'new'"),
+        ("MACRO", "'++'"),
+        ("__COUNTER__", "'__COUNTER__'"),
+        ("COUNTED", "'COUNTED'"),
+        ("T(3)", "'T'"),
+    ],
+)
+def test_doubtful_arguments(argument: str, what: str) -> None:
+    assert doubt(argument) == f"not known to be harmless: {what} in the launch"
+
+
+def doubt(argument: str) -> str | None:
+    """What is said of a launch that has to be repeated, with such an argument."""
+    source, site = last_launch(
+        "#define MACRO n++\n#define COUNT __COUNTER__\n#define COUNTED (COUNT + 1)\n"
+        + DECLARED
+        + "template <class T> void f(int n, Size size, const float *y, float *x, Grid g, Grid *p) {"
+        " dim3 grid(n), block = grid; auto same = n + 1; Owner owner;"
+        f" k<<<1, 2>>>({argument}, x); }}"
+    )
+    assert source.text.count("<<<") == 1
+    assert site.code in (None, Code.SIDE_EFFECT), site.reason
+    return None if site.code is None else site.reason.partition(";")[0]
+
+
+def test_a_configuration_of_a_class_is_doubtful() -> None:
+    text = DECLARED + "void f(int n, float *x) { k<<<object, 2>>>(n, x); }"
+    assert last_launch(text)[1].code is Code.SIDE_EFFECT
