@@ -19,6 +19,7 @@ from cutune.analysis.launch_bounds import LaunchBounds
 from cutune.analysis.launches import KernelTable, launch_sites
 from cutune.analysis.layout import layout
 from cutune.analysis.macros import MacroTable, counting_macros
+from cutune.analysis.names import SCOPE
 from cutune.analysis.preprocess import expanded_parts
 from cutune.analysis.proof import Prover
 from cutune.analysis.proven import Proof
@@ -121,7 +122,8 @@ def _places(prover: Prover, kernel: Kernel) -> list[MemberPlaces]:
     found = []
     for argument in sorted({member.argument for member in kernel.members}):
         own = [member for member in kernel.members if member.argument == argument]
-        known = layout(prover.structures, own[0].structure.removeprefix("::").split())
+        structure = own[0].structure.removeprefix("::").replace("::", SCOPE)
+        known = layout(prover.structures, [structure])
         if known is None:
             continue
         prefix = kernel.parameters[argument].name

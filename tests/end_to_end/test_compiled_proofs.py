@@ -14,6 +14,7 @@ SOURCE = """
 #include <cuda_runtime.h>
 struct Reference { int &n; __device__ void grow() { n *= 2; } };
 using Changed = int &;
+namespace inner { struct Extent { double h; int rows; }; }
 struct Size { long long tag; int rows; unsigned columns; };
 namespace tools { __device__ int id() { return blockIdx.x * blockDim.x + threadIdx.x; } }
 #define ID (blockIdx.x * blockDim.x + threadIdx.x)
@@ -43,6 +44,10 @@ __global__ void of_members(float *a, Size size) {
     int i = ID;
     if (i < size.rows) a[i] = size.columns;
 }
+__global__ void of_inner(float *a, inner::Extent extent) {
+    int i = ID;
+    if (i < extent.rows) a[i] = extent.h;
+}
 __global__ void of_unsigned(float *a, unsigned n, size_t m) {
     size_t i = ID;
     if (i < n && i < m) a[i] = 1;
@@ -68,6 +73,7 @@ int main() {
     pointed<<<1, 128>>>(a, n);
     halved<<<1, 128>>>(a, n, n);
     of_members<<<1, 128>>>(a, Size{1, n, 2});
+    of_inner<<<1, 128>>>(a, inner::Extent{1, n});
     of_unsigned<<<1, 128>>>(a, n, n);
     in_assembly<<<1, 128>>>(a, n);
     twice<float><<<1, 128>>>(a, 2, n);
@@ -96,6 +102,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
         ("pointed", "n + 1", ("n",)),
         ("halved", "m", ("n", "m")),
         ("of_members", "size.rows", ("size.rows",)),
+        ("of_inner", "extent.rows", ("extent.rows",)),
         ("in_assembly", "n", ("n",)),
         ("twice", "n", ("n",)),
     ],
