@@ -457,7 +457,7 @@ class Code(Enum):
         "this launch of '{kernel}' did not happen in any run; it stays as it is",
     )
     OTHER_ENTRY = (
-        427,
+        444,
         WARNING,
         "'{entry}' was launched here, which is not the kernel '{kernel}' that the compiler named; "
         "the launch stays as it is",
