@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from cutune.analysis import known
 from cutune.analysis.declarations import PARAMETER, Declarations, Variable
 from cutune.analysis.host_types import HostTypes
 from cutune.analysis.macros import Unexpandable
@@ -28,6 +27,10 @@ _OPERATORS = word_set(
 )
 _CASTS = word_set("static_cast reinterpret_cast const_cast sizeof alignof")
 _WORDS = word_set("true false nullptr this NULL typename template")
+#: Functions of the standard library that give a number of numbers, and do nothing else.
+_LIBRARY = word_set("""
+    abs ceil ceilf exp2 fabs floor floorf fmax fmin labs llabs log2 lround max min pow round sqrt sqrtf
+""")
 _DEEPEST = 4
 
 
@@ -204,7 +207,7 @@ class _Place:
         """Is it a function of numbers that is one harmless expression, or one of a library?"""
         definitions = self.unit.functions.get(name, ())
         if not definitions:
-            return known.is_pure(name) and not self.types.is_declared(name)
+            return name in _LIBRARY and not self.types.is_declared(name)
         if self.depth >= _DEEPEST or self.types.is_only_declared(name):
             return False
         return all(self._is_formula(part.syntax, f) for part, f in definitions)

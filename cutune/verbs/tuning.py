@@ -131,7 +131,8 @@ def emit(options: argparse.Namespace) -> int:
     from cutune.stages import emit
 
     session = session_of(options)
-    program = session.load(options.file)
+    # What is not proven on compiled code is not written.
+    program = session.load(options.file, require_nvcc=True)
     target = Target.of(program, options.output, "tuned")
     if options.choose is not None:
         from cutune.random_program import random_program
