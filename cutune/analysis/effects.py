@@ -29,7 +29,8 @@ _CASTS = word_set("static_cast reinterpret_cast const_cast sizeof alignof")
 _WORDS = word_set("true false nullptr this NULL typename template")
 #: Functions of the standard library that give a number of numbers, and do nothing else.
 _LIBRARY = word_set("""
-    abs ceil ceilf exp2 fabs floor floorf fmax fmin labs llabs log2 lround max min pow round sqrt sqrtf
+    abs ceil ceilf exp2 fabs floor floorf fmax fmin labs llabs log2 lround max min pow round sqrt
+    sqrtf
 """)
 _DEEPEST = 4
 
