@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+// cutune_range.h stands alone in tuned programs, behind the first of them.
+#include "cutune_launch.h"
 #include "cutune_range.h"
 #include "cutune_record.h"
 

@@ -191,7 +191,7 @@ class _Job:
         steps = [dict(place.offset.terms).get((identity,), 0) for place in (first, second)]
         if steps[0] != steps[1] or abs(steps[0]) < first.access.bytes:
             return False
-        widths = [limit * Polynomial.constant(steps[0]) for limit in self.limits[dimension]]
+        widths = [limit * Polynomial.constant(steps[0]) for limit in self.limits.get(dimension, ())]
         rests = [place.offset - Polynomial.of({(identity,): steps[0]}) for place in (first, second)]
         return any(
             len(width.terms) == 1 and all(_divides(width, rest) for rest in rests)

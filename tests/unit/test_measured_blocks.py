@@ -102,7 +102,8 @@ def compiled(program: Program, choice: BlockChoice, folder: Path) -> Runner:
     selection = emit_selection(models, [H200], measured=deciders)
     assert selection.routines == ((1, "cutune_select_add"),)
     assert "cutune_model_add" not in selection.text, "what was measured takes the model's place"
-    parts = [*before, selection.text, SITES, header("tuned"), FAKE_CUDART, MAIN]
+    own = [SITES, header("tuned"), header("call")]
+    parts = [*before, selection.text, *own, FAKE_CUDART, MAIN]
     binary = build("".join(parts), folder, "-std=c++11", "-O1", "-lpthread")
 
     def run(points: list[tuple[int, int]], sms: int = 132, **settings: str) -> list[str]:

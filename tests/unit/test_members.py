@@ -205,4 +205,4 @@ def test_the_guard_reads_members_by_position() -> None:
     )
     table = site_table(program, program.launches)
     assert "const cutune_exact cutune_member_2 = cutune_argument[2]; return" in table
-    assert "? (cutune_member_2) : 0" in table and ", 4ull, 1024u" in table
+    assert "? cutune_bound(cutune_member_2) : 0" in table and ", 4ull, 1024u" in table
