@@ -50,10 +50,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
             append_text(Path(named), "".join(f"{path}\n" for path in made))
         shadows = _shadows(asked, settings, nvcc) if command.makes_host_code else {}
     except Exception as error:
-        shadows = {}
-        print(_said(error), file=sys.stderr)
-        if settings.strict:
-            return 1
+        return _without_rewriting(launcher, command, error, settings.strict)
     if not shadows:
         return run_instead(launcher, command.words)
     words = with_copies(command, shadows)
@@ -64,6 +61,25 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
     sys.stderr.buffer.write(done.stderr)
     _restore(command, shadows.values())
     return 0
+
+
+def _without_rewriting(
+    launcher: Sequence[str], command: Command, error: Exception, is_strict: bool
+) -> int:
+    """Compile the original; what is wrong with it nvcc says itself, and better."""
+    if isinstance(error, CutuneError) and error.diagnostic.code is Code.NVCC_FAILED:
+        done = subprocess.run([*launcher, *command.words], check=False)
+        if done.returncode != 0:
+            return _status(done.returncode)
+        print(_said(error), file=sys.stderr)
+        return 1 if is_strict else 0
+    print(_said(error), file=sys.stderr)
+    return 1 if is_strict else run_instead(launcher, command.words)
+
+
+def _status(returncode: int) -> int:
+    """The exit status of a process, as a shell has it."""
+    return returncode if returncode >= 0 else 128 - returncode
 
 
 def _said(error: Exception) -> str:
@@ -174,7 +190,7 @@ def _compile_original(
     """What nvcc says of the original counts. If that is right, the rewriting was wrong."""
     done = subprocess.run([*launcher, *command.words], check=False)
     if done.returncode != 0:
-        return done.returncode if done.returncode > 0 else 128 - done.returncode
+        return _status(done.returncode)
     said = failed.stderr.decode("latin-1") or failed.stdout.decode("latin-1")
     lines = said.splitlines()
     reason = next((line for line in lines if "error" in line), lines[0] if lines else "no message")

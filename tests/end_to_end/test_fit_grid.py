@@ -156,7 +156,8 @@ def test_warps_keep_their_threads(
         (Question((1, 1, 0), (0, 0, 0), (8, 70000, 1), (32, 1, 1), (64, 1, 1)), False),
         # Ids that may not fit in 32 bits, before or after.
         (Question((1, 0, 0), (0, 0, 0), (1 << 21, 1, 1), (1024, 1, 1), (512, 1, 1)), False),
-        (Question((1, 0, 0), (0, 0, 0), (1 << 20, 1, 1), (1024, 1, 1), (512, 1, 1)), True),
+        (Question((1, 0, 0), (0, 0, 0), (1 << 19, 1, 1), (1024, 1, 1), (512, 1, 1)), True),
+        (Question((1, 0, 0), (0, 0, 0), (1 << 20, 1, 1), (1024, 1, 1), (512, 1, 1)), False),
         (Question((3, 0, 0), (0, 0, 0), (1 << 22, 1, 1), (256, 1, 1), (512, 1, 1)), False),
         # Arguments by which threads of other warps may meet.
         (Question((1, 0, 0), (0, 0, 0), (8, 1, 1), (48, 1, 1), (96, 1, 1), is_bound=True), False),

@@ -74,7 +74,9 @@ FatBinary read_module(const Module& module) {
         const FatBinary one = read_fat_binary(*each);
         all.ptx += one.ptx;
         if (!one.ptx.empty()) all.ptx += '\n';
-        all.architecture = std::max(all.architecture, one.architecture);
+        // Objects of a library may be newer than those of the program.
+        const bool is_older = one.architecture != 0 && one.architecture < all.architecture;
+        if (all.architecture == 0 || is_older) all.architecture = one.architecture;
         if (all.problem.empty()) all.problem = one.problem;
     }
     return all;
