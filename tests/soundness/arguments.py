@@ -94,10 +94,10 @@ POINTERS = (
     ("", "n > -1 ? $E : nullptr", ""),
     ("struct { $T *out, *in; } $N = {$E, nullptr};", "$N.out", ""),
 )
-#: These are another place when the launch is repeated.
+#: Exactly the array when evaluated once; another place when the launch is repeated.
 MOVING = (
     ("$T *$N = $E;", "$N++", "note($N - $E);"),
-    ("$T *$N = $E + 2;", "--$N", "note($N - $E);"),
+    ("$T *$N = $E + 1;", "--$N", "note($N - $E);"),
     ("$T *$N = $E - 2;", "$N += 2", "note($N - $E);"),
 )
 OBJECTS = (

@@ -42,6 +42,14 @@ class Outcome:
     lines: Mapping[str, tuple[str, ...]]
     status: int
 
+    def is_healthy(self, names: Iterable[str]) -> bool:
+        """Did all programs run, without an error of the device that stays for those behind?
+
+        Where the original fails, what is compared with it would fail alike, and seem the same.
+        """
+        told = all(name in self.lines for name in names)
+        return self.status == 0 and told and self.lines.get("end") == ("end 0",)
+
     def differing(self, other: Outcome) -> list[str]:
         """Names of programs whose lines are not the same, in the order of the runs."""
         names = dict.fromkeys((*self.lines, *other.lines))

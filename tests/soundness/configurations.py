@@ -77,7 +77,7 @@ def configuration(draw: Draw, kernel: Kernel) -> Configuration:
     )
     if draw.has("grid", 0.15):
         block = draw.one(((2048, 1, 1), (1, 1, 128), (1024, 2, 1), (33, 32, 1)))
-    if kernel.may_repeat and draw.chance(0.5):
+    if kernel.may_repeat and not kernel.needs and draw.chance(0.5):
         block = (block[0] % 64 + 1, draw.number(2, 8), 1)
     if kernel.dimensions == 1 and block[1:] == (1, 1) and grids[1:] == ["1", "1"]:
         return _line(draw, grids[0], block[0], space)

@@ -107,6 +107,8 @@ def differing(nvcc: Nvcc, built: Built, campaign: Campaign, sizes: Sequence[int]
     environments += [{"CUTUNE_SEED": str(seed)} for seed in range(1, campaign.seeds + 1)]
     for size in sizes:
         before = run(built.binary, size, {})
+        if not before.is_healthy(each.name for each in built.programs):
+            return {each.name: f"the original fails at n={size}" for each in built.programs}
         for environment in environments:
             after = run(binary, size, environment)
             words = " ".join(f"{name}={value}" for name, value in environment.items())

@@ -196,5 +196,5 @@ def main_text(names: list[str]) -> str:
         "\nint main(int argc, char **argv) {\n"
         "  const int n = argc > 1 ? atoi(argv[1]) : 100;\n"
         "  static Data d;\n"
-        f"{calls}\n  return 0;\n}}\n"
+        f'{calls}\n  printf("end %d\\n", (int)cudaDeviceSynchronize());\n  return 0;\n}}\n'
     )

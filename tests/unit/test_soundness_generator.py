@@ -59,6 +59,14 @@ def test_changed_lines_are_counted_in_any_form(tmp_path: Path) -> None:
     assert changed_lines(before, before) == 0
 
 
+def test_an_original_that_fails_is_not_compared() -> None:
+    lines = {"p1": ("p1 0",), "end": ("end 0",)}
+    assert Outcome(lines, 0).is_healthy(["p1"])
+    assert not Outcome(lines, 139).is_healthy(["p1"])
+    assert not Outcome(lines, 0).is_healthy(["p1", "p2"])
+    assert not Outcome({**lines, "end": ("end 700",)}, 0).is_healthy(["p1"])
+
+
 @pytest.mark.nvcc
 def test_a_campaign_that_changes_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ["generated", "--count", "2", "--shaker", "cp {source} {output}"]
