@@ -19,7 +19,9 @@ _FOLDERS = ("-I", "-isystem", "--include-path", "-include", "--pre-include")
 #: The next word is their value.
 _WORDS = ("-D", "-U", "--define-macro", "-std", "--std", "-x", "--x", "-rdc", "-Xcompiler")
 _STREAM = ("-default-stream", "--default-stream")
-_JOINED = re.compile(r"-[DU].|--?(std|x|rdc|expt|extended|default-stream|Xcompiler|use_fast_math)")
+_JOINED = re.compile(
+    r"-[DU].|--?(std=|x=|rdc=|expt|extended|default-stream=|Xcompiler=|use_fast_math)"
+)
 
 
 def compiled_files(folder: Path) -> dict[Path, list[str]]:
