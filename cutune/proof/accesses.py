@@ -306,8 +306,7 @@ class Recorder:
             base = modifier.split("::")[0]
             if base in _SPACES:
                 space = base
-            known = modifier in _HINTS or base in (*_SPACES, "L1", "L2") or modifier in TYPE_BYTES
-            if not known:
+            if not _is_plain(modifier):
                 what = f"'{instruction.opcode}.{'.'.join(instruction.modifiers)}'"
                 raise NotUnderstood(Code.ORDERING, what, instruction)
         if space == "shared":
@@ -407,9 +406,7 @@ def _strange(
         return f"'{item.opcode}'"
     if item.opcode in ("ld", "st"):
         for modifier in item.modifiers:
-            base = modifier.split("::")[0]
-            known = modifier in _HINTS or base in (*_SPACES, "L1", "L2") or modifier in TYPE_BYTES
-            if not known or base == "shared":
+            if not _is_plain(modifier) or modifier.split("::")[0] == "shared":
                 return f"'{item.opcode}.{modifier}'"
     for operand in item.operands:
         for name in names(operand):
@@ -419,6 +416,12 @@ def _strange(
             if name.startswith("%") and name not in function.registers:
                 return f"'{name}'"
     return None
+
+
+def _is_plain(modifier: str) -> bool:
+    """Does a modifier of a load or a store leave its value alone: type, space, a hint?"""
+    base = modifier.split("::", maxsplit=1)[0]
+    return modifier in _HINTS or base in (*_SPACES, "L1", "L2") or modifier in TYPE_BYTES
 
 
 def _slot(name: str) -> str:
