@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from cutune.analysis.annotated import annotated
 from cutune.analysis.certain import certain_kernels
@@ -27,6 +28,7 @@ from cutune.analysis.roles import data_parameters
 from cutune.analysis.tunables import host_tunables
 from cutune.analysis.unit import Part, Unit
 from cutune.analysis.warps import is_warp_level
+from cutune.copied import ProvenCopy, with_copy
 from cutune.diagnostics import Code, Diagnostic
 from cutune.functions import Function
 from cutune.program import DataParameter, Impurity, Kernel, LaunchSite, Program
@@ -44,6 +46,7 @@ def analyze(
     headers: Iterable[Source] = (),
     early: Container[str] = (),
     compilation: Compilation | None = None,
+    copies: Mapping[str, ProvenCopy] = MappingProxyType({}),
 ) -> Program:
     """Judge the kernels and launches of one source and of its headers.
 
@@ -54,6 +57,7 @@ def analyze(
         early: paths of those that are read before the first line of the source (`-include`).
         compilation: of the source, for all architectures that will run. What its code does not
             prove is refused; without it kernels are judged by their text alone.
+        copies: what may stand in for kernels, by their names.
 
     Raises:
         CutuneError: CT701 where it does not compile.
@@ -69,7 +73,11 @@ def analyze(
     if compilation is not None:
         compiled = compilation.finished(by_name)
         for name, found in by_name.items():
-            by_name[name] = [confirmed(k, compiled, _places(prover, k)) for k in found]
+            by_name[name] = [
+                with_copy(confirmed(k, compiled, places), copies.get(name), places)
+                for k in found
+                for places in [_places(prover, k)]
+            ]
         # Which instance of a template a launch calls is another question.
         names = certain_kernels(unit, expanded or "")
         entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}

@@ -33,6 +33,12 @@ def base_name(symbol: str) -> str:
     return name.parts[-1] if name is not None else symbol
 
 
+def namespaces(symbol: str) -> tuple[str, ...]:
+    """`("ns",)` of `_ZN2ns4fillIfEEvPT_`."""
+    name = _parsed(symbol)
+    return name.parts[:-1] if name is not None else ()
+
+
 def entry_name(symbol: str) -> str:
     """What PTX calls the kernel of this host function: internal linkage is not written there."""
     name = _parsed(symbol)

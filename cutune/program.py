@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from cutune.block_range import BlockRange
-from cutune.candidates import EXTENTS
+from cutune.candidates import EXTENTS, Block
 from cutune.diagnostics import Code, Diagnostic
+from cutune.edits import Edit
 from cutune.formula import Formula
 from cutune.source import Source, Span
 
@@ -121,6 +122,26 @@ class Apart:
 
 
 @dataclass(frozen=True)
+class KernelCopy:
+    """A copy of a kernel that reads its block where the kernel has a constant.
+
+    In blocks of this size both do the same; what is known about the kernel is true of its copy.
+    """
+
+    #: Threads per dimension that the constants stand for; 0 where there are none.
+    block: Block
+    #: Where it is, so that it has the name of the kernel.
+    namespace: str
+    #: The file that it stands in, and what puts it there.
+    source: Source
+    edit: Edit
+    #: Why the kernel itself is launched in no other block.
+    instead_of: Impurity
+    #: Mangled names of its instances.
+    entries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Kernel:
     """A `__global__` function definition (declarations are joined to it)."""
 
@@ -154,6 +175,8 @@ class Kernel:
     apart: tuple[Apart, ...] = ()
     #: PTX versions for which it is proven (80 for compute_80); empty: the compiler was not asked.
     proven_for: tuple[int, ...] = ()
+    #: What is launched instead of it in other blocks than the program's own.
+    copy: KernelCopy | None = None
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:
@@ -358,10 +381,11 @@ class Program:
     @property
     def rewritten_headers(self) -> tuple[Source, ...]:
         """Headers of which a pass may make something else."""
-        return self._headers_of((*self.tunable_launches, *self.tunables, *self.regions))
+        copies = [kernel.copy for kernel in self.kernels if kernel.copy is not None]
+        return self._headers_of([*self.tunable_launches, *self.tunables, *self.regions, *copies])
 
     def _headers_of(
-        self, places: Iterable[LaunchSite | HostTunable | Region]
+        self, places: Iterable[LaunchSite | HostTunable | Region | KernelCopy]
     ) -> tuple[Source, ...]:
         found = {place.source.path: place.source for place in places}
         found.pop(self.source.path, None)

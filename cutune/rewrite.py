@@ -4,19 +4,21 @@
 cutune_call(gemm)(n, A)`: what nvcc itself makes of it, so that all is evaluated once, in the same
 order. Where the name of the kernel does not tell its address, the call is repeated: `for
 (cutune_repeated cutune_7(7, cutune_members<>(), grid, block, 0, 0, n, A); cutune_7.next();)
-gemm<<<cutune_7.grid, …>>>(n, A)`. Both are one statement on the same lines.
+gemm<<<cutune_7.grid, …>>>(n, A)`. Both are one statement on the same lines. A kernel with a copy is
+launched as `cutune_call(gemm, cutune_copied<256, 0, 0>(cutune_copy_gemm::gemm))(n, A)`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
+from cutune.analysis.copies import callee_of_copy
 from cutune.diagnostics import Code, Diagnostic
 from cutune.edits import Edit
 from cutune.pipeline import TranslationUnit
 from cutune.prelude import prelude_edit
-from cutune.program import Kernel, LaunchSite, Member
+from cutune.program import Kernel, KernelCopy, LaunchSite, Member
 from cutune.source import Source
 from cutune.source_text import line_structure, one_line
 
@@ -57,7 +59,19 @@ def _calling_edits(
         deduced = ""
     types = f"<{deduced}>" if deduced else ""
     members = f", {_members(kernel.members)}" if kernel is not None and kernel.members else ""
-    yield Edit(site.called, f"{types}{members})" + line_structure(source[site.called]))
+    copy = f", {_copy(site, kernel.copy)}" if kernel is not None and kernel.copy else ""
+    yield Edit(site.called, f"{types}{copy}{members})" + line_structure(source[site.called]))
+
+
+def _copy(site: LaunchSite, copy: KernelCopy) -> str:
+    """The copy of the kernel, and for which blocks it stands in."""
+    callee = callee_of_copy(site.callee, site.kernel, copy)
+    assert callee is not None, "the name of the kernel is written"
+    name, deduced = one_line(callee), ", ".join(_deduced(site))
+    if deduced:
+        name = f"{name[:-1]}, {deduced}>" if name.endswith(">") else f"{name}<{deduced}>"
+    block = ", ".join(map(str, copy.block))
+    return f"cutune_copied<{block}>({'::' if site.is_global else ''}{name})"
 
 
 def _deduced(site: LaunchSite) -> Iterator[str]:
@@ -117,6 +131,14 @@ def with_launch_edits(
     for site in sites:
         edits = launch_edits(site.source, site, program.kernel(site.kernel))
         unit = unit.with_edits(owner, edits, site.source)
+    return with_copies(unit, owner, {site.kernel for site in sites})
+
+
+def with_copies(unit: TranslationUnit, owner: str, names: Collection[str]) -> TranslationUnit:
+    """Put the copies of kernels of these names behind them."""
+    for kernel in unit.program.kernels:
+        if kernel.copy is not None and kernel.name in names:
+            unit = unit.with_edits(owner, [kernel.copy.edit], kernel.copy.source)
     return unit
 
 

@@ -6,7 +6,9 @@ Imports only the front end and the passes, so that `inspect` and `instrument` st
 from __future__ import annotations
 
 import os
+import re
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -16,6 +18,7 @@ from pathlib import Path
 from cutune.analysis.confirmed import confirmed, unconfirmed
 from cutune.analysis.preprocess import user_headers
 from cutune.analyze import analyze
+from cutune.copied import proven_copies, with_entries_of_copies
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.link import own_build_flags
 from cutune.headers import (
@@ -38,6 +41,8 @@ from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 from cutune.workspace import make_folder
 
 Progress = Callable[[str, int, int], None]
+#: A kernel, before and after the toolkit's headers have spelled `__global__` out.
+_KERNEL = re.compile(r"__global__|__attribute__\(\((?:__)?global(?:__)?\)\)")
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ class Session:
             # The slowest comes first, and goes on while the text is read.
             compiling = self._compilation(source, pool)
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
-            if compiling is None and "__global__" in expanded:
+            if compiling is None and _KERNEL.search(expanded):
                 compiling = self._compile(path, pool)
         except CutuneError as error:
             if require_nvcc or self.nvcc_option is not None:
@@ -111,9 +116,19 @@ class Session:
             reason = first_error(error.diagnostic.message)
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
             return self._reported(analyze(syntax, expanded, headers, early))
-        if compiling is not None and not all(site.entries for site in program.tunable_launches):
-            program = self._told(program)
-        return self._reported(program)
+        if compiling is not None:
+            copies = proven_copies(program, lambda unit: self._compiled_unit(unit, pool))
+            if copies:
+                program = analyze(syntax, expanded, headers, early, compiling, copies)
+            if not all(site.entries for site in program.tunable_launches):
+                program = self._told(program)
+        return self._reported(with_entries_of_copies(program))
+
+    def _compiled_unit(self, unit: TranslationUnit, pool: ThreadPoolExecutor) -> list[str]:
+        """The PTX of a program with edits, for all architectures that will run."""
+        with tempfile.TemporaryDirectory() as folder:
+            path, flags = self._write_unit(unit, Path(folder), "copies")
+            return self._compile(str(path), pool, flags).results()
 
     def _told(self, program: Program) -> Program:
         """The program with the kernels that the compiler says its launches call."""
@@ -131,8 +146,10 @@ class Session:
         """Kernels of headers are seen only in the preprocessed text."""
         return self._compile(source.path, pool) if "__global__" in source.text else None
 
-    def _compile(self, path: str, pool: ThreadPoolExecutor) -> Compilation:
-        flags = self.compile_flags(path)
+    def _compile(
+        self, path: str, pool: ThreadPoolExecutor, flags: Sequence[str] | None = None
+    ) -> Compilation:
+        flags = self.compile_flags(path) if flags is None else flags
         return compilation(
             self.nvcc, path, flags, targets(flags, self.architectures, self.nvcc), pool
         )
@@ -225,12 +242,16 @@ class Session:
         self, program: Program, folder: Path, word: str, passes: Sequence[Pass]
     ) -> tuple[Path, list[str]]:
         """What passes make of a program, written into a folder; the flags to compile it with."""
+        return self._write_unit(self.instrument(program, passes), folder, word)
+
+    def _write_unit(self, unit: TranslationUnit, folder: Path, word: str) -> tuple[Path, list[str]]:
+        program = unit.program
         flags = self.compile_flags(program.source.path)
         make_folder(folder)
         target = Target.within(program, folder, word)
         if target.is_folder:
             flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
-        return target.write(self.instrument(program, passes)), flags
+        return target.write(unit), flags
 
     def build(
         self,

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from cutune.analysis.callees import Callee, Callees
 from cutune.analysis.configuration import Configurations
+from cutune.analysis.copies import callee_of_copy
 from cutune.analysis.effects import Harmless
 from cutune.analysis.macros import Unexpandable
 from cutune.analysis.mismatches import mismatches
@@ -135,6 +136,8 @@ class _Judge:
         shared = self._shared_formula(item, kernel, resolved)
         callee = self._callee(item, kernel)
         refusal = self._refusal(item, name, kernel, code, resolved, shared)
+        if refusal is None and kernel is not None:
+            refusal = self._without_copy(item, kernel, callee, resolved)
         if refusal is None and callee is None:
             refusal = self._doubt(item)
         if refusal is None and kernel is not None and not (kernel.asserted or kernel.shared):
@@ -180,6 +183,23 @@ class _Judge:
         )
         what = harmless.counts(self.syntax, launch) or next(filter(None, found), None)
         return _refusal(Code.SIDE_EFFECT, what=what) if what is not None else None
+
+    def _without_copy(
+        self, launch: Launch, kernel: Kernel, callee: Callee | None, resolved: Configuration | None
+    ) -> Refusal | None:
+        """The reason against a kernel where its copy cannot stand in for it."""
+        copy = kernel.copy
+        if copy is None:
+            return None
+        sizes = [constant(size) for size in resolved.block] if resolved is not None else []
+        differs = any(
+            meant > 0 and size is not None and size != meant
+            for size, meant in zip(sizes, copy.block, strict=False)
+        )
+        is_named = callee_of_copy(self.syntax.text(launch.callee), kernel.name, copy) is not None
+        if callee is not None and is_named and not differs:
+            return None
+        return _because(kernel, copy.instead_of)
 
     def _shared_formula(
         self, launch: Launch, kernel: Kernel | None, resolved: Configuration | None
@@ -305,15 +325,20 @@ class _Judge:
         if impurity is None:
             message = Code.NO_INDEX.template
             impurity = Impurity(Code.NO_INDEX, message, kernel.span)
-        reason = f"kernel '{kernel.name}' {impurity.message}"
-        note = Diagnostic.at(
-            Code.KERNEL_REASON,
-            kernel.source,
-            impurity.span,
-            kernel=kernel.name,
-            message=impurity.message,
-        )
-        return Refusal(impurity.code, reason, note)
+        return _because(kernel, impurity)
+
+
+def _because(kernel: Kernel, impurity: Impurity) -> Refusal:
+    """A launch is refused for what its kernel does."""
+    reason = f"kernel '{kernel.name}' {impurity.message}"
+    note = Diagnostic.at(
+        Code.KERNEL_REASON,
+        kernel.source,
+        impurity.span,
+        kernel=kernel.name,
+        message=impurity.message,
+    )
+    return Refusal(impurity.code, reason, note)
 
 
 def _closer(syntax: Syntax, launch: Launch) -> int:

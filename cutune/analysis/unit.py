@@ -176,8 +176,8 @@ class Unit:
             tuple(head),
             tuple(tuple(p) for p in split_commas(parameters)),
             tuple(body),
-            tuple(name for name, _ in _template_parameters(head)),
-            frozenset(name for name, is_type in _template_parameters(head) if is_type),
+            tuple(name for name, _ in template_parameters(head)),
+            frozenset(name for name, is_type in template_parameters(head) if is_type),
             impurity,
         )
 
@@ -271,7 +271,7 @@ def outside_bodies(syntax: Syntax) -> Iterator[Token]:
     yield from syntax.tokens[position:]
 
 
-def _template_parameters(head: Iterable[Token]) -> Iterator[tuple[str, bool]]:
+def template_parameters(head: Iterable[Token]) -> Iterator[tuple[str, bool]]:
     """template = "template" "<" (type NAME default?)* ">"; gives names, and which are types."""
     tokens = list(head)
     if not tokens or tokens[0].text != "template":

@@ -4,7 +4,8 @@
 //   cutune_launch(7, grid, block) ? (void)0 : cutune_call(k)(n, x);
 //
 // is what the compiler makes of k<<<grid, block>>>(n, x): the configuration first, then the arguments
-// once, as the parameters of the kernel, and both live until the launch is made. Where the kernel's
+// once, as the parameters of the kernel, and both live until the launch is made. With
+// cutune_call(k, cutune_copied<256, 0, 0>(cutune_copy_k::k)) the copy is launched in other blocks. Where the kernel's
 // address does not tell which one is called, the call is repeated instead, so that it must be
 // harmless to evaluate its arguments:
 //
@@ -24,6 +25,18 @@ struct cutune_addresses {
     explicit cutune_addresses(const Arguments &...arguments)
         : at{cutune_address(arguments)..., nullptr} {}
 };
+
+// A copy of a kernel that does the same in blocks of this size; 0 stands for any.
+template <unsigned X, unsigned Y, unsigned Z, class... Parameters>
+struct cutune_copy {
+    void (*kernel)(Parameters...);
+};
+
+template <unsigned X, unsigned Y, unsigned Z, class... Parameters>
+inline cutune_copy<X, Y, Z, Parameters...> cutune_copied(void (*kernel)(Parameters...)) {
+    const cutune_copy<X, Y, Z, Parameters...> copy = {kernel};
+    return copy;
+}
 
 // What a template parameter T is, as it is deduced from an argument of a type: for parameters of
 // type T, T * and const T *.
@@ -83,6 +96,8 @@ struct cutune_callee;
 template <class... Members, class... Parameters>
 struct cutune_callee<cutune_members<Members...>, Parameters...> {
     void (*kernel)(Parameters...);
+    void (*copy)(Parameters...);  // of the kernel, or nullptr
+    unsigned copied[3];           // the block in which the copy does the same; 0 stands for any
 
     void operator()(Parameters... values) const {
         launch(cutune_has_reference<Parameters...>(), values...);
@@ -92,14 +107,35 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
     void launch(std::false_type, Parameters &...values) const {
         const cutune_launch &asked = *cutune_launch::innermost();
         cutune_addresses<Parameters...> addresses(values...);
-        const void *const function = reinterpret_cast<const void *>(kernel);
-        cutune_controlled now(asked.site, function, asked.grid, asked.block, asked.smem,
-                              asked.stream, values...,
-                              Members::template of<Parameters...>(addresses.at)...);
-        while (now.next())
-            static_cast<void>(cudaLaunchKernel(function, now.grid, now.block,
-                                               const_cast<void **>(addresses.at), now.smem,
-                                               now.stream));
+        const void *const own = reinterpret_cast<const void *>(kernel);
+        const void *other = own;
+        if (copy != nullptr) {
+            // The program may have set attributes of the kernel, which the copy does not have.
+            if (!is_like_copied(asked.block) || asked.smem != 0) {
+                make(own, asked, addresses);
+                return;
+            }
+            other = reinterpret_cast<const void *>(copy);
+        }
+        cutune_controlled now(asked.site, other, asked.grid, asked.block, asked.smem, asked.stream,
+                              values..., Members::template of<Parameters...>(addresses.at)...);
+        while (now.next()) {
+            const bool is_own = cutune_prefers_own && cutune_are_equal(now.block, asked.block);
+            make(is_own ? own : other, now, addresses);
+        }
+    }
+
+    template <class Configuration>
+    static void make(const void *function, const Configuration &now,
+                     const cutune_addresses<Parameters...> &addresses) {
+        static_cast<void>(cudaLaunchKernel(function, now.grid, now.block,
+                                           const_cast<void **>(addresses.at), now.smem,
+                                           now.stream));
+    }
+
+    bool is_like_copied(dim3 block) const {
+        return (copied[0] == 0 || copied[0] == block.x) &&
+               (copied[1] == 0 || copied[1] == block.y) && (copied[2] == 0 || copied[2] == block.z);
     }
 
 #ifdef __CUDACC__
@@ -111,17 +147,32 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
 #endif
 };
 
-template <class... Parameters>
-inline cutune_callee<cutune_members<>, Parameters...> cutune_call(void (*kernel)(Parameters...)) {
-    const cutune_callee<cutune_members<>, Parameters...> callee = {kernel};
-    return callee;
-}
-
 template <class... Parameters, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), cutune_members<Members...>) {
-    const cutune_callee<cutune_members<Members...>, Parameters...> callee = {kernel};
+    const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
+        kernel, nullptr, {0, 0, 0}};
     return callee;
+}
+
+template <class... Parameters>
+inline cutune_callee<cutune_members<>, Parameters...> cutune_call(void (*kernel)(Parameters...)) {
+    return cutune_call(kernel, cutune_members<>());
+}
+
+template <class... Parameters, unsigned X, unsigned Y, unsigned Z, class... Members>
+inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
+    void (*kernel)(Parameters...), cutune_copy<X, Y, Z, Parameters...> copy,
+    cutune_members<Members...>) {
+    const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
+        kernel, copy.kernel, {X, Y, Z}};
+    return callee;
+}
+
+template <class... Parameters, unsigned X, unsigned Y, unsigned Z>
+inline cutune_callee<cutune_members<>, Parameters...> cutune_call(
+    void (*kernel)(Parameters...), cutune_copy<X, Y, Z, Parameters...> copy) {
+    return cutune_call(kernel, copy, cutune_members<>());
 }
 
 class cutune_repeated : public cutune_controlled {

@@ -58,6 +58,9 @@ inline bool cutune_may_interfere(cudaStream_t stream) {
 // Everything has internal linkage, because cutune_sites has: each file knows its own launches.
 namespace {
 
+// Of a kernel that has a copy, the copy is measured in all blocks.
+enum { cutune_prefers_own = 0 };
+
 class cutune_controlled {
   public:
     dim3 grid, block;

@@ -146,6 +146,9 @@ class cutune_question {
     }
 };
 
+// A kernel that has a copy is launched itself where its block stays.
+enum { cutune_prefers_own = 1 };
+
 class cutune_controlled {
   public:
     dim3 grid, block;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -60,7 +60,15 @@ class Compilation:
         Raises:
             CutuneError: CT701 with what nvcc said.
         """
-        return proven([future.result() for future in self.texts], names)
+        return proven(self.results(), lambda entry: base_name(entry) in names)
+
+    def results(self) -> list[str]:
+        """Wait for it; the PTX of each architecture.
+
+        Raises:
+            CutuneError: CT701 with what nvcc said.
+        """
+        return [future.result() for future in self.texts]
 
 
 def compilation(
@@ -74,8 +82,8 @@ def compilation(
     return Compilation([pool.submit(nvcc.ptx, path, flags, a) for a in architectures])
 
 
-def proven(texts: Sequence[str], names: Collection[str]) -> Compiled:
-    """Proofs about the entries of PTX texts."""
+def proven(texts: Sequence[str], is_wanted: Callable[[str], bool]) -> Compiled:
+    """Proofs about the entries of PTX texts that are wanted, told by their mangled names."""
     found: defaultdict[str, list[EntryProof]] = defaultdict(list)
     versions = set()
     for text in texts:
@@ -86,6 +94,6 @@ def proven(texts: Sequence[str], names: Collection[str]) -> Compiled:
         except PtxError:
             return Compiled({}, ())
         for name, function in module.functions.items():
-            if function.is_kernel and function.body and base_name(name) in names:
+            if function.is_kernel and function.body and is_wanted(name):
                 found[base_name(name)].append(prove(module, name))
     return Compiled({name: tuple(each) for name, each in found.items()}, tuple(sorted(versions)))

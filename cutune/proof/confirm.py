@@ -182,16 +182,12 @@ class _Joined:
             if is_followed and text.indexed and text.impurity is None:
                 impurity = self._contradiction(f"the compiled code {impurity.message}")
             return DimensionFacts(indexed, text.impurity or impurity)
-        if is_followed and text.impurity is not None and not self._uses_lanes:
-            return replace(text, indexed=indexed or text.indexed, guard=None)
+        # Where the text was not followed to a global id, the compiled code decides.
+        is_followed = is_followed and text.impurity is None
         guard = None if stride else self._guard(axis, text, is_followed)
         if isinstance(guard, Impurity):
             return DimensionFacts(indexed, guard)
         return DimensionFacts(indexed, None, guard, stride or text.grid_stride)
-
-    @property
-    def _uses_lanes(self) -> bool:
-        return any(proof.uses_lanes for proof in self.proofs)
 
     def _contradiction(self, what: str) -> Impurity:
         code = Code.CONTRADICTION

@@ -5,10 +5,20 @@ An instruction that is not named here is not understood (`NotUnderstood`), whate
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
-from cutune.analysis.polynomial import OPAQUE, THREAD, ZERO, Atom, Polynomial, TooLarge
+from cutune.analysis.polynomial import (
+    BLOCK,
+    IDENTITY,
+    OPAQUE,
+    THREAD,
+    ZERO,
+    Atom,
+    Polynomial,
+    TooLarge,
+)
 from cutune.analysis.words import word_set
 from cutune.diagnostics import Code
 from cutune.emulator.ptx import TYPE_BYTES, Instruction
@@ -262,6 +272,9 @@ class Operations:
             chosen = self._choice(left)
             if chosen is not None:
                 return chosen if relation == "ne" else negation(chosen)
+            if len(leaves := list(self._alternatives(left))) > 1:
+                none = _all([Comparison("eq", bits, signed, leaf, ZERO) for leaf in leaves])
+                return none if relation == "eq" else negation(none)
         if relation in ("eq", "ne"):
             # `blockIdx.x * blockDim.x == -threadIdx.x`, as compilers write `i == 0`.
             left, right = modulo(left - right, bits), ZERO
@@ -280,6 +293,18 @@ class Operations:
         if isinstance(predicate, Polynomial) or second != ZERO or first.literal in (None, 0):
             return None
         return predicate  # type: ignore[return-value]
+
+    def _alternatives(self, value: Polynomial) -> Iterator[Polynomial]:
+        """The operands of `a | b | c`, which is 0 where all of them are."""
+        is_atom = len(value.terms) == 1 and len(value.terms[0][0]) == 1 and value.terms[0][1] == 1
+        atom = value.terms[0][0][0] if is_atom else None
+        operation = self.atoms.operation(atom) if atom is not None else None
+        if operation is None or operation.name not in ("or.b32", "or.b64"):
+            yield value
+            return
+        for operand in operation.operands:
+            assert isinstance(operand, Polynomial), "numbers have bits"
+            yield from self._alternatives(operand)
 
     def _logic(self, instruction: Instruction, read: Read, loops: frozenset[int]) -> Predicate:
         values = [self._predicate(operand, read) for operand in instruction.operands[1:]]
@@ -307,11 +332,39 @@ class Operations:
         loops: frozenset[int],
     ) -> Predicate:
         if operator == "and":
-            return Both(first, second)
+            return _all([*_conditions(first), *_conditions(second)])
         if operator == "or":
             return either(first, second)
         facts = facts_of(first, self.atoms).joined(facts_of(second, self.atoms))
         return Unknown(f"{instruction.line}", facts.joined(Facts(loops=loops)))
+
+
+def _conditions(predicate: Predicate) -> Iterator[Predicate]:
+    if isinstance(predicate, Both):
+        yield from _conditions(predicate.first)
+        yield from _conditions(predicate.second)
+    else:
+        yield predicate
+
+
+def _all(conditions: Sequence[Predicate]) -> Predicate:
+    """All of them at once: where threadIdx.d and blockIdx.d are 0 the global id is."""
+    found = list(conditions)
+    for dimension in "xyz":
+        zeros = [
+            [c for c in found if isinstance(c, Comparison) and _is_zero(c, Atom(kind, dimension))]
+            for kind in (THREAD, BLOCK)
+        ]
+        if all(zeros):
+            identity = Polynomial.atom(IDENTITY, dimension)
+            found = [c for c in found if c not in zeros[0] + zeros[1]]
+            found.append(replace(zeros[0][0], left=identity))
+    return reduce(Both, found)
+
+
+def _is_zero(comparison: Comparison, atom: Atom) -> bool:
+    is_atom = comparison.left in (Polynomial.atom(*atom), -Polynomial.atom(*atom))
+    return comparison.relation == "eq" and comparison.right == ZERO and is_atom
 
 
 def facts_of_predicate(value: Value, atoms: Atoms) -> Facts:

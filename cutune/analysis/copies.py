@@ -1,0 +1,275 @@
+"""Copies of kernels that read their block where the kernel has a constant. Takes a `Program`.
+
+`blockIdx.x * 256 + threadIdx.x` is a global id in blocks of 256 threads, and in no others. In a
+copy of the kernel that has `cutune_block_x(256)` in place of 256 it is one in all blocks:
+
+    template <class T> T cutune_block_x(T own) { return own == 256 ? (T)blockDim.x : own; }
+
+Whatever is wrapped, the copy does in blocks of 256 threads what the kernel does: the function gives
+back what it gets. Where that cannot be a value (a template argument, a label, something that is
+assigned to), the copy does not compile and is not used. So what is wrapped is only guessed here;
+whether it was enough is proven on the compiled copy.
+
+The copy stands behind its kernel in a namespace of its own, so that both have one name. Its lines
+are numbered as the kernel's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from cutune.analysis.macros import counting_macros
+from cutune.analysis.unit import template_parameters
+from cutune.candidates import Block
+from cutune.diagnostics import Code
+from cutune.edits import Edit, apply_edits
+from cutune.formula import constant
+from cutune.functions import Function
+from cutune.program import DIMENSIONS, Kernel, KernelCopy, LaunchSite, Program
+from cutune.source import Source, Span
+from cutune.syntax import Syntax, parse
+from cutune.tokens import Token
+
+#: Why the kernel itself is refused, where a copy may help.
+_HELPED = frozenset({Code.BLOCK_DEPENDENT, Code.CONTRADICTION, Code.UNPROVEN_CODE})
+_INDICES = frozenset({"threadIdx", "blockIdx"})
+_OPERATORS = frozenset({"*", "/", "%", "+", "-", "<", ">", "<=", ">=", "==", "!="})
+#: Behind what a name is no operand: a member, a qualified name, an address.
+_BEFORE_OTHERS = frozenset({".", "->", "::", "&", "~", "++", "--"})
+_AFTER_OTHERS = frozenset({".", "->", "::", "(", "[", "=", "++", "--", "+=", "-=", "*=", "/="})
+#: What ends the product that an operand stands in.
+_ENDS = frozenset(";,{}?:=<>+-") | {"<=", ">=", "==", "!=", "&&", "||", "+=", "-=", "return"}
+#: Macros that are put away, lines that are called otherwise, directives that change nothing.
+_STATEFUL = re.compile(r"\b(?:push|pop)_macro\b")
+_RENUMBERED = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)", re.MULTILINE)
+_UNROLL = re.compile(r"[ \t]*#[ \t]*pragma[ \t]+(?:no)?unroll\b")
+_CONDITIONS = frozenset({"if", "ifdef", "ifndef", "elif", "else", "endif"})
+_INTEGER = re.compile(r"(?:0[xX][0-9a-fA-F']+|[1-9][0-9']*)[uUlL]*")
+#: `#define NAME value`, `const int NAME =`, and what an enumeration lists: `{NAME =`.
+_CONSTANT = re.compile(
+    r"(?:^[ \t]*#[ \t]*define[ \t]+|\bconst(?:expr)?\b[\w:\s]*?\s|[{,]\s*)([A-Za-z_]\w*)(?=[ \t=])",
+    re.MULTILINE,
+)
+
+
+def copies(program: Program) -> dict[str, KernelCopy]:
+    """A copy for each kernel that is refused for its constants, perhaps, by the kernel's name."""
+    launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
+    for site in program.launches:
+        launches[site.kernel].append(site)
+    found = {}
+    for name, sites in launches.items():
+        kernels = [kernel for kernel in program.kernels if kernel.name == name]
+        if len(kernels) != 1 or not any(site.code in _HELPED for site in sites):
+            continue
+        block = _usual_block(sites)
+        copy = _copy(program, kernels[0], block) if block is not None else None
+        if copy is not None:
+            found[name] = copy
+    return found
+
+
+def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
+    """`ns::k<4>` with the namespace of the copy before `k`; None where that is not written."""
+    qualified, bracket, arguments = callee.partition("<")
+    found = re.fullmatch(rf"((?:.*\W)?)({re.escape(kernel)}\s*)", qualified, re.DOTALL)
+    if found is None:
+        return None
+    return f"{found[1]}{copy.namespace}::{found[2]}{bracket}{arguments}"
+
+
+def known_block(site: LaunchSite) -> Block:
+    """The threads per dimension that the source says as numbers; 0 for others."""
+    if site.resolved is None:
+        return 0, 0, 0
+    sizes = [constant(size) for size in site.resolved.block]
+    x, y, z = (int(size) if size is not None and size > 0 else 0 for size in sizes)
+    return x, y, z
+
+
+def _usual_block(sites: Sequence[LaunchSite]) -> Block | None:
+    """The block of most launches, as far as it is known; only sizes above 1 can be meant."""
+    blocks = Counter(map(known_block, sites))
+    (x, y, z), _ = blocks.most_common(1)[0]
+    block = x if x > 1 else 0, y if y > 1 else 0, z if z > 1 else 0
+    return block if any(block) else None
+
+
+def _copy(program: Program, kernel: Kernel, block: Block) -> KernelCopy | None:
+    reasons = (kernel.impurity, *(facts.impurity for facts in kernel.dimensions))
+    reason = next((reason for reason in reasons if reason is not None), None)
+    places = [
+        (syntax, function)
+        for syntax in _texts(program, kernel.name)
+        for function in syntax.kernels
+        if function.name == kernel.name
+    ]
+    if len(places) != 1 or reason is None:
+        return None
+    syntax, function = places[0]
+    assert function.body is not None, "kernels of a syntax are defined"
+    if not _may_be_repeated(program, syntax, function):
+        return None
+    edits = list(_Wrapping(syntax, function, block, _constants(program)).edits())
+    if not edits:
+        return None
+    first, last = syntax.tokens[function.first], syntax.tokens[function.body[1]]
+    namespace = f"cutune_copy_{kernel.name}_{'_'.join(map(str, block))}"
+    text = _wrapped(syntax.source[Span(first.start, last.end)], first.start, edits)
+    begin, end = (syntax.source.location(at).line for at in (first.start, last.start))
+    helpers = " ".join(_helper(axes, block) for axes in sorted({axes for _, axes in edits}))
+    inserted = f"\n#line {begin}\nnamespace {namespace} {{ {helpers} {text} }}\n#line {end}\n"
+    return KernelCopy(block, namespace, syntax.source, Edit.insert(last.end, inserted), reason)
+
+
+def _may_be_repeated(program: Program, syntax: Syntax, function: Function) -> bool:
+    """Does its text mean the same once more, and nothing behind it anything else?"""
+    assert function.body is not None, "kernels of a syntax are defined"
+    first, last = function.first, function.body[1]
+    files = (program.source, *program.headers)
+    if any(_STATEFUL.search(file.text) for file in files) or _RENUMBERED.search(syntax.source.text):
+        return False
+    directives = syntax.directives_within(first, last)
+    if not all(d.name in _CONDITIONS or _UNROLL.match(d.token.text) for d in directives):
+        return False
+    named = {token.text for token in syntax.tokens[function.body[0] : last]}
+    return not named & {function.name, *counting_macros(files)}
+
+
+def _texts(program: Program, name: str) -> Iterator[Syntax]:
+    for file in (program.source, *program.headers):
+        if "__global__" in file.text and name in file.text:
+            yield parse(file)
+
+
+def _constants(program: Program) -> frozenset[str]:
+    """Names that the files define as one value."""
+    files = (program.source, *program.headers)
+    return frozenset(name for file in files for name in _CONSTANT.findall(file.text))
+
+
+def _wrapped(text: str, start: int, edits: Sequence[tuple[Token, str]]) -> str:
+    """The text of a kernel, which begins at `start`, with its constants wrapped."""
+    calls = (
+        Edit(Span(token.start - start, token.end - start), f"cutune_block_{axes}({token.text})")
+        for token, axes in edits
+    )
+    return apply_edits(Source("", text), calls).text
+
+
+def _helper(axes: str, block: Block) -> str:
+    tests = (f"own == {block[DIMENSIONS.index(axis)]} ? (T)blockDim.{axis} : " for axis in axes)
+    return (
+        f"template <class T> static __device__ __forceinline__ T cutune_block_{axes}(T own) "
+        f"{{ return {''.join(tests)}own; }}"
+    )
+
+
+@dataclass(frozen=True)
+class _Wrapping:
+    """Which constants of a kernel may stand for its block."""
+
+    syntax: Syntax
+    function: Function
+    block: Block
+    #: Names that stand for one value throughout.
+    constants: frozenset[str]
+
+    def edits(self) -> Iterator[tuple[Token, str]]:
+        """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`."""
+        for index in range(self._first, self._last):
+            axes = self._axes(index) if self._is_operand(index) else ""
+            if axes:
+                yield self.tokens[index], axes
+
+    @property
+    def tokens(self) -> Sequence[Token]:
+        return self.syntax.tokens
+
+    @property
+    def _first(self) -> int:
+        assert self.function.body is not None, "kernels of a syntax are defined"
+        return self.function.body[0] + 1
+
+    @property
+    def _last(self) -> int:
+        assert self.function.body is not None, "kernels of a syntax are defined"
+        return self.function.body[1]
+
+    def _is_operand(self, index: int) -> bool:
+        """Is it a literal, or a name from outside of the kernel, beside an operator?"""
+        token = self.tokens[index]
+        before, after = self.tokens[index - 1].text, self.tokens[index + 1].text
+        if before in _BEFORE_OTHERS or after in _AFTER_OTHERS:
+            return False
+        if not {before, after} & _OPERATORS:
+            return False
+        if token.kind == "IDENTIFIER":
+            return token.text in self._names
+        return token.kind == "NUMBER" and _INTEGER.fullmatch(token.text) is not None
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """Constants, and template parameters; whatever the kernel declares itself is none."""
+        first, (opener, closer) = self.function.first, self.function.parameters
+        head = template_parameters(self.tokens[first:opener])
+        values = {name for name, is_type in head if not is_type}
+        own = {t.text for t in self.tokens[opener:closer]}
+        for before, token in pairwise(self.tokens[self._first - 1 : self._last]):
+            # Behind a type stands what it is the type of.
+            if before.kind == "IDENTIFIER" and before.text != "return":
+                own.add(token.text)
+        return (self.constants | values) - own
+
+    def _axes(self, index: int) -> str:
+        token = self.tokens[index]
+        axes = [axis for axis, size in zip(DIMENSIONS, self.block, strict=True) if size > 0]
+        if token.kind == "NUMBER":
+            value = int(token.text.replace("'", "").rstrip("uUlL"), 0)
+            axes = [axis for axis in axes if self.block[DIMENSIONS.index(axis)] == value]
+            if "*" not in (self.tokens[index - 1].text, self.tokens[index + 1].text):
+                return ""
+        meant = self._product(index)
+        if len(meant) == 1 and meant <= {*axes}:
+            return next(iter(meant))
+        sizes = [self.block[DIMENSIONS.index(axis)] for axis in axes]
+        return "".join(axes) if len({*sizes}) == len(sizes) else ""
+
+    def _product(self, index: int) -> frozenset[str]:
+        """The dimensions whose index is a factor beside this operand."""
+        found = set(self._dimensions_at(index))
+        for step in (-1, 1):
+            at = index + step
+            while self._first <= at < self._last and self.tokens[at].text not in _ENDS:
+                partner = self.syntax.brackets.partner[at]
+                is_opened = partner >= 0 and (partner - at) * step > 0
+                if partner >= 0 and not is_opened:
+                    break
+                for inner in range(min(at, partner), max(at, partner)) if is_opened else (at,):
+                    found |= self._dimensions_at(inner)
+                at = (partner if is_opened else at) + step
+        return frozenset(found)
+
+    def _dimensions_at(self, index: int) -> frozenset[str]:
+        token = self.tokens[index]
+        if token.text in _INDICES and self.tokens[index + 1].text == ".":
+            return frozenset(self.tokens[index + 2].text)
+        return self._aliases.get(token.text, frozenset())
+
+    @cached_property
+    def _aliases(self) -> dict[str, frozenset[str]]:
+        """Names of variables that begin as an index: `int bx = blockIdx.x;`."""
+        found: dict[str, frozenset[str]] = {}
+        tokens = self.tokens
+        for index in range(self._first, self._last - 1):
+            if tokens[index].kind == "IDENTIFIER" and tokens[index + 1].text == "=":
+                value = [t.text for t in tokens[index + 2 : index + 6]]
+                is_index = value[0] in _INDICES and value[1] == "." and value[3] in (";", ",")
+                if is_index:
+                    found[tokens[index].text] = frozenset(value[2])
+        return found
