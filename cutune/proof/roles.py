@@ -63,18 +63,14 @@ def _comparisons(predicate: Predicate) -> Iterator[Comparison]:
 
 def _in_address(address: Polynomial, atoms: Atoms) -> Iterator[tuple[str, Role]]:
     """A factor of an id or of rounds is a stride; a pointer is none of it."""
-    for monomial, _ in address.terms:
-        own = [atom.name for atom in monomial if atom.kind == PARAMETER]
-        if len(monomial) == 1 and own and own[0].endswith(":b64"):
-            continue
-        moving = any(_moves(atom, atoms) for atom in monomial)
-        for place in own:
-            yield place, Role.STRIDE if moving else Role.OFFSET
-        for atom in monomial:
-            operation = atoms.operation(atom) if atom.kind == OPAQUE else None
-            for operand in operation.operands if operation is not None else ():
-                if isinstance(operand, Polynomial):
-                    yield from _in_address(operand, atoms)
+    for value in _inner(address, atoms):
+        for monomial, _ in value.terms:
+            own = [atom.name for atom in monomial if atom.kind == PARAMETER]
+            if len(monomial) == 1 and own and own[0].endswith(":b64"):
+                continue
+            moving = any(_moves(atom, atoms) for atom in monomial)
+            for place in own:
+                yield place, Role.STRIDE if moving else Role.OFFSET
 
 
 def _moves(atom: Atom, atoms: Atoms) -> bool:
@@ -83,10 +79,25 @@ def _moves(atom: Atom, atoms: Atoms) -> bool:
 
 
 def _parameters(value: Polynomial, atoms: Atoms) -> Iterator[str]:
-    for atom in value.atoms:
-        if atom.kind == PARAMETER:
-            yield atom.name
-        operation = atoms.operation(atom) if atom.kind == OPAQUE else None
-        for operand in operation.operands if operation is not None else ():
-            if isinstance(operand, Polynomial):
-                yield from _parameters(operand, atoms)
+    for inner in _inner(value, atoms):
+        yield from (atom.name for atom in inner.atoms if atom.kind == PARAMETER)
+
+
+def _inner(value: Polynomial, atoms: Atoms) -> Iterator[Polynomial]:
+    """A value and all that it is computed from, each once: hashes use one value many times."""
+    seen: set[Polynomial] = set()
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        yield one
+        operations = (atoms.operation(atom) for atom in one.atoms if atom.kind == OPAQUE)
+        waiting += [
+            operand
+            for operation in operations
+            if operation is not None
+            for operand in operation.operands
+            if isinstance(operand, Polynomial)
+        ]
