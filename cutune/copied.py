@@ -14,6 +14,7 @@ from cutune.analysis.copies import callee_of_copy, copies
 from cutune.diagnostics import Code, CutuneError
 from cutune.edits import Edit
 from cutune.entry_names import namespaces
+from cutune.instances import demangled
 from cutune.pipeline import TranslationUnit
 from cutune.program import DimensionFacts, Impurity, Kernel, KernelCopy, Program
 from cutune.proof.compiled import Compiled, proven
@@ -122,8 +123,20 @@ def with_entries_of_copies(program: Program) -> Program:
     """The program with copies as what arrives where they stand in for kernels."""
     copies = {kernel.name: kernel.copy for kernel in program.kernels}
     launches = (
-        replace(site, entries=copy.entries) if site.entries and copy is not None else site
+        replace(site, entries=_copied_entries(site.entries, copy))
+        if site.entries and copy is not None
+        else site
         for site in program.launches
         for copy in [copies.get(site.kernel)]
     )
     return replace(program, launches=tuple(launches))
+
+
+def _copied_entries(entries: Sequence[str], copy: KernelCopy) -> tuple[str, ...]:
+    """What the copies of these entries are called; all copies where that cannot be told."""
+    names = demangled([*entries, *copy.entries], parameters=True)
+    written = zip(names[len(entries) :], copy.entries, strict=True)
+    known = {name.replace(f"{copy.namespace}::", "", 1): entry for name, entry in written}
+    found = [known.get(name) for name in names[: len(entries)]]
+    copied = tuple(entry for entry in found if entry is not None)
+    return copied if len(copied) == len(entries) else copy.entries

@@ -126,10 +126,7 @@ def _guards(kernel: Kernel) -> dict[str, str]:
 
 def reason_of(kernel: Kernel) -> str | None:
     """Why some of a kernel's dimensions keep their block, or None."""
-    if kernel.impurity is not None:
-        return kernel.impurity.message
-    messages = (facts.impurity.message for facts in kernel.dimensions if facts.impurity is not None)
-    return next(messages, None)
+    return kernel.reason.message if kernel.reason is not None else None
 
 
 def print_programs(programs: Iterable[Program], console: Console | None = None) -> None:

@@ -177,6 +177,8 @@ class Kernel:
     proven_for: tuple[int, ...] = ()
     #: What is launched instead of it in other blocks than the program's own.
     copy: KernelCopy | None = None
+    #: Mangled names of those instances of a template for which the facts are not proven, and why.
+    unproven: tuple[tuple[str, Impurity], ...] = ()
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:
@@ -185,6 +187,12 @@ class Kernel:
             return ()
         facts = zip(DIMENSIONS, self.dimensions, strict=True)
         return tuple(d for d, f in facts if f.indexed and f.impurity is None)
+
+    @property
+    def reason(self) -> Impurity | None:
+        """Why some of its dimensions keep their block, or None."""
+        reasons = (self.impurity, *(facts.impurity for facts in self.dimensions))
+        return next((reason for reason in reasons if reason is not None), None)
 
     @property
     def argument_names(self) -> tuple[str, ...]:

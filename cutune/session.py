@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from cutune.analysis.confirmed import confirmed, unconfirmed
+from cutune.analysis.confirmed import confirmed, unconfirmed, without_unproven
 from cutune.analysis.preprocess import user_headers
 from cutune.analyze import analyze
 from cutune.copied import proven_copies, with_entries_of_copies
@@ -122,7 +122,7 @@ class Session:
                 program = analyze(syntax, expanded, headers, early, compiling, copies)
             if not all(site.entries for site in program.tunable_launches):
                 program = self._told(program)
-        return self._reported(with_entries_of_copies(program))
+        return self._reported(without_unproven(with_entries_of_copies(program)))
 
     def _compiled_unit(self, unit: TranslationUnit, pool: ThreadPoolExecutor) -> list[str]:
         """The PTX of a program with edits, for all architectures that will run."""

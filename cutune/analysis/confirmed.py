@@ -13,11 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from cutune.analysis.launches import because
 from cutune.diagnostics import Code, Diagnostic
-from cutune.entry_names import base_name
+from cutune.entry_names import base_name, is_among
 from cutune.host_calls import HostLaunch
 from cutune.instances import demangled
-from cutune.program import LaunchSite, Program, Verdict
+from cutune.program import Impurity, Kernel, LaunchSite, Program, Verdict
 
 #: Directives by which a line is no longer called by its number.
 _RENUMBERED = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)", re.MULTILINE)
@@ -52,6 +53,34 @@ def unconfirmed(program: Program, reason: str) -> Program:
     remarks = [remark for _, remark in judged if remark is not None]
     launches = tuple(site for site, _ in judged)
     return replace(program, launches=launches, diagnostics=(*program.diagnostics, *remarks))
+
+
+def without_unproven(program: Program) -> Program:
+    """The program without launches of instances for which the facts of their kernel do not hold."""
+    sites, diagnostics = [], list(program.diagnostics)
+    for site in program.launches:
+        kernel = program.kernel(site.kernel)
+        is_tunable = site.verdict is Verdict.TUNABLE
+        reason = _unproven(site, kernel) if is_tunable and kernel is not None else None
+        if kernel is None or reason is None:
+            sites.append(site)
+            continue
+        refusal = because(kernel, reason)
+        notes = (refusal.note,) if refusal.note else ()
+        remark = Diagnostic(refusal.code, refusal.reason, site.source, site.span, notes)
+        diagnostics.append(remark)
+        refused = Verdict.REFUSED
+        sites.append(replace(site, verdict=refused, reason=refusal.reason, code=refusal.code))
+    return replace(program, launches=tuple(sites), diagnostics=tuple(diagnostics))
+
+
+def _unproven(site: LaunchSite, kernel: Kernel) -> Impurity | None:
+    reasons = [
+        reason
+        for name, reason in kernel.unproven
+        if not site.entries or is_among(name, site.entries)
+    ]
+    return reasons[0] if reasons else None
 
 
 def entries_of(site: LaunchSite, launches: Iterable[HostLaunch]) -> tuple[str, ...]:

@@ -50,9 +50,10 @@ _RENUMBERED = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)", re.MULTILINE)
 _UNROLL = re.compile(r"[ \t]*#[ \t]*pragma[ \t]+(?:no)?unroll\b")
 _CONDITIONS = frozenset({"if", "ifdef", "ifndef", "elif", "else", "endif"})
 _INTEGER = re.compile(r"(?:0[xX][0-9a-fA-F']+|[1-9][0-9']*)[uUlL]*")
-#: `#define NAME value`, `const int NAME =`, and what an enumeration lists: `{NAME =`.
+#: `#define NAME value`, `const int NAME = value`, and what an enumeration lists: `{NAME = value`.
 _CONSTANT = re.compile(
-    r"(?:^[ \t]*#[ \t]*define[ \t]+|\bconst(?:expr)?\b[\w:\s]*?\s|[{,]\s*)([A-Za-z_]\w*)(?=[ \t=])",
+    r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]"
+    r"|(?:\bconst(?:expr)?\b[\w:\s]*\s|[{,]\s*)(\w+)\s*(?:=|\{)",
     re.MULTILINE,
 )
 
@@ -101,8 +102,7 @@ def _usual_block(sites: Sequence[LaunchSite]) -> Block | None:
 
 
 def _copy(program: Program, kernel: Kernel, block: Block) -> KernelCopy | None:
-    reasons = (kernel.impurity, *(facts.impurity for facts in kernel.dimensions))
-    reason = next((reason for reason in reasons if reason is not None), None)
+    reason = kernel.reason
     places = [
         (syntax, function)
         for syntax in _texts(program, kernel.name)
@@ -150,7 +150,7 @@ def _texts(program: Program, name: str) -> Iterator[Syntax]:
 def _constants(program: Program) -> frozenset[str]:
     """Names that the files define as one value."""
     files = (program.source, *program.headers)
-    return frozenset(name for file in files for name in _CONSTANT.findall(file.text))
+    return frozenset(m[1] or m[2] for file in files for m in _CONSTANT.finditer(file.text))
 
 
 def _wrapped(text: str, start: int, edits: Sequence[tuple[Token, str]]) -> str:
@@ -181,11 +181,20 @@ class _Wrapping:
     constants: frozenset[str]
 
     def edits(self) -> Iterator[tuple[Token, str]]:
-        """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`."""
-        for index in range(self._first, self._last):
-            axes = self._axes(index) if self._is_operand(index) else ""
+        """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`.
+
+        Those that an index is multiplied by, and names that are somewhere; where no index is
+        multiplied by anything (`i += THREADS`), all names of constants.
+        """
+        operands = [index for index in range(self._first, self._last) if self._is_operand(index)]
+        factors = {index: axis for index in operands if (axis := self._multiplied(index))}
+        names = {self.tokens[index].text for index in factors}
+        for index in operands:
+            token = self.tokens[index]
+            is_name = token.kind == "IDENTIFIER" and (not factors or token.text in names)
+            axes = factors.get(index) or (self._possible(index) if is_name else "")
             if axes:
-                yield self.tokens[index], axes
+                yield token, axes
 
     @property
     def tokens(self) -> Sequence[Token]:
@@ -221,24 +230,32 @@ class _Wrapping:
         values = {name for name, is_type in head if not is_type}
         own = {t.text for t in self.tokens[opener:closer]}
         for before, token in pairwise(self.tokens[self._first - 1 : self._last]):
-            # Behind a type stands what it is the type of.
+            # Behind a type stands what it is the type of; what is assigned to is no constant.
             if before.kind == "IDENTIFIER" and before.text != "return":
                 own.add(token.text)
+            if token.text == "=":
+                own.add(before.text)
         return (self.constants | values) - own
 
-    def _axes(self, index: int) -> str:
+    def _multiplied(self, index: int) -> str:
+        """The dimension whose index is a factor beside this operand, if it is one."""
+        meant = self._product(index)
+        return next(iter(meant)) if len(meant) == 1 and meant <= self._sized(index) else ""
+
+    def _possible(self, index: int) -> str:
+        """The dimensions that a name may stand for; none where its value leaves that open."""
+        axes = sorted(self._sized(index))
+        sizes = {self.block[DIMENSIONS.index(axis)] for axis in axes}
+        return "".join(axes) if len(sizes) == len(axes) else ""
+
+    def _sized(self, index: int) -> frozenset[str]:
+        """Dimensions in which the block is known, and as large as a literal."""
         token = self.tokens[index]
-        axes = [axis for axis, size in zip(DIMENSIONS, self.block, strict=True) if size > 0]
+        known = {d: size for d, size in zip(DIMENSIONS, self.block, strict=True) if size > 0}
         if token.kind == "NUMBER":
             value = int(token.text.replace("'", "").rstrip("uUlL"), 0)
-            axes = [axis for axis in axes if self.block[DIMENSIONS.index(axis)] == value]
-            if "*" not in (self.tokens[index - 1].text, self.tokens[index + 1].text):
-                return ""
-        meant = self._product(index)
-        if len(meant) == 1 and meant <= {*axes}:
-            return next(iter(meant))
-        sizes = [self.block[DIMENSIONS.index(axis)] for axis in axes]
-        return "".join(axes) if len({*sizes}) == len(sizes) else ""
+            return frozenset(d for d, size in known.items() if size == value)
+        return frozenset(known)
 
     def _product(self, index: int) -> frozenset[str]:
         """The dimensions whose index is a factor beside this operand."""

@@ -199,7 +199,7 @@ class _Judge:
         is_named = callee_of_copy(self.syntax.text(launch.callee), kernel.name, copy) is not None
         if callee is not None and is_named and not differs:
             return None
-        return _because(kernel, copy.instead_of)
+        return because(kernel, copy.instead_of)
 
     def _shared_formula(
         self, launch: Launch, kernel: Kernel | None, resolved: Configuration | None
@@ -319,16 +319,11 @@ class _Judge:
     def _impure(self, kernel: Kernel) -> Refusal | None:
         if kernel.pure_dimensions:
             return None
-        impurity = kernel.impurity or next(
-            (facts.impurity for facts in kernel.dimensions if facts.impurity is not None), None
-        )
-        if impurity is None:
-            message = Code.NO_INDEX.template
-            impurity = Impurity(Code.NO_INDEX, message, kernel.span)
-        return _because(kernel, impurity)
+        message = Code.NO_INDEX.template
+        return because(kernel, kernel.reason or Impurity(Code.NO_INDEX, message, kernel.span))
 
 
-def _because(kernel: Kernel, impurity: Impurity) -> Refusal:
+def because(kernel: Kernel, impurity: Impurity) -> Refusal:
     """A launch is refused for what its kernel does."""
     reason = f"kernel '{kernel.name}' {impurity.message}"
     note = Diagnostic.at(
@@ -376,6 +371,7 @@ def _same_facts(first: Kernel, second: Kernel) -> bool:
         and first.needs_warps == second.needs_warps
         and (first.may_meet, first.apart) == (second.may_meet, second.apart)
         and first.proven_for == second.proven_for
+        and first.unproven == second.unproven
     )
 
 

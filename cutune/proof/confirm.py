@@ -58,7 +58,26 @@ def confirmed(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces
     if not proofs:
         return _refused(kernel, Code.NOT_COMPILED, Code.NOT_COMPILED.template)
     instances = [_Instance(kernel, proof, _names(kernel, proof, members)) for proof in proofs]
-    return replace(_Joined(kernel, instances).kernel_as_proven(), proven_for=compiled.versions)
+    known = _Joined(kernel, instances).kernel_as_proven()
+    if not known.pure_dimensions and len({proof.name for proof in proofs}) > 1:
+        known = _of_some(kernel, instances) or known
+    return replace(known, proven_for=compiled.versions)
+
+
+def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
+    """A template as those of its instances have it that are proven, if there are any."""
+    found, unproven = [], []
+    for name in dict.fromkeys(instance.proof.name for instance in instances):
+        own = [instance for instance in instances if instance.proof.name == name]
+        known = _Joined(kernel, own).kernel_as_proven()
+        if known.pure_dimensions:
+            found += own
+        elif (reason := known.reason) is not None:
+            unproven.append((name, reason))
+        else:
+            return None
+    known = _Joined(kernel, found).kernel_as_proven() if found else kernel
+    return replace(known, unproven=tuple(unproven)) if known.pure_dimensions else None
 
 
 def _refused(kernel: Kernel, code: Code, message: str) -> Kernel:

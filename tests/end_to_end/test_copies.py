@@ -1,0 +1,164 @@
+"""Kernels with a constant for their block, through nvcc and the emulated device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutune.program import Program
+from cutune.session import Session
+from tests.end_to_end.tuning import cutune
+
+pytestmark = pytest.mark.nvcc
+
+HEAD = """\
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_runtime.h>
+"""
+KERNELS = """\
+#define BLOCK 128
+const unsigned ROW = 16;
+namespace tools {
+template <class T, int WIDTH>
+__global__ void scale(T *out, const T *in, T by, int n)
+{
+    const int b = blockIdx.x;
+    const int i = b * WIDTH + threadIdx.x;   // a line of its own
+    if (i < n) out[i] = in[i] * by;
+}
+}
+static __global__ void add(int *out, int n) {
+    int i = BLOCK * blockIdx.x + threadIdx.x;
+    if (i < n) out[i] += 128 * i + __LINE__;
+}
+__global__ void plane(int *out, int n) {
+    int x = blockIdx.x * ROW + threadIdx.x, y = blockIdx.y * ROW + threadIdx.y;
+    if (x < n && y < 40) out[y * n + x] += x - y;
+}
+__global__ void twice(int *out, int n) {
+#pragma unroll
+    for (int t = 0; t < 2; ++t) {
+        int i = blockIdx.x * BLOCK * 2 + t * BLOCK + threadIdx.x;
+        if (i < n) out[i] += 1;
+    }
+}
+__global__ void valued(int *out, int n) {
+    int i = blockIdx.x * 128 + threadIdx.x;
+    if (i < n) out[i] += BLOCK;
+}
+__global__ void told(int *out, int n) {
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n) out[i] += BLOCK + 1;
+}
+__global__ void counted(int *out, int n) {
+    static __device__ int calls;
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i == 0) ++calls;
+    if (i < n) out[i] += 2 * calls;
+}
+"""
+MAIN = """\
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 1000, block = argc > 2 ? atoi(argv[2]) : 128;
+    int *out, *in;
+    cudaMallocManaged(&out, 40 * n * sizeof(int));
+    cudaMallocManaged(&in, n * sizeof(int));
+    for (int i = 0; i < n; ++i) in[i] = 3 * i;
+    cudaMemset(out, 0, 40 * n * sizeof(int));
+    const int blocks = (n + BLOCK - 1) / BLOCK;
+    tools::scale<int, BLOCK><<<blocks, BLOCK>>>(out, in, 5, n);
+    add<<<blocks, BLOCK>>>(out, n);
+    add<<<blocks, block>>>(out, n);
+    add<<<blocks, 64>>>(out, n);
+    plane<<<dim3((n + 15) / 16, 3), dim3(ROW, ROW)>>>(out, n);
+    twice<<<(n + 2 * BLOCK - 1) / (2 * BLOCK), BLOCK>>>(out, n);
+    valued<<<blocks, BLOCK>>>(out, n);
+    told<<<blocks, BLOCK>>>(out, n);
+    counted<<<blocks, BLOCK>>>(out, n);
+    if (cudaDeviceSynchronize() != cudaSuccess) return 1;
+    unsigned sum = 0;
+    for (int i = 0; i < 40 * n; ++i) sum = 31 * sum + out[i];
+    printf("%u\\n", sum);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("copies") / "app.cu"
+    path.write_text(HEAD + KERNELS + MAIN)
+    return path
+
+
+@pytest.fixture(scope="module")
+def program(source: Path) -> Program:
+    return Session().load(str(source), require_nvcc=True)
+
+
+def test_what_is_proven_of_the_copy_is_tunable(program: Program) -> None:
+    found = [(site.kernel, site.verdict.value) for site in program.launches]
+    assert found == [
+        ("scale", "tunable"),
+        ("add", "tunable"),
+        ("add", "tunable"),
+        # Another block than the one that the constant stands for.
+        ("add", "refused"),
+        ("plane", "tunable"),
+        # Two elements of a thread are no global id.
+        ("twice", "refused"),
+        # The literal beside the index is the block; the value that is added is not.
+        ("valued", "tunable"),
+        # One name for both.
+        ("told", "refused"),
+        # The copy would count for itself.
+        ("counted", "refused"),
+    ]
+
+
+def test_entries_are_those_of_the_copy(program: Program) -> None:
+    for site in program.tunable_launches:
+        kernel = program.kernel(site.kernel)
+        assert kernel is not None and kernel.copy is not None
+        assert len(site.entries) == 1 and kernel.copy.namespace in site.entries[0]
+
+
+@pytest.mark.parametrize("block", [128, 64, 37])
+def test_any_block_gives_the_same(source: Path, tmp_path: Path, block: int) -> None:
+    command = f"{{program}} {{n}} {block}"
+    shaken = cutune(
+        "shake",
+        str(source),
+        "--run",
+        command,
+        "--vary",
+        "n=1,100,1000",
+        "--seeds",
+        "8",
+        cwd=tmp_path,
+    )
+    assert shaken.returncode == 0, shaken.stdout + shaken.stderr
+    assert shaken.stdout.startswith("same: 8 seeds, 5 tunable launches")
+
+
+def test_kernels_of_headers(tmp_path: Path) -> None:
+    (tmp_path / "kernels.cuh").write_text(KERNELS)
+    source = tmp_path / "app.cu"
+    source.write_text(HEAD + '#include "kernels.cuh"\n' + MAIN)
+    tuned = cutune(
+        "tune", "app.cu", "--run", "{program} {n}", "--vary", "n=500,1000,2000,4000", cwd=tmp_path
+    )
+    assert tuned.returncode == 0, tuned.stdout + tuned.stderr
+    verified = cutune(
+        "verify",
+        "app.cu",
+        "app.tuned/app.cu",
+        "--run",
+        "{program} {n}",
+        "--vary",
+        "n=700,3000",
+        cwd=tmp_path,
+    )
+    assert verified.returncode == 0, verified.stdout + verified.stderr
