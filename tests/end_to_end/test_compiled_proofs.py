@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from cutune.diagnostics import Code
@@ -136,3 +138,15 @@ def test_the_thread_itself_is_refused(program: Program) -> None:
 def test_entries_are_those_that_the_compiler_calls(program: Program) -> None:
     entries = [site.entries for site in program.launches if site.kernel == "twice"]
     assert entries == [("_Z5twiceIfEvPT_S0_i",), ("_Z5twiceIdEvPT_S0_i",)]
+
+
+def test_kernels_that_only_a_header_defines_are_judged_on_their_code(tmp_path: Path) -> None:
+    kernel = "__global__ void k(float *a, int n) { int i = ID; if (i < n) a[i] = 1; }\n"
+    (tmp_path / "kernels.cuh").write_text(
+        "#define ID (blockIdx.x * blockDim.x + threadIdx.x)\n" + kernel
+    )
+    source = tmp_path / "app.cu"
+    source.write_text('#include "kernels.cuh"\nint main() { k<<<4, 32>>>(nullptr, 0); }\n')
+    program = Session().load(str(source), require_nvcc=True)
+    (found,) = program.kernels
+    assert found.name == "k" and 80 in found.proven_for and program.tunable_launches

@@ -50,6 +50,22 @@ PURE: Mapping[str, str] = {
     "strided": "for (int i = id(); i < n; i += gridDim.x * blockDim.x) a[i] = b[i];",
     "unguarded": f"{X} a[i] = b[i];",
     "first_alone": f"{X} if (i == 0) a[0] = n;",
+    # Where both indices are 0 the id is.
+    "first_of_first": "if (threadIdx.x == 0 && blockIdx.x == 0) a[0] = n;",
+    "first_of_plane": (
+        "if (!threadIdx.x && !blockIdx.x && threadIdx.y == 0 && 0 == blockIdx.y) a[0] = n;"
+    ),
+    "all_but_first": f"{X} if ((threadIdx.x | blockIdx.x) != 0) a[i] = n;",
+    "any_first": "if (threadIdx.x == 0 || blockIdx.x == 0) a[0] = n;",
+    "first_of_each": "if (threadIdx.x == 0 && blockIdx.x < 2) a[0] = n;",
+    "second_of_first": "if (threadIdx.x == 1 && blockIdx.x == 0) a[0] = n;",
+    "one_of_both": "if ((threadIdx.x | blockIdx.x) == 1) a[0] = n;",
+    "first_of_other": "if (threadIdx.x == 0 && blockIdx.y == 0) a[0] = n;",
+    # Each value is used twice: 2^64 ways lead back to n.
+    "hashed": (
+        f"{X} unsigned h = i; for (int k = 0; k < 64; ++k) h ^= (h << 7) ^ (h >> 9);"
+        " if (i < n) a[i] = h;"
+    ),
     "calls_away": f"{X} if (i < n) a[i] = away(b[i]);",
     "adds_up": f"{X} if (i < n) atomicAdd(&a[i % m], 1.0f);",
     "one_flag": f"{X} if (i < n && b[i] > 0) counter = 1;",
@@ -132,6 +148,15 @@ EXPECTED = {
     "strided": "x; stride x; meet 0 1",
     "unguarded": "x; meet 0 1",
     "first_alone": "x < 1",
+    "first_of_first": "x < 1",
+    "first_of_plane": "x < 1; y < 1",
+    "all_but_first": "x",
+    "any_first": "x raw",
+    "first_of_each": "x raw",
+    "second_of_first": "x raw",
+    "one_of_both": "x raw",
+    "first_of_other": "x raw; y raw",
+    "hashed": "x < n",
     "calls_away": "x < n; warps; meet 0 1",
     "adds_up": "x < n",
     "one_flag": "x < n; warps",
