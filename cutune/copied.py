@@ -40,33 +40,26 @@ class ProvenCopy:
 
 def proven_copies(program: Program, compile_unit: Compile) -> dict[str, ProvenCopy]:
     """Copies of refused kernels that compile, by the names of the kernels."""
-    candidates = copies(program)
+    return _proven_of(program, copies(program), compile_unit)
+
+
+def _proven_of(
+    program: Program, candidates: Mapping[str, KernelCopy], compile_unit: Compile
+) -> dict[str, ProvenCopy]:
+    """Where they do not compile together, each half by itself: one that fails stops no other."""
     if not candidates:
         return {}
     try:
         texts = compile_unit(_launching(program, candidates))
     except CutuneError:
-        return {} if len(candidates) == 1 else _one_by_one(program, candidates, compile_unit)
-    return {
-        name: found
-        for name, copy in candidates.items()
-        if (found := _proven(name, copy, texts)) is not None
-    }
-
-
-def _one_by_one(
-    program: Program, candidates: Mapping[str, KernelCopy], compile_unit: Compile
-) -> dict[str, ProvenCopy]:
-    """Those that compile by themselves: one that does not is no reason against the others."""
-    found = {}
-    for name, copy in candidates.items():
-        try:
-            texts = compile_unit(_launching(program, {name: copy}))
-        except CutuneError:
-            continue
-        if (one := _proven(name, copy, texts)) is not None:
-            found[name] = one
-    return found
+        names = list(candidates)
+        middle = len(names) // 2
+        halves = [names[:middle], names[middle:]] if middle else []
+        parts = [{name: candidates[name] for name in half} for half in halves]
+        found = [_proven_of(program, part, compile_unit) for part in parts]
+        return {name: copy for part in found for name, copy in part.items()}
+    proofs = {name: _proven(name, copy, texts) for name, copy in candidates.items()}
+    return {name: found for name, found in proofs.items() if found is not None}
 
 
 def _launching(program: Program, candidates: Mapping[str, KernelCopy]) -> TranslationUnit:

@@ -1,6 +1,6 @@
 """No program of a folder changes its output, whatever configurations its launches take.
 
-    python -m tests.soundness FOLDER [--seeds 20] [--jobs 2] [--only PATTERN] [--off]
+    python -m tests.soundness FOLDER [--seeds 20] [--jobs 2] [--only PATTERN] [--off] [--on gpu]
 
 Each program goes through `cutune shake` at four sizes. A line per program says what became of it:
 `same` and `refused` are right, `differs` and `error` are not; `unusable` is what nvcc refuses
@@ -59,10 +59,11 @@ class Judged:
         return f"{self.verdict.value:9} {self.program.name}{expected}: {self.said}"
 
 
-def judged(program: HostileProgram, seeds: int) -> Judged:
+def judged(program: HostileProgram, seeds: int, on: str) -> Judged:
     """Shake one program in its folder, where its flags look."""
     words = [sys.executable, "-m", "cutune", "shake", *(path.name for path in program.sources)]
     words += ["--run", "{program} {n}", "--vary", SIZES, "--seeds", str(seeds), "--jobs", "1"]
+    words += ["--on", on]
     # Some of them end with another status than 0 on purpose.
     words += ["-q", "--status", "any", *(f"--nvcc-flag={flag}" for flag in program.flags)]
     done = subprocess.run(
@@ -132,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--jobs", type=int, default=2, help="programs at a time (default: 2)")
     options.add_argument("--only", default="", metavar="PATTERN", help="names that match alone")
     options.add_argument("--off", action="store_true", help="compare with CUTUNE=off alone")
+    options.add_argument("--on", default="emulated", choices=("emulated", "gpu"))
     chosen = options.parse_args(arguments)
     programs = hostile_programs(chosen.folder, chosen.only)
     if not programs:
@@ -139,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own_build_flags(find_nvcc())  # The emulated device is built once, not by each job.
     seeds, found = 0 if chosen.off else chosen.seeds, []
     with ThreadPoolExecutor(chosen.jobs) as pool:
-        for one in pool.map(lambda program: judged(program, seeds), programs):
+        for one in pool.map(lambda program: judged(program, seeds, chosen.on), programs):
             found.append(one)
             print(one.line(), flush=True)
     lines, is_well = summary(found)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from cutune.emulator.link import own_build_flags
@@ -148,12 +149,12 @@ def shaken(nvcc: Nvcc, built: Built, shaker: str = SHAKER) -> tuple[Path | None,
 def changed_lines(before: Path, after: Path) -> int:
     """How many lines of the programs are others: launches that were rewritten, in whatever form.
 
-    Raises:
-        ValueError: if the programs have not the same number of lines.
+    Lines that stand between them, copies of kernels, do not count.
     """
     texts = [_programs_of(path.read_text(encoding="latin-1")) for path in (before, after)]
-    pairs = zip(*(text.splitlines() for text in texts), strict=True)
-    return sum(one != other for one, other in pairs)
+    first, second = (text.splitlines() for text in texts)
+    same = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
+    return len(first) - sum(block.size for block in same)
 
 
 def _programs_of(text: str) -> str:

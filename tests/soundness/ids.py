@@ -88,6 +88,30 @@ IMPROPER = (
     ("x=64", "$U $i = blockIdx.$d * (blockDim.$d < 65 ? 64 : 70) + threadIdx.$d;"),
 )
 
+#: (needs, helper, form): a constant stands for the block, and perhaps for something else, too.
+CONSTANT = (
+    ("x=64", "static const int ${N}B = 64;", "$U $i = blockIdx.$d * ${N}B + threadIdx.$d;"),
+    ("x=64", "#define ${N}B 64", "$U $i = ${N}B * blockIdx.$d + threadIdx.$d;"),
+    ("x=100", "#define ${N}B (4 * 25)", "$U $i = blockIdx.$d * ${N}B + threadIdx.$d;"),
+    ("x=32", "constexpr unsigned ${N}B = 32;",
+     "const int ${N}b = blockIdx.$d;\n$U $i = ${N}b * ${N}B + threadIdx.$d;"),
+    ("x=128", "enum { ${N}A = 3, ${N}B = 128 };",
+     "$U $i = threadIdx.$d + ${N}B * blockIdx.$d; $i += ${N}B; $i -= 128;"),
+    ("x=256", "static const int ${N}B = 256;",
+     "$U $i = blockIdx.$d * ${N}B + threadIdx.$d + (${N}B - 256);"),
+    ("x=64", "static const int ${N}B = 64;",
+     "$U $i = blockIdx.$d * ${N}B + threadIdx.$d; if (${N}B < 64) $i += 1;"),
+    ("x=64", "static const int ${N}B = 64, ${N}W = 32;",
+     "$U $i = blockIdx.$d * ${N}B + threadIdx.$d; $i += ${N}W + ${N}W - ${N}B;"),
+    ("x=32", "static const int ${N}B = 32;",
+     "$U $i = blockIdx.$d * ${N}B + threadIdx.$d % ${N}B;"),
+    ("x=64", "template <int B> __device__ int ${N}f() { return blockIdx.x * B + threadIdx.x; }",
+     "$U $i = ${N}f<64>();"),
+    ("x=64", "", "$U $i = blockIdx.$d * 64 + threadIdx.$d; $i = 64 * $i / 64;"),
+    ("x=128", "", "for (int ${N}k = 0; ${N}k < 128 * 1; ${N}k += 128);\n"
+     "$U $i = 128 * blockIdx.$d + threadIdx.$d;"),
+)  # fmt: skip
+
 _UNTYPED = ("int", "unsigned", "size_t", "long long")
 
 
@@ -110,6 +134,15 @@ def improper_id(draw: Draw, dimension: str, variable: str, dimensions: int) -> P
     piece = _of(draw, form, dimension, variable)
     own = frozenset((need,)) if need else frozenset[str]()
     return Piece(variable, piece.statements, piece.helpers, own, True)
+
+
+def constant_id(draw: Draw, variable: str) -> Piece:
+    """An id in x with a constant for the block; its needs tell what the launch must be."""
+    need, helper, form = draw.one(CONSTANT)
+    name = draw.fresh("c")
+    statements = lines(fill(form, U=draw.one(_UNTYPED), i=variable, d="x", N=name))
+    helpers = (fill(helper, N=name),) if helper else ()
+    return Piece(variable, statements, helpers, frozenset((need,)), True)
 
 
 def _of(draw: Draw, form: str, dimension: str, variable: str) -> Piece:

@@ -13,7 +13,7 @@ from tests.soundness.draws import Draw, Piece, fill
 from tests.soundness.effects import NEIGHBOURS, Effect, effects, written
 from tests.soundness.guards import LOOP_BOUNDS, bound, condition, guarded
 from tests.soundness.hiding import hide
-from tests.soundness.ids import improper_id, proper_id
+from tests.soundness.ids import constant_id, improper_id, proper_id
 
 #: Names that a body may use, and how they are declared as parameters, in this order.
 PARAMETERS = {
@@ -39,6 +39,7 @@ FEATURES = (
     *("id", "hidden id", "hidden", "bound", "change", "hidden bound", "named bound", "condition"),
     *("hidden condition", "flow", "effect", "atomic", "stride", "fewer guards", "outside", "value"),
     *("together", "place", "parameters", "default", "declaration", "hidden", "improper"),
+    *("constant block", "constant block"),
 )
 NUMBER_TYPES = ("int", "int", "int", "int", "unsigned", "long long", "size_t", "short", "const int")
 DECLARATIONS = (
@@ -132,6 +133,8 @@ def _plain(
     for at, variable in enumerate(variables):
         if at == bad:
             body.take(improper_id(draw, "xyz"[at], variable, dimensions))
+        elif dimensions == 1 and draw.has("constant block", 0.8):
+            body.take(constant_id(draw, variable))
         else:
             body.take(proper_id(draw, "xyz"[at], variable, False))
     value = _value(draw, body, variables, wants and bad < 0)
