@@ -13,12 +13,15 @@ from dataclasses import dataclass, replace
 from cutune.analysis.copies import callee_of_copy, copies
 from cutune.diagnostics import Code, CutuneError
 from cutune.edits import Edit
-from cutune.entry_names import namespaces
+from cutune.emulator.ptx import Module
+from cutune.emulator.ptx_parser import parse
+from cutune.entry_names import base_name, namespaces
 from cutune.instances import demangled
 from cutune.pipeline import TranslationUnit
 from cutune.program import DimensionFacts, Impurity, Kernel, KernelCopy, Program
 from cutune.proof.compiled import Compiled, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
+from cutune.proof.same_code import code_of
 from cutune.rewrite import with_copies
 from cutune.source import Span
 
@@ -38,40 +41,61 @@ class ProvenCopy:
     compiled: Compiled
 
 
-def proven_copies(program: Program, compile_unit: Compile) -> dict[str, ProvenCopy]:
-    """Copies of refused kernels that compile, by the names of the kernels."""
-    return _proven_of(program, copies(program), compile_unit)
-
-
-def _proven_of(
-    program: Program, candidates: Mapping[str, KernelCopy], compile_unit: Compile
+def proven_copies(
+    program: Program, originals: Sequence[str], compile_unit: Compile
 ) -> dict[str, ProvenCopy]:
-    """Where they do not compile together, each half by itself: one that fails stops no other."""
-    if not candidates:
+    """Copies of refused kernels that are of use, by the names of the kernels.
+
+    `originals`: the PTX of the program as it is.
+    """
+    candidates = copies(program)
+    written = {name: candidate.copy for name, candidate in candidates.items()}
+    compiled = _compiled(program, written, compile_unit)
+    found = {
+        name: proof
+        for name, texts in compiled.items()
+        if (proof := _proven(name, written[name], texts)) is not None
+    }
+    unchanged = {name: replace(written[name], edit=candidates[name].unchanged) for name in found}
+    modules = [parse(text) for text in originals] if found else []
+    same = _compiled(program, unchanged, compile_unit)
+    return {
+        name: proof
+        for name, proof in found.items()
+        if name in same and _are_same(name, proof.copy, modules, same[name])
+    }
+
+
+def _compiled(
+    program: Program, written: Mapping[str, KernelCopy], compile_unit: Compile
+) -> dict[str, Sequence[str]]:
+    """The PTX for each copy that compiles. Where they do not together, each half by itself is
+    tried: one that fails stops no other."""
+    if not written:
         return {}
     try:
-        texts = compile_unit(_launching(program, candidates))
+        texts = compile_unit(_launching(program, written))
     except CutuneError:
-        names = list(candidates)
+        names = list(written)
         middle = len(names) // 2
         halves = [names[:middle], names[middle:]] if middle else []
-        parts = [{name: candidates[name] for name in half} for half in halves]
-        found = [_proven_of(program, part, compile_unit) for part in parts]
-        return {name: copy for part in found for name, copy in part.items()}
-    proofs = {name: _proven(name, copy, texts) for name, copy in candidates.items()}
-    return {name: found for name, found in proofs.items() if found is not None}
+        parts = [{name: written[name] for name in half} for half in halves]
+        found = [_compiled(program, part, compile_unit) for part in parts]
+        return {name: part for parts in found for name, part in parts.items()}
+    return dict.fromkeys(written, texts)
 
 
-def _launching(program: Program, candidates: Mapping[str, KernelCopy]) -> TranslationUnit:
-    kernels = tuple(replace(kernel, copy=candidates.get(kernel.name)) for kernel in program.kernels)
+def _launching(program: Program, written: Mapping[str, KernelCopy]) -> TranslationUnit:
+    """The program in which copies are launched and nothing else is changed."""
+    kernels = tuple(replace(kernel, copy=written.get(kernel.name)) for kernel in program.kernels)
     unit = TranslationUnit(replace(program, kernels=kernels))
     for site in program.launches:
-        copy = candidates.get(site.kernel)
+        copy = written.get(site.kernel)
         callee = callee_of_copy(site.callee, site.kernel, copy) if copy is not None else None
         if callee is not None:
             span = Span(site.span.start, site.span.start + len(site.callee))
             unit = unit.with_edits(_OWNER, [Edit(span, callee)], site.source)
-    return with_copies(unit, _OWNER, candidates)
+    return with_copies(unit, _OWNER, written)
 
 
 def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | None:
@@ -80,9 +104,37 @@ def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | N
         return None
     compiled = proven(texts, lambda entry: copy.namespace in namespaces(entry))
     entries = compiled.entries(name)
-    if not entries:
+    if not entries or all(proof.refused is not None for proof in compiled.proofs[name]):
         return None
     return ProvenCopy(replace(copy, entries=entries), compiled)
+
+
+def _are_same(
+    name: str, copy: KernelCopy, originals: Sequence[Module], texts: Sequence[str]
+) -> bool:
+    """Is the copy, with its constants as they are, the kernel's own code in all instances?"""
+    for original, text in zip(originals, texts, strict=True):
+        module = parse(text)
+        entries = [entry for entry in module.functions if copy.namespace in namespaces(entry)]
+        own = [entry for entry in original.functions if base_name(entry) == name]
+        kernels = _without_namespace(entries, own, copy)
+        if any(
+            kernel is None or code_of(module, entry) != code_of(original, kernel)
+            for entry, kernel in zip(entries, kernels, strict=True)
+        ):
+            return False
+    return True
+
+
+def _without_namespace(
+    entries: Sequence[str], kernels: Sequence[str], copy: KernelCopy
+) -> list[str | None]:
+    """The kernels that entries are copies of."""
+    if len(entries) == len(kernels) == 1:
+        return list(kernels)
+    names = demangled([*entries, *kernels], parameters=True)
+    known = dict(zip(names[len(entries) :], kernels, strict=True))
+    return [known.get(one.replace(f"{copy.namespace}::", "", 1)) for one in names[: len(entries)]]
 
 
 def _shows_name(text: str, namespace: str) -> bool:
@@ -127,9 +179,7 @@ def with_entries_of_copies(program: Program) -> Program:
 
 def _copied_entries(entries: Sequence[str], copy: KernelCopy) -> tuple[str, ...]:
     """What the copies of these entries are called; all copies where that cannot be told."""
-    names = demangled([*entries, *copy.entries], parameters=True)
-    written = zip(names[len(entries) :], copy.entries, strict=True)
-    known = {name.replace(f"{copy.namespace}::", "", 1): entry for name, entry in written}
-    found = [known.get(name) for name in names[: len(entries)]]
-    copied = tuple(entry for entry in found if entry is not None)
-    return copied if len(copied) == len(entries) else copy.entries
+    kernels = _without_namespace(copy.entries, entries, copy)
+    known = dict(zip(kernels, copy.entries, strict=True))
+    found = tuple(known[entry] for entry in entries if entry in known)
+    return found if len(found) == len(entries) else copy.entries

@@ -18,7 +18,7 @@ from pathlib import Path
 from cutune.analysis.confirmed import confirmed, unconfirmed, without_unproven
 from cutune.analysis.preprocess import user_headers
 from cutune.analyze import analyze
-from cutune.copied import proven_copies, with_entries_of_copies
+from cutune.copied import ProvenCopy, proven_copies, with_entries_of_copies
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.link import own_build_flags
 from cutune.headers import (
@@ -117,12 +117,17 @@ class Session:
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
             return self._reported(analyze(syntax, expanded, headers, early))
         if compiling is not None:
-            copies = proven_copies(program, lambda unit: self._compiled_unit(unit, pool))
+            copies = self._copies(program, compiling.results(), pool)
             if copies:
                 program = analyze(syntax, expanded, headers, early, compiling, copies)
             if not all(site.entries for site in program.tunable_launches):
                 program = self._told(program)
         return self._reported(without_unproven(with_entries_of_copies(program)))
+
+    def _copies(
+        self, program: Program, originals: Sequence[str], pool: ThreadPoolExecutor
+    ) -> dict[str, ProvenCopy]:
+        return proven_copies(program, originals, lambda unit: self._compiled_unit(unit, pool))
 
     def _compiled_unit(self, unit: TranslationUnit, pool: ThreadPoolExecutor) -> list[str]:
         """The PTX of a program with edits, for all architectures that will run."""

@@ -7,8 +7,10 @@ copy of the kernel that has `cutune_block_x(256)` in place of 256 it is one in a
 
 Whatever is wrapped, the copy does in blocks of 256 threads what the kernel does: the function gives
 back what it gets. Where that cannot be a value (a template argument, a label, something that is
-assigned to), the copy does not compile and is not used. So what is wrapped is only guessed here;
-whether it was enough is proven on the compiled copy.
+assigned to), the copy does not compile and is not used. Whether a call means the same as a name (to
+overloads, say) is shown by the compiler, too: with a function that gives back what it gets, and no
+more, the copy must become the kernel's own code. So what is wrapped is only guessed here; whether
+it was enough is proven on the compiled copy.
 
 The copy stands behind its kernel in a namespace of its own, so that both have one name. Its lines
 are numbered as the kernel's.
@@ -18,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -58,7 +60,15 @@ _CONSTANT = re.compile(
 )
 
 
-def copies(program: Program) -> dict[str, KernelCopy]:
+@dataclass(frozen=True)
+class CopyCandidate:
+    """A copy, and an edit that inserts it with all constants as they are."""
+
+    copy: KernelCopy
+    unchanged: Edit
+
+
+def copies(program: Program) -> dict[str, CopyCandidate]:
     """A copy for each kernel that is refused for its constants, perhaps, by the kernel's name."""
     launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
     for site in program.launches:
@@ -101,7 +111,7 @@ def _usual_block(sites: Sequence[LaunchSite]) -> Block | None:
     return block if any(block) else None
 
 
-def _copy(program: Program, kernel: Kernel, block: Block) -> KernelCopy | None:
+def _copy(program: Program, kernel: Kernel, block: Block) -> CopyCandidate | None:
     reason = kernel.reason
     places = [
         (syntax, function)
@@ -122,9 +132,14 @@ def _copy(program: Program, kernel: Kernel, block: Block) -> KernelCopy | None:
     namespace = f"cutune_copy_{kernel.name}_{'_'.join(map(str, block))}"
     text = _wrapped(syntax.source[Span(first.start, last.end)], first.start, edits)
     begin, end = (syntax.source.location(at).line for at in (first.start, last.start))
-    helpers = " ".join(_helper(axes, block) for axes in sorted({axes for _, axes in edits}))
-    inserted = f"\n#line {begin}\nnamespace {namespace} {{ {helpers} {text} }}\n#line {end}\n"
-    return KernelCopy(block, namespace, syntax.source, Edit.insert(last.end, inserted), reason)
+
+    def edit(helper: Callable[[str, Block], str]) -> Edit:
+        helpers = " ".join(helper(axes, block) for axes in sorted({axes for _, axes in edits}))
+        body = f"namespace {namespace} {{ {helpers} {text} }}"
+        return Edit.insert(last.end, f"\n#line {begin}\n{body}\n#line {end}\n")
+
+    copy = KernelCopy(block, namespace, syntax.source, edit(_helper), reason)
+    return CopyCandidate(copy, edit(_unchanged))
 
 
 def _may_be_repeated(program: Program, syntax: Syntax, function: Function) -> bool:
@@ -164,9 +179,18 @@ def _wrapped(text: str, start: int, edits: Sequence[tuple[Token, str]]) -> str:
 
 def _helper(axes: str, block: Block) -> str:
     tests = (f"own == {block[DIMENSIONS.index(axis)]} ? (T)blockDim.{axis} : " for axis in axes)
+    return _function(axes, f"{''.join(tests)}own")
+
+
+def _unchanged(axes: str, block: Block) -> str:
+    return _function(axes, "own")
+
+
+def _function(axes: str, value: str) -> str:
+    """Gives back numbers: what a class does unseen would be done once more."""
     return (
         f"template <class T> static __device__ __forceinline__ T cutune_block_{axes}(T own) "
-        f"{{ return {''.join(tests)}own; }}"
+        f'{{ static_assert(!__is_class(T) && !__is_union(T), ""); return {value}; }}'
     )
 
 

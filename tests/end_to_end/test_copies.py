@@ -58,6 +58,22 @@ __global__ void counted(int *out, int n) {
     if (i == 0) ++calls;
     if (i < n) out[i] += 2 * calls;
 }
+struct Row { int b; };
+__device__ int operator*(Row row, const int &width) { return row.b * width; }
+__device__ int operator*(Row row, int &&width) { return row.b * width + 1 - 1 % width; }
+static const int WIDTH = 128;
+__global__ void overloaded(int *out, int n) {
+    Row row{(int)blockIdx.x};
+    int i = row * WIDTH + threadIdx.x;
+    if (i < n) out[i] += 1;
+}
+struct Wide { int v; __host__ __device__ constexpr Wide(int x) : v(x) {}
+    __device__ operator int() const { return v; } };
+constexpr Wide WIDE(128);
+__global__ void classy(int *out, int n) {
+    int i = blockIdx.x * WIDE + threadIdx.x;
+    if (i < n) out[i] += 1;
+}
 """
 MAIN = """\
 int main(int argc, char **argv) {
@@ -77,6 +93,8 @@ int main(int argc, char **argv) {
     valued<<<blocks, BLOCK>>>(out, n);
     told<<<blocks, BLOCK>>>(out, n);
     counted<<<blocks, BLOCK>>>(out, n);
+    overloaded<<<blocks, BLOCK>>>(out, n);
+    classy<<<blocks, BLOCK>>>(out, n);
     if (cudaDeviceSynchronize() != cudaSuccess) return 1;
     unsigned sum = 0;
     for (int i = 0; i < 40 * n; ++i) sum = 31 * sum + out[i];
@@ -115,6 +133,10 @@ def test_what_is_proven_of_the_copy_is_tunable(program: Program) -> None:
         ("told", "refused"),
         # The copy would count for itself.
         ("counted", "refused"),
+        # Another overload takes what a function gives back.
+        ("overloaded", "refused"),
+        # Is no number.
+        ("classy", "refused"),
     ]
 
 

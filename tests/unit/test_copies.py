@@ -24,7 +24,8 @@ __global__ void k(float *a, int n)
 
 def copy_of(text: str, name: str = "k") -> KernelCopy | None:
     """The copy of a kernel by its text alone."""
-    return copies(analyze(parse(Source("test.cu", text)))).get(name)
+    candidate = copies(analyze(parse(Source("test.cu", text)))).get(name)
+    return candidate.copy if candidate is not None else None
 
 
 def test_a_copy_stands_behind_its_kernel_and_keeps_the_lines() -> None:

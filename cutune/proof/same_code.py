@@ -1,0 +1,48 @@
+"""Is a compiled entry the same code as another one? Takes modules, gives what can be compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from cutune.emulator.ptx import Function, Instruction, Module, Variable
+
+#: Numbers of labels and local memory count the functions of a module.
+_COUNTED = re.compile(r"(\$L__BB|__local_depot)\d+")
+#: Texts, and the names of functions as assertions have them.
+_UNNAMED = re.compile(r"(?:\$str|__unnamed_)[\w$]*")
+
+
+def code_of(module: Module, name: str) -> object:
+    """All of an entry but its name: equal for entries that do the same in the same way."""
+    function = module.functions[name]
+    texts = {variable.name: variable.initial for variable in module.variables}
+
+    def plain(text: str) -> str:
+        return _plain(text, name, texts)
+
+    body = tuple(
+        (item.opcode, item.modifiers, tuple(map(plain, item.operands)), item.guard, item.negated)
+        if isinstance(item, Instruction)
+        else (plain(item.name), plain(item.table))
+        for item in function.body or ()
+    )
+    registers = tuple(sorted(function.registers.items()))
+    return _frame(function), registers, body
+
+
+def _frame(function: Function) -> object:
+    return (
+        tuple(map(_shape, function.parameters)),
+        tuple(sorted(function.directives.items())),
+        tuple(map(_shape, function.variables)),
+    )
+
+
+def _shape(variable: Variable) -> object:
+    return variable.space, variable.type, variable.count, variable.alignment, variable.initial
+
+
+def _plain(text: str, name: str, texts: Mapping[str, str]) -> str:
+    text = _COUNTED.sub(r"\1", text.replace(name, "@"))
+    return _UNNAMED.sub(lambda found: f'"{texts.get(found[0], found[0])}"', text)
