@@ -60,8 +60,8 @@ __global__ void counted(int *out, int n) {
 }
 struct Row { int b; };
 __device__ int operator*(Row row, const int &width) { return row.b * width; }
-__device__ int operator*(Row row, int &&width) { return row.b * width + 1 - 1 % width; }
-static const int WIDTH = 128;
+__device__ int operator*(Row row, int &&width) { return row.b * width + 7; }
+static __device__ const int WIDTH = 128;
 __global__ void overloaded(int *out, int n) {
     Row row{(int)blockIdx.x};
     int i = row * WIDTH + threadIdx.x;
@@ -69,7 +69,7 @@ __global__ void overloaded(int *out, int n) {
 }
 struct Wide { int v; __host__ __device__ constexpr Wide(int x) : v(x) {}
     __device__ operator int() const { return v; } };
-constexpr Wide WIDE(128);
+static __device__ const Wide WIDE = 128;
 __global__ void classy(int *out, int n) {
     int i = blockIdx.x * WIDE + threadIdx.x;
     if (i < n) out[i] += 1;
