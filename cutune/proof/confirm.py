@@ -176,6 +176,10 @@ class _Joined:
         indexed = any(one.indexed for one in found)
         stride = any(one.grid_stride for one in found)
         name = DIMENSIONS[axis]
+        if raw is None and any(one.grid_kept for one in found):
+            if all(one.grid_kept for one in found) and _speaks_of_blocks(text, is_followed):
+                return DimensionFacts(True, grid_kept=True)
+            raw = f"blockDim.{name}"
         if raw is not None:
             code = Code.BLOCK_DEPENDENT
             impurity = Impurity(code, code.template.format(what=raw, d=name), self.kernel.span)
@@ -192,6 +196,20 @@ class _Joined:
     def _contradiction(self, what: str) -> Impurity:
         code = Code.CONTRADICTION
         return Impurity(code, code.template.format(what=what), self.kernel.span)
+
+    def _without_rows(self, kernel: Kernel) -> Kernel:
+        """Refused where the grid is kept: what threads of a row need cannot be asked at a launch."""
+        code = Code.BLOCK_DEPENDENT
+        facts = [
+            DimensionFacts(
+                True,
+                Impurity(code, code.template.format(what=f"blockDim.{d}", d=d), kernel.span),
+            )
+            if one.grid_kept
+            else one
+            for d, one in zip(DIMENSIONS, kernel.dimensions, strict=True)
+        ]
+        return replace(kernel, dimensions=(facts[0], facts[1], facts[2]))
 
     # Guards.
 
@@ -236,6 +254,8 @@ class _Joined:
                 needs_warps = True
             else:
                 apart.add(one)
+        if needs_warps and any(facts.grid_kept for facts in kernel.dimensions):
+            kernel = self._without_rows(kernel)
         return replace(
             kernel,
             needs_warps=needs_warps,
@@ -243,6 +263,12 @@ class _Joined:
             apart=() if needs_warps else tuple(sorted(apart, key=str)),
             max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
         )
+
+
+def _speaks_of_blocks(text: DimensionFacts, is_followed: bool) -> bool:
+    """Does the source, where it can be followed, say that the block decides, and nothing else?"""
+    impurity = text.impurity
+    return not is_followed or (impurity is not None and impurity.code is Code.BLOCK_DEPENDENT)
 
 
 def _position(place: str) -> int | None:
