@@ -37,11 +37,8 @@ def described(proof: EntryProof, names: Mapping[str, str]) -> str:
 
 
 def _text(value: Polynomial, names: Mapping[str, str]) -> str:
-    return to_c(
-        Polynomial.of(
-            {
-                tuple(sorted(Atom(PARAMETER, names.get(atom.name, "?")) for atom in monomial)): coefficient
-                for monomial, coefficient in value.terms
-            }
-        )
-    )
+    terms = {
+        tuple(sorted(Atom(PARAMETER, names.get(atom.name, "?")) for atom in monomial)): coefficient
+        for monomial, coefficient in value.terms
+    }
+    return to_c(Polynomial.of(terms))

@@ -177,7 +177,9 @@ class _Joined:
         stride = any(one.grid_stride for one in found)
         name = DIMENSIONS[axis]
         if raw is None and any(one.grid_kept for one in found):
-            if all(one.grid_kept for one in found) and _speaks_of_blocks(text, is_followed):
+            # Where the text was followed to a global id, that is a contradiction.
+            is_other = is_followed and text.impurity is None
+            if all(one.grid_kept for one in found) and not is_other:
                 return DimensionFacts(True, grid_kept=True)
             raw = f"blockDim.{name}"
         if raw is not None:
@@ -263,12 +265,6 @@ class _Joined:
             apart=() if needs_warps else tuple(sorted(apart, key=str)),
             max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
         )
-
-
-def _speaks_of_blocks(text: DimensionFacts, is_followed: bool) -> bool:
-    """Does the source, where it can be followed, say that the block decides, and nothing else?"""
-    impurity = text.impurity
-    return not is_followed or (impurity is not None and impurity.code is Code.BLOCK_DEPENDENT)
 
 
 def _position(place: str) -> int | None:

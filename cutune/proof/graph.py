@@ -145,7 +145,9 @@ class Graph:
     @property
     def ends_everywhere(self) -> bool:
         """Is there a way to an end from every block?"""
-        ends = sum(1 << i for i, block in enumerate(self.flow.blocks) if not block.terminator.targets)
+        ends = sum(
+            1 << i for i, block in enumerate(self.flow.blocks) if not block.terminator.targets
+        )
         return all(reached & ends for reached in self._reaches)
 
     @cached_property

@@ -148,10 +148,11 @@ class _Job:
             return True
         if where.row is None or other_where.row is None:
             return False
-        split = _split(first.offset, where.row), _split(second.offset, other_where.row)
-        if split[0] is None or split[1] is None:
+        split = _split(first.offset, where.row)
+        other_split = _split(second.offset, other_where.row)
+        if split is None or other_split is None:
             return False
-        (step, rest), (other_step, other_rest) = split
+        (step, rest), (other_step, other_rest) = split, other_split
         if step != other_step or step == ZERO or not self._is_steady(step):
             return False
         return self._have_steps(step, (first, rest), (second, other_rest)) or self._are_columns(

@@ -212,7 +212,7 @@ class _Judge:
         """What keeps J, and what is added to it, exact: 0 <= limit <= 2^30."""
         limit, signed = loop.row.limit, loop.guard.signed
         low, high = self.atoms.interval(limit)
-        least = -MOST_THREADS if signed else 0
+        least = -2 * MOST_THREADS if signed else 0
         if low is not None and low >= least and high is not None and high <= MOST_THREADS + _SMALL:
             return
         yield Spread(_HALF, _plain(limit, self.atoms) - _HALF, -1)
