@@ -200,7 +200,7 @@ class _Joined:
         return Impurity(code, code.template.format(what=what), self.kernel.span)
 
     def _without_rows(self, kernel: Kernel) -> Kernel:
-        """Refused where the grid is kept: what threads of a row need cannot be asked at a launch."""
+        """Refused where the grid is kept: what rows need cannot be asked at a launch."""
         code = Code.BLOCK_DEPENDENT
         facts = [
             DimensionFacts(

@@ -137,9 +137,9 @@ class Graph:
         while changed:
             changed = False
             for known in found:
-                more = set().union(*(found[other] for other in known)) - known
-                known |= more
-                changed |= bool(more)
+                before = len(known)
+                known.update(*[found[other] for other in known])
+                changed |= len(known) > before
         return tuple(map(frozenset, found))
 
     @property
