@@ -28,6 +28,8 @@ from cutune.proof.terms import MOST_THREADS, Atoms, Operation
 from cutune.proof.walk import Walk
 
 _SMALL = 1 << 19
+#: Registers of fewer bits do not hold J.
+_EXACT_BITS = 32
 _HALF = Polynomial.constant(MOST_THREADS // 2)
 
 
@@ -242,7 +244,7 @@ class _Judge:
 
 def _tests(comparison: Predicate) -> Iterator[_Test]:
     """`small < large` in as many ways as it can be said; `<=` is `<` of one more."""
-    if not isinstance(comparison, Comparison):
+    if not isinstance(comparison, Comparison) or comparison.bits < _EXACT_BITS:
         return
     left, right, signed = comparison.left, comparison.right, comparison.signed
     match comparison.relation:

@@ -1,4 +1,4 @@
-"""Blocks that share rows by proof: any of their sizes gives the same, and what could differ stays."""
+"""Blocks that share rows by proof: any of their sizes gives the same; what could differ stays."""
 
 from __future__ import annotations
 

@@ -150,6 +150,7 @@ HOSTILE: Mapping[str, str] = {
     "first_reads": "R J a[r * n + j] = j; if (t == 0) c[r] = a[r * n];",
     "two_steps": "R J { a[r * n + j] = j; j += D; }",
     "short_counter": "R for (short j = t; j < n; j += D) a[r * n + j] = j;",
+    "short_limit": "R short e = n; for (short j = t; j < e; j += D) a[r * n + j] = j;",
     "small_counter": "R for (unsigned char j = t; j < n; j += D) a[r * n + j] = j;",
     "only_first_row": "R if (t < n && t > 0) J a[r * n + j] = j;",
     "ends_at_zero": "R for (int j = t; j != n; j += D) a[r * n + j] = j;",
