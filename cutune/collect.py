@@ -339,7 +339,8 @@ def _describe(
         max_threads=min(kernel.max_threads, code.max_threads),
         candidate_set=candidate_set,
         allowed=kernel.allowed,
-        asserted=bool(kernel.asserted),
+        # Its work depends on the block, as it may where an annotation speaks.
+        asserted=bool(kernel.asserted) or any(kept),
         dynamic_shared_bytes=record.shared,
         shared=sites[0].shared,
         needs_warps=kernel.needs_warps,

@@ -96,8 +96,9 @@ class DimensionFacts:
     that differs between threads, lies under `id < g`, or None. It speaks of exact integers: compute
     it in 64 bits, and keep the original launch unless 0 < g < 2^31 and every parameter in it fits
     in 32 bits. `grid_stride`: the dimension is used with `gridDim.d * blockDim.d`, so that the
-    number of threads must be kept; `guard` is None then. `grid_kept`: by annotation the number of
-    blocks stays, and their size varies; `guard` is None then, too.
+    number of threads must be kept; `guard` is None then. `grid_kept`: the number of blocks stays,
+    and their size varies, by annotation or because each block is proven to share a row among its
+    threads; `guard` is None then, too.
     """
 
     indexed: bool

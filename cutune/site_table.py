@@ -31,6 +31,8 @@ class Rule(Enum):
     GUARD = "cutune_guarded"
     #: The blocks stay, of whatever size they are.
     KEEP = "cutune_kept"
+    #: The same where it is proven: asked at the launch is what keeps elements of a row apart.
+    ROWS = "cutune_rows"
 
 
 #: What asks for a kernel of a graph, or changes it: cudaGraphKernelNodeSetParams for instance.
@@ -52,7 +54,7 @@ def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
     if DIMENSIONS[dimension] not in kernel.pure_dimensions:
         return Rule.FIXED
     if facts.grid_kept:
-        return Rule.KEEP
+        return Rule.KEEP if DIMENSIONS[dimension] in kernel.asserted else Rule.ROWS
     if facts.guard is None or facts.grid_stride or guard_parameters(kernel, facts.guard) is None:
         return Rule.DIVIDE
     return Rule.GUARD

@@ -16,29 +16,29 @@ def described(proof: EntryProof, names: Mapping[str, str]) -> str:
     for name, dimension in zip("xyz", proof.dimensions, strict=True):
         if dimension.raw is not None:
             said.append(f"{name} raw")
+        elif dimension.grid_kept:
+            said.append(f"rows {name}")
         elif dimension.indexed:
             limits = [_text(bound.limit, names) for bound in dimension.bounds]
             said += [f"{name} < {limit}" for limit in limits] or [name]
     said += [
         f"stride {d}" for d, one in zip("xyz", proof.dimensions, strict=True) if one.grid_stride
     ]
-    if any(word.endswith("raw") for word in said):
+    kept = any(dimension.grid_kept for dimension in proof.dimensions)
+    if not kept and any(word.endswith("raw") for word in said):
         return "; ".join(said)
     said += ["warps"] if proof.needs_warps else []
     said += [f"meet {one[0]} {other[0]}" for one, other in proof.pointers]
     said += [
-        f"apart {_text(s.larger, names)} >= {_text(s.smaller, names)} * {'xyz'[s.dimension]}"
+        f"apart {_text(s.larger, names)} >= {_text(s.smaller, names)} * {'xyz1'[s.dimension]}"
         for s in proof.spreads
     ]
     return "; ".join(said)
 
 
 def _text(value: Polynomial, names: Mapping[str, str]) -> str:
-    return to_c(
-        Polynomial.of(
-            {
-                tuple(sorted(Atom(PARAMETER, names[atom.name]) for atom in monomial)): coefficient
-                for monomial, coefficient in value.terms
-            }
-        )
-    )
+    terms = {
+        tuple(sorted(Atom(PARAMETER, names.get(atom.name, "?")) for atom in monomial)): coefficient
+        for monomial, coefficient in value.terms
+    }
+    return to_c(Polynomial.of(terms))

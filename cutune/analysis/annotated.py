@@ -271,7 +271,9 @@ class _Application:
 
 def _goes_further(said: DimensionFacts, proven: DimensionFacts) -> bool:
     """Does the user's rule let threads come and go that the proof would keep?"""
-    return said.grid_kept or (said.guard is not None and said.guard != proven.guard)
+    if said.grid_kept:
+        return not proven.grid_kept
+    return said.guard is not None and said.guard != proven.guard
 
 
 def _role(

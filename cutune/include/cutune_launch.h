@@ -56,7 +56,12 @@ enum cutune_rule {
     cutune_divide,   // the block divides T: exactly the same threads run
     cutune_guarded,  // besides, threads from the guard bound on have no effect
     cutune_kept,     // the blocks stay, of whatever size they are
+    cutune_rows,     // the same, proven: where threads are apart, and other dimensions have one
 };
+
+static inline bool cutune_keeps_grid(cutune_rule rule) {
+    return rule == cutune_kept || rule == cutune_rows;
+}
 
 struct cutune_site {
     int id;
@@ -188,7 +193,7 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
     const unsigned blocks[3] = {grid.x, grid.y, grid.z};
     const bool computable = (site.guard_arguments & ~integers) == 0;
     for (int d = 0; d < 3; ++d) {
-        request.extent[d] = site.rule[d] == cutune_kept ? blocks[d] : space[d];
+        request.extent[d] = cutune_keeps_grid(site.rule[d]) ? blocks[d] : space[d];
         // In a graph the bound may be another one by the time it runs: all its threads stay.
         if (site.rule[d] != cutune_guarded || !computable || is_captured) continue;
         const long long bound = site.guard[d](arguments);
@@ -230,6 +235,24 @@ static inline bool cutune_keeps_warps(dim3 before, dim3 after) {
            32 % before.x == 0;
 }
 
+// Where a block is proven to share its row among its threads: has this one no thread in another
+// dimension, and are arguments such that no two elements of the row meet? What a graph is given
+// later is not known.
+static inline bool cutune_shares_rows(const cutune_site &site, const cutune_request &request,
+                                      dim3 block) {
+    const unsigned width[3] = {block.x, block.y, block.z};
+    bool is_row = false;
+    for (int d = 0; d < 3; ++d) {
+        if (site.rule[d] != cutune_rows) continue;
+        is_row = true;
+        for (int other = 0; other < 3; ++other)
+            if (other != d && width[other] != 1) return false;
+    }
+    if (!is_row || site.is_free == nullptr) return true;
+    return !request.is_captured &&
+           site.is_free(request.arguments, request.integers, request.extent);
+}
+
 // May this launch be made in another way at all? Not where CUDA refuses it as it is, where an id
 // may be too large for 32 bits, or where threads that the kernel cannot tell apart do its work
 // several times.
@@ -239,6 +262,7 @@ static inline bool cutune_may_change(const cutune_site &site, const cutune_reque
     const unsigned most_blocks[3] = {2147483647u, 65535u, 65535u};
     const unsigned most_threads[3] = {1024u, 1024u, 64u};
     if (request.is_captured && site.edits_graphs) return false;
+    if (!cutune_shares_rows(site, request, request.block)) return false;
     for (int d = 0; d < 3; ++d) {
         const long long space = static_cast<long long>(grid[d]) * block[d];
         if (space == 0 || space > cutune_most_ids) return false;
@@ -280,13 +304,14 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
     if (after[0] > 1024 || after[1] > 1024 || after[2] > 64) return false;
     if (cutune_threads(block) > static_cast<long long>(request.limits.threads)) return false;
     if (!cutune_may_change(site, request)) return false;
+    if (!cutune_shares_rows(site, request, block)) return false;
     for (int d = 0; d < 3; ++d) {
         const long long extent = request.extent[d], width = after[d];
         const bool guarded = (request.guarded >> d & 1u) != 0;
         if (after[d] == before[d] && !guarded) continue;
         if (site.rule[d] == cutune_fixed) return false;
         long long blocks = fitted[d];
-        if (site.rule[d] != cutune_kept) {
+        if (!cutune_keeps_grid(site.rule[d])) {
             if (!guarded && extent % width != 0) return false;
             blocks = (extent + width - 1) / width;
         }

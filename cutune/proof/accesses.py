@@ -35,6 +35,8 @@ _HINTS = frozenset({"weak", "ca", "cg", "cs", "lu", "wb", "nc", "v2", "v4", "v8"
 _COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor", "inc", "dec"})
 _ATOMIC_WORDS = frozenset({"global", "relaxed", "gpu", "sys", "noftz", "v2", "v4", "cas", "exch"})
 _VOTES = frozenset({"shfl", "vote", "redux", "match"})
+#: A barrier that only waits for all threads of the block.
+_BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
 _FENCES = frozenset({"membar", "fence"})
 _PREFETCHES = frozenset({"prefetch", "prefetchu"})
 _TEXTURES = frozenset({"tex", "tld4", "txq"})
@@ -81,6 +83,9 @@ class Recorder:
     #: Per dimension the first use: words for the message, and where.
     raw: dict[str, tuple[str, Instruction]] = field(default_factory=dict)
     uses_lanes: bool = False
+    #: Where blocks keep their indices, barriers may stand: these blocks hold them.
+    allows_barriers: bool = False
+    barriers: set[int] = field(default_factory=set)
     _read: frozenset[str] = frozenset()
     _indices: dict[str, int] = field(default_factory=dict)
 
@@ -93,6 +98,7 @@ class Recorder:
         """A walk begins."""
         self.accesses.clear()
         self.raw.clear()
+        self.barriers.clear()
 
     def see(self, moment: Moment) -> bool:
         """Take care of an instruction; False for those that only compute."""
@@ -256,7 +262,10 @@ class Recorder:
         if "warp" in instruction.modifiers:
             self._whole_warp(moment, instruction.operands[-1])
             return
-        raise NotUnderstood(Code.BARRIER, "a barrier", instruction)
+        is_plain = set(instruction.modifiers) <= _BARRIER_WORDS and len(instruction.operands) == 1
+        if not self.allows_barriers or not is_plain or moment.guard is not None:
+            raise NotUnderstood(Code.BARRIER, "a barrier", instruction)
+        self.barriers.add(moment.block)
 
     def _vote(self, moment: Moment) -> None:
         """What the lanes of a whole warp tell each other stays the same where warps are kept."""

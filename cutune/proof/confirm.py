@@ -195,6 +195,12 @@ class _Joined:
         indexed = any(one.indexed for one in found)
         stride = any(one.grid_stride for one in found)
         name = DIMENSIONS[axis]
+        if raw is None and any(one.grid_kept for one in found):
+            # Where the text was followed to a global id, that is a contradiction.
+            is_other = is_followed and text.impurity is None
+            if all(one.grid_kept for one in found) and not is_other:
+                return DimensionFacts(True, grid_kept=True)
+            raw = f"blockDim.{name}"
         if raw is not None:
             code = Code.BLOCK_DEPENDENT
             impurity = Impurity(code, code.template.format(what=raw, d=name), self.kernel.span)
@@ -211,6 +217,20 @@ class _Joined:
     def _contradiction(self, what: str) -> Impurity:
         code = Code.CONTRADICTION
         return Impurity(code, code.template.format(what=what), self.kernel.span)
+
+    def _without_rows(self, kernel: Kernel) -> Kernel:
+        """Refused where the grid is kept: what rows need cannot be asked at a launch."""
+        code = Code.BLOCK_DEPENDENT
+        facts = [
+            DimensionFacts(
+                True,
+                Impurity(code, code.template.format(what=f"blockDim.{d}", d=d), kernel.span),
+            )
+            if one.grid_kept
+            else one
+            for d, one in zip(DIMENSIONS, kernel.dimensions, strict=True)
+        ]
+        return replace(kernel, dimensions=(facts[0], facts[1], facts[2]))
 
     # Guards.
 
@@ -255,6 +275,8 @@ class _Joined:
                 needs_warps = True
             else:
                 apart.add(one)
+        if needs_warps and any(facts.grid_kept for facts in kernel.dimensions):
+            kernel = self._without_rows(kernel)
         return replace(
             kernel,
             needs_warps=needs_warps,

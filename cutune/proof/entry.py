@@ -18,10 +18,13 @@ from cutune.program import Role
 from cutune.proof.accesses import Access, Recorder
 from cutune.proof.bounds import Bound, common
 from cutune.proof.graph import Graph, Irreducible
+from cutune.proof.kept import KeptGrid
 from cutune.proof.operations import NotUnderstood, Operations
 from cutune.proof.places import Meetings, Spread, meetings
 from cutune.proof.predicates import Comparison, facts_of
 from cutune.proof.roles import roles
+from cutune.proof.row_places import Meeting
+from cutune.proof.rows import shared_rows
 from cutune.proof.terms import Atoms, Facts
 from cutune.proof.walk import Walk
 
@@ -38,12 +41,16 @@ _FIXING = {
 
 @dataclass(frozen=True)
 class EntryDimension:
-    """What is proven of a dimension; `raw` says what forbids to change it."""
+    """What is proven of a dimension; `raw` says what forbids to change it.
+
+    `grid_kept`: any block, with the same number of them, while other dimensions have one thread.
+    """
 
     indexed: bool
     raw: str | None = None
     bounds: tuple[Bound, ...] = ()
     grid_stride: bool = False
+    grid_kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,11 +83,27 @@ _UNKNOWN = EntryDimension(False)
 
 
 def prove(module: Module, name: str) -> EntryProof:
-    """Judge one entry."""
+    """Judge one entry: by its global ids, or else as one in which blocks share rows."""
+    proof = _proof(module, name)
+    for dimension, facts in zip(_DIMENSIONS, proof.dimensions, strict=True):
+        is_waiting = proof.refused is not None and proof.refused.code is Code.BARRIER
+        if is_waiting or (not _is_tunable(proof) and facts.raw is not None):
+            by_rows = _proof(module, name, dimension)
+            if by_rows.refused is None:
+                return by_rows
+    return proof
+
+
+def _is_tunable(proof: EntryProof) -> bool:
+    return any(facts.indexed and facts.raw is None for facts in proof.dimensions)
+
+
+def _proof(module: Module, name: str, kept: str | None = None) -> EntryProof:
+    """Judge one entry. `kept`: the dimension whose grid is kept."""
     function = module.functions[name]
     sizes = tuple(parameter.size for parameter in function.parameters)
     try:
-        return _Job(module, function, sizes).proof()
+        return _Job(module, function, sizes, KeptGrid(kept) if kept else None).proof()
     except NotUnderstood as error:
         code, what, line = error.code, error.what, error.instruction.source_line
     except Irreducible:
@@ -92,11 +115,18 @@ def prove(module: Module, name: str) -> EntryProof:
 
 
 class _Job:
-    def __init__(self, module: Module, function: Function, sizes: tuple[int, ...]) -> None:
-        self.module, self.function, self.sizes = module, function, sizes
+    def __init__(
+        self,
+        module: Module,
+        function: Function,
+        sizes: tuple[int, ...],
+        kept: KeptGrid | None = None,
+    ) -> None:
+        self.module, self.function, self.sizes, self.kept = module, function, sizes, kept
         self.atoms = Atoms()
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
+        self.recorder.allows_barriers = kept is not None
         self.operations = Operations(self.atoms)
 
     def proof(self) -> EntryProof:
@@ -113,9 +143,45 @@ class _Job:
             self.function.registers,
             symbols,
             self.recorder.see,
+            self.kept,
         )
         walk.run(self.recorder.begin)
+        if self.kept is not None:
+            return self._verdict_by_rows(graph, walk, self.kept)
         return self._verdict(graph, walk)
+
+    def _verdict_by_rows(self, graph: Graph, walk: Walk, kept: KeptGrid) -> EntryProof:
+        """Blocks share rows in one dimension; the others stay as they are.
+
+        Raises:
+            NotUnderstood: they do not, or threads do something else together.
+        """
+        first = graph.flow.blocks[0].instructions[0]
+        if self.recorder.uses_lanes or self.operations.uses_lanes:
+            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
+        if any(variable.space == "local" for variable in self.variables.values()):
+            # What one element leaves there the next one finds.
+            raise NotUnderstood(Code.NOT_PROVEN, "local memory", first)
+        if kept.dimension in self.recorder.raw:
+            what, instruction = self.recorder.raw[kept.dimension]
+            raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
+        meeting = shared_rows(graph, walk, self.recorder, kept)
+        named, others = self._named(), f"blockIdx while the grid is kept in {kept.dimension}"
+        dimensions = [
+            EntryDimension(True, grid_kept=True)
+            if d == kept.dimension
+            else EntryDimension(d in named, others if d in named else None)
+            for d in _DIMENSIONS
+        ]
+        return EntryProof(
+            self.function.name,
+            self.sizes,
+            (dimensions[0], dimensions[1], dimensions[2]),
+            pointers=tuple(sorted(meeting.pointers)),
+            spreads=_sorted(meeting),
+            max_threads=self._max_threads(),
+            roles=roles(graph, walk, self.recorder.accesses, []),
+        )
 
     def _parameters(self) -> list[str]:
         return [parameter.name for parameter in self.function.parameters]
@@ -228,5 +294,5 @@ def _compared(predicate: object) -> Polynomial | None:
     return predicate.left - predicate.right if isinstance(predicate, Comparison) else None
 
 
-def _sorted(meeting: Meetings) -> tuple[Spread, ...]:
+def _sorted(meeting: Meetings | Meeting) -> tuple[Spread, ...]:
     return tuple(sorted(meeting.spreads, key=str))

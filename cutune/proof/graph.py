@@ -117,6 +117,40 @@ class Graph:
         ]
 
     @cached_property
+    def dependences(self) -> tuple[frozenset[int], ...]:
+        """Per block those whose branches decide how often it is executed, over any others."""
+        branching = [
+            (index, targets)
+            for index, block in enumerate(self.flow.blocks)
+            if len(targets := frozenset(block.terminator.targets)) > 1
+        ]
+        found = [
+            {
+                other
+                for other, targets in branching
+                if any(self.postdominators[target] >> block & 1 for target in targets)
+                and not (block != other and self.postdominators[other] >> block & 1)
+            }
+            for block in range(self.count)
+        ]
+        changed = True
+        while changed:
+            changed = False
+            for known in found:
+                before = len(known)
+                known.update(*[found[other] for other in known])
+                changed |= len(known) > before
+        return tuple(map(frozenset, found))
+
+    @property
+    def ends_everywhere(self) -> bool:
+        """Is there a way to an end from every block?"""
+        ends = sum(
+            1 << i for i, block in enumerate(self.flow.blocks) if not block.terminator.targets
+        )
+        return all(reached & ends for reached in self._reaches)
+
+    @cached_property
     def _reaches(self) -> tuple[int, ...]:
         found = [1 << index for index in range(self.count)]
         changed = True

@@ -215,6 +215,10 @@ class Operations:
         whole = _whole(kind)
         if opcode == "and" and (masks := [c for c in constants if c is not None and c >= 0]):
             return Interval(0, min(masks))
+        if opcode == "shr" and kind[0] == "s" and last is not None and 0 < last < bits_of(kind):
+            low, high = _within(ranges[0], whole)
+            assert low is not None and high is not None
+            return Interval(low >> last, high >> last)
         if opcode in ("shr", "div", "rem") and last is not None and last > 0:
             return _reduced(opcode, _within(ranges[0], whole), last)
         if opcode in ("min", "max", "selp") and len(ranges) > 1:

@@ -34,7 +34,7 @@ from cutune.proof.operations import NotUnderstood
 from cutune.proof.terms import Atoms
 
 #: Variables whose addresses no program can ask for: tables of the mathematical library, texts.
-_HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
+HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Meetings:
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """An access as base + offset; no base where it is not known."""
 
     access: Access
@@ -81,9 +81,47 @@ def meetings(
     """
     job = _Job(atoms, indexed, limits)
     job.judge(
-        [job.place(a) for a in accesses if a.kind != "end" and a.space not in ("const", "local")]
+        [
+            place_of(a, atoms)
+            for a in accesses
+            if a.kind != "end" and a.space not in ("const", "local")
+        ]
     )
     return job.found
+
+
+def place_of(access: Access, atoms: Atoms) -> Place:
+    """Where an access happens."""
+    if access.address is None:
+        return Place(access, None, ZERO)
+    try:
+        address = _loose(access.address, atoms)
+    except TooLarge:
+        return Place(access, None, ZERO)
+    bases = [m[0] for m, c in address.terms if len(m) == 1 and c == 1 and _is_base(m[0])]
+    if len(bases) != 1:
+        return Place(access, None, ZERO)
+    return Place(access, bases[0], address - Polynomial.of({(bases[0],): 1}))
+
+
+def _loose(value: Polynomial, atoms: Atoms) -> Polynomial:
+    """The same with extended numbers taken as what they extend."""
+    result = ZERO
+    for monomial, coefficient in value.terms:
+        product = Polynomial.constant(coefficient)
+        for atom in monomial:
+            product = product * _inner(atom, atoms)
+        result = result + product
+    return result
+
+
+def _inner(atom: Atom, atoms: Atoms) -> Polynomial:
+    operation = atoms.operation(atom) if atom.kind == OPAQUE else None
+    if operation is not None and operation.name in ("s32", "u32"):
+        operand = operation.operands[0]
+        assert isinstance(operand, Polynomial), "numbers are extended"
+        return _loose(operand, atoms)
+    return Polynomial.of({(atom,): 1})
 
 
 @dataclass
@@ -93,37 +131,7 @@ class _Job:
     limits: Mapping[str, list[Polynomial]]
     found: Meetings = field(default_factory=Meetings)
 
-    def place(self, access: Access) -> _Place:
-        if access.address is None:
-            return _Place(access, None, ZERO)
-        try:
-            address = self._loose(access.address)
-        except TooLarge:
-            return _Place(access, None, ZERO)
-        bases = [m[0] for m, c in address.terms if len(m) == 1 and c == 1 and _is_base(m[0])]
-        if len(bases) != 1:
-            return _Place(access, None, ZERO)
-        return _Place(access, bases[0], address - Polynomial.of({(bases[0],): 1}))
-
-    def _loose(self, value: Polynomial) -> Polynomial:
-        """The same with extended numbers taken as what they extend."""
-        result = ZERO
-        for monomial, coefficient in value.terms:
-            product = Polynomial.constant(coefficient)
-            for atom in monomial:
-                product = product * self._inner(atom)
-            result = result + product
-        return result
-
-    def _inner(self, atom: Atom) -> Polynomial:
-        operation = self.atoms.operation(atom) if atom.kind == OPAQUE else None
-        if operation is not None and operation.name in ("s32", "u32"):
-            operand = operation.operands[0]
-            assert isinstance(operand, Polynomial), "numbers are extended"
-            return self._loose(operand)
-        return Polynomial.of({(atom,): 1})
-
-    def judge(self, places: list[_Place]) -> None:
+    def judge(self, places: list[Place]) -> None:
         writes = [place for place in places if place.access.is_effect]
         for index, write in enumerate(writes):
             if not self._has_own_place(write) and not self._is_same_value(write, places):
@@ -134,7 +142,7 @@ class _Job:
                 if not other.access.is_effect:
                     self._two(write, other)
 
-    def _shared(self, write: _Place) -> None:
+    def _shared(self, write: Place) -> None:
         """Several threads may write one place."""
         access = write.access
         operation = access.operation.split(".")[0]
@@ -151,7 +159,7 @@ class _Job:
         facts = self.atoms.joined(values)
         return not (facts.ids or facts.loops or facts.is_loaded)
 
-    def _is_same_value(self, write: _Place, places: list[_Place]) -> bool:
+    def _is_same_value(self, write: Place, places: list[Place]) -> bool:
         """Flags: whoever writes there writes the same, and nobody reads it."""
         if write.access.kind != "store" or write.base is None:
             return False
@@ -161,7 +169,7 @@ class _Job:
             p.access.kind == "store" and p.access.values == values for p in others
         )
 
-    def _two(self, write: _Place, other: _Place) -> None:
+    def _two(self, write: Place, other: Place) -> None:
         if write.access.kind == other.access.kind == "atomic":
             self._two_atomics(write, other)
             return
@@ -172,17 +180,17 @@ class _Job:
         elif not self._are_own(write, other) and not self._is_flag(write, other):
             self.found.keep_warps = True
 
-    def _are_own(self, write: _Place, other: _Place) -> bool:
+    def _are_own(self, write: Place, other: Place) -> bool:
         """Does each thread meet nobody but itself in the two places?"""
         return (
             write.offset == other.offset
-            or _never_overlap(write, other)
+            or never_overlap(write, other)
             or _pinned(write) == _pinned(other, write)
             or _pinned(other) == _pinned(write, other)
             or self._are_columns(write, other)
         )
 
-    def _are_columns(self, first: _Place, second: _Place) -> bool:
+    def _are_columns(self, first: Place, second: Place) -> bool:
         """Places `id + rows * width` with the id below the width: a column for each thread."""
         if len(self.indexed) != 1 or first.access.bytes != second.access.bytes:
             return False
@@ -194,28 +202,28 @@ class _Job:
         widths = [limit * Polynomial.constant(steps[0]) for limit in self.limits.get(dimension, ())]
         rests = [place.offset - Polynomial.of({(identity,): steps[0]}) for place in (first, second)]
         return any(
-            len(width.terms) == 1 and all(_divides(width, rest) for rest in rests)
+            len(width.terms) == 1 and all(is_multiple(width, rest) for rest in rests)
             for width in widths
         )
 
-    def _is_flag(self, write: _Place, other: _Place) -> bool:
+    def _is_flag(self, write: Place, other: Place) -> bool:
         same = write.access.values == other.access.values
         return other.access.kind == "store" and same and self._is_uniform(write.access.values)
 
-    def _two_atomics(self, first: _Place, second: _Place) -> None:
+    def _two_atomics(self, first: Place, second: Place) -> None:
         if first.access.operation == second.access.operation:
             return
         if first.base is not None and second.base is not None:
             if first.base != second.base:
                 self._two_bases(first.base, second.base)
                 return
-            if _never_overlap(first, second):
+            if never_overlap(first, second):
                 return
         what = "different atomic operations on one array"
         raise NotUnderstood(Code.ORDERING, what, first.access.instruction)
 
     def _two_bases(self, first: Atom, second: Atom) -> None:
-        is_hidden = first.name.startswith(_HIDDEN) or second.name.startswith(_HIDDEN)
+        is_hidden = first.name.startswith(HIDDEN) or second.name.startswith(HIDDEN)
         if first.kind == second.kind == OPAQUE or is_hidden:
             return  # two variables of the module, or a table that the compiler has made
         if first.kind == second.kind == PARAMETER:
@@ -225,7 +233,7 @@ class _Job:
 
     # Own places.
 
-    def _has_own_place(self, write: _Place) -> bool:
+    def _has_own_place(self, write: Place) -> bool:
         """Do threads write different places? Perhaps on conditions, which are noted then."""
         if write.base is None:
             return False
@@ -294,7 +302,7 @@ def _size(step: Polynomial) -> tuple[int, int, str]:
     return degree, max(abs(c) for _, c in step.terms), str(step.terms)
 
 
-def _never_overlap(first: _Place, second: _Place) -> bool:
+def never_overlap(first: Place, second: Place) -> bool:
     """Members of structures: do both stay in different bytes of the steps they move in?"""
     step = 0
     for place in (first, second):
@@ -309,7 +317,7 @@ def _never_overlap(first: _Place, second: _Place) -> bool:
     return sizes[0] <= distance and distance + sizes[1] <= step
 
 
-def _pinned(place: _Place, where: _Place | None = None) -> Polynomial:
+def _pinned(place: Place, where: Place | None = None) -> Polynomial:
     """The offset with those ids replaced that are known where another access is: `i == 0`."""
     offset = place.offset
     for comparison in (where or place).access.known:
@@ -333,7 +341,7 @@ def _replaced(value: Polynomial, atom: Atom, by: Polynomial) -> Polynomial:
     return result
 
 
-def _divides(width: Polynomial, value: Polynomial) -> bool:
+def is_multiple(width: Polynomial, value: Polynomial) -> bool:
     """Is each term of the value a multiple of a width of one term?"""
     ((factors, step),) = width.terms
     for monomial, coefficient in value.terms:

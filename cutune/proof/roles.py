@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cutune.analysis.polynomial import IDENTITY, OPAQUE, PARAMETER, Atom, Polynomial
+from cutune.analysis.polynomial import BLOCK, IDENTITY, OPAQUE, PARAMETER, Atom, Polynomial
 from cutune.program import Role
 from cutune.proof.accesses import Access
 from cutune.proof.bounds import Bound
@@ -75,7 +75,8 @@ def _in_address(address: Polynomial, atoms: Atoms) -> Iterator[tuple[str, Role]]
 
 def _moves(atom: Atom, atoms: Atoms) -> bool:
     facts = atoms.facts(atom)
-    return atom.kind == IDENTITY or bool(facts.ids or facts.loops)
+    is_kept_block = atom.name.startswith(f"{BLOCK}.")
+    return atom.kind == IDENTITY or is_kept_block or bool(facts.ids or facts.loops)
 
 
 def _parameters(value: Polynomial, atoms: Atoms) -> Iterator[str]:

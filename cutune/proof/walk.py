@@ -10,7 +10,7 @@ it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cutune.analysis.polynomial import BLOCK, BLOCK_SIZE, GRID_SIZE, THREAD, Polynomial, TooLarge
 from cutune.diagnostics import Code
@@ -18,6 +18,7 @@ from cutune.emulator.control_flow import BasicBlock
 from cutune.emulator.ptx import Instruction, integer
 from cutune.emulator.taint import results
 from cutune.proof.graph import Graph
+from cutune.proof.kept import KeptGrid
 from cutune.proof.operations import (
     FUNCTIONS,
     NotUnderstood,
@@ -72,6 +73,8 @@ class Walk:
     registers: Mapping[str, str]
     symbols: frozenset[str]
     effects: Effects
+    #: The dimension whose grid is kept, if one is: blocks share rows among their threads.
+    kept: KeptGrid | None = None
     #: Conditions of the branches, by block.
     branches: dict[int, Predicate] = field(default_factory=dict)
     _phis: dict[tuple[int, str], Facts] = field(default_factory=dict)
@@ -86,12 +89,22 @@ class Walk:
             NotUnderstood: an instruction that is not known, or too many walks.
             Irreducible: a cycle that is no loop.
         """
+        self._settle(begin)
+        if self.kept is not None:
+            # Before J was found, values were taken to be raw that are made of it.
+            self._phis.clear()
+            self.branches.clear()
+            self._settle(begin)
+
+    def _settle(self, begin: Callable[[], None]) -> None:
         self._known = [None] * self.graph.count
         for _ in range(_MOST_WALKS):
             begin()
             before = dict(self.branches), list(self._known)
             self._walk()
             learnt = self._learn()
+            if self.kept is not None:
+                learnt |= self.kept.has_learnt()
             if not learnt and (self.branches, self._known) == before:
                 return
         first = self.graph.flow.blocks[0].instructions[0]
@@ -118,11 +131,33 @@ class Walk:
 
     def _beginning(self, block: int) -> dict[str, Value]:
         entries = self.graph.entries(block)
+        states = [self._passed(p, block) for p in entries]
         if block in self.graph.loop_of_header:
-            return self._in_loop(block, [self._ends[p] for p in entries])
+            return self._in_loop(block, states)
         if len(entries) == 1:
-            return dict(self._ends[entries[0]])
-        return self._merged(block, [self._ends[p] for p in entries])
+            return dict(states[0])
+        return self._merged(block, states)
+
+    def _passed(self, block: int, target: int) -> dict[str, Value]:
+        """What one block hands to another; behind a loop over a row nothing is known of the row."""
+        state = self._ends[block]
+        if self.kept is None:
+            return state
+        left = self.graph.loops_around[block] - self.graph.loops_around[target]
+        if not left & self.kept.loops:
+            return state
+        return {r: self._behind(block, r, value, left) for r, value in state.items()}
+
+    def _behind(self, block: int, register: str, value: Value, left: frozenset[int]) -> Value:
+        assert self.kept is not None, "asked where a grid is kept"
+        facts = facts_of_predicate(value, self.atoms)
+        if not facts.loops & left & self.kept.loops:
+            return value
+        facts = facts.joined(self.kept.of_block)
+        name = f"behind{block}.{register}"
+        if self.registers.get(register) == "pred":
+            return Unknown(name, facts)
+        return self.atoms.named(name, facts)
 
     def _merged(self, block: int, states: list[dict[str, Value]]) -> dict[str, Value]:
         state: dict[str, Value] = {}
@@ -142,14 +177,32 @@ class Walk:
             step = self._steps.get((header, register))
             if step is not None and isinstance(first, Polynomial):
                 try:
-                    state[register] = modulo(
-                        first + step * self._rounds(header), self._bits(register)
-                    )
+                    state[register] = self._stepped(header, first, step, self._bits(register))
                     continue
                 except TooLarge:
                     del self._steps[header, register]
             state[register] = self._phi(header, register, [first])
         return state
+
+    def _stepped(self, header: int, first: Polynomial, step: Polynomial, bits: int) -> Polynomial:
+        rounds = self._rounds(header)
+        value = modulo(first + step * rounds, bits)
+        if self.kept is None:
+            return value
+        return self._with_rows(header, value)
+
+    def _with_rows(self, header: int, value: Polynomial) -> Polynomial:
+        assert self.kept is not None, "asked where a grid is kept"
+        loops = self.graph.loops_around[header]
+        return self.kept.with_rows(value, header, self._rounds(header), loops, self.atoms)
+
+    def _of_row(self, block: int, value: Value) -> Value:
+        """`blockDim * rounds + threadIdx`, as compilers write J too."""
+        if self.kept is None or not isinstance(value, Polynomial):
+            return value
+        for header in self.graph.loops_around[block] & self.kept.loops:
+            value = self._with_rows(header, value)
+        return value
 
     def _changed_in(self, header: int) -> frozenset[str]:
         blocks = self.graph.loop_of_header[header]
@@ -163,6 +216,8 @@ class Walk:
     def _rounds(self, header: int) -> Polynomial:
         loops = self.graph.loops_around[header]
         facts = Facts(loops=loops, interval=Interval(0, None))
+        if self.kept is not None and header in self.kept.loops:
+            facts = replace(facts.joined(self.kept.of_block), interval=facts.interval)
         return self.atoms.named(f"rounds{header}", facts)
 
     def _phi(self, block: int, register: str, values: list[Value]) -> Value:
@@ -171,6 +226,9 @@ class Walk:
             facts = facts.joined(facts_of_predicate(value, self.atoms))
         facts = facts.joined(self._decided(block))
         facts = facts.joined(Facts(loops=self.graph.loops_around[block]))
+        if self.kept is not None and block in self.kept.loops:
+            # What one round over a row hands to the next.
+            facts = facts.joined(self.kept.of_block)
         self._phis[block, register] = facts
         name = f"phi{block}.{register}"
         if self.registers.get(register) == "pred":
@@ -192,7 +250,7 @@ class Walk:
             changed = self.graph.live[header] & self._changed_in(header)
             for register in sorted(changed & self.registers.keys()):
                 for latch in self.graph.latches(header):
-                    value = self._read(self._ends[latch], register)
+                    value = self._read(self._passed(latch, header), register)
                     learnt |= self._learn_register(header, register, value)
         return learnt
 
@@ -258,6 +316,7 @@ class Walk:
             known |= frozenset(follows(guard, True))
 
         def write(register: str, value: Value) -> None:
+            value = self._of_row(block, value)
             state[register] = self._guarded(instruction, guard, state, register, value)
 
         loops = self.graph.loops_around[block]
@@ -321,6 +380,8 @@ class Walk:
 
     def _special(self, text: str) -> Polynomial:
         name, _, dimension = text.partition(".")
+        if self.kept is not None and name in _SPECIAL and dimension in _EVERY:
+            return self.kept.builtin(_SPECIAL[name], dimension, self.atoms)
         if name in _SPECIAL and dimension in _EVERY:
             return Polynomial.atom(_SPECIAL[name], dimension)
         if text.startswith(_LANE_REGISTERS):

@@ -1,0 +1,109 @@
+"""A dimension whose grid is kept: what built-ins and loops are worth where blocks share rows.
+
+A block that keeps its index may share a row among any number of threads: element J of the row is
+the work of thread J mod blockDim, in some round of a loop that begins at threadIdx and steps by
+blockDim. So within such a loop J stands for `threadIdx + rounds * blockDim`, an atom that is not
+raw; the built-ins themselves, the number of rounds, and all that one round hands to the next or
+leaves behind are. Other dimensions are taken to have one thread, which is asked at the launch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cutune.analysis.polynomial import (
+    BLOCK,
+    BLOCK_SIZE,
+    GRID_SIZE,
+    ONE,
+    OPAQUE,
+    THREAD,
+    ZERO,
+    Atom,
+    Monomial,
+    Polynomial,
+)
+from cutune.proof.terms import MOST_THREADS, Atoms, Facts, Interval
+
+_PREFIX = "row"
+#: More than the limit of a row, and what one step adds to it, all less than 2^31.
+_MOST_ELEMENTS = MOST_THREADS + (1 << 20)
+_RANGES = {BLOCK: Interval(0, MOST_THREADS), GRID_SIZE: Interval(1, MOST_THREADS)}
+
+
+@dataclass
+class KeptGrid:
+    """The dimension, and the headers of the loops that step through a row, as far as found."""
+
+    dimension: str
+    loops: set[int] = field(default_factory=set)
+    _known: int = 0
+
+    @property
+    def of_block(self) -> Facts:
+        """What is known of values that the block decides about."""
+        here = frozenset({self.dimension})
+        return Facts(raw=here, ids=here)
+
+    def has_learnt(self) -> bool:
+        """Were loops found since this was asked last?"""
+        before, self._known = self._known, len(self.loops)
+        return self._known > before
+
+    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> Polynomial:
+        """A built-in of any dimension."""
+        if kind in _RANGES:
+            return atoms.named(f"{kind}.{dimension}", Facts(interval=_RANGES[kind]))
+        if dimension != self.dimension:
+            return ZERO if kind == THREAD else ONE
+        return Polynomial.atom(kind, dimension)
+
+    def with_rows(
+        self,
+        value: Polynomial,
+        header: int,
+        rounds: Polynomial,
+        loops: frozenset[int],
+        atoms: Atoms,
+    ) -> Polynomial:
+        """The same with c * m * (threadIdx + rounds * blockDim) as c * m * J."""
+        ((step_of_round, _),) = rounds.terms
+        thread, size = Atom(THREAD, self.dimension), Atom(BLOCK_SIZE, self.dimension)
+        terms = dict(value.terms)
+        for monomial, coefficient in value.terms:
+            rest = _without(monomial, thread)
+            stepping = tuple(sorted((*(rest or ()), size, *step_of_round)))
+            if rest is None or terms.get(stepping) != coefficient:
+                continue
+            del terms[monomial], terms[stepping]
+            self.loops.add(header)
+            own = tuple(sorted((*rest, *self._element(header, loops, atoms))))
+            terms[own] = terms.get(own, 0) + coefficient
+        return Polynomial.of(terms)
+
+    def _element(self, header: int, loops: frozenset[int], atoms: Atoms) -> Monomial:
+        here = frozenset({self.dimension})
+        facts = Facts(ids=here, loops=loops, interval=Interval(0, _MOST_ELEMENTS))
+        return atoms.named(f"{_PREFIX}{header}", facts).terms[0][0]
+
+    def element(self, header: int) -> Polynomial:
+        """J in one of the loops."""
+        return Polynomial.atom(OPAQUE, f"{_PREFIX}{header}")
+
+    @property
+    def thread(self) -> Polynomial:
+        """The first J of a thread."""
+        return Polynomial.atom(THREAD, self.dimension)
+
+    @property
+    def step(self) -> Polynomial:
+        """How far apart the elements of a thread are."""
+        return Polynomial.atom(BLOCK_SIZE, self.dimension)
+
+
+def _without(monomial: Monomial, atom: Atom) -> Monomial | None:
+    if atom not in monomial:
+        return None
+    rest = list(monomial)
+    rest.remove(atom)
+    return tuple(rest)

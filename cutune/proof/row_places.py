@@ -1,0 +1,217 @@
+"""Memory where blocks share rows: takes accesses by the element of the row that they belong to.
+
+With another block, elements that one thread has done one after the other are done by several at
+once. So what is written for one element must lie apart from all that is read or written for
+another; that warps stay together is not enough. Different blocks need not be looked at: they keep
+their indices, and what they do to each other without order is a race of the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from cutune.analysis.polynomial import OPAQUE, PARAMETER, ZERO, Atom, Polynomial
+from cutune.diagnostics import Code
+from cutune.proof.operations import NotUnderstood
+from cutune.proof.places import (
+    HIDDEN,
+    Place,
+    Spread,
+    is_multiple,
+    never_overlap,
+)
+from cutune.proof.terms import Atoms
+
+
+@dataclass(frozen=True)
+class Row:
+    """J of a loop, and what it is less than."""
+
+    element: Polynomial
+    limit: Polynomial
+
+
+@dataclass(frozen=True)
+class Position:
+    """Who does something: each element of a row, thread 0 alone, or else all threads."""
+
+    row: Row | None = None
+    is_alone: bool = False
+
+
+@dataclass
+class Meeting:
+    """What must hold at a launch: see `places`."""
+
+    pointers: set[tuple[str, str]] = field(default_factory=set)
+    spreads: set[Spread] = field(default_factory=set)
+
+
+Placed = tuple[Position, Place]
+
+
+def meet(placed: Sequence[Placed], atoms: Atoms) -> Meeting:
+    """What keeps elements apart.
+
+    Raises:
+        NotUnderstood: nothing may.
+    """
+    job = _Job(atoms)
+    seen = [(w, p) for w, p in placed if not (p.access.read_only and not p.access.is_effect)]
+    writes = [one for one in seen if one[1].access.is_effect]
+    for index, write in enumerate(writes):
+        job.one(write, seen)
+        for other in writes[index + 1 :]:
+            job.two(write, other)
+        for other in seen:
+            if not other[1].access.is_effect:
+                job.two(write, other)
+    return job.found
+
+
+@dataclass
+class _Job:
+    atoms: Atoms
+    found: Meeting = field(default_factory=Meeting)
+
+    def one(self, write: Placed, seen: Sequence[Placed]) -> None:
+        """May a write be done once per element, or by one thread?"""
+        where, place = write
+        kind = place.access.kind
+        if where.is_alone:
+            return
+        if kind == "atomic":
+            operation = place.access.operation.split(".")[0]
+            if where.row is None or operation in ("exch", "cas", "inc", "dec"):
+                self._refuse(place, f"atomic '{operation}' by threads of a row")
+        elif not self._is_flag(write, seen) and not self._are_apart(write, write):
+            self._refuse(place, "a place that elements of a row may share")
+
+    def two(self, write: Placed, other: Placed) -> None:
+        """Do a write and something else keep apart what different threads do?"""
+        (_, first), (_, second) = write, other
+        if first.base is None or second.base is None:
+            self._refuse(first, "a place that is not known")
+        if first.base != second.base:
+            self._two_bases(first, first.base, second.base)
+            return
+        if first.access.kind == second.access.kind == "atomic":
+            same = first.access.operation == second.access.operation
+            if same or never_overlap(first, second):
+                return
+            self._refuse(first, "different atomic operations on one array")
+        if not self._are_apart(write, other) and not self._are_equal_flags(first, second):
+            self._refuse(first, "a place that elements of a row may share")
+
+    def _refuse(self, place: Place, what: str) -> None:
+        raise NotUnderstood(Code.NOT_PROVEN, what, place.access.instruction)
+
+    def _two_bases(self, place: Place, first: Atom | None, second: Atom | None) -> None:
+        assert first is not None and second is not None, "bases are known"
+        is_hidden = first.name.startswith(HIDDEN) or second.name.startswith(HIDDEN)
+        if first.kind == second.kind == OPAQUE or is_hidden:
+            return  # two variables of the module, or a table that the compiler has made
+        if first.kind != PARAMETER or second.kind != PARAMETER:
+            self._refuse(place, "a variable that a pointer may lead to")
+        self.found.pointers.add((min(first, second).name, max(first, second).name))
+
+    # Flags: whoever writes there writes the same, and nobody reads it.
+
+    def _is_flag(self, write: Placed, seen: Sequence[Placed]) -> bool:
+        _, place = write
+        if place.base is None:
+            return False
+        others = [p for _, p in seen if p.base is None or p.base == place.base]
+        return all(self._are_equal_flags(place, other) for other in others)
+
+    def _are_equal_flags(self, first: Place, second: Place) -> bool:
+        values = first.access.values
+        is_same = values == second.access.values and first.access.bytes == second.access.bytes
+        stored = first.access.kind == second.access.kind == "store"
+        return stored and is_same and all(self._is_fixed(value) for value in values)
+
+    def _is_fixed(self, value: Polynomial) -> bool:
+        """Is it the same whenever a thread of the block computes it?"""
+        facts = self.atoms.of(value)
+        return not (facts.raw or facts.ids or facts.loops or facts.is_loaded)
+
+    # Places of different elements.
+
+    def _are_apart(self, one: Placed, other: Placed) -> bool:
+        (where, first), (other_where, second) = one, other
+        if first.base is None or second.base is None:
+            return False
+        if never_overlap(first, second):
+            return True
+        if where.is_alone and other_where.is_alone:
+            return True
+        if where.row is None or other_where.row is None:
+            return False
+        split = _split(first.offset, where.row)
+        other_split = _split(second.offset, other_where.row)
+        if split is None or other_split is None:
+            return False
+        (step, rest), (other_step, other_rest) = split, other_split
+        if step != other_step or step == ZERO or not self._is_steady(step):
+            return False
+        return self._have_steps(step, (first, rest), (second, other_rest)) or self._are_columns(
+            step, (first, rest, where.row), (second, other_rest, other_where.row)
+        )
+
+    def _is_steady(self, value: Polynomial) -> bool:
+        facts = self.atoms.of(value)
+        return not (facts.raw or facts.ids or facts.loops)
+
+    def _have_steps(
+        self, step: Polynomial, one: tuple[Place, Polynomial], other: tuple[Place, Polynomial]
+    ) -> bool:
+        """Places `step * J + rest`, with one rest but for constants within a step."""
+        (first, rest), (second, other_rest) = one, other
+        constant = (other_rest - rest).literal
+        if constant is None or not self._is_steady(rest):
+            return False
+        span = max(first.access.bytes, constant + second.access.bytes) - min(0, constant)
+        if step.literal is not None:
+            return span <= abs(step.literal)
+        self.found.spreads.add(Spread(step, Polynomial.constant(span), -1))
+        return True
+
+    def _are_columns(
+        self,
+        step: Polynomial,
+        one: tuple[Place, Polynomial, Row],
+        other: tuple[Place, Polynomial, Row],
+    ) -> bool:
+        """Places `step * (J + limit * row)`: columns of J, wherever the rows are."""
+        (first, rest, row), (second, other_rest, other_row) = one, other
+        if step.literal is None or row.limit != other_row.limit or len(row.limit.terms) != 1:
+            return False
+        width = row.limit * step
+        begin, other_begin = _constant(rest), _constant(other_rest)
+        rows = rest - Polynomial.constant(begin), other_rest - Polynomial.constant(other_begin)
+        if not all(is_multiple(width, each) for each in rows):
+            return False
+        end = max(begin + first.access.bytes, other_begin + second.access.bytes)
+        return end - min(begin, other_begin) <= abs(step.literal)
+
+
+def _split(offset: Polynomial, row: Row) -> tuple[Polynomial, Polynomial] | None:
+    """An offset as step * J + rest; None where J occurs otherwise."""
+    ((element,),) = (monomial for monomial, _ in row.element.terms)
+    steps: dict[tuple[Atom, ...], int] = {}
+    rest: dict[tuple[Atom, ...], int] = {}
+    for monomial, coefficient in offset.terms:
+        factors = list(monomial)
+        if element in factors:
+            factors.remove(element)
+            if element in factors:
+                return None
+            steps[tuple(factors)] = coefficient
+        else:
+            rest[monomial] = coefficient
+    return Polynomial.of(steps), Polynomial.of(rest)
+
+
+def _constant(value: Polynomial) -> int:
+    return next((coefficient for monomial, coefficient in value.terms if not monomial), 0)

@@ -1,0 +1,280 @@
+"""Rows that blocks share: takes a walk in which a grid is kept, says what stays the same.
+
+A loop whose variable is J = threadIdx + rounds * blockDim, and which goes on while J < limit, does
+its body once for each J below the limit, whatever the size of the block. That holds if all threads
+of the block come to the loop, as often and with the same limit, nothing else ends it, and the body
+is a function of J. So every branch that depends on the thread must be that of such a loop, be the
+guard in front of one that is tested behind its body, or single out thread 0, which every block has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NoReturn
+
+from cutune.analysis.polynomial import ONE, ZERO, Polynomial
+from cutune.diagnostics import Code
+from cutune.emulator.ptx import Instruction
+from cutune.proof.accesses import Access, Recorder
+from cutune.proof.graph import Graph
+from cutune.proof.kept import KeptGrid
+from cutune.proof.operations import NotUnderstood
+from cutune.proof.places import Spread, place_of
+from cutune.proof.predicates import Both, Comparison, Not, Predicate, facts_of
+from cutune.proof.row_places import Meeting, Position, Row, meet
+from cutune.proof.terms import MOST_THREADS, Atoms, Operation
+from cutune.proof.walk import Walk
+
+_SMALL = 1 << 19
+#: Registers of fewer bits do not hold J.
+_EXACT_BITS = 32
+_HALF = Polynomial.constant(MOST_THREADS // 2)
+
+
+@dataclass(frozen=True)
+class _Test:
+    """small < large, read as a signed or as an unsigned number."""
+
+    small: Polynomial
+    large: Polynomial
+    signed: bool
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A loop over a row, which goes on behind the block `stay`. `guard`: is the first J in it?"""
+
+    header: int
+    stay: int
+    row: Row
+    guard: _Test
+    is_tested_first: bool
+
+
+def shared_rows(graph: Graph, walk: Walk, recorder: Recorder, kept: KeptGrid) -> Meeting:
+    """What must hold at a launch so that blocks of any size do the same.
+
+    Raises:
+        NotUnderstood: they may not.
+    """
+    return _Judge(graph, walk, recorder, kept).judged()
+
+
+@dataclass(frozen=True)
+class _Judge:
+    graph: Graph
+    walk: Walk
+    recorder: Recorder
+    kept: KeptGrid
+
+    @property
+    def atoms(self) -> Atoms:
+        return self.walk.atoms
+
+    def judged(self) -> Meeting:
+        if not self.graph.ends_everywhere:
+            self._refuse(0, "a loop without an end")
+        if not self.loops:
+            self._refuse(0, "no loop from threadIdx by blockDim")
+        for loop in self.loops.values():
+            self._check_entry(loop)
+        for block in sorted(self.divided):
+            self._check_branch(block)
+        for block in sorted(self.recorder.barriers):
+            if self.dividing(block):
+                self._refuse(block, "a barrier that some threads may not reach")
+        accesses = [a for a in self.recorder.accesses if a.space != "const"]
+        pairs = [(self._position(access), access) for access in accesses]
+        placed = [(where, place_of(a, self.atoms)) for where, a in pairs if a.kind != "end"]
+        meeting = meet(placed, self.atoms)
+        for loop in self.loops.values():
+            meeting.spreads.update(self._limited(loop))
+        return meeting
+
+    def _refuse(self, block: int, what: str) -> NoReturn:
+        blocks = self.graph.flow.blocks
+        instructions = blocks[block].instructions or blocks[0].instructions
+        raise NotUnderstood(Code.NOT_PROVEN, what, instructions[-1])
+
+    def _is_raw(self, predicate: Predicate) -> bool:
+        return bool(facts_of(predicate, self.atoms).raw)
+
+    def _is_uniform(self, value: Polynomial, header: int) -> bool:
+        """Is a value the same for all threads of the block, in all rounds of a loop?"""
+        facts = self.atoms.of(value)
+        return not facts.raw and not facts.ids and header not in facts.loops
+
+    # Branches.
+
+    @cached_property
+    def loops(self) -> dict[int, _Loop]:
+        """The loops over rows, by header."""
+        return {header: self._loop(header) for header in sorted(self.kept.loops)}
+
+    @cached_property
+    def divided(self) -> frozenset[int]:
+        """Blocks behind which threads may go different ways, other than by J."""
+        stays = {loop.stay for loop in self.loops.values()}
+        raw = {block for block, predicate in self.walk.branches.items() if self._is_raw(predicate)}
+        return frozenset(stays | raw)
+
+    def dividing(self, block: int) -> frozenset[int]:
+        """Those of them that decide whether a thread comes to a block."""
+        return self.graph.dependences[block] & self.divided
+
+    def _around(self, block: int) -> list[_Loop]:
+        return [self.loops[h] for h in self.graph.loops_around[block] if h in self.loops]
+
+    def _check_branch(self, block: int) -> None:
+        around = self._around(block)
+        if around:
+            if block != around[0].stay:
+                self._refuse(block, "a branch by the thread within a row")
+            return
+        predicate = self.walk.branches[block]
+        is_guard = any(self._guards(block, loop) for loop in self.loops.values())
+        if not is_guard and not self._singles_out(predicate):
+            self._refuse(block, "a branch by the thread")
+
+    def _guards(self, block: int, loop: _Loop) -> bool:
+        """Is it decided by whether the first J is in the row, and what all threads agree on?"""
+        return self._is_decided_by(self.walk.branches[block], lambda c: _is_either(c, loop.guard))
+
+    def _singles_out(self, predicate: Predicate) -> bool:
+        """Is it decided by threadIdx == 0, and what all threads agree on?"""
+        return self._is_decided_by(predicate, self._is_first)
+
+    def _is_decided_by(self, predicate: Predicate, known: Callable[[Comparison], bool]) -> bool:
+        match predicate:
+            case Comparison() if known(predicate):
+                return True
+            case Both(first, second):
+                return self._is_decided_by(first, known) and self._is_decided_by(second, known)
+            case Not(inner):
+                return self._is_decided_by(inner, known)
+        return not self._is_raw(predicate)
+
+    def _is_first(self, comparison: Comparison) -> bool:
+        difference = comparison.left - comparison.right
+        is_thread = difference in (self.kept.thread, -self.kept.thread)
+        return is_thread and comparison.relation in ("eq", "ne")
+
+    # Loops.
+
+    def _loop(self, header: int) -> _Loop:
+        blocks = self.graph.loop_of_header[header]
+        if self.graph.loops_around[header] & self.kept.loops != {header}:
+            self._refuse(header, "a row within a row")
+        leaving = [b for b in sorted(blocks) if self._may_leave(b, blocks)]
+        if len(leaving) != 1 or leaving[0] not in self.walk.branches:
+            self._refuse(header, "a row that is left in several places")
+        (stay,) = leaving
+        test = self._staying(stay, blocks)
+        is_tested_first = self.graph.latches(header) != (stay,)
+        if is_tested_first and stay != header:
+            self._refuse(header, "a row that is left in the middle")
+        element = self.kept.element(header)
+        tested = element if is_tested_first else element + self.kept.step
+        shift = (test.small - tested).literal
+        if shift is None or not 0 <= shift <= _SMALL or not self._is_uniform(test.large, header):
+            self._refuse(header, "a row whose end differs between threads")
+        guard = _Test(test.small - tested + self.kept.thread, test.large, test.signed)
+        limit = test.large - Polynomial.constant(shift)
+        return _Loop(header, stay, Row(element, limit), guard, is_tested_first)
+
+    def _may_leave(self, block: int, blocks: frozenset[int]) -> bool:
+        targets = set(self.graph.flow.blocks[block].terminator.targets)
+        return not targets or bool(targets - blocks)
+
+    def _staying(self, block: int, blocks: frozenset[int]) -> _Test:
+        """The test under which a loop goes on."""
+        terminator = self.graph.flow.blocks[block].terminator
+        predicate = self.walk.branches[block]
+        if terminator.kind != "branch" or not isinstance(predicate, Comparison):
+            self._refuse(block, "a row with another end than a size")
+        goes_on = predicate if terminator.targets[0] in blocks else predicate.negated()
+        found = list(_tests(goes_on))
+        if not found:
+            self._refuse(block, "a row with another end than a size")
+        return found[0]
+
+    def _check_entry(self, loop: _Loop) -> None:
+        """Do all threads whose first J is below the limit come to the loop, and no others?"""
+        raw = self.dividing(loop.header) - {loop.stay}
+        known = self.walk.known_at_beginning(loop.header)
+        is_guarded = any(loop.guard in _tests(comparison) for comparison in known)
+        if not is_guarded and (raw or not loop.is_tested_first):
+            self._refuse(loop.header, "a row that is not entered by its limit")
+        if not all(self._guards(block, loop) for block in raw):
+            self._refuse(loop.header, "a row that not all threads come to")
+
+    def _limited(self, loop: _Loop) -> Iterator[Spread]:
+        """What keeps J, and what is added to it, exact: 0 <= limit <= 2^30."""
+        limit, signed = loop.row.limit, loop.guard.signed
+        low, high = self.atoms.interval(limit)
+        least = -2 * MOST_THREADS if signed else 0
+        if low is not None and low >= least and high is not None and high <= MOST_THREADS + _SMALL:
+            return
+        yield Spread(_HALF, _plain(limit, self.atoms) - _HALF, -1)
+
+    # Where accesses happen.
+
+    def _position(self, access: Access) -> Position:
+        block, dividing = access.block, self.dividing(access.block)
+        if access.kind == "call":
+            self._stop(access.instruction, "a function that is called")
+        around = self._around(block)
+        if around:
+            (loop,) = around
+            if loop.is_tested_first and block == loop.header:
+                self._stop(access.instruction, "an access beside the test of a row")
+            return Position(loop.row)
+        guards = {b for b in dividing if any(self._guards(b, one) for one in self.loops.values())}
+        if any(c.relation == "eq" and self._is_first(c) for c in access.known):
+            return Position(is_alone=True)
+        if dividing - guards or (dividing and access.is_effect):
+            self._stop(access.instruction, "an effect of some threads")
+        return Position()
+
+    def _stop(self, instruction: Instruction, what: str) -> NoReturn:
+        raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
+
+
+def _tests(comparison: Predicate) -> Iterator[_Test]:
+    """`small < large` in as many ways as it can be said; `<=` is `<` of one more."""
+    if not isinstance(comparison, Comparison) or comparison.bits < _EXACT_BITS:
+        return
+    left, right, signed = comparison.left, comparison.right, comparison.signed
+    match comparison.relation:
+        case "lt":
+            yield _Test(left, right, signed)
+        case "le":
+            yield _Test(left, right + ONE, signed)
+        case "gt":
+            yield _Test(right, left, signed)
+        case "ge":
+            yield _Test(right, left + ONE, signed)
+
+
+def _is_either(comparison: Comparison, test: _Test) -> bool:
+    """Is it the test, or its opposite?"""
+    return test in (*_tests(comparison), *_tests(comparison.negated()))
+
+
+def _plain(value: Polynomial, atoms: Atoms) -> Polynomial:
+    """A number that was extended as what it was before: at the launch it is as small."""
+    result = ZERO
+    for monomial, coefficient in value.terms:
+        product = Polynomial.constant(coefficient)
+        for atom in monomial:
+            operation: Operation | None = atoms.operation(atom)
+            inner = operation.operands[0] if operation is not None else None
+            is_extended = operation is not None and operation.name in ("s32", "u32")
+            if is_extended and isinstance(inner, Polynomial):
+                product = product * _plain(inner, atoms)
+            else:
+                product = product * Polynomial.of({(atom,): 1})
+        result = result + product
+    return result

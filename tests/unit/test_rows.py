@@ -1,0 +1,230 @@
+"""Blocks that share rows: each case is a kernel and what is proven of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from cutune.emulator.ptx import Module
+from cutune.emulator.ptx_parser import parse
+from cutune.proof.entry import prove
+from cutune.toolchain import find_nvcc
+from tests.verdicts import described
+
+pytestmark = pytest.mark.nvcc
+
+#: Before the kernels, which all get (float *a, const float *b, int n, int m, int *c).
+COMMON = """
+#define D blockDim.x
+#define R int r = blockIdx.x, t = threadIdx.x;
+#define J for (int j = t; j < n; j += D)
+__device__ int counter, flags[64];
+__device__ int places[1024];
+__device__ __noinline__ float away(float x) { return x * 3; }
+"""
+SHARED: Mapping[str, str] = {
+    "plain": "R J a[r * n + j] = b[r * n + j] * 2;",
+    "in_place": "R J a[r * n + j] = a[r * n + j] * 2;",
+    "by_pointer": "R float *p = a + (size_t)r * n; J p[j] += 1;",
+    "moving_pointer": "R float *p = a + t; J { *p += 1; p += D; }",
+    "long_row": "R for (size_t j = t; j < n; j += D) a[r * (size_t)n + j] = j;",
+    "unsigned_row": "R for (unsigned j = t; j < (unsigned)n; j += D) a[r * n + j] = j;",
+    "not_greater": "R for (int j = t; j <= n; j += D) a[r * m + j] = j;",
+    "quarter": "R int q = n >> 2; for (int j = t; j < q; j += D) ((float4 *)a)[r * q + j].x = 1;",
+    "fixed_row": "R for (int j = t; j < 100; j += D) a[r * 100 + j] = b[j];",
+    "pitched": "R J a[r * m + j] = j;",
+    "columns_first": "R J a[j * m + r] = b[j];",
+    "rows_of_a_grid": "R for (int i = r; i < m; i += gridDim.x) J a[i * n + j] = j;",
+    "two_of_each": "R J { a[2 * (r * n + j)] = j; a[2 * (r * n + j) + 1] = b[j]; }",
+    "inner_loop": (
+        "R J { float s = 0; for (int k = 0; k < m; ++k) s += b[k * n + j]; a[r * n + j] = s; }"
+    ),
+    "inner_writes": "R J for (int k = 0; k < m; ++k) a[k * n + j] += 1;",
+    "up_to_j": "R J { float s = 0; for (int k = 0; k < j; ++k) s += b[k]; a[r * n + j] = s; }",
+    "in_a_condition": "R J if (b[j] > 0) a[r * n + j] = j; else a[r * n + j] = 2;",
+    "skips_some": "R J { if (j % 3 == r) continue; a[r * n + j] = j; }",
+    "uniform_guard": "R if (r >= m) return; J a[r * n + j] = j;",
+    "two_loops": "R J a[r * n + j] = b[j]; J a[r * n + j] += 1;",
+    "two_rows": "R J a[r * (n + m) + j] = j; for (int j = t; j < m; j += D) c[r * m + j] = 1;",
+    "first_alone": "R J a[r * n + j] = j; if (t == 0) c[r] = n;",
+    "first_alone_too": "R if (t == 0 && r < m) c[r] = n; J a[r * n + j] = j;",
+    "adds_up": "R J if (b[j] > 0) atomicAdd(c + r, 1);",
+    "adds_up_reals": "R J atomicAdd(a + r, b[r * n + j]);",
+    "histogram": "R J atomicAdd(c + ((int *)b)[r * n + j], 1);",
+    "waits": "R J a[r * n + j] = b[j]; __syncthreads(); J a[r * n + j] += 1;",
+    "in_y": (
+        "int t = threadIdx.y; for (int j = t; j < n; j += blockDim.y) a[blockIdx.y * n + j] = j;"
+    ),
+    "batches": "R J a[(blockIdx.y * gridDim.x + r) * n + j] = j;",
+    "of_elements": "R J a[r * n + j] = j + r * gridDim.x;",
+    "triangle": "R for (int j = t; j <= r; j += D) a[r * m + j] = j;",
+    "least": "R int e = min(n, 512); for (int j = t; j < e; j += D) a[r * 512 + j] = j;",
+    "greatest": "R J atomicMax(c, ((int *)b)[j]);",
+    "marks": "R J if (b[j] < 0) c[j / 7] = 1;",
+    "unrolled": "R for (int k = 0; k < 4; ++k) J a[(4 * r + k) * n + j] = b[j] * k;",
+    "limit_loaded": "R int e = *c; for (int j = t; j < e; j += D) a[r * n + j] = j;",
+    "threads_in_y": "R int u = threadIdx.y; if (u < 3) J a[(r * 3 + u) * n + j] = u;",
+    "sum_in_y": "R int u = threadIdx.y; J a[u * n + j] += blockDim.y;",
+}
+HOSTILE: Mapping[str, str] = {
+    "greatest_variable": "R J atomicMax(&counter, ((int *)b)[j]);",
+    "one_flag": "R J if (b[j] < 0) counter = 1;",
+    "carried": "R float s = 0; J { s += b[j]; a[r * n + j] = s; }",
+    "carried_count": "R int k = 0; J a[r * n + j] = k++;",
+    "carried_flag": "R bool f = false; J { if (f) a[r * n + j] = j; f = b[j] > 0; }",
+    "carried_least": "R float s = 0; J { s = fminf(s, b[j]); a[r * n + j] = s; }",
+    "carried_index": "R int l = -1; J { a[r * n + j] = l; l = j; }",
+    "carried_in_memory": "R float s[4] = {0}; J { s[j & m] += b[j]; a[r * n + j] = s[n & 3]; }",
+    "kept_behind": "R float s = 0; J s += b[j]; atomicAdd(a + r, s);",
+    "last_j": "R int j = t; for (; j < n; j += D) a[r * n + j] = j; c[r * m + j] = 1;",
+    "last_of_first": "R int j = t; for (; j < n; j += D) a[r * n + j] = j; if (t == 0) c[r] = j;",
+    "breaks": "R J { if (b[j] < 0) break; a[r * n + j] = j; }",
+    "returns": "R J { if (b[j] < 0) return; a[r * n + j] = j; }",
+    "own_limit": "R for (int j = t; j < n - t; j += D) a[r * n + j] = j;",
+    "limit_of_block": "R for (int j = t; j < n * D; j += D) a[r * n + j] = j;",
+    "limit_of_round": "R J { a[r * m + j] = j; n -= 1; }",
+    "limit_in_memory": "R for (int j = t; j < *c; j += D) a[r * n + j] = j;",
+    "begins_later": "R if (t + 1 < n) for (int j = t + 1; j < n; j += D) a[r * n + j] = D;",
+    "doubled_begin": "R for (int j = 2 * t; j < n; j += D) a[r * n + j] = j;",
+    "constant_step": "R for (int j = t; j < n; j += 256) a[r * n + j] = j;",
+    "thread_as_value": "R J a[r * n + j] = t;",
+    "size_as_value": "R J a[r * n + j] = D;",
+    "round_as_value": "R J a[r * n + j] = j / D;",
+    "next_as_value": "R J a[r * n + j] = j + D;",
+    "thread_as_index": "R J a[r * n + j] = b[t];",
+    "thread_in_condition": "R J if (t < 7) a[r * n + j] = j;",
+    "first_in_loop": "R J if (t == 0) a[r * n + j] = j;",
+    "one_place": "R J a[r] = b[j];",
+    "one_sum": "R J a[r] += b[j];",
+    "neighbours": "R J a[r * n + j] = a[r * n + j + 1];",
+    "shifted_write": "R J { a[r * n + j] = j; a[r * n + j + 1] = 2; }",
+    "overlapping": "R J *(float2 *)(a + r * n + j) = make_float2(b[j], 2);",
+    "halved_places": "R J a[r * n + j / 2] = j;",
+    "scattered": "R J a[((int *)b)[j]] = j;",
+    "sum_of_indices": "R J for (int k = 0; k < m; ++k) a[j + k] += 1;",
+    "gathered_own": "R J a[r * n + j] = a[c[j]];",
+    "mirrored": "R J a[r * n + j] = b[j]; J c[r * n + j] = a[r * n + n - 1 - j];",
+    "mirrored_in_one": "R J a[r * n + j] = a[r * n + n - 1 - j];",
+    "other_mapping": (
+        "R J a[r * n + j] = j; for (int j = t; 2 * j < n; j += D) a[r * n + 2 * j] += 1;"
+    ),
+    "other_row": "R for (int k = 0; k < m; ++k) J a[k + j] += 1;",
+    "overlapping_rows": "R for (int k = 0; k < m; ++k) J a[k * m + j] += 1;",
+    "other_rows": "R J a[r * n + j] = j; for (int j = t; j < m; j += D) a[r * m + j] += 1;",
+    "reads_the_first": "R J a[r * n + j] = a[r * n] + 1;",
+    "reads_a_sum": (
+        "R J a[r * n + j] = b[j]; float s = 0; for (int k = 0; k < n; ++k) s += a[r * n"
+        " + k]; J c[r * n + j] = s;"
+    ),
+    "nested": "R J for (int k = t; k < m; k += D) a[j * m + k] = j;",
+    "nested_again": "R for (int i = D; i > 0; i /= 2) J a[r * n + j] += 1;",
+    "all_threads": "R J a[r * n + j] = j; atomicAdd(c, 1);",
+    "not_the_first": "R J a[r * n + j] = j; if (t != 0) counter = 1;",
+    "some_thread": "R J a[r * n + j] = j; if (t == 5) counter = 1;",
+    "last_thread": "R J a[r * n + j] = j; if (t == D - 1) counter = 1;",
+    "outside_of_row": "R if (t < n) c[t] = 1; J a[r * n + j] = j;",
+    "before_the_loop": "R if (t >= n) { counter = 1; return; } J a[r * n + j] = j;",
+    "fewer_threads": "R if (t < m) J a[r * n + j] = j;",
+    "odd_threads": "R if (t & 1) J a[r * n + j] = j;",
+    "loaded_threads": "R if (b[t] > 0) J a[r * n + j] = j;",
+    "block_decides": "R if (D > 64) J a[r * n + j] = j;",
+    "waits_in_loop": "R J { a[r * n + j] = j; __syncthreads(); }",
+    "waits_in_part": "R J a[r * n + j] = j; if (t < 32) __syncthreads();",
+    "counts_who_waits": "R J a[r * n + j] = j; if (__syncthreads_count(t < n) > 3) counter = 1;",
+    "used_result": "R J a[atomicAdd(c, 1)] = b[j];",
+    "first_wins": "R J atomicCAS(c, 0, j);",
+    "exchanges": "R J atomicExch(c + r, j);",
+    "mixed": "R J { atomicAdd(c, j); atomicMax(c, j); }",
+    "reads_the_sum": "R J { atomicAdd(c, 1); a[r * n + j] = *c; }",
+    "calls_away": "R J a[r * n + j] = away(b[j]);",
+    "votes": "R J { float v = __shfl_down_sync(0xffffffff, b[j], 1); a[r * n + j] = v; }",
+    "lanes": "R J a[r * n + j] = t % 32;",
+    "tiles": "R __shared__ float s[64]; J { s[t % 64] = b[j]; a[r * n + j] = s[t % 64]; }",
+    "flag_is_read": "R J { if (counter) a[r * n + j] = j; if (b[j] < 0) counter = 1; }",
+    "different_flags": "R J counter = j;",
+    "two_variables": "R J { flags[j & 63] = j; a[r * n + j] = 2; }",
+    "down_from_the_end": "R for (int j = n - 1 - t; j >= 0; j -= D) a[r * n + j] = D;",
+    "by_global_step": "R for (int j = t; j < n; j += D * gridDim.x) a[r * n + j] = j;",
+    "overwritten_by_first": "R J a[r * n + j] = c[r]; if (t == 0) c[r] = 5;",
+    "first_reads": "R J a[r * n + j] = j; if (t == 0) c[r] = a[r * n];",
+    "two_steps": "R J { a[r * n + j] = j; j += D; }",
+    "short_counter": "R for (short j = t; j < n; j += D) a[r * n + j] = j;",
+    "short_limit": "R short e = n; for (short j = t; j < e; j += D) a[r * n + j] = j;",
+    "small_counter": "R for (unsigned char j = t; j < n; j += D) a[r * n + j] = j;",
+    "only_first_row": "R if (t < n && t > 0) J a[r * n + j] = j;",
+    "ends_at_zero": "R for (int j = t; j != n; j += D) a[r * n + j] = j;",
+    "waits_for_ever": "R J a[r * n + j] = j; while (*(volatile int *)c) ;",
+    "decided_by_own": "R J a[r * n + j] = j; if (a[0] > 3) J a[r * n + j] += 1;",
+    "decided_by_count": "R int k = 0; J k += b[j] > 0; if (k > 3) counter = 1;",
+    "begins_in_block": "R for (int j = r * D + t; j < n; j += D) a[j] += 1;",
+}
+#: `n` for short: that n is neither negative nor too large is asked at the launch.
+EXPECTED: Mapping[str, str] = {
+    "plain": "rows x; meet 0 1; n",
+    "in_place": "rows x; n",
+    "by_pointer": "rows x; n",
+    "moving_pointer": "rows x; n",
+    "long_row": "rows x; n",
+    "unsigned_row": "rows x; n",
+    "not_greater": "rows x; apart 536870912 >= n - 536870911 * 1",
+    "quarter": "rows x",
+    "fixed_row": "rows x; meet 0 1",
+    "pitched": "rows x; n",
+    "columns_first": "rows x; meet 0 1; n; apart 4 * m >= 4 * 1",
+    "rows_of_a_grid": "rows x; n",
+    "two_of_each": "rows x; meet 0 1; n",
+    "inner_loop": "rows x; meet 0 1; n",
+    "inner_writes": "rows x; n",
+    "up_to_j": "rows x; meet 0 1; n",
+    "in_a_condition": "rows x; meet 0 1; n",
+    "skips_some": "rows x; n",
+    "uniform_guard": "rows x; n",
+    "two_loops": "rows x; meet 0 1; n",
+    "two_rows": "rows x; meet 0 4; n; apart 536870912 >= m - 536870912 * 1",
+    "first_alone": "rows x; meet 0 4; n",
+    "first_alone_too": "rows x; meet 0 4; n",
+    "adds_up": "rows x; meet 1 4; n",
+    "adds_up_reals": "rows x; meet 0 1; n",
+    "histogram": "rows x; meet 1 4; n",
+    "waits": "rows x; meet 0 1; n",
+    "in_y": "rows y; n",
+    "batches": "rows x; y raw; n",
+    "of_elements": "rows x; n",
+    "triangle": "rows x",
+    "least": "rows x",
+    "greatest": "rows x; meet 1 4; n",
+    "marks": "rows x; meet 1 4; n",
+    "unrolled": "rows x; meet 0 1; n",
+    "limit_loaded": "rows x; meet 0 4; ?",
+    "threads_in_y": "rows x; y raw; n",
+    "sum_in_y": "rows x; y raw; n",
+}
+NAMES = {"0:0:b64": "a", "1:0:b64": "b", "2:0:b32": "n", "3:0:b32": "m", "4:0:b64": "c"}
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+    parameters = "float *a, const float *b, int n, int m, int *c"
+    kernels = "".join(
+        f"__global__ void {name}({parameters}) {{ {body} }}\n"
+        for name, body in (*SHARED.items(), *HOSTILE.items())
+    )
+    path = tmp_path_factory.mktemp("rows") / "kernels.cu"
+    path.write_text(COMMON + 'extern "C" {\n' + kernels + "}\n")
+    return parse(find_nvcc().ptx(path))
+
+
+@pytest.mark.parametrize("name", list(SHARED))
+def test_rows_are_shared(module: Module, name: str) -> None:
+    said = described(prove(module, name), NAMES)
+    for size in ("n", "?"):
+        said = said.replace(f"apart 536870912 >= {size} - 536870912 * 1", size)
+    assert said == EXPECTED[name]
+
+
+@pytest.mark.parametrize("name", list(HOSTILE))
+def test_nothing_is_proven(module: Module, name: str) -> None:
+    proof = prove(module, name)
+    assert not any(dimension.grid_kept for dimension in proof.dimensions)
+    assert proof.refused is not None or proof.dimensions[0].raw is not None
