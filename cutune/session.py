@@ -6,6 +6,7 @@ Imports only the front end and the passes, so that `inspect` and `instrument` st
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +38,8 @@ from cutune.syntax import Syntax, parse
 from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 from cutune.workspace import make_folder
 
+#: What makes the device's half of a program matter; the preprocessor has expanded `__global__`.
+_DEVICE_CODE = re.compile(r"<<<|\bglobal\b|__global__")
 Progress = Callable[[str, int, int], None]
 
 
@@ -90,7 +93,7 @@ class Session:
             # The slowest comes first, and goes on while the text is read.
             compiling = self._compilation(source, pool)
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
-            if compiling is None and "__global__" in expanded:
+            if compiling is None and _DEVICE_CODE.search(expanded):
                 compiling = self._compile(path, pool)
         except CutuneError as error:
             if require_nvcc or self.nvcc_option is not None:

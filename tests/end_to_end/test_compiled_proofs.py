@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from cutune.diagnostics import Code
@@ -136,3 +138,16 @@ def test_the_thread_itself_is_refused(program: Program) -> None:
 def test_entries_are_those_that_the_compiler_calls(program: Program) -> None:
     entries = [site.entries for site in program.launches if site.kernel == "twice"]
     assert entries == [("_Z5twiceIfEvPT_S0_i",), ("_Z5twiceIdEvPT_S0_i",)]
+
+
+def test_kernels_of_headers_are_compiled_too(tmp_path: Path) -> None:
+    """The preprocessed text no longer says `__global__`."""
+    (tmp_path / "kernels.h").write_text(
+        "__global__ void k(int *a, int n) "
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i; }\n"
+    )
+    source = tmp_path / "main.cu"
+    source.write_text('#include "kernels.h"\nint main() { k<<<1, 32>>>(nullptr, 3); }\n')
+    program = Session().load(str(source))
+    (site,), (kernel,) = program.tunable_launches, program.kernels
+    assert site.entries == ("_Z1kPii",) and 80 in kernel.proven_for
