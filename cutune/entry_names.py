@@ -33,6 +33,12 @@ def base_name(symbol: str) -> str:
     return name.parts[-1] if name is not None else symbol
 
 
+def is_instance(symbol: str) -> bool:
+    """Is it the name of an instance of a template?"""
+    name = _parsed(symbol)
+    return name is not None and name.rest.startswith("I")
+
+
 def entry_name(symbol: str) -> str:
     """What PTX calls the kernel of this host function: internal linkage is not written there."""
     name = _parsed(symbol)

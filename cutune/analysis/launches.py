@@ -135,6 +135,8 @@ class _Judge:
         shared = self._shared_formula(item, kernel, resolved)
         callee = self._callee(item, kernel)
         refusal = self._refusal(item, name, kernel, code, resolved, shared)
+        if refusal is None and callee is None and kernel is not None and kernel.elsewhere:
+            refusal = _refusal(Code.UNCERTAIN_ADDRESS, name=name)
         if refusal is None and callee is None:
             refusal = self._doubt(item)
         if refusal is None and kernel is not None and not (kernel.asserted or kernel.shared):
