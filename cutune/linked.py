@@ -9,6 +9,7 @@ the linker tells the tuned program whether it is there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,10 +31,11 @@ class ReadSource:
     """One source, all that is needed to analyze it again, and what was found.
 
     `expanded`, `headers`, `early`, `compilation`: see `analyze`. `nvcc`: None, as `compilation` is,
-    where the text alone has to do.
+    where the text alone has to do. `folder`: relative paths are seen from there.
     """
 
     nvcc: Nvcc | None
+    folder: str
     flags: tuple[str, ...]
     syntax: Syntax
     expanded: str | None
@@ -74,12 +76,14 @@ class ReadSource:
     @cached_property
     def launches(self) -> tuple[HostLaunch, ...]:
         """Its launches as the compiler resolves them."""
-        return host_launches(self._asked, self.syntax.source.path, self.flags)
+        with chdir(self.folder):
+            return host_launches(self._asked, self.syntax.source.path, self.flags)
 
     @cached_property
     def exported(self) -> frozenset[str]:
         """The kernels that other sources can link with, by their mangled names."""
-        return exported_kernels(self._asked, self.syntax.source.path, self.flags)
+        with chdir(self.folder):
+            return exported_kernels(self._asked, self.syntax.source.path, self.flags)
 
     @property
     def _asked(self) -> Nvcc:

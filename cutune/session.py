@@ -120,7 +120,7 @@ class Session:
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
         nvcc = self.nvcc if compiling is not None else None
         flags = tuple(self.compile_flags(path))
-        read = ReadSource(nvcc, flags, syntax, expanded, headers, early, compiling)
+        read = ReadSource(nvcc, os.getcwd(), flags, syntax, expanded, headers, early, compiling)
         try:
             return read.with_program()
         except CutuneError as error:

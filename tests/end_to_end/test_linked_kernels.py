@@ -290,3 +290,91 @@ def test_shake_runs_several_sources(tuned: Path) -> None:
     options = ("--run", "./{program} {n}", "--vary", "n=100", "--seeds", "4")
     done = cutune("shake", "main.cu", "scale.cu", *options, cwd=tuned)
     assert done.returncode == 0 and "same: 4 seeds, 1 tunable launch" in done.stdout, done.stderr
+
+
+MAKEFILE = """\
+NVCC ?= nvcc
+app: main.o scale.o
+\t$(NVCC) $^ -o $@
+%.o: src/%.cu include/scale.h
+\t$(NVCC) -Iinclude -O2 -c $< -o $@
+clean:
+\trm -f app *.o
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as a project with a Makefile, tuned."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "src").mkdir()
+    (folder / "include").mkdir()
+    (folder / "include" / "scale.h").write_text(SCALE_H)
+    (folder / "src" / "scale.cu").write_text(SCALE)
+    (folder / "src" / "main.cu").write_text(PROGRAM)
+    (folder / "Makefile").write_text(MAKEFILE)
+    making = ("--make", "make", "--clean", "make clean")
+    done = cutune("tune", *making, "--run", "./app {n}", "--vary", "n=100,1000", cwd=folder)
+    assert done.returncode == 0 and "scale" in done.stdout, done.stderr
+    return folder
+
+
+def made(project: Path, mode: str, *names: str) -> None:
+    """Compile sources of the project for the emulated device, and link what is there."""
+    for name in names:
+        words = ("-Iinclude", "-O2", "-c", f"src/{name}.cu", "-o", f"{name}.o")
+        done = cutune("nvcc", *words, f"--cutune-mode={mode}", cwd=project)
+        assert done.returncode == 0 and done.stderr.count("[CT") == done.stderr.count("[CT513]")
+    words = ("main.o", "scale.o", "-o", "app", "--cutune-mode=emulated")
+    assert cutune("nvcc", *words, cwd=project).returncode == 0
+
+
+def test_a_project_is_tuned(project: Path) -> None:
+    made(project, "emulated", "main", "scale")
+    before = run(project / "app", "100000", CUTUNE="verbose")
+    assert before.returncode == 0 and "cutune: scale" not in before.stderr
+    made(project, "tuned,emulated", "scale", "main")
+    after = run(project / "app", "100000", CUTUNE="verbose")
+    assert after.stdout == before.stdout
+    assert "cutune: scale, 100000 x 1 x 1 threads: block 32x1x1 -> " in after.stderr
+
+
+def test_a_kernel_that_is_compiled_anew_is_another_one(project: Path) -> None:
+    """The object with the launch does not know it: its launches stay as they are."""
+    source = project / "src" / "scale.cu"
+    try:
+        for text, mode in ((CHANGED, "tuned,emulated"), (SCALE, "emulated")):
+            made(project, "tuned,emulated", "main", "scale")
+            assert "cutune: scale" in run(project / "app", "100000", CUTUNE="verbose").stderr
+            source.write_text(text)
+            made(project, mode, "scale")
+            after = run(project / "app", "100000", CUTUNE="verbose")
+            assert after.returncode == 0 and "cutune: scale" not in after.stderr
+            made(project, "emulated", "main", "scale")
+            assert after.stdout == run(project / "app", "100000").stdout
+            source.write_text(SCALE)
+    finally:
+        source.write_text(SCALE)
+
+
+def test_other_flags_make_another_kernel(project: Path) -> None:
+    made(project, "tuned,emulated", "main", "scale")
+    words = ("-Iinclude", "-O2", "-fmad=false", "-c", "src/scale.cu", "-o", "scale.o")
+    done = cutune("nvcc", *words, "--cutune-mode=tuned,emulated", cwd=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    made(project, "emulated")
+    after = run(project / "app", "100000", CUTUNE="verbose")
+    assert after.returncode == 0 and "cutune: scale" not in after.stderr
+
+
+def test_without_the_lender_the_launch_stays(project: Path) -> None:
+    """The file is gone, and the program compiles as before."""
+    made(project, "tuned,emulated", "main", "scale")
+    source = project / "src" / "scale.cu"
+    source.rename(project / "scale.away")
+    try:
+        made(project, "tuned,emulated", "main")
+        after = run(project / "app", "100000", CUTUNE="verbose")
+    finally:
+        (project / "scale.away").rename(source)
+    assert after.returncode == 0 and "cutune: scale" not in after.stderr
