@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -281,6 +282,17 @@ def test_the_rest_is_part_of_what_was_measured(tuned: Path) -> None:
     assert done.returncode == 1 and "[CT201]" in done.stderr and "[CT513]" in done.stderr
 
 
+def test_inspect_reads_sources_together(tuned: Path) -> None:
+    done = cutune("inspect", "--json", "main.cu", "scale.cu", cwd=tuned)
+    (launch,) = json.loads(done.stdout)["launches"]
+    assert (done.returncode, launch["verdict"], launch["guards"]) == (0, "tunable", {"x": "n"})
+    alone = cutune("inspect", "main.cu", cwd=tuned)
+    assert "name that source too [CT201]" in alone.stderr
+    # One that cannot be read keeps nobody from looking at the others.
+    some = cutune("inspect", "--json", "main.cu", "nowhere.cu", "scale.cu", cwd=tuned)
+    assert some.returncode == 1 and json.loads(some.stdout)["launches"] == [launch]
+
+
 def test_what_was_tuned_is_not_tuned_again(tuned: Path) -> None:
     done = cutune("inspect", "scale.tuned.cu", cwd=tuned)
     assert done.returncode == 1 and "[CT104]" not in done.stderr and "tuned" in done.stderr
@@ -325,8 +337,8 @@ def made(project: Path, mode: str, *names: str) -> None:
         words = ("-Iinclude", "-O2", "-c", f"src/{name}.cu", "-o", f"{name}.o")
         done = cutune("nvcc", *words, f"--cutune-mode={mode}", cwd=project)
         assert done.returncode == 0 and done.stderr.count("[CT") == done.stderr.count("[CT513]")
-    words = ("main.o", "scale.o", "-o", "app", "--cutune-mode=emulated")
-    assert cutune("nvcc", *words, cwd=project).returncode == 0
+    linking = ("main.o", "scale.o", "-o", "app", "--cutune-mode=emulated")
+    assert cutune("nvcc", *linking, cwd=project).returncode == 0
 
 
 def test_a_project_is_tuned(project: Path) -> None:
