@@ -35,7 +35,7 @@ _PIECE = re.compile(
 )
 _NO_LAUNCH = re.compile(r"\)\s*\?\s*\(void\)\s*0\s*:\s*")
 #: A kernel that is no template is declared only; its body follows where nobody compiles it.
-_KERNEL_BODY = re.compile(r";(?=\s*\n#if 0\n# \d+[^\n]*\n\{)")
+_KERNEL_BODY = re.compile(r";(?=\s*\n#if 0\n(?:# \d+[^\n]*\n)?\{)")
 _CALL = re.compile(r"(?:callq?|blr?)\s+([^#\s]+)")
 _BY_TABLE = re.compile(r"\*([\w$.]+)@GOTPCREL\(%rip\)")
 _JUMP = re.compile(r"(?:j\w+|b(?:\.\w+)?|cbn?z|tbn?z|ret\w*)\b\s*(\S*)")

@@ -245,6 +245,14 @@ def test_kernels_of_other_sources(launch: HostLaunch, code: Code | None) -> None
     assert [site.code for site in program.launches] == [code, None, None]
 
 
+def test_a_body_on_the_next_line_is_a_body() -> None:
+    """cudafe++ writes no line marker then."""
+    text = CUDAFE.replace("#if 0\n# 4\n{", "#if 0\n{")
+    assert text != CUDAFE
+    assert "void k(int *a)  {}" in mark_launches(text)[0]
+    assert "void elsewhere(int *a);" in mark_launches(text)[0]
+
+
 def test_several_launches_on_a_line() -> None:
     first = told(4, 0, "_Z1kPii")
     # One is missing: which one is not known.
