@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from types import MappingProxyType
 
 from cutune.analysis.annotated import annotated
@@ -31,8 +32,16 @@ from cutune.analysis.warps import is_warp_level
 from cutune.copied import ProvenCopy, with_copy
 from cutune.diagnostics import Code, Diagnostic
 from cutune.functions import Function
-from cutune.program import DataParameter, Impurity, Kernel, LaunchSite, Program
-from cutune.proof.compiled import Compilation
+from cutune.program import (
+    CompiledCode,
+    DataParameter,
+    Impurity,
+    Kernel,
+    LaunchSite,
+    Layout,
+    Program,
+)
+from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.source import Source
 from cutune.syntax import Syntax, parse
@@ -47,6 +56,7 @@ def analyze(
     early: Container[str] = (),
     compilation: Compilation | None = None,
     copies: Mapping[str, ProvenCopy] = MappingProxyType({}),
+    elsewhere: Iterable[Kernel] = (),
 ) -> Program:
     """Judge the kernels and launches of one source and of its headers.
 
@@ -58,6 +68,8 @@ def analyze(
         compilation: of the source, for all architectures that will run. What its code does not
             prove is refused; without it kernels are judged by their text alone.
         copies: what may stand in for kernels, by their names.
+        elsewhere: kernels that other translation units define, for launches of those of which
+            this one has only a declaration.
 
     Raises:
         CutuneError: CT701 where it does not compile.
@@ -70,17 +82,20 @@ def analyze(
     prover = Prover(unit)
     by_name = _proven(prover)
     entries: Mapping[str, tuple[str, ...]] = {}
+    code = None
     if compilation is not None:
         compiled = compilation.finished(by_name)
         for name, found in by_name.items():
-            by_name[name] = [
-                with_copy(confirmed(k, compiled, places), copies.get(name), places)
-                for k in found
-                for places in [_places(prover, k)]
-            ]
+            made = compiled.entries(name)
+            judged = (_confirmed(prover, k, compiled, copies.get(name)) for k in found)
+            by_name[name] = [replace(k, entries=made, layouts=_layouts(prover, k)) for k in judged]
+        code = _code(syntax.source, compiled)
         # Which instance of a template a launch calls is another question.
         names = certain_kernels(unit, expanded or "")
         entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
+    for kernel in elsewhere:
+        if kernel.name not in by_name and kernel.layouts == _layouts(prover, kernel):
+            by_name[kernel.name] = [kernel]
     kernels_by_name: Mapping[str, Sequence[Kernel]] = by_name
     diagnostics = [*syntax.diagnostics]
     for file in own:
@@ -94,12 +109,10 @@ def analyze(
         launches += [replace(site, entries=entries.get(site.kernel, ())) for site in sites]
         diagnostics += remarks
     launched = {site.kernel for site in launches}
-    kernels = tuple(
-        kernel
-        for found in kernels_by_name.values()
-        for kernel in found
-        if kernel.source is syntax.source or kernel.name in launched
-    )
+    known = [kernel for found in kernels_by_name.values() for kernel in found]
+    kernels = tuple(k for k in known if k.source is syntax.source or k.name in launched)
+    listed = {id(kernel) for kernel in kernels}
+    unlaunched = tuple(k for k in known if id(k) not in listed and k.elsewhere is None)
     if not kernels and not launches and not diagnostics:
         diagnostics.append(Diagnostic.at(Code.HOST_ONLY, syntax.source))
     late = [file for file in own[1:] if file.source.path not in early]
@@ -116,7 +129,35 @@ def analyze(
         headers,
         host.tunables,
         host.regions,
+        unlaunched,
+        code,
     )
+
+
+def _code(source: Source, compiled: Compiled) -> CompiledCode:
+    """A name for the code of this very file: another one may hold the same text."""
+    named = f"{os.path.realpath(source.path)}\0{compiled.content}"
+    name = sha256(named.encode(errors="surrogateescape")).hexdigest()[:16]
+    return CompiledCode(name, compiled.versions)
+
+
+def _layouts(prover: Prover, kernel: Kernel) -> tuple[Layout, ...] | None:
+    """How the structures are laid out here of which the kernel's data parameters are members."""
+    found = []
+    for structure in sorted({member.structure for member in kernel.members}):
+        known = layout(prover.structures, [structure.removeprefix("::").replace("::", SCOPE)])
+        if known is None:
+            return None
+        places = sorted((path, *place) for path, place in known.members.items())
+        found.append((structure, known.bytes, tuple(places)))
+    return tuple(found)
+
+
+def _confirmed(
+    prover: Prover, kernel: Kernel, compiled: Compiled, copy: ProvenCopy | None
+) -> Kernel:
+    places = _places(prover, kernel)
+    return with_copy(confirmed(kernel, compiled, places), copy, places)
 
 
 def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:

@@ -277,7 +277,7 @@ def subjects(
             records,
             code,
             sha256(assembled.image).hexdigest()[:16],
-            Origin.of(program.source, program.launching_headers),
+            Origin.of(program.source, program.deciding_files),
             static,
             candidate_set,
         )

@@ -73,7 +73,12 @@ class Code(Enum):
     HOST_ONLY = (104, NOTE, "no kernel and no launch here; the file stays as it is")
 
     # Why a launch stays as it is: what is wrong with the launch …
-    MISSING_KERNEL = (201, WARNING, "the definition of kernel '{name}' was not found")
+    MISSING_KERNEL = (
+        201,
+        WARNING,
+        "the definition of kernel '{name}' was not found; where another source of the program has "
+        "it, name that source too",
+    )
     DEVICE_LAUNCH = (202, WARNING, "'{name}' is launched from device code")
     DIRECTIVE_IN_LAUNCH = (
         203,
@@ -164,6 +169,12 @@ class Code(Enum):
         228,
         WARNING,
         "is not among what the compiler made of the file; launch it from code that is compiled",
+    )
+    UNCERTAIN_ADDRESS = (
+        268,
+        WARNING,
+        "kernel '{name}' is defined in another source, and its name alone does not say which "
+        "kernel is meant",
     )
     UNPROVEN_CODE = (263, WARNING, "is not proven on its compiled code, which {what}")
     KERNEL_REASON = (229, NOTE, "kernel '{kernel}' {message}")

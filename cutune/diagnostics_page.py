@@ -84,8 +84,13 @@ MEANINGS: dict[Code, str] = {
     "names the first word that does not fit.",
     Code.HOST_ONLY: "A source of host code alone is nothing to tune: it may be given with "
     "the others and comes back byte for byte.",
-    Code.MISSING_KERNEL: "What is not read cannot be proven. Define the kernel in this file or in "
-    "a header it includes; give `-I` where the header is not found.",
+    Code.MISSING_KERNEL: "What is not read cannot be proven. Give all sources of the "
+    "program, as in `cutune inspect main.cu kernel.cu`, and `-I` where a header is not found. Of "
+    "other sources those kernels count that exactly one of them defines for all to link with: no "
+    "static ones, and no templates.",
+    Code.UNCERTAIN_ADDRESS: "Of a kernel that another source defines the address must be "
+    "certain: by it the tuned program asks for which architecture it was compiled. Overloads, "
+    "arguments that are left out and parameters that are references hide it.",
     Code.DEVICE_LAUNCH: "Launches from kernels are not rewritten: the choice is made on the host.",
     Code.DIRECTIVE_IN_LAUNCH: "Which text is compiled depends on the directive. Write one launch "
     "per branch of the `#if`.",

@@ -45,7 +45,7 @@ def models_of(program: Program, workspace: Workspace) -> list[FittedModel]:
     Raises:
         CutuneError: CT009 when there are none, CT513 when it has changed since.
     """
-    origin = Origin.of(program.source, program.launching_headers)
+    origin = Origin.of(program.source, program.deciding_files)
     models = [m for m in read_models(workspace.models) if m.facts.origin.path == origin.path]
     if any(model.facts.origin != origin for model in models):
         raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))

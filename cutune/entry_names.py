@@ -39,6 +39,12 @@ def namespaces(symbol: str) -> tuple[str, ...]:
     return name.parts[:-1] if name is not None else ()
 
 
+def is_instance(symbol: str) -> bool:
+    """Is it the name of an instance of a template?"""
+    name = _parsed(symbol)
+    return name is not None and name.rest.startswith("I")
+
+
 def entry_name(symbol: str) -> str:
     """What PTX calls the kernel of this host function: internal linkage is not written there."""
     name = _parsed(symbol)

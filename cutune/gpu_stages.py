@@ -45,7 +45,7 @@ def collect_on_gpu(
     build, runs = _built(session, program, template, vary, device, workspace)
     swept = list(sweep_on_gpu(build, runs, candidate_set, session.progress))
     name, driver = gpu_name()
-    origin = asdict(Origin.of(program.source, program.launching_headers))
+    origin = asdict(Origin.of(program.source, program.deciding_files))
     about = {"device": name, "driver": driver, "origin": origin}
     append_lines(workspace.measurements, ({**swept_line(one), **about} for one in swept))
     if counters:

@@ -74,7 +74,7 @@ def _swept_now(
     workspace: Workspace,
     options: argparse.Namespace,
 ) -> Sweep:
-    programs = [session.load(path, require_nvcc=True) for path in options.files]
+    programs = session.load_all(options.files, require_nvcc=True)
     swept = sweep(session, programs, options.run, varied, device, workspace, options.candidates)
     if options.save is not None:
         write_sweep(Path(options.save), swept)

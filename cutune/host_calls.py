@@ -35,12 +35,13 @@ _PIECE = re.compile(
 )
 _NO_LAUNCH = re.compile(r"\)\s*\?\s*\(void\)\s*0\s*:\s*")
 #: A kernel that is no template is declared only; its body follows where nobody compiles it.
-_KERNEL_BODY = re.compile(r";(?=\s*\n#if 0\n# \d+[^\n]*\n\{)")
+_KERNEL_BODY = re.compile(r";(?=\s*\n#if 0\n(?:# \d+[^\n]*\n)?\{)")
 _CALL = re.compile(r"(?:callq?|blr?)\s+([^#\s]+)")
 _BY_TABLE = re.compile(r"\*([\w$.]+)@GOTPCREL\(%rip\)")
 _JUMP = re.compile(r"(?:j\w+|b(?:\.\w+)?|cbn?z|tbn?z|ret\w*)\b\s*(\S*)")
 _SYMBOL = re.compile(r"[A-Za-z_$][\w$.]*")
 _LABEL = re.compile(r"^([A-Za-z_$.][\w$.]*):", re.MULTILINE)
+_EXPORTED = re.compile(r"^\s*\.glob[a]?l\s+([\w$.]+)", re.MULTILINE)
 #: Labels of tables of exceptions: nobody jumps there.
 _TABLE_LABEL = re.compile(r"\.L(?:EH[BE]|tmp)\d+")
 
@@ -79,6 +80,18 @@ def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaun
 
     assembly = host_assembly(nvcc, path, flags, change)
     return tuple(read_launches(assembly, places)) if places else ()
+
+
+def exported_kernels(nvcc: Nvcc, path: str, flags: Sequence[str]) -> frozenset[str]:
+    """Mangled names of the functions, kernels among them, that other sources can link with.
+
+    Names that several sources may define, as instances of templates, are left out.
+
+    Raises:
+        CutuneError: CT703 where the compiler cannot be asked, with the reason.
+    """
+    assembly = host_assembly(nvcc, path, flags, lambda text: _KERNEL_BODY.sub(" {}", text))
+    return frozenset(_EXPORTED.findall(assembly)) & frozenset(_LABEL.findall(assembly))
 
 
 def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:

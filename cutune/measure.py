@@ -69,7 +69,8 @@ class MemoryInstruction:
 class Origin:
     """The source file that was measured: its absolute path and a hash of its bytes.
 
-    Headers with launches that may be tuned are part of the hash.
+    Headers with launches that may be tuned, and the files of kernels that another source defines,
+    are part of the hash.
     """
 
     path: str

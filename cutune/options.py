@@ -84,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
         parents=[source, place, _model_options((NEIGHBOURS,))],
         help="write the program that chooses its thread blocks",
     )
-    emit.add_argument("file", metavar="FILE")
+    emit.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
     emit.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
     emit.add_argument(
         "--choose",

@@ -143,6 +143,21 @@ class KernelCopy:
 
 
 @dataclass(frozen=True)
+class CompiledCode:
+    """The device code of one translation unit, by a name that no other code has.
+
+    `versions`: PTX versions for which its kernels were proven.
+    """
+
+    name: str
+    versions: tuple[int, ...]
+
+
+Layout = tuple[str, int, tuple[tuple[str, int, int], ...]]
+"""A structure: its name and size, then path, offset and size of each member."""
+
+
+@dataclass(frozen=True)
 class Kernel:
     """A `__global__` function definition (declarations are joined to it)."""
 
@@ -180,6 +195,12 @@ class Kernel:
     copy: KernelCopy | None = None
     #: Mangled names of those instances of a template for which the facts are not proven, and why.
     unproven: tuple[tuple[str, Impurity], ...] = ()
+    #: Mangled names of its instances, as the compiler made them.
+    entries: tuple[str, ...] = ()
+    #: The structures whose members are data parameters; None where one is not known.
+    layouts: tuple[Layout, ...] | None = ()
+    #: The code of the translation unit that defines it, where that is another one.
+    elsewhere: CompiledCode | None = None
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:
@@ -362,6 +383,12 @@ class Program:
     headers: tuple[Source, ...] = ()
     tunables: tuple[HostTunable, ...] = ()
     regions: tuple[Region, ...] = ()
+    #: Kernels of the user's headers that nothing launches here.
+    unlaunched: tuple[Kernel, ...] = ()
+    #: What its own kernels were proven on; None: the compiler was not asked.
+    code: CompiledCode | None = None
+    #: Do other sources of the program launch its kernels, relying on that code?
+    is_lent: bool = False
 
     def numbered_behind(self, last: int) -> Program:
         """The same with ids that are larger by `last`: those of other sources come first."""
@@ -373,6 +400,18 @@ class Program:
         return next((kernel for kernel in self.kernels if kernel.name == name), None)
 
     @property
+    def definitions(self) -> tuple[Kernel, ...]:
+        """The kernels that this translation unit defines, those of headers too."""
+        own = (kernel for kernel in self.kernels if kernel.elsewhere is None)
+        return (*own, *self.unlaunched)
+
+    @property
+    def borrowed(self) -> tuple[Kernel, ...]:
+        """Kernels of other translation units that launches, which may be tuned, call."""
+        names = {site.kernel for site in self.tunable_launches}
+        return tuple(k for k in self.kernels if k.elsewhere is not None and k.name in names)
+
+    @property
     def tunable_launches(self) -> tuple[LaunchSite, ...]:
         """The launch sites that may be tuned."""
         return tuple(site for site in self.launches if site.verdict is Verdict.TUNABLE)
@@ -381,6 +420,11 @@ class Program:
     def launching_headers(self) -> tuple[Source, ...]:
         """Headers with a launch that may be tuned, in the order of the ids."""
         return self._headers_of(self.tunable_launches)
+
+    @property
+    def deciding_files(self) -> tuple[Source, ...]:
+        """What decides about its launches besides the source: files with a launch or its kernel."""
+        return (*self.launching_headers, *(kernel.source for kernel in self.borrowed))
 
     @property
     def tunable_headers(self) -> tuple[Source, ...]:

@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cutune.collect import plan_runs
@@ -20,12 +20,16 @@ from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.link import alias_folder, runtime_library
 from cutune.fitted import FittedModel
+from cutune.linked import ReadSource, linked
 from cutune.measuring import Part, measure
 from cutune.nvcc.driver import EMULATED, INSTRUMENT, TUNED
+from cutune.nvcc.lending import connect, forget_lending, lenders_of
 from cutune.nvcc.rewriting import OUTPUTS
-from cutune.nvcc.units import forget, registered, working_in
+from cutune.nvcc.units import Unit, forget, registered, working_in
+from cutune.pipeline import TranslationUnit
+from cutune.program import Program
 from cutune.session import Session
-from cutune.stages import fit, static_facts
+from cutune.stages import facts_for, fit, static_facts
 from cutune.toolchain import COMPATIBILITY_FLAGS
 from cutune.workspace import Workspace, make_folder, write_text
 
@@ -62,11 +66,18 @@ def tune_project(
     device = DeviceProfile.named(device_name.split(",", maxsplit=1)[0])
     workspace = Workspace(workspace.folder.absolute()).create()
     forget(workspace)
+    forget_lending(workspace)
     outputs = workspace.folder / "outputs"
     outputs.unlink(missing_ok=True)
     build = _Build(project, session, device_name, workspace)
     session.progress("building", 0, 1)
     build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
+    if connect(workspace):
+        # Now it is known where the kernels are that sources launch and do not have.
+        _remove(outputs)
+        outputs.unlink(missing_ok=True)
+        forget(workspace)
+        build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
     session.progress("building", 1, 1)
     models = _models(project, session, device, workspace, candidate_set)
     _remove(outputs)
@@ -86,15 +97,16 @@ def _models(
     units = registered(workspace)
     if not units:
         raise CutuneError(Diagnostic.at(Code.NOTHING_COMPILED, None, command=project.make))
+    read = _Sources(session, device)
     parts = []
     for unit in units:
-        with working_in(unit):
-            own = unit.session(session)
-            program = own.load(unit.source, require_nvcc=True)
-            facts = static_facts(own.with_flags(COMPATIBILITY_FLAGS), program, device)
-            session.report(facts.diagnostics)
+        lenders = lenders_of(unit, workspace)
+        program, *others = linked([read.source(one) for one in (unit, *lenders)])
+        session.reported([program])
+        lent = [read.facts(lender, p) for lender, p in zip(lenders, others, strict=True)]
+        facts = facts_for(read.facts(unit, program), lent)
         numbered = program.numbered_behind(unit.first_site)
-        parts.append(Part(numbered, facts.facts, unit.own_workspace(workspace).create()))
+        parts.append(Part(numbered, facts, unit.own_workspace(workspace).create()))
     folders = (alias_folder(session.nvcc), runtime_library(session.nvcc).parent)
     before = os.environ.get("LD_LIBRARY_PATH")
     searched = ":".join([*map(str, folders), *filter(None, [before])])
@@ -103,6 +115,31 @@ def _models(
     measured = measure(session, parts, runs, device, candidate_set)
     seen = {id(part) for part, kernels in zip(parts, measured, strict=True) if kernels}
     return [m for part in parts if id(part) in seen for m in fit(session, part.workspace)]
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """Units as they are read, each once, whoever asks."""
+
+    session: Session
+    device: DeviceProfile
+    known: dict[str, ReadSource] = field(default_factory=dict)
+
+    def source(self, unit: Unit) -> ReadSource:
+        """What it is by itself."""
+        if unit.key not in self.known:
+            with working_in(unit):
+                own = unit.session(self.session)
+                self.known[unit.key] = own.read(unit.source, require_nvcc=True)
+        return self.known[unit.key]
+
+    def facts(self, unit: Unit, program: Program) -> TranslationUnit:
+        """What the compiler says of its kernels."""
+        with working_in(unit):
+            own = unit.session(self.session).with_flags(COMPATIBILITY_FLAGS)
+            found = static_facts(own, program, self.device)
+        self.session.report(found.diagnostics)
+        return found
 
 
 def _remove(outputs: Path) -> None:

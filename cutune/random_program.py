@@ -33,6 +33,22 @@ _ASKED = 0
 _LARGEST_SEED = (1 << 64) - 1
 
 
+def random_programs(
+    session: Session, programs: Sequence[Program], seed: int, targets: Sequence[Target]
+) -> None:
+    """Write all sources of a program, as `random_program` writes one.
+
+    Raises:
+        CutuneError: CT415 when no launch may be tuned, and what `Target.write` raises.
+    """
+    is_any = any(program.tunable_launches for program in programs)
+    for program, target in zip(programs, targets, strict=True):
+        if program.tunable_launches or program.is_lent or not is_any:
+            random_program(session, program, seed, target)
+        else:
+            target.write(TranslationUnit(program))
+
+
 def random_program(session: Session, program: Program, seed: int, target: Target) -> Path:
     """Write a program whose launches draw their blocks; the path of its source.
 
@@ -43,7 +59,7 @@ def random_program(session: Session, program: Program, seed: int, target: Target
         CutuneError: CT415 when no launch may be tuned, and what `Target.write` raises.
     """
     sites = program.tunable_launches
-    if not sites:
+    if not sites and not program.is_lent:
         path = program.source.path
         raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=path))
     launched = dict.fromkeys(site.kernel for site in sites)

@@ -24,12 +24,14 @@ from cutune.source_text import line_structure, one_line
 
 #: Members that follow a dot in a repeated launch: a macro of that name would break it.
 LAUNCH_MEMBERS = ("grid", "block", "smem", "stream", "next")
-#: What only a rewritten launch holds.
-_MARKS = re.compile(r"\bcutune_launch\(\d|\bcutune_repeated cutune_\d")
+#: What only a rewritten source holds.
+_MARKS = re.compile(
+    r"\bcutune_launch\(\d|\bcutune_repeated cutune_\d|\bcutune_proven_[0-9a-f]{16}\[\] = \{"
+)
 
 
 def is_rewritten(source: Source) -> bool:
-    """Does it hold a launch that was rewritten?"""
+    """Does it hold a launch that was rewritten, or what such launches of other sources need?"""
     return _MARKS.search(source.text) is not None
 
 

@@ -9,16 +9,13 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from cutune.analysis.confirmed import confirmed, unconfirmed, without_unproven
 from cutune.analysis.preprocess import user_headers
-from cutune.analyze import analyze
-from cutune.copied import ProvenCopy, proven_copies, with_entries_of_copies
 from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.link import own_build_flags
 from cutune.headers import (
@@ -28,7 +25,7 @@ from cutune.headers import (
     read_headers,
     redirected,
 )
-from cutune.host_calls import host_launches
+from cutune.linked import ReadSource, linked
 from cutune.passes import PASSES, InstrumentLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
@@ -40,9 +37,9 @@ from cutune.syntax import Syntax, parse
 from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 from cutune.workspace import make_folder
 
+#: What makes the device's half of a program matter; the preprocessor has expanded `__global__`.
+_DEVICE_CODE = re.compile(r"<<<|\bglobal\b|__global__")
 Progress = Callable[[str, int, int], None]
-#: A kernel, before and after the toolkit's headers have spelled `__global__` out.
-_KERNEL = re.compile(r"__global__|__attribute__\(\((?:__)?global(?:__)?\)\)")
 
 
 @dataclass(frozen=True)
@@ -80,6 +77,20 @@ class Session:
 
     def load(self, path: str, require_nvcc: bool = False) -> Program:
         """Read and analyze one file; where nvcc cannot, macros are expanded by their text alone."""
+        return self.load_all((path,), require_nvcc)[0]
+
+    def load_all(self, paths: Iterable[str], require_nvcc: bool = False) -> list[Program]:
+        """The same for all sources of one program: a kernel may be defined in any of them."""
+        return self.reported(linked([self.read(path, require_nvcc) for path in paths]))
+
+    def reported(self, programs: Sequence[Program]) -> list[Program]:
+        """The same programs, when what there is to say about them was shown."""
+        for program in programs:
+            self.report(program.diagnostics)
+        return list(programs)
+
+    def read(self, path: str, require_nvcc: bool = False) -> ReadSource:
+        """Read and analyze one file by itself; its messages are yet to be reported."""
         source = Source.read(path)
         if is_rewritten(source):
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
@@ -88,14 +99,14 @@ class Session:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return self._analyzed(syntax, require_nvcc, pool)
 
-    def _analyzed(self, syntax: Syntax, require_nvcc: bool, pool: ThreadPoolExecutor) -> Program:
+    def _analyzed(self, syntax: Syntax, require_nvcc: bool, pool: ThreadPoolExecutor) -> ReadSource:
         source, path = syntax.source, syntax.source.path
         expanded, compiling = None, None
         try:
             # The slowest comes first, and goes on while the text is read.
             compiling = self._compilation(source, pool)
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
-            if compiling is None and _KERNEL.search(expanded):
+            if compiling is None and _DEVICE_CODE.search(expanded):
                 compiling = self._compile(path, pool)
         except CutuneError as error:
             if require_nvcc or self.nvcc_option is not None:
@@ -108,44 +119,26 @@ class Session:
         for header in headers:
             if is_rewritten(header):
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
+        nvcc = self.nvcc if compiling is not None else None
+        flags = tuple(self.compile_flags(path))
+        folder, compile_unit = os.getcwd(), self._compiled_unit
+        read = ReadSource(
+            nvcc, folder, flags, syntax, expanded, headers, early, compiling, compile_unit
+        )
         try:
-            program = analyze(syntax, expanded, headers, early, compiling)
+            return read.with_program()
         except CutuneError as error:
             if require_nvcc or error.diagnostic.code is not Code.NVCC_FAILED:
                 raise
             reason = first_error(error.diagnostic.message)
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
-            return self._reported(analyze(syntax, expanded, headers, early))
-        if compiling is not None:
-            copies = self._copies(program, compiling.results(), pool)
-            if copies:
-                program = analyze(syntax, expanded, headers, early, compiling, copies)
-            if not all(site.entries for site in program.tunable_launches):
-                program = self._told(program)
-        return self._reported(without_unproven(with_entries_of_copies(program)))
+            return replace(read, nvcc=None, compilation=None).with_program()
 
-    def _copies(
-        self, program: Program, originals: Sequence[str], pool: ThreadPoolExecutor
-    ) -> dict[str, ProvenCopy]:
-        return proven_copies(program, originals, lambda unit: self._compiled_unit(unit, pool))
-
-    def _compiled_unit(self, unit: TranslationUnit, pool: ThreadPoolExecutor) -> list[str]:
+    def _compiled_unit(self, unit: TranslationUnit) -> list[str]:
         """The PTX of a program with edits, for all architectures that will run."""
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
             path, flags = self._write_unit(unit, Path(folder), "copies")
             return self._compile(str(path), pool, flags).results()
-
-    def _told(self, program: Program) -> Program:
-        """The program with the kernels that the compiler says its launches call."""
-        path = program.source.path
-        try:
-            return confirmed(program, host_launches(self.nvcc, path, self.compile_flags(path)))
-        except CutuneError as error:
-            return unconfirmed(program, error.diagnostic.message)
-
-    def _reported(self, program: Program) -> Program:
-        self.report(program.diagnostics)
-        return program
 
     def _compilation(self, source: Source, pool: ThreadPoolExecutor) -> Compilation | None:
         """Kernels of headers are seen only in the preprocessed text."""

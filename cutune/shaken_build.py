@@ -72,7 +72,7 @@ def _unit(session: Session, program: Program) -> Unit:
 
 def _shaken_unit(session: Session, program: Program, folder: Path, write: Writer) -> Unit:
     path, flags = _unit(session, program)
-    if not program.tunable_launches:
+    if not program.tunable_launches and not program.is_lent:
         return path, flags
     make_folder(folder)
     target = Target.within(program, folder, "shaken")

@@ -60,13 +60,33 @@ def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
     return Rule.GUARD
 
 
+def lent_code(program: Program) -> str:
+    """C++ text by which others know that they were linked with the code that was proven.
+
+    Their own definition of the same name is weak, and says that nothing is proven.
+    """
+    if program.code is None or not program.is_lent:
+        return ""
+    return _lent(program.code.name, program.code.versions)
+
+
+def _lent(name: str, versions: Iterable[int], attribute: str = "") -> str:
+    values = ", ".join(map(str, (*sorted(versions), 0)))
+    array = f"const int cutune_proven_{name}[]"
+    return f'extern "C" {{ extern {array}{attribute}; {array} = {{{values}}}; }}\n'
+
+
 def site_table(
     program: Program,
     sites: Iterable[LaunchSite],
     routines: Mapping[int, str] | None = None,
 ) -> str:
     """C++ text of the guard functions and of the table that `cutune_launch` looks sites up in."""
-    functions: list[str] = []
+    sites = tuple(sites)
+    functions = [
+        _lent(name, (), " __attribute__((weak))").rstrip()
+        for name in sorted(_borrowed_code(program, sites))
+    ]
     rows: list[str] = []
     for site in sorted(sites, key=lambda site: site.id):
         kernel = program.kernel(site.kernel)
@@ -79,6 +99,12 @@ def site_table(
         functions.insert(0, "namespace { __global__ void cutune_witness() {} }")
     table = ["static const cutune_site cutune_sites[] = {", *rows, "};"]
     return "".join(f"{line}\n" for line in (*functions, *table))
+
+
+def _borrowed_code(program: Program, sites: Iterable[LaunchSite]) -> set[str]:
+    """Names of the code of other translation units whose kernels these launches call."""
+    kernels = (program.kernel(site.kernel) for site in sites)
+    return {k.elsewhere.name for k in kernels if k is not None and k.elsewhere is not None}
 
 
 def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, ...]:
@@ -205,7 +231,7 @@ def _free_positions(
 
 
 def _proven_versions(site: LaunchSite, kernel: Kernel) -> list[str]:
-    if not kernel.proven_for:
+    if not kernel.proven_for or kernel.elsewhere is not None:
         return []
     versions = ", ".join(map(str, (*sorted(kernel.proven_for), 0)))
     return [f"static const int cutune_proven_{site.id}[] = {{{versions}}};"]
@@ -266,7 +292,8 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     is_bound = bool(kernel.may_meet or kernel.apart)
     free = f"cutune_free_{site.id}" if is_bound else "nullptr"
     positions = (_free_positions(site, kernel) or ((), ())) if is_bound else ((), ())
-    proven = f"cutune_proven_{site.id}" if kernel.proven_for else "nullptr"
+    code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
+    proven = f"cutune_proven_{code}" if kernel.proven_for else "nullptr"
     witness = _WITNESS if kernel.proven_for and site.called is None else "nullptr"
     return (
         f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "

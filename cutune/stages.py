@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from cutune.neighbours.block_emission import block_deciders
 from cutune.neighbours.host import block_choices, replacement
 from cutune.neighbours.options import NEIGHBOURS
 from cutune.passes import AttachStaticCounters
-from cutune.pipeline import TranslationUnit, run_passes
+from cutune.pipeline import KernelFacts, TranslationUnit, run_passes
 from cutune.program import Program
 from cutune.session import Session
 from cutune.shadow import Target
@@ -59,7 +59,7 @@ def collect(
         units = [future.result() for future in facts]
     for unit in units:
         session.report(unit.diagnostics)
-    parts = [Part(unit.program, unit.facts, workspace) for unit in units]
+    parts = [Part(unit.program, facts_for(unit, units), workspace) for unit in units]
     session.progress("compiling", 1, 1)
     runs = plan_runs(template, vary, binary, launches_only=launches_only)
     measured = measure(session, parts, runs, device, candidate_set, training)
@@ -74,6 +74,15 @@ def _numbered(programs: Sequence[Program]) -> list[Program]:
         found.append(program.numbered_behind(last))
         last += len(program.launches)
     return found
+
+
+def facts_for(unit: TranslationUnit, units: Iterable[TranslationUnit]) -> tuple[KernelFacts, ...]:
+    """Facts about the kernels of a unit, and about those that others lend it."""
+    found = list(unit.facts)
+    for kernel in unit.program.borrowed:
+        lending = (other for other in units if other.program.code == kernel.elsewhere)
+        found += (fact for one in lending for fact in one.facts if fact.symbol in kernel.entries)
+    return tuple(found)
 
 
 def static_facts(session: Session, program: Program, device: DeviceProfile) -> TranslationUnit:

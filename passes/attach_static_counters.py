@@ -35,7 +35,8 @@ class AttachStaticCounters(Pass):
             reason = error.diagnostic.message
             warning = Diagnostic.at(Code.NO_STATIC_COUNTERS, unit.program.source, reason=reason)
             return unit.with_diagnostics([warning])
-        known = {kernel.name for kernel in unit.program.kernels}
+        program = unit.program
+        known = {kernel.name for kernel in (*program.kernels, *program.unlaunched)}
         return unit.with_facts(
             KernelFacts(kernel_name(symbol), symbol, value)
             for symbol, value in counters.items()

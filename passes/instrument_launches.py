@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from cutune.pipeline import Pass, TranslationUnit
 from cutune.rewrite import with_launch_edits
-from cutune.site_table import needed_headers, site_table
+from cutune.site_table import lent_code, needed_headers, site_table
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class InstrumentLaunches(Pass):
     def run(self, unit: TranslationUnit) -> TranslationUnit:
         """Edit all tunable launches; a file without one stays as it is."""
         program = unit.program
+        unit = unit.with_prelude(lent_code(program))
         sites = program.tunable_launches
         if not sites:
             return unit

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from cutune.pipeline import Pass, TranslationUnit
 from cutune.rewrite import with_launch_edits
-from cutune.site_table import needed_headers, site_table
+from cutune.site_table import lent_code, needed_headers, site_table
 from cutune.toolchain import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.
@@ -56,6 +56,7 @@ class ReplaceLaunches(Pass):
     def run(self, unit: TranslationUnit) -> TranslationUnit:
         """Edit the launches that have a routine."""
         program = unit.program
+        unit = unit.with_prelude(lent_code(program))
         routines = dict(self.routines)
         sites = tuple(site for site in program.tunable_launches if site.id in routines)
         if not sites:

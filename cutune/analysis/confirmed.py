@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.analysis.launches import because
@@ -36,10 +36,13 @@ def confirmed(program: Program, launches: Sequence[HostLaunch]) -> Program:
         told[launch.path, launch.line].append(launch)
     sources = {site.source.path: site.source for site in program.launches}
     renumbered = {p for p, source in sources.items() if _RENUMBERED.search(source.text)}
+    elsewhere = {k.name: k.entries for k in program.kernels if k.elsewhere is not None}
     sites: dict[int, LaunchSite] = {}
     diagnostics = list(program.diagnostics)
     for place, written in _by_place(program.launches).items():
-        line = _Line(written, [] if written[0].source.path in renumbered else told[place])
+        line = _Line(
+            written, [] if written[0].source.path in renumbered else told[place], elsewhere
+        )
         for site in written:
             sites[site.id], remark = line.judged(site)
             diagnostics += [remark] if remark is not None else []
@@ -91,10 +94,14 @@ def entries_of(site: LaunchSite, launches: Iterable[HostLaunch]) -> tuple[str, .
 
 @dataclass(frozen=True)
 class _Line:
-    """The launches of a line: as they are written, and as they are compiled."""
+    """The launches of a line: as they are written, and as they are compiled.
+
+    `elsewhere`: the entries of kernels that other translation units define.
+    """
 
     written: Sequence[LaunchSite]
     told: Sequence[HostLaunch]
+    elsewhere: Mapping[str, tuple[str, ...]]
 
     def judged(self, site: LaunchSite) -> tuple[LaunchSite, Diagnostic | None]:
         """The site with its entries, or refused."""
@@ -110,9 +117,19 @@ class _Line:
         if not entries:
             return _refused(site, Code.LAUNCH_NOT_TOLD, reason="it is never instantiated")
         site = replace(site, entries=entries)
-        if any(entry in launch.declared for launch in self.told for entry in entries):
+        if not self._is_defined(site):
             return _refused(site, Code.MISSING_KERNEL, name=site.kernel)
         return site, None
+
+    def _is_defined(self, site: LaunchSite) -> bool:
+        """Does the definition that was judged belong to the entries of the site?"""
+        own = {*site.entries}
+        declared = [(own & launch.entries, own & launch.declared) for launch in self.told]
+        if site.kernel in self.elsewhere:
+            # A static kernel of this source may have the same entry.
+            is_declared = all(entries == here for entries, here in declared)
+            return is_declared and site.entries == self.elsewhere[site.kernel]
+        return not any(here for _, here in declared)
 
     def _pairs(self) -> Iterator[tuple[LaunchSite, HostLaunch]]:
         """What may belong together: by order, or where there are more, each with each."""

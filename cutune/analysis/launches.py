@@ -138,6 +138,8 @@ class _Judge:
         refusal = self._refusal(item, name, kernel, code, resolved, shared)
         if refusal is None and kernel is not None:
             refusal = self._without_copy(item, kernel, callee, resolved)
+        if refusal is None and callee is None and kernel is not None and kernel.elsewhere:
+            refusal = _refusal(Code.UNCERTAIN_ADDRESS, name=name)
         if refusal is None and callee is None:
             refusal = self._doubt(item)
         if refusal is None and kernel is not None and not (kernel.asserted or kernel.shared):

@@ -144,7 +144,7 @@ def fit_blocks(
     """
     swept: dict[tuple[str, str], list[SweptLaunch]] = {}
     if workspace.measurements.exists():
-        convert = _swept_of(Origin.of(program.source, program.launching_headers))
+        convert = _swept_of(Origin.of(program.source, program.deciding_files))
         command = "cutune collect --on gpu"
         lines = read_lines(workspace.measurements, LINE_SCHEMA, convert, command, session.warn)
         for device, launch in (line for line in lines if line is not None):

@@ -83,7 +83,7 @@ def write_choices(
         "origin": asdict(_origin(program)),
         "models": [to_json(model) for model in models],
         "launches": {
-            "origin": asdict(Origin.of(program.source, program.launching_headers)),
+            "origin": asdict(Origin.of(program.source, program.deciding_files)),
             "blocks": [choice.to_json() for choice in blocks],
         },
     }
@@ -100,7 +100,7 @@ def block_choices(
             CT431 when none of its kernels was swept on these devices.
     """
     origin, found = read_blocks(workspace, devices, program.source.path)
-    if origin != Origin.of(program.source, program.launching_headers):
+    if origin != Origin.of(program.source, program.deciding_files):
         raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
     return found
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from cutune.nvcc.command import Command, Item
 from cutune.nvcc.locate import TRIED, real_nvcc, split_launcher, tried
-from cutune.nvcc.unit_key import UNITS, unit_key
+from cutune.nvcc.unit_key import LENDS, UNITS, unit_key
 
 TUNED, INSTRUMENT, EMULATED, OFF = "tuned", "instrument", "emulated", "off"
 MODES = (TUNED, INSTRUMENT, EMULATED, OFF)
@@ -153,26 +153,24 @@ def something_to_do(command: Command, settings: Settings) -> bool:
 
 
 def _may_launch(path: str) -> bool:
-    """Holds the file a launch, or includes it something that might?"""
+    """Holds the file a launch or a kernel, or includes it something that might?"""
     try:
         with open(path, "rb") as file:
             text = file.read()
     except OSError:
         return False  # nvcc says it
-    return b"<<<" in text or b"include" in text
+    return any(word in text for word in (b"<<<", b"include", b"__global__"))
 
 
 def has_models(command: Command, source: Item, workspace: str | None) -> bool:
-    """Is there a workspace with models that may be of this source?"""
+    """Is there a workspace with models that may be of this source, or of others by its kernels?"""
     folders = workspaces_of(source.value, workspace)
     if not folders:
         return False
     places = [os.path.join(UNITS, unit_key(command, source)), ""]
-    return any(
-        os.path.exists(os.path.join(folder, place, "models.json"))
-        for folder in folders
-        for place in places
-    )
+    files = [*(os.path.join(place, "models.json") for place in places)]
+    files.append(os.path.join(places[0], LENDS))
+    return any(os.path.exists(os.path.join(folder, file)) for folder in folders for file in files)
 
 
 def workspaces_of(path: str, workspace: str | None) -> list[str]:

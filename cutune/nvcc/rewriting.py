@@ -9,18 +9,28 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cutune.device import DeviceProfile
 from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.linked import ReadSource, linked
 from cutune.nvcc.command import Command
 from cutune.nvcc.dependencies import restore_dependencies
-from cutune.nvcc.driver import EMULATED, INSTRUMENT, WORKSPACE, Settings, run_instead, workspaces_of
+from cutune.nvcc.driver import (
+    EMULATED,
+    INSTRUMENT,
+    TUNED,
+    WORKSPACE,
+    Settings,
+    run_instead,
+    workspaces_of,
+)
+from cutune.nvcc.lending import lenders_of, lends, note
 from cutune.nvcc.locate import found_program
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
-from cutune.nvcc.units import Unit, register
+from cutune.nvcc.units import Unit, register, working_in
 from cutune.pipeline import TranslationUnit
 from cutune.program import Program
 from cutune.session import Session
@@ -116,8 +126,9 @@ def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, Shad
     compatibility = COMPATIBILITY_FLAGS if EMULATED in settings.modes else ()
     for source in command.sources:
         unit = Unit.of(command, source)
-        session = unit.session(Session(str(nvcc.path), compatibility))
-        rewriter = _Rewriter(session, unit, _workspace(unit, settings), settings)
+        plain = Session(str(nvcc.path), compatibility)
+        session = unit.session(plain)
+        rewriter = _Rewriter(session, unit, _workspace(unit, settings), settings, plain)
         rewritten = rewriter.rewritten()
         if rewritten is not None:
             mode = INSTRUMENT if INSTRUMENT in settings.modes else "tuned"
@@ -133,7 +144,7 @@ def _workspace(unit: Unit, settings: Settings) -> Workspace:
     knowing: list[Workspace] = []
     if INSTRUMENT not in settings.modes:
         knowing = [place for place in places if unit.own_workspace(place).models.exists()]
-        knowing += [place for place in places if place.models.exists()]
+        knowing += [place for place in places if place.models.exists() or lends(unit, place)]
     return next(iter([*knowing, *places]), beside)
 
 
@@ -145,10 +156,14 @@ class _Rewriter:
     unit: Unit
     workspace: Workspace
     settings: Settings
+    #: A session without flags of the unit's.
+    plain: Session
 
     def rewritten(self) -> TranslationUnit | None:
         try:
-            return self._instrumented() if INSTRUMENT in self.settings.modes else self._tuned()
+            if INSTRUMENT in self.settings.modes:
+                return self._instrumented()
+            return self._tuned() if TUNED in self.settings.modes else None
         except CutuneError as error:
             if error.diagnostic.code in (Code.NOT_CUDA, Code.ALREADY_TUNED):
                 return None
@@ -156,29 +171,45 @@ class _Rewriter:
 
     def _instrumented(self) -> TranslationUnit | None:
         program = self._program()
+        note(self.unit, self.workspace, program)
         if not program.tunable_launches:
-            return None
+            return self.session.instrument(program) if program.is_lent else None
         unit = register(self.unit, self.workspace, len(program.launches))
         return self.session.instrument(program.numbered_behind(unit.first_site))
 
     def _tuned(self) -> TranslationUnit | None:
         own = self.unit.own_workspace(self.workspace)
         workspace = own if own.models.exists() else self.workspace
-        if not workspace.models.exists():
+        is_modelled = workspace.models.exists()
+        if not is_modelled and not lends(self.unit, self.workspace):
             return None
         from cutune.emitting import models_of, replaced
 
         program = self._program()
-        models = models_of(program, workspace)
-        if not models:
+        models = models_of(program, workspace) if is_modelled else []
+        if not models and not program.is_lent:
             return None
         unit = replaced(
             self.session, program, models, [*map(DeviceProfile.named, self.settings.devices)]
         )
-        return unit if unit.edits else None
+        return unit if unit.edits or program.is_lent else None
 
     def _program(self) -> Program:
-        return self.session.load(self.unit.source, require_nvcc=True)
+        """The program, with the kernels that other units of the build lend it."""
+        own = self.session.read(self.unit.source, require_nvcc=True)
+        program, *_ = linked([own, *self._lenders()])
+        program = replace(program, is_lent=lends(self.unit, self.workspace))
+        return self.session.reported([program])[0]
+
+    def _lenders(self) -> Iterator[ReadSource]:
+        for lender in lenders_of(self.unit, self.workspace):
+            try:
+                with working_in(lender):
+                    read = lender.session(self.plain).read(lender.source, require_nvcc=True)
+            except (CutuneError, OSError):
+                # What cannot be read lends nothing: launches of its kernels stay as they are.
+                continue
+            yield read
 
 
 def _compile_original(

@@ -9,6 +9,8 @@ from cutune.nvcc.options import DECIDES_TEXT
 
 #: The folder of a workspace that holds one folder per key.
 UNITS = "units"
+#: Stands in that of a source whose kernels others launch.
+LENDS = "lends"
 
 
 def unit_key(command: Command, source: Item) -> str:

@@ -18,7 +18,7 @@ from cutune.nvcc.command import IN_ENVIRONMENT, Command, Item
 from cutune.nvcc.options import NOT_ABOUT_SOURCE
 from cutune.nvcc.unit_key import UNITS, unit_key
 from cutune.session import Session
-from cutune.workspace import Workspace, locked, make_folder, read_document, write_document
+from cutune.workspace import Json, Workspace, locked, make_folder, read_document, write_document
 
 SCHEMA = "cutune-unit-1"
 
@@ -105,11 +105,10 @@ def _document(unit: Unit, workspace: Workspace) -> Path:
 
 def _read(workspace: Workspace) -> Iterator[Unit]:
     for path in (workspace.folder / UNITS).glob("*/unit.json"):
-        entry = read_document(path, SCHEMA, "cutune tune --make")
-        yield Unit(
-            entry["source"],
-            entry["folder"],
-            tuple(entry["flags"]),
-            entry["key"],
-            entry["first_site"],
-        )
+        yield unit_of(read_document(path, SCHEMA, "cutune tune --make"))
+
+
+def unit_of(entry: Json) -> Unit:
+    """A unit as it was written."""
+    flags = tuple(entry["flags"])
+    return Unit(entry["source"], entry["folder"], flags, entry["key"], entry["first_site"])

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import sha256
 
 from cutune.emulator.ptx import PtxError
 from cutune.emulator.ptx_parser import parse
@@ -25,10 +26,12 @@ class Compiled:
     """Proofs about the entries of a source by the name of their kernel, of all architectures.
 
     `versions`: those of the PTX that was proven, as `cudaFuncGetAttributes` reports them.
+    `content`: a hash of all of it.
     """
 
     proofs: dict[str, tuple[EntryProof, ...]]
     versions: tuple[int, ...]
+    content: str = ""
 
     def entries(self, kernel: str) -> tuple[str, ...]:
         """The mangled names of a kernel's instances."""
@@ -96,4 +99,6 @@ def proven(texts: Sequence[str], is_wanted: Callable[[str], bool]) -> Compiled:
         for name, function in module.functions.items():
             if function.is_kernel and function.body and is_wanted(name):
                 found[base_name(name)].append(prove(module, name))
-    return Compiled({name: tuple(each) for name, each in found.items()}, tuple(sorted(versions)))
+    content = sha256("\0".join(texts).encode("latin-1", "replace")).hexdigest()
+    proofs = {name: tuple(each) for name, each in found.items()}
+    return Compiled(proofs, tuple(sorted(versions)), content)

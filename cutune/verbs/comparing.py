@@ -52,7 +52,7 @@ def shake(options: argparse.Namespace) -> int:
     # What is wrong with the options is said before anything is built.
     _conditions(options)
     session = session_of(options)
-    programs = [session.load(path, require_nvcc=True) for path in options.files]
+    programs = session.load_all(options.files, require_nvcc=True)
     launches = sum(len(program.launches) for program in programs)
     tunable = sum(len(program.tunable_launches) for program in programs)
     if not tunable:

@@ -1,4 +1,4 @@
-"""`inspect`, `instrument`: one source in, a table or a source out."""
+"""`inspect`, `instrument`: sources in, tables; one source in, a source out."""
 
 from __future__ import annotations
 
@@ -15,14 +15,21 @@ from cutune.verbs.common import session_of, show
 def inspect(options: argparse.Namespace) -> int:
     """List kernels and launches."""
     from cutune.inspect import print_programs, to_json
+    from cutune.linked import linked
 
     # What the program is compiled for is enough to look at it.
     session = replace(session_of(options), architectures=())
-    programs = []
+    read, programs = [], []
     failed = False
     for path in options.files:
         try:
-            programs.append(session.load(path))
+            read.append(session.read(path))
+        except CutuneError as error:
+            show(error.diagnostic)
+            failed = True
+    for program in linked(read):
+        try:
+            programs += session.reported([program])
         except CutuneError as error:
             show(error.diagnostic)
             failed = True

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from cutune.neighbours.model import ChoiceModel
     from cutune.program import Program
     from cutune.session import Session
+    from cutune.shadow import Target
 
 
 def collect(options: argparse.Namespace) -> int:
     """Run a program and count, or time."""
     session = session_of(options)
-    programs = [session.load(path, require_nvcc=True) for path in options.files]
+    programs = session.load_all(options.files, require_nvcc=True)
     if options.launches_only and (options.tunables is not None or options.on == "gpu"):
         parser().error("collect: --launches-only is for models made on the emulated device")
     if options.tunables is not None:
@@ -127,28 +128,48 @@ def _fit_neighbours(options: argparse.Namespace) -> int:
 
 def emit(options: argparse.Namespace) -> int:
     """Write the tuned program."""
-    from cutune.shadow import Target
     from cutune.stages import emit
 
     session = session_of(options)
     # What is not proven on compiled code is not written.
-    program = session.load(options.file, require_nvcc=True)
-    target = Target.of(program, options.output, "tuned")
+    programs = session.load_all(options.files, require_nvcc=True)
+    targets = _targets(programs, options.output, "emit")
+    _make_folder_of(targets)
     if options.choose is not None:
-        from cutune.random_program import random_program
+        from cutune.random_program import random_programs
 
-        random_program(session, program, options.choose, target)
+        random_programs(session, programs, options.choose, targets)
         return 0
-    emit(session, program, workspace_of(options), devices_of(options), target, options.model)
+    workspace, devices = workspace_of(options), devices_of(options)
+    for program, target in zip(programs, targets, strict=True):
+        emit(session, program, workspace, devices, target, options.model)
     return 0
+
+
+def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list[Target]:
+    """Where the sources of a tuned program are written to."""
+    from cutune.shadow import Target
+
+    if len(programs) == 1 or output is None:
+        return [Target.of(program, output, "tuned") for program in programs]
+    targets = [Target.complete(program, Path(output), "tuned") for program in programs]
+    if len({target.path for target in targets}) < len(targets):
+        parser().error(f"{verb}: two files would be written to one place; leave -o out")
+    return targets
+
+
+def _make_folder_of(targets: Sequence[Target]) -> None:
+    """The folder that `-o` names for several sources."""
+    from cutune.workspace import make_folder
+
+    if len(targets) > 1:
+        make_folder(targets[0].path.parent)
 
 
 def tune(options: argparse.Namespace) -> int:
     """All stages in one."""
-    from cutune.shadow import Target
     from cutune.stages import emit, fit
     from cutune.summary import print_choices
-    from cutune.workspace import make_folder
 
     if options.make is not None:
         return _tune_project(options)
@@ -156,14 +177,8 @@ def tune(options: argparse.Namespace) -> int:
         parser().error("tune: name the sources of the program, or what builds it: --make make")
     session, device, workspace = session_of(options), device_of(options), workspace_of(options)
     sizes = sizes_to_show(options.sizes)
-    programs = [session.load(path, require_nvcc=True) for path in options.files]
-    if len(programs) == 1 or options.output is None:
-        targets = [Target.of(program, options.output, "tuned") for program in programs]
-    else:
-        folder = Path(options.output)
-        targets = [Target.complete(program, folder, "tuned") for program in programs]
-        if len({target.path for target in targets}) < len(targets):
-            parser().error("tune: two files would be written to one place; leave -o out")
+    programs = session.load_all(options.files, require_nvcc=True)
+    targets = _targets(programs, options.output, "tune")
     if not _run_collect(session, programs, options):
         raise _nothing_modelled(options.files, "none of them could be measured")
     own = {str(Path(path).resolve()) for path in options.files}
@@ -171,8 +186,7 @@ def tune(options: argparse.Namespace) -> int:
     models = [model for model in fitted if model.facts.origin.path in own]
     if not models:
         raise _nothing_modelled(options.files, "none of their kernels could be modelled")
-    if len(programs) > 1:
-        make_folder(targets[0].path.parent)
+    _make_folder_of(targets)
     written = [
         emit(session, program, workspace, devices_of(options), target, options.model)
         for program, target in zip(programs, targets, strict=True)

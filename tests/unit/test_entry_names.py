@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.entry_names import base_name, canonical, entry_name, is_among
+from cutune.entry_names import base_name, canonical, entry_name, is_among, is_instance
 
 
 def sized(name: str) -> str:
@@ -78,3 +78,13 @@ def test_different_kernels_have_different_names() -> None:
 )
 def test_base_names(symbol: str, name: str) -> None:
     assert base_name(symbol) == name
+
+
+@pytest.mark.parametrize("symbol", ["_Z1kIfEvPT_", "_ZN2ns4fillIfLi3EEEvPT_", "_ZSt4fillIiEvPT_"])
+def test_instances_of_templates(symbol: str) -> None:
+    assert is_instance(symbol)
+
+
+@pytest.mark.parametrize("symbol", ["_Z1kPfi", "k", "_ZN2ns1kE1I", "_Z4fillSt6vectorIiE"])
+def test_others_are_no_instances(symbol: str) -> None:
+    assert not is_instance(symbol)

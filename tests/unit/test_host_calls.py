@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,15 @@ from cutune.diagnostics import Code, CutuneError, Diagnostic
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.entry_names import is_among
 from cutune.front_end import read_steps
-from cutune.host_calls import HostLaunch, host_launches, mark_launches, read_launches
+from cutune.host_calls import (
+    HostLaunch,
+    exported_kernels,
+    host_launches,
+    mark_launches,
+    read_launches,
+)
 from cutune.launched import launched_sites
-from cutune.program import Program, Verdict
+from cutune.program import CompiledCode, Program, Verdict
 from cutune.session import Session
 from cutune.source import Source
 from cutune.syntax import parse
@@ -210,6 +217,40 @@ def test_sites_get_the_entries_of_their_line() -> None:
 )
 def test_sites_that_are_not_confirmed(launches: list[HostLaunch], code: Code) -> None:
     assert codes(*launches, *SECOND_LINE) == [code, None, None]
+
+
+def borrowing() -> Program:
+    """A program whose kernel another source defines."""
+    program = analyzed()
+    code = CompiledCode("0123456789abcdef", (80,))
+    lent = replace(program.kernels[0], entries=("_Z1kPii",), elsewhere=code, proven_for=(80,))
+    return replace(program, kernels=(lent,))
+
+
+@pytest.mark.parametrize(
+    ("launch", "code"),
+    [
+        (told(4, 0, "_Z1kPii", declared=True), None),
+        # Of the same name, and perhaps static.
+        (told(4, 0, "_Z1kPii"), Code.MISSING_KERNEL),
+        (told(4, 0, "_Z1kPfi", declared=True), Code.MISSING_KERNEL),
+        (told(4, 0, "_Z1kPii", "_Z1kPfi", declared=True), Code.MISSING_KERNEL),
+        (told(4, 0, "_Z1jPii", declared=True), Code.OTHER_KERNEL),
+        (told(4, 0, "_Z1kPii", declared=True, indirect=True), Code.INDIRECT_LAUNCH),
+    ],
+)
+def test_kernels_of_other_sources(launch: HostLaunch, code: Code | None) -> None:
+    seconds = [replace(one, declared=one.entries) for one in SECOND_LINE]
+    program = confirmed(borrowing(), [launch, *seconds])
+    assert [site.code for site in program.launches] == [code, None, None]
+
+
+def test_a_body_on_the_next_line_is_a_body() -> None:
+    """cudafe++ writes no line marker then."""
+    text = CUDAFE.replace("#if 0\n# 4\n{", "#if 0\n{")
+    assert text != CUDAFE
+    assert "void k(int *a)  {}" in mark_launches(text)[0]
+    assert "void elsewhere(int *a);" in mark_launches(text)[0]
 
 
 def test_several_launches_on_a_line() -> None:
@@ -406,3 +447,27 @@ def test_what_does_not_compile_is_not_told(tmp_path: Path) -> None:
         host_launches(find_nvcc(), str(source), [])
     source.write_text("int f() { return 1; }\n")
     assert host_launches(find_nvcc(), str(source), []) == ()
+
+
+EXPORTS = """\
+__global__ void k(int *a) { *a = 1; }
+extern "C" __global__ void in_c(int *a) { *a = 1; }
+static __global__ void hidden(int *a) { *a = 1; }
+namespace { __global__ void unnamed(int *a) { *a = 1; } }
+__global__ void declared(int *a);
+template <class T> __global__ void of_type(T *a) { *a = 1; }
+template __global__ void of_type<int>(int *a);
+void use() { hidden<<<1, 1>>>(0); unnamed<<<1, 1>>>(0); declared<<<1, 1>>>(0); k<<<1, 1>>>(0); }
+"""
+
+
+@pytest.mark.nvcc
+@pytest.mark.parametrize("flags", [(), ("-dc",), ("-fPIC",)])
+def test_what_others_can_link_with(flags: Sequence[str], tmp_path: Path) -> None:
+    source = tmp_path / "a.cu"
+    source.write_text(EXPORTS)
+    given = ["-Xcompiler", *flags] if "-fPIC" in flags else flags
+    found = exported_kernels(find_nvcc(), str(source), given)
+    # What is in an unnamed namespace has a name that no other source has.
+    unnamed = {symbol for symbol in found if "_GLOBAL__N_" in symbol}
+    assert found - unnamed == {"_Z1kPi", "in_c", "_Z3usev"}

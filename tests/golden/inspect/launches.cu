@@ -41,7 +41,7 @@ int run(int n, float *a, Kernel pointer, bool fast) {
     set<float><<<n, 64>>>(next(n), a, 2);
     set<<<n, 64>>>(next(n), a, 2);
     CHECK({ fill<<<n / 64, 64>>>(n, a); });  // expect CT244: the launch is part of a macro's argument, or not compiled where it stands; write it out
-    pointer<<<n, 64>>>(n, a);  // expect CT201: the definition of kernel 'pointer' was not found
+    pointer<<<n, 64>>>(n, a);  // expect CT201: the definition of kernel 'pointer' was not found; where another source of the program has it, name that source too
     (*pointer)<<<n, 64>>>(n, a);  // expect CT208: '(*pointer)' is not the name of a kernel; launch the kernel by its name
     Kernel chosen = fill;
     chosen<<<n, 64>>>(n, a);  // expect CT208: 'chosen' is not the name of a kernel; launch the kernel by its name

@@ -38,7 +38,7 @@ void run(int *a, float *f, int n) {
     void (*pointer)(int *) = fine;
     pointer<<<n, 256>>>(a);  // expect CT208: 'pointer' is not the name of a kernel; launch the kernel by its name
     if (n, fine<<<n, 256>>>(a), n) return;  // expect CT205: the launch is part of a larger statement; make it a statement of its own
-    absent<<<n, 256>>>(a);  // expect CT201: the definition of kernel 'absent' was not found
+    absent<<<n, 256>>>(a);  // expect CT201: the definition of kernel 'absent' was not found; where another source of the program has it, name that source too
     fine<<<n, 256>>>(a);
 #pragma cutune ignore
     fine<<<n, 256>>>(a);  // expect CT207: left alone by #pragma cutune ignore

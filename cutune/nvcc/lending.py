@@ -1,0 +1,89 @@
+"""Kernels that one source of a build lends to others. Takes a workspace, gives units.
+
+WORKSPACE/units/KEY/seen.json     a source with kernels, or with launches of kernels that it lacks
+WORKSPACE/units/KEY/lenders.json  the units that may define what it lacks
+WORKSPACE/units/KEY/lends         others launch its kernels: its object says which code it holds
+
+A source is compiled without the others in sight. The first instrumented build tells which of them
+lack or have kernels; from then on those that lack some are read together with those that have
+them. An object relies on nothing: without the very code that was proven, its launches stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from cutune.diagnostics import Code
+from cutune.nvcc.unit_key import LENDS, UNITS
+from cutune.nvcc.units import Unit, unit_of
+from cutune.program import Program
+from cutune.workspace import Json, Workspace, make_folder, read_document, write_document
+
+SCHEMA = "cutune-lending-1"
+_SEEN, _LENDERS = "seen.json", "lenders.json"
+_COMMAND = "cutune tune --make"
+
+
+def note(unit: Unit, workspace: Workspace, program: Program) -> None:
+    """Remember the kernels that a source of an instrumented build has, and those that it lacks.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    has = sorted({kernel.name for kernel in program.definitions})
+    missing = (site for site in program.launches if site.code is Code.MISSING_KERNEL)
+    borrowed = {kernel.name for kernel in program.kernels if kernel.elsewhere is not None}
+    lacks = sorted({site.kernel for site in missing} | borrowed)
+    if has or lacks:
+        folder = unit.own_workspace(workspace).folder
+        make_folder(folder)
+        document = {"unit": asdict(unit), "has": has, "lacks": lacks}
+        write_document(folder / _SEEN, SCHEMA, document)
+
+
+def connect(workspace: Workspace) -> bool:
+    """Note who lends to whom in the build that was seen; whether anybody does.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    seen = [read_document(path, SCHEMA, _COMMAND) for path in _files(workspace, _SEEN)]
+    for borrower in seen:
+        lacks = {*borrower["lacks"]}
+        lenders = [one for one in seen if one is not borrower and lacks & {*one["has"]}]
+        if lenders:
+            document = {"lenders": [one["unit"] for one in lenders]}
+            write_document(_folder(workspace, borrower) / _LENDERS, SCHEMA, document)
+        for lender in lenders:
+            write_document(_folder(workspace, lender) / LENDS, SCHEMA, {})
+    return any(_files(workspace, _LENDERS))
+
+
+def lenders_of(unit: Unit, workspace: Workspace) -> list[Unit]:
+    """The units that may define kernels that this one launches."""
+    path = unit.own_workspace(workspace).folder / _LENDERS
+    if not path.exists():
+        return []
+    return [unit_of(entry) for entry in read_document(path, SCHEMA, _COMMAND)["lenders"]]
+
+
+def lends(unit: Unit, workspace: Workspace) -> bool:
+    """May others launch its kernels?"""
+    return (unit.own_workspace(workspace).folder / LENDS).exists()
+
+
+def forget_lending(workspace: Workspace) -> None:
+    """Before a project is tuned anew."""
+    for name in (_SEEN, _LENDERS, LENDS):
+        for path in _files(workspace, name):
+            path.unlink(missing_ok=True)
+
+
+def _files(workspace: Workspace, name: str) -> Iterator[Path]:
+    return iter(sorted((workspace.folder / UNITS).glob(f"*/{name}")))
+
+
+def _folder(workspace: Workspace, seen: Json) -> Path:
+    return unit_of(seen["unit"]).own_workspace(workspace).folder
