@@ -12,7 +12,7 @@ Addresses are taken not to wrap around.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import gcd
@@ -163,11 +163,8 @@ class _Job:
         """Flags: whoever writes there writes the same, and nobody reads it."""
         if write.access.kind != "store" or write.base is None:
             return False
-        values = write.access.values
         others = [p for p in places if p.base is None or p.base == write.base]
-        return self._is_uniform(values) and all(
-            p.access.kind == "store" and p.access.values == values for p in others
-        )
+        return all(self._is_flag(write, other) for other in others)
 
     def _two(self, write: Place, other: Place) -> None:
         if write.access.kind == other.access.kind == "atomic":
@@ -183,12 +180,19 @@ class _Job:
     def _are_own(self, write: Place, other: Place) -> bool:
         """Does each thread meet nobody but itself in the two places?"""
         return (
-            write.offset == other.offset
-            or never_overlap(write, other)
-            or _pinned(write) == _pinned(other, write)
-            or _pinned(other) == _pinned(write, other)
+            never_overlap(write, other)
+            or self._are_one_place(write, other)
             or self._are_columns(write, other)
         )
+
+    def _are_one_place(self, write: Place, other: Place) -> bool:
+        """Is it one place, that of the thread? One of the two may be for a single thread alone."""
+        bytes = max(write.access.bytes, other.access.bytes)
+        if write.offset == other.offset:
+            return all(self._has_own_place(place, bytes) for place in (write, other))
+        if _pinned(write) == _pinned(other, write):
+            return self._has_own_place(other, bytes)
+        return _pinned(other) == _pinned(write, other) and self._has_own_place(write, bytes)
 
     def _are_columns(self, first: Place, second: Place) -> bool:
         """Places `id + rows * width` with the id below the width: a column for each thread."""
@@ -208,7 +212,8 @@ class _Job:
 
     def _is_flag(self, write: Place, other: Place) -> bool:
         same = write.access.values == other.access.values
-        return other.access.kind == "store" and same and self._is_uniform(write.access.values)
+        is_alike = other.access.kind == "store" and write.access.bytes == other.access.bytes
+        return is_alike and same and self._is_uniform(write.access.values)
 
     def _two_atomics(self, first: Place, second: Place) -> None:
         if first.access.operation == second.access.operation:
@@ -233,23 +238,30 @@ class _Job:
 
     # Own places.
 
-    def _has_own_place(self, write: Place) -> bool:
-        """Do threads write different places? Perhaps on conditions, which are noted then."""
-        if write.base is None:
+    def _has_own_place(self, place: Place, bytes: int = 0) -> bool:
+        """Do threads use different places? Perhaps on conditions, which are noted then.
+
+        `bytes`: how many are used there, if more than in this access.
+        """
+        if place.base is None:
             return False
         steps: dict[str, Polynomial] = {}
-        for monomial, coefficient in write.offset.terms:
+        moving: list[Polynomial] = []
+        for monomial, coefficient in place.offset.terms:
             ids = [atom for atom in monomial if atom.kind == IDENTITY]
-            if len(ids) > 1 or any(self._is_scattered(atom) for atom in monomial):
+            varies = any(self.atoms.facts(atom).loops for atom in monomial)
+            if len(ids) + varies > 1 or any(self._is_scattered(atom) for atom in monomial):
                 return False
             if ids:
                 rest = tuple(atom for atom in monomial if atom != ids[0])
                 name = ids[0].name
                 steps[name] = steps.get(name, ZERO) + Polynomial.of({rest: coefficient})
-        needed = self.indexed - self._single(write.access)
+            elif varies:
+                moving.append(Polynomial.of({monomial: coefficient}))
+        needed = self.indexed - self._single(place.access)
         if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
             return False
-        return self._are_spread(steps, write.access)
+        return self._are_spread(steps, moving, max(bytes, place.access.bytes))
 
     def _is_scattered(self, atom: Atom) -> bool:
         facts = self.atoms.facts(atom)
@@ -266,24 +278,57 @@ class _Job:
                 found.add(ids[0][0].name)
         return frozenset(found)
 
-    def _are_spread(self, steps: Mapping[str, Polynomial], access: Access) -> bool:
+    def _are_spread(
+        self, steps: Mapping[str, Polynomial], moving: Sequence[Polynomial], bytes: int
+    ) -> bool:
+        """Do ids lie far enough apart, and rounds of loops farther than all ids?"""
         order = sorted(steps.items(), key=lambda item: _size(item[1]))
         if not order:
             return True
         first = order[0][1]
-        if first.literal is None:
-            self._need(first, Polynomial.constant(access.bytes), -1)
-        elif abs(first.literal) < access.bytes:
+        if first.literal is not None and abs(first.literal) < bytes:
             return False
+        moving = [] if self._are_rows(moving, *order[-1]) else moving
+        width = self._width(moving)
+        if moving and width is None:
+            return False
+        if first.literal is None:
+            self._need(first, Polynomial.constant(bytes), -1)
         for (dimension, smaller), (_, larger) in pairwise(order):
-            if not self._is_row(smaller, larger, dimension):
-                self._need(larger, smaller, "xyz".index(dimension))
+            self._reach(larger, smaller, dimension)
+        if width is not None:
+            dimension, largest = order[-1]
+            self._reach(width, largest, dimension)
         return True
+
+    def _are_rows(self, moving: Sequence[Polynomial], dimension: str, step: Polynomial) -> bool:
+        """Does a round move by whole rows, as long as the extent?"""
+        widths = (step * row for row in self._rows(dimension))
+        return any(
+            len(width.terms) == 1 and all(is_multiple(width, one) for one in moving)
+            for width in widths
+        )
+
+    def _rows(self, dimension: str) -> list[Polynomial]:
+        return [*self.limits.get(dimension, ()), Polynomial.atom(STRIDE, dimension)]
+
+    def _width(self, moving: Sequence[Polynomial]) -> Polynomial | None:
+        """What a round adds at least: the rest of all terms is a multiple of it."""
+        for one in moving:
+            ((monomial, coefficient),) = one.terms
+            steady = tuple(atom for atom in monomial if not self.atoms.facts(atom).loops)
+            width = Polynomial.of({steady: coefficient})
+            if all(is_multiple(width, other) for other in moving):
+                return width
+        return None
+
+    def _reach(self, larger: Polynomial, smaller: Polynomial, dimension: str) -> None:
+        if not self._is_row(smaller, larger, dimension):
+            self._need(larger, smaller, "xyz".index(dimension))
 
     def _is_row(self, smaller: Polynomial, larger: Polynomial, dimension: str) -> bool:
         """Is the larger step that of a row as long as the extent?"""
-        rows = [*self.limits.get(dimension, ()), Polynomial.atom(STRIDE, dimension)]
-        spare = ((larger - smaller * row).literal for row in rows)
+        spare = ((larger - smaller * row).literal for row in self._rows(dimension))
         return any(bytes is not None and bytes >= 0 for bytes in spare)
 
     def _need(self, larger: Polynomial, smaller: Polynomial, dimension: int) -> None:

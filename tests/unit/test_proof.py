@@ -114,6 +114,41 @@ PURE: Mapping[str, str] = {
     "place_by_function": f"{X} {Y} if (i < n && j < m) a[place(i, j, n)] -= 3;",
     "own_in_a_function": f"{X} if (i < n) add(a, i);",
     "parts_of_its_own": f"{X} if (i < n) {{ float2 *p = (float2 *)a; p[i].x = p[i].y; }}",
+    # Places that move in a loop, and meet those of neighbours or do not.
+    "sliding": f"{X}\n#pragma unroll 1\nfor (int k = 0; k < m; ++k) a[i + k] = k * i;",
+    "sliding_rows": (
+        f"{X} {Y}\n#pragma unroll 1\nfor (int k = 0; k < 5; ++k)"
+        " if (i < n && j < m) a[j * n + i + k] = i;"
+    ),
+    "growing": f"{X}\n#pragma unroll 1\nfor (int k = 0; k < m; ++k) a[i * k] = i;",
+    "counted_place": (
+        f"{X} int c = 0;\n#pragma unroll 1\nwhile (b[c * n + i] > 0) ++c;\nif (i < n) a[i + c] = i;"
+    ),
+    "columns_by_pitch": (
+        f"{X}\n#pragma unroll 1\nfor (int k = 0; k < 9; ++k) if (i < n) a[k * m + i] += k;"
+    ),
+    "planes": (
+        f"{X} {Y}\n#pragma unroll 1\nfor (int k = 0; k < 9; ++k)"
+        " if (i < n && j < m) a[(k * m + j) * n + i] += k;"
+    ),
+    "strided_columns": (
+        "for (int i = id(); i < n; i += gridDim.x * blockDim.x)\n#pragma unroll 1\n"
+        "for (int k = 0; k < m; ++k) a[k * n + i] = 1;"
+    ),
+    # One thread writes what all of them read.
+    "told_by_one": f"{X} if (i == 0) a[0] = n; if (i < n) b[i] = a[0];",
+    "told_by_one_later": (
+        f"{X}\n#pragma unroll 1\nfor (int k = 0; k < m; ++k)"
+        " {{ if (i == 3) a[k] = k; if (i < n) b[k * n + i] = a[k]; }}"
+    )
+    .replace("{{", "{")
+    .replace("}}", "}"),
+    "wider_for_some": (
+        f"{X} if (i < n) a[i] = 1; if (i % 2 == 0) *(double *)&b[i] = *(double *)&a[i];"
+    ),
+    "flags_of_two_sizes": (
+        f"{X} if (i < n) {{ if (b[i] > 0) *(char *)&counter = 1; else counter = 1; }}"
+    ),
     # What is not proven.
     "raw_id": f"{X} if (i < n) a[i] = threadIdx.x;",
     "raw_in_call": f"{X} if (i < n) a[i] = who();",
@@ -201,6 +236,17 @@ EXPECTED = {
     "place_by_function": "x < n; y < m",
     "own_in_a_function": "x < n",
     "parts_of_its_own": "x < n",
+    "sliding": "x; apart 4 >= 4 * x",
+    "sliding_rows": "x < n; y < m; apart 4 >= 4 * n * y",
+    "growing": "x; warps",
+    "counted_place": "x; meet 0 1; apart 4 >= 4 * x",
+    "columns_by_pitch": "x < n; apart 4 * m >= 4 * x",
+    "planes": "x < n; y < m",
+    "strided_columns": "x; stride x",
+    "told_by_one": "x; warps; meet 0 1",
+    "told_by_one_later": "x; warps; meet 0 1; apart 4 * n >= 4 * x",
+    "wider_for_some": "x; warps; meet 0 1",
+    "flags_of_two_sizes": "x < n; warps",
     "raw_id": "x raw",
     "raw_in_call": "CT219",
     "raw_by_operator": "x raw",
