@@ -105,6 +105,10 @@ ATOMICS = (
 NEIGHBOURS = (
     "int $N = out[($i) ^ 1]; __syncwarp(); out[$i] = ($N & 255) + $V;",
     "int $N = out[(($i) & ~31) + ((($i) + 5) & 31)]; __syncwarp(); out[$i] = ($N & 255) + 1;",
+    "\n#pragma unroll 1\nfor (int $N = 0; $N < 6; ++$N)\n"
+    "if (((int)($i) & 31) + $N < 32) out[($i) + $N] = 5 * $N + $V;",
+    "\n#pragma unroll 1\nfor (int $N = 0; $N < m; ++$N)\n"
+    "if (((int)($i) & 31) + $N < 32) { out[($i) + $N] = ($V) + $N; __syncwarp(__activemask()); }",
 )
 
 
