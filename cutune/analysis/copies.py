@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -54,10 +54,12 @@ _CONDITIONS = frozenset({"if", "ifdef", "ifndef", "elif", "else", "endif"})
 _INTEGER = re.compile(r"(?:0[xX][0-9a-fA-F']+|[1-9][0-9']*)[uUlL]*")
 #: `#define NAME value`, `const int NAME = value`, and what an enumeration lists: `{NAME = value`.
 _CONSTANT = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]"
-    r"|(?:\bconst(?:expr)?\b[\w:\s]*\s|[{,]\s*)(\w+)\s*(?:=|\{)",
+    r"(?:^[ \t]*#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]"
+    r"|(?:\bconst(?:expr)?\b[\w:\s]*\s|[{,]\s*)(?P<name>\w+)\s*[={])"
+    r"[ \t]*\(?(?P<value>\d+)?",
     re.MULTILINE,
 )
+_END = re.compile(r"[uUlL]*\)?[ \t]*(?:[;,}\r\n]|/[/*]|$)")
 
 
 @dataclass(frozen=True)
@@ -162,10 +164,16 @@ def _texts(program: Program, name: str) -> Iterator[Syntax]:
             yield parse(file)
 
 
-def _constants(program: Program) -> frozenset[str]:
-    """Names that the files define as one value."""
-    files = (program.source, *program.headers)
-    return frozenset(m[1] or m[2] for file in files for m in _CONSTANT.finditer(file.text))
+def _constants(program: Program) -> dict[str, int | None]:
+    """Names that the files define as one value, and that where it is written as a number."""
+    found: dict[str, int | None] = {}
+    for file in (program.source, *program.headers):
+        for match in _CONSTANT.finditer(file.text):
+            is_number = match["value"] and _END.match(file.text, match.end())
+            value = int(match["value"]) if is_number else None
+            name = match["macro"] or match["name"]
+            found[name] = value if found.get(name, value) == value else None
+    return found
 
 
 def _wrapped(text: str, start: int, edits: Sequence[tuple[Token, str]]) -> str:
@@ -201,8 +209,8 @@ class _Wrapping:
     syntax: Syntax
     function: Function
     block: Block
-    #: Names that stand for one value throughout.
-    constants: frozenset[str]
+    #: Names that stand for one value throughout; the value, if it is known.
+    constants: Mapping[str, int | None]
 
     def edits(self) -> Iterator[tuple[Token, str]]:
         """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`.
@@ -259,7 +267,7 @@ class _Wrapping:
                 own.add(token.text)
             if token.text == "=":
                 own.add(before.text)
-        return (self.constants | values) - own
+        return frozenset({*self.constants, *values} - own)
 
     def _multiplied(self, index: int) -> str:
         """The dimension whose index is a factor beside this operand, if it is one."""
@@ -276,10 +284,10 @@ class _Wrapping:
         """Dimensions in which the block is known, and as large as a literal."""
         token = self.tokens[index]
         known = {d: size for d, size in zip(DIMENSIONS, self.block, strict=True) if size > 0}
+        value = self.constants.get(token.text)
         if token.kind == "NUMBER":
             value = int(token.text.replace("'", "").rstrip("uUlL"), 0)
-            return frozenset(d for d, size in known.items() if size == value)
-        return frozenset(known)
+        return frozenset(d for d, size in known.items() if value in (None, size))
 
     def _product(self, index: int) -> frozenset[str]:
         """The dimensions whose index is a factor beside this operand."""

@@ -36,7 +36,9 @@ UNFOLLOWED = frozenset(
 )
 #: What the source asks for; where the compiler has left nothing of it, or it is harmless while
 #: warps are kept, the compiled code decides.
-_SETTLED = frozenset({Code.WARP_LEVEL, Code.BARRIER, Code.COOPERATIVE, Code.ORDERING})
+_SETTLED = frozenset(
+    {Code.WARP_LEVEL, Code.BARRIER, Code.COOPERATIVE, Code.ORDERING, Code.ATOMIC_RESULT}
+)
 #: How much tighter than the text a bound of the compiled code may be, as after `i += 2`.
 _MOST_STEPS = 9
 Names = Mapping[str, str]

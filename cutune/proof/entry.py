@@ -17,6 +17,7 @@ from cutune.emulator.taint import names
 from cutune.program import Role
 from cutune.proof.accesses import Access, Recorder
 from cutune.proof.bounds import Bound, common
+from cutune.proof.cas_loops import without_cas_loops
 from cutune.proof.graph import Graph, Irreducible
 from cutune.proof.kept import KeptGrid
 from cutune.proof.operations import NotUnderstood, Operations
@@ -100,7 +101,7 @@ def _is_tunable(proof: EntryProof) -> bool:
 
 def _proof(module: Module, name: str, kept: str | None = None) -> EntryProof:
     """Judge one entry. `kept`: the dimension whose grid is kept."""
-    function = module.functions[name]
+    function = without_cas_loops(module.functions[name])
     sizes = tuple(parameter.size for parameter in function.parameters)
     try:
         return _Job(module, function, sizes, KeptGrid(kept) if kept else None).proof()

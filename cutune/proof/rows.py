@@ -177,12 +177,25 @@ class _Judge:
             self._refuse(header, "a row that is left in the middle")
         element = self.kept.element(header)
         tested = element if is_tested_first else element + self.kept.step
-        shift = (test.small - tested).literal
+        stride = Polynomial.constant(dict(test.small.terms).get(element.terms[0][0], 1))
+        shift = (test.small - stride * tested).literal
         if shift is None or not 0 <= shift <= _SMALL or not self._is_uniform(test.large, header):
             self._refuse(header, "a row whose end differs between threads")
-        guard = _Test(test.small - tested + self.kept.thread, test.large, test.signed)
-        limit = test.large - Polynomial.constant(shift)
+        limit = self._limit(header, test.large - Polynomial.constant(shift), stride)
+        guard = _Test(self.kept.thread + Polynomial.constant(shift), test.large, test.signed)
+        if stride != ONE:
+            # As compilers write it: fewer threads than elements.
+            guard = _Test(self.kept.thread, limit, test.signed)
         return _Loop(header, stay, Row(element, limit), guard, is_tested_first)
+
+    def _limit(self, header: int, end: Polynomial, stride: Polynomial) -> Polynomial:
+        """What J is less than where stride * J is less than the end."""
+        if stride == ONE:
+            return end
+        each, whole = stride.literal, end.literal
+        if each is None or whole is None or not 0 < each <= _SMALL:
+            self._refuse(header, "a row in steps of more than one")
+        return Polynomial.constant(-(-whole // each))
 
     def _may_leave(self, block: int, blocks: frozenset[int]) -> bool:
         targets = set(self.graph.flow.blocks[block].terminator.targets)

@@ -1,0 +1,257 @@
+"""Loops around a compare-and-swap that are one atomic operation. Takes an entry, gives an entry.
+
+    L:  add.f64 %new, %old, %v;                   L:  setp.le.s64 %p, %old, %v;
+        atom.cas.b64 %r, [%a], %old, %new;            @%p bra END;
+        setp.ne.s64 %p, %old, %r;                     atom.cas.b64 %r, [%a], %old, %v;
+        mov.u64 %old, %r;                             setp.ne.s64 %p, %old, %r;
+        @%p bra L;                                    mov.u64 %old, %r;
+                                                      @%p bra L;
+                                                  END:
+    red.add.f64 [%a], %v;                         red.min.s64 [%a], %v;
+
+With any guess in %old at the beginning, memory holds the function of what it held and of %v in the
+end, unless it is that already. Loops of another form, and those whose registers are read behind
+them, stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from cutune.emulator.ptx import Function, Instruction, Label
+from cutune.emulator.taint import results, sources
+
+Item = Instruction | Label
+#: What a swap may be marked with: nothing that orders other accesses.
+_PLAIN = frozenset({"global", "relaxed", "gpu", "sys", "cas", "b32", "b64"})
+#: Functions of which any two may be done in either order.
+_COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor"})
+_TYPES = frozenset(
+    ["s32", "u32", "s64", "u64", "b32", "b64", "f32", "f64"],
+)
+_ADDRESS = re.compile(r"\[\s*(%[\w$]+)\s*(?:\+\s*-?\w+)?\s*\]")
+_INTEGER = re.compile(r"[sub](?:32|64)")
+#: Where a loop is left without a swap: the guess, related so to the new value, need not change.
+_KEPT = {"le": "min", "lt": "min", "ge": "max", "gt": "max", "ls": "min", "lo": "min"}
+_KEPT |= {"hs": "max", "hi": "max"}
+_SWAPPED = {"min": "max", "max": "min"}
+
+
+@dataclass(frozen=True)
+class _Old:
+    """What memory held when it was looked at last."""
+
+
+@dataclass(frozen=True)
+class _Swapped:
+    """What the swap gave back."""
+
+
+@dataclass(frozen=True)
+class _Steady:
+    """An operand that the loop does not change, as it is written."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class _Applied:
+    """An operation on values; `name` with its modifiers."""
+
+    name: tuple[str, ...]
+    operands: tuple[object, ...]
+
+
+def without_cas_loops(function: Function) -> Function:
+    """The entry with an atomic operation in place of each such loop."""
+    items = list(function.body or ())
+    for first in reversed([i for i, item in enumerate(items) if isinstance(item, Label)]):
+        loop = _loop_at(items, first)
+        if loop is not None:
+            items[first + 1 : loop.last + 1] = [loop.operation]
+            items = [item for item in items if not _guesses(item, loop.guess, items)]
+    return replace(function, body=tuple(items))
+
+
+def _guesses(item: Item, register: str, items: Sequence[Item]) -> bool:
+    """Does it load the first guess, which nobody reads any more?"""
+    return (
+        isinstance(item, Instruction)
+        and item.opcode == "ld"
+        and item.operands[0] == register
+        and not any(register in sources(other) for other in _instructions(items))
+    )
+
+
+def _instructions(items: Sequence[Item]) -> Iterator[Instruction]:
+    return (item for item in items if isinstance(item, Instruction))
+
+
+@dataclass(frozen=True)
+class _CasLoop:
+    """Its last item, the register of the guess, and what it is worth."""
+
+    last: int
+    guess: str
+    operation: Instruction
+
+
+def _loop_at(items: Sequence[Item], first: int) -> _CasLoop | None:
+    """The loop that begins at a label, if it is one around a swap."""
+    label = items[first]
+    assert isinstance(label, Label), "loops begin at labels"
+    last = first + 1
+    while last < len(items) and not _goes_to(items[last], label.name):
+        if isinstance(items[last], Label):
+            return None
+        last += 1
+    jumps = Counter(_target(item) for item in items)
+    if last == len(items) or jumps[label.name] != 1 or label.table:
+        return None
+    body = [item for item in items[first + 1 : last + 1] if isinstance(item, Instruction)]
+    after = items[last + 1] if last + 1 < len(items) else None
+    reading = _Reading(body, after.name if isinstance(after, Label) else "")
+    operation = reading.operation()
+    outside = [*items[:first], *items[last + 1 :]]
+    inner = {name for instruction in body for name in results(instruction)}
+    if operation is None or any(inner & {*sources(one)} for one in _instructions(outside)):
+        return None
+    return _CasLoop(last, reading.guess, operation)
+
+
+def _target(item: Item) -> str:
+    return item.operands[0] if isinstance(item, Instruction) and item.opcode == "bra" else ""
+
+
+def _goes_to(item: Item, label: str) -> bool:
+    return _target(item) == label
+
+
+@dataclass
+class _Reading:
+    """One round of a loop, read symbolically. `end`: the label behind it."""
+
+    body: Sequence[Instruction]
+    end: str
+    guess: str = ""
+    _values: dict[str, object] = field(default_factory=dict)
+    _changed: frozenset[str] = frozenset()
+
+    def operation(self) -> Instruction | None:
+        """What the loop does to memory, if that is one commutative operation."""
+        swaps = [one for one in self.body if one.opcode == "atom"]
+        if len(swaps) != 1 or not {*swaps[0].modifiers} <= _PLAIN:
+            return None
+        (swap,) = swaps
+        if "cas" not in swap.modifiers or swap.guard or len(swap.operands) != 4:
+            return None
+        self._changed = frozenset(name for one in self.body for name in results(one))
+        self.guess = swap.operands[2]
+        self._values = {self.guess: _Old()}
+        kept: _Applied | None = None
+        new: object = None
+        for one in self.body[:-1]:
+            if one is swap:
+                new = self._swap(swap)
+                if new is None:
+                    return None
+            elif one.opcode == "bra":
+                kept = self._value(one.guard) if self._leaves(one, new) else None  # type: ignore[assignment]
+                if kept is None:
+                    return None
+            elif not self._compute(one):
+                return None
+        if new is None or not self._is_repeated(self.body[-1]):
+            return None
+        return _operation(swap, new, kept)
+
+    def _leaves(self, branch: Instruction, new: object) -> bool:
+        """Is the loop left before the swap, to where it ends otherwise, too?"""
+        is_test = isinstance(self._value(branch.guard), _Applied) and not branch.negated
+        return new is None and is_test and bool(self.end) and branch.operands[0] == self.end
+
+    def _value(self, text: str) -> object:
+        if text in self._values:
+            return self._values[text]
+        return None if text in self._changed else _Steady(text)
+
+    def _compute(self, one: Instruction) -> bool:
+        """Keep the value of an instruction; False where it is not understood."""
+        if one.guard or one.opcode not in (*_COMMUTATIVE, "mov", "setp") or not one.operands:
+            return False
+        operands = tuple(self._value(text) for text in one.operands[1:])
+        if None in operands or "{" in "".join(one.operands) or "|" in one.operands[0]:
+            return False
+        if one.opcode == "mov":
+            # Between registers of numbers and of bits, too.
+            self._values[one.operands[0]] = operands[0]
+        else:
+            self._values[one.operands[0]] = _Applied((one.opcode, *one.modifiers), operands)
+        return True
+
+    def _swap(self, swap: Instruction) -> object:
+        """The new value, where the swap compares memory with the guess."""
+        address = _ADDRESS.fullmatch(swap.operands[1])
+        is_steady = address is not None and address[1] not in self._changed
+        new = self._value(swap.operands[3])
+        if not is_steady or self._value(swap.operands[2]) != _Old():
+            return None
+        self._values[swap.operands[0]] = _Swapped()
+        return new
+
+    def _is_repeated(self, branch: Instruction) -> bool:
+        """Does the loop go on where memory held another value, which is the guess then?"""
+        test = self._value(branch.guard)
+        if not isinstance(test, _Applied) or self._values.get(self.guess) != _Swapped():
+            return False
+        opcode, relation, *modifiers = test.name
+        wanted = "eq" if branch.negated else "ne"
+        is_exact = len(modifiers) == 1 and _INTEGER.fullmatch(modifiers[0]) is not None
+        operands = sorted(test.operands, key=str)
+        is_both = operands == sorted((_Old(), _Swapped()), key=str)
+        return opcode == "setp" and relation == wanted and is_exact and is_both
+
+
+def _operation(swap: Instruction, new: object, kept: _Applied | None) -> Instruction | None:
+    """`red` with the function that memory is changed by."""
+    width = swap.modifiers[-1][1:]
+    if kept is None:
+        if not isinstance(new, _Applied) or len(new.name) < 2 or len(new.operands) != 2:
+            return None
+        opcode, kind = new.name[0], new.name[-1]
+        values = [value for value in new.operands if value != _Old()]
+        rounding = {*new.name[1:-1]} - {"rn"}
+        if opcode not in _COMMUTATIVE or rounding or len(values) != 1:
+            return None
+        value = values[0]
+    else:
+        found = _kept(kept, new)
+        if found is None:
+            return None
+        opcode, kind, value = *found, new
+    if kind not in _TYPES or kind[1:] != width or not isinstance(value, _Steady):
+        return None
+    marks = [word for word in swap.modifiers if word not in ("cas", swap.modifiers[-1])]
+    modifiers = (*marks, opcode, kind)
+    return replace(swap, opcode="red", modifiers=modifiers, operands=(swap.operands[1], value.text))
+
+
+def _kept(test: _Applied, new: object) -> tuple[str, str] | None:
+    """`min` where memory stays if it is no more than the new value, and its type.
+
+    Numbers with a point are left out: of two zeros the first one would stay.
+    """
+    opcode, *words = test.name
+    if opcode != "setp" or len(words) != 2 or len(test.operands) != 2:
+        return None
+    relation, kind = words
+    if relation not in _KEPT or _INTEGER.fullmatch(kind) is None or kind[0] == "b":
+        return None
+    if relation in ("lo", "ls", "hi", "hs"):
+        kind = f"u{kind[1:]}"
+    if test.operands == (_Old(), new):
+        return _KEPT[relation], kind
+    return (_SWAPPED[_KEPT[relation]], kind) if test.operands == (new, _Old()) else None
