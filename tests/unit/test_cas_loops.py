@@ -1,0 +1,148 @@
+"""Loops around a compare-and-swap: those that are one atomic operation, and those that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from cutune.emulator.ptx import Instruction, Module
+from cutune.emulator.ptx_parser import parse
+from cutune.proof.cas_loops import without_cas_loops
+from cutune.toolchain import find_nvcc
+
+pytestmark = pytest.mark.nvcc
+
+WIDE = "unsigned long long *p = (unsigned long long *)a, old = *p, seen;"
+INTEGER = "int *p = (int *)a, old = *p, seen, v = b[i];"
+REPEAT = "} while (seen != old);"
+#: The body of a kernel over `double *a`, `int *b` and the id i, and the operation it is.
+CASES: Mapping[str, tuple[str, str]] = {
+    "add_double": (
+        f"{WIDE} double v = b[i]; do {{ seen = old; old = atomicCAS(p, seen,"
+        f" __double_as_longlong(v + __longlong_as_double(seen))); {REPEAT}",
+        "global.add.f64",
+    ),
+    # What is added is read anew in each round.
+    "read_again": (
+        f"{WIDE} do {{ seen = old; old = atomicCAS(p, seen,"
+        f" __double_as_longlong(b[i] + __longlong_as_double(seen))); {REPEAT}",
+        "",
+    ),
+    "add_integer": (
+        f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, seen + v); {REPEAT}",
+        "global.add.s32",
+    ),
+    "exclusive_or": (
+        f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, v ^ seen); {REPEAT}",
+        "global.xor.b32",
+    ),
+    "least": (
+        f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, min(seen, v)); {REPEAT}",
+        "global.min.s32",
+    ),
+    "least_float": (
+        f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen,"
+        f" __float_as_int(fminf(v, __int_as_float(seen)))); {REPEAT}",
+        "global.min.f32",
+    ),
+    "while_less": (
+        f"{INTEGER} while (v < old) {{ seen = old;"
+        " if ((old = atomicCAS(p, seen, v)) == seen) break; }",
+        "global.min.s32",
+    ),
+    "while_greater": (
+        "unsigned *p = (unsigned *)a, old = *p, seen, v = b[i];"
+        " while (v > old) { seen = old; if ((old = atomicCAS(p, seen, v)) == seen) break; }",
+        "global.max.u32",
+    ),
+    # The order in which threads come decides.
+    "exchange": (f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, v); {REPEAT}", ""),
+    "difference": (f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, v - seen); {REPEAT}", ""),
+    "twice": (f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, 2 * seen + v); {REPEAT}", ""),
+    "shifted": (f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, seen << v); {REPEAT}", ""),
+    "product_of_floats": (
+        f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen,"
+        f" __float_as_int(v * __int_as_float(seen))); {REPEAT}",
+        "",
+    ),
+    # Of two zeros the first one stays.
+    "while_less_double": (
+        f"{WIDE} double v = b[i]; while (v < __longlong_as_double(old)) {{ seen = old;"
+        " if ((old = atomicCAS(p, seen, __double_as_longlong(v))) == seen) break; }",
+        "",
+    ),
+    # What was there is used.
+    "told": (
+        f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, seen + v); {REPEAT} b[i] = old;",
+        "",
+    ),
+    "counted": (
+        f"{INTEGER} int n = 0; do {{ seen = old; old = atomicCAS(p, seen, seen + v); ++n; {REPEAT}"
+        " b[i] = n;",
+        "",
+    ),
+    # Another value in each round, another place, another end.
+    "growing": (
+        f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, seen + v); v += 3; {REPEAT}",
+        "",
+    ),
+    "walking": (
+        f"{INTEGER} do {{ seen = old; old = atomicCAS(p++, seen, seen + v); {REPEAT}",
+        "",
+    ),
+    "once": (f"{INTEGER} seen = old; old = atomicCAS(p, seen, seen + v);", ""),
+    "until_it_fails": (
+        f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, seen + v); }} while (seen == old);",
+        "",
+    ),
+    "limited": (
+        f"{INTEGER} while (old < 100) {{ seen = old;"
+        " if ((old = atomicCAS(p, seen, seen + v)) == seen) break; }",
+        "",
+    ),
+    "wrong_way": (
+        f"{INTEGER} while (v < old) {{ seen = old;"
+        " if ((old = atomicCAS(p, seen, v + 1)) == seen) break; }",
+        "",
+    ),
+    "another_guess": (
+        f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, seen + v); old = seen + 1; "
+        "} while (old != 7);",
+        "",
+    ),
+    "stores_too": (
+        f"{INTEGER} do {{ seen = old; b[i] = 3; old = atomicCAS(p, seen, seen + v); {REPEAT}",
+        "",
+    ),
+    "fenced": (
+        f"{INTEGER} do {{ seen = old; __threadfence(); old = atomicCAS(p, seen, seen + v);"
+        f" {REPEAT}",
+        "",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
+    kernels = "".join(
+        f"__global__ void {name}(double *a, int *b) "
+        f"{{ int i = blockIdx.x * blockDim.x + threadIdx.x; {body} }}\n"
+        for name, (body, _) in CASES.items()
+    )
+    path = tmp_path_factory.mktemp("cas") / "kernels.cu"
+    path.write_text('extern "C" {\n' + kernels + "}\n")
+    return parse(find_nvcc().ptx(path))
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_operation(module: Module, name: str) -> None:
+    function = module.functions[name]
+    changed = without_cas_loops(function)
+    items = [item for item in changed.body or () if isinstance(item, Instruction)]
+    found = [".".join(item.modifiers) for item in items if item.opcode == "red"]
+    swaps = [item for item in items if item.opcode == "atom" and "cas" in item.modifiers]
+    _, expected = CASES[name]
+    assert found == ([expected] if expected else [])
+    assert bool(swaps) is not bool(expected)
+    assert expected or changed.body == function.body
