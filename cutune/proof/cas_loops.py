@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cutune.emulator.ptx import Function, Instruction, Label
@@ -113,13 +113,24 @@ def _loop_at(items: Sequence[Item], first: int) -> _CasLoop | None:
         return None
     body = [item for item in items[first + 1 : last + 1] if isinstance(item, Instruction)]
     after = items[last + 1] if last + 1 < len(items) else None
-    reading = _Reading(body, after.name if isinstance(after, Label) else "")
+    reading = _Reading(body, after.name if isinstance(after, Label) else "", _definitions(items))
     operation = reading.operation()
     outside = [*items[:first], *items[last + 1 :]]
     inner = {name for instruction in body for name in results(instruction)}
     if operation is None or any(inner & {*sources(one)} for one in _instructions(outside)):
         return None
     return _CasLoop(last, reading.guess, operation)
+
+
+def _definitions(items: Sequence[Item]) -> dict[str, Instruction]:
+    """Registers that one instruction alone writes."""
+    found: dict[str, Instruction] = {}
+    count: Counter[str] = Counter()
+    for instruction in _instructions(items):
+        for name in results(instruction):
+            count[name] += 1
+            found[name] = instruction
+    return {name: one for name, one in found.items() if count[name] == 1 and not one.guard}
 
 
 def _target(item: Item) -> str:
@@ -136,6 +147,7 @@ class _Reading:
 
     body: Sequence[Instruction]
     end: str
+    definitions: Mapping[str, Instruction]
     guess: str = ""
     _values: dict[str, object] = field(default_factory=dict)
     _changed: frozenset[str] = frozenset()
@@ -166,7 +178,18 @@ class _Reading:
                 return None
         if new is None or not self._is_repeated(self.body[-1]):
             return None
-        return _operation(swap, new, kept)
+        return _operation(swap, self._known_as(new, kept), kept)
+
+    def _known_as(self, new: object, kept: _Applied | None) -> object:
+        """The new value by the name under which it is tested, where it is computed again."""
+        for operand in kept.operands if kept is not None else ():
+            one = self.definitions.get(operand.text) if isinstance(operand, _Steady) else None
+            if one is None or any(t[0] == "%" and t not in self.definitions for t in one.operands):
+                continue
+            same = _Applied((one.opcode, *one.modifiers), tuple(map(_Steady, one.operands[1:])))
+            if new == same:
+                return operand
+        return new
 
     def _leaves(self, branch: Instruction, new: object) -> bool:
         """Is the loop left before the swap, to where it ends otherwise, too?"""

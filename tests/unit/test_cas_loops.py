@@ -56,6 +56,11 @@ CASES: Mapping[str, tuple[str, str]] = {
         " while (v > old) { seen = old; if ((old = atomicCAS(p, seen, v)) == seen) break; }",
         "global.max.u32",
     ),
+    "computed_again": (
+        "int *p = (int *)a, old = *p, seen, v = i % 101 - 50;"
+        " while (v < old) { seen = old; if ((old = atomicCAS(p, seen, v)) == seen) break; }",
+        "global.min.s32",
+    ),
     # The order in which threads come decides.
     "exchange": (f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, v); {REPEAT}", ""),
     "difference": (f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, v - seen); {REPEAT}", ""),
