@@ -91,7 +91,7 @@ def analyze(
             by_name[name] = [replace(k, entries=made, layouts=_layouts(prover, k)) for k in judged]
         code = _code(syntax.source, compiled)
         # Which instance of a template a launch calls is another question.
-        names = certain_kernels(unit, expanded or "")
+        names = certain_kernels(unit, expanded or "", own, (syntax.source, *headers))
         entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
     for kernel in elsewhere:
         if kernel.name not in by_name and kernel.layouts == _layouts(prover, kernel):

@@ -1,7 +1,9 @@
 """Kernels that a name alone stands for. Takes a preprocessed unit, gives their names.
 
 A name that occurs nowhere in a unit but in one definition of a kernel and in launches cannot be
-that of a variable, a member, a parameter or an overload. For any other the compiler is asked.
+that of a variable, a member, a parameter or an overload. One that no macro has, and that is
+launched as often in the text as it was written, stands for itself there. For any other the compiler
+is asked.
 """
 
 from __future__ import annotations
@@ -10,26 +12,41 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from cutune.analysis.unit import Part, Unit
+from cutune.analysis.unit import Unit
+from cutune.source import Source
 from cutune.syntax import Launch, Syntax
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+#: What may stand between words, spelled in any way.
+_SPACE = r"(?:[ \t]|/\*.*?\*/|\\\r?\n)"
+_MACRO = re.compile(rf"(?:#|%:){_SPACE}*define{_SPACE}+(\w+)", re.DOTALL)
 #: Line markers name files, which may be called as kernels are.
 _MARKER = re.compile(r"^#[^\n]*", re.MULTILINE)
 
 
-def certain_kernels(unit: Unit, expanded: str) -> frozenset[str]:
-    """Names of kernels, each of which is all that the name can mean."""
+def certain_kernels(
+    unit: Unit, expanded: str, written: Iterable[Syntax], sources: Iterable[Source]
+) -> frozenset[str]:
+    """Names of kernels, each of which is all that the name can mean.
+
+    Args:
+        written: the files with launches, as the user wrote them.
+        sources: all of the user's files.
+    """
     defined = Counter(k.name for part in unit.parts for k in part.syntax.kernels)
-    launched = Counter(_launched(unit.parts))
+    launched = Counter(_launched(part.syntax for part in unit.parts))
+    named = Counter(_launched(written))
     text = Counter(_NAME.findall(_MARKER.sub("", expanded)))
+    macros = {name for source in sources for name in _MACRO.findall(source.text)}
     return frozenset(
-        name for name, count in defined.items() if count == 1 and text[name] == 1 + launched[name]
-    )
+        name
+        for name, count in defined.items()
+        if count == 1 and text[name] == 1 + launched[name] and launched[name] == named[name]
+    ).difference(macros)
 
 
-def _launched(parts: Iterable[Part]) -> Iterable[str]:
-    return (_name(part.syntax, launch) for part in parts for launch in part.syntax.launches)
+def _launched(files: Iterable[Syntax]) -> Iterable[str]:
+    return (_name(syntax, launch) for syntax in files for launch in syntax.launches)
 
 
 def _name(syntax: Syntax, launch: Launch) -> str:

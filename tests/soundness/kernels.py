@@ -128,18 +128,20 @@ def _plain(
 ) -> None:
     """Ids, guards, effects."""
     variables = ("i", "j", "k")[:dimensions]
-    improper = wants and (draw.has("improper") or draw.chance(0.15))
+    # Threads that hand each other values are neighbours: their ids are those of their warp.
+    hands_on = wants and dimensions == 1 and draw.chance(0.05)
+    improper = wants and not hands_on and (draw.has("improper") or draw.chance(0.15))
     bad = draw.number(0, dimensions - 1) if improper else -1
     for at, variable in enumerate(variables):
         if at == bad:
             body.take(improper_id(draw, "xyz"[at], variable, dimensions))
-        elif dimensions == 1 and draw.has("constant block", 0.8):
+        elif dimensions == 1 and not hands_on and draw.has("constant block", 0.8):
             body.take(constant_id(draw, variable))
         else:
-            body.take(proper_id(draw, "xyz"[at], variable, False))
+            body.take(proper_id(draw, "xyz"[at], variable, hands_on))
     value = _value(draw, body, variables, wants and bad < 0)
     place = _place(draw, variables)
-    if wants and dimensions == 1 and draw.chance(0.05):
+    if hands_on:
         body.needs.add("warps")
         texts = [fill(draw.one(NEIGHBOURS), i="i", V=value, N=draw.fresh("e"))]
         body.is_dependent = True
