@@ -115,6 +115,7 @@ def _kernel_json(program: Program, kernel: Kernel) -> Json:
         "reason": reason_of(kernel),
         "asserted": list(kernel.asserted),
         "needs_warps": kernel.needs_warps,
+        "copied_for": list(kernel.copy.block) if kernel.copy is not None else None,
     }
 
 
@@ -305,4 +306,7 @@ def _kept(kernel: Kernel) -> str:
         remarks.append(f"other dimensions are kept: {reason}")
     if kernel.needs_warps:
         remarks.append("each warp keeps its threads")
+    if kernel.copy is not None:
+        sizes = " x ".join(str(size) for size in kernel.copy.block if size > 0)
+        remarks.append(f"launched as a copy that reads its block in place of {sizes}")
     return "; ".join(remarks)

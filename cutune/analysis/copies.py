@@ -305,20 +305,23 @@ class _Wrapping:
         return frozenset(found)
 
     def _dimensions_at(self, index: int) -> frozenset[str]:
-        token = self.tokens[index]
-        if token.text in _INDICES and self.tokens[index + 1].text == ".":
-            return frozenset(self.tokens[index + 2].text)
-        return self._aliases.get(token.text, frozenset())
+        index_of = self._index_at(index)
+        return index_of or self._aliases.get(self.tokens[index].text, frozenset())
+
+    def _index_at(self, index: int) -> frozenset[str]:
+        """The dimension of `threadIdx.x`, if that is what begins there."""
+        texts = [token.text for token in self.tokens[index : index + 3]]
+        is_index = len(texts) == 3 and texts[0] in _INDICES and texts[1] == "."
+        return frozenset(texts[2:]) & frozenset(DIMENSIONS) if is_index else frozenset()
 
     @cached_property
     def _aliases(self) -> dict[str, frozenset[str]]:
         """Names of variables that begin as an index: `int bx = blockIdx.x;`."""
         found: dict[str, frozenset[str]] = {}
         tokens = self.tokens
-        for index in range(self._first, self._last - 1):
-            if tokens[index].kind == "IDENTIFIER" and tokens[index + 1].text == "=":
-                value = [t.text for t in tokens[index + 2 : index + 6]]
-                is_index = value[0] in _INDICES and value[1] == "." and value[3] in (";", ",")
-                if is_index:
-                    found[tokens[index].text] = frozenset(value[2])
+        for index in range(self._first, self._last - 5):
+            is_name = tokens[index].kind == "IDENTIFIER" and tokens[index + 1].text == "="
+            meant = self._index_at(index + 2)
+            if is_name and meant and tokens[index + 5].text in (";", ","):
+                found[tokens[index].text] = meant
         return found

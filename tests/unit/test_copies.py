@@ -154,3 +154,9 @@ def test_callees(callee: str, expected: str | None) -> None:
     assert copy is not None
     found = callee_of_copy(callee, "k", copy)
     assert (found and found.replace(copy.namespace, "c")) == expected
+
+
+def test_any_beginning_of_a_kernel_is_read() -> None:
+    kernel = "__global__ void k(float *a, int n) { int b = blockIdx.x; a[b * 256 + threadIdx.x"
+    for end in range(kernel.index("{"), len(kernel)):
+        copy_of(f"{LAUNCH}{kernel[:end]} }}")
