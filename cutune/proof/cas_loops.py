@@ -119,6 +119,8 @@ def _loop_at(items: Sequence[Item], first: int) -> _CasLoop | None:
     inner = {name for instruction in body for name in results(instruction)}
     if operation is None or any(inner & {*sources(one)} for one in _instructions(outside)):
         return None
+    if reading.may_be_left_early and not reading.begins_with_memory(outside):
+        return None
     return _CasLoop(last, reading.guess, operation)
 
 
@@ -149,6 +151,8 @@ class _Reading:
     end: str
     definitions: Mapping[str, Instruction]
     guess: str = ""
+    #: Where no swap is needed.
+    may_be_left_early: bool = False
     _values: dict[str, object] = field(default_factory=dict)
     _changed: frozenset[str] = frozenset()
 
@@ -178,7 +182,28 @@ class _Reading:
                 return None
         if new is None or not self._is_repeated(self.body[-1]):
             return None
+        self.may_be_left_early = kept is not None
         return _operation(swap, self._known_as(new, kept), kept)
+
+    def begins_with_memory(self, outside: Sequence[Item]) -> bool:
+        """Is the first guess what memory holds at the place of the swap?"""
+        (swap,) = (one for one in self.body if one.opcode == "atom")
+        first = [one for one in _instructions(outside) if self.guess in results(one)]
+        if len(first) != 1 or first[0].opcode != "ld" or first[0].guard:
+            return False
+        load = first[0]
+        is_whole = (
+            load.operands[0] == self.guess and load.modifiers[-1][1:] == swap.modifiers[-1][1:]
+        )
+        return is_whole and self._place(load.operands[1]) == self._place(swap.operands[1])
+
+    def _place(self, address: str) -> str:
+        """An address as it was before it was made one of global memory."""
+        found = _ADDRESS.fullmatch(address)
+        one = self.definitions.get(found[1]) if found is not None else None
+        if found is None or one is None or one.opcode != "cvta":
+            return address
+        return address.replace(found[1], one.operands[1])
 
     def _known_as(self, new: object, kept: _Applied | None) -> object:
         """The new value by the name under which it is tested, where it is computed again."""

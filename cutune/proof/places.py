@@ -271,11 +271,15 @@ class _Job:
         """Dimensions in which only one thread comes here: `if (i == 0)`."""
         found = set()
         for comparison in access.known:
-            ids = [m for m, _ in comparison.left.terms if m and m[0].kind == IDENTITY]
+            ids = [(m, c) for m, c in comparison.left.terms if m and m[0].kind == IDENTITY]
             facts = self.atoms.of(comparison.left)
-            alone = len(ids) == 1 and len(ids[0]) == 1 and len(facts.ids) == 1
-            if comparison.relation == "eq" and alone and not facts.is_loaded:
-                found.add(ids[0][0].name)
+            # Twice an id may be one number for several threads, modulo 2^32.
+            is_id = len(ids) == 1 and len(ids[0][0]) == 1 and abs(ids[0][1]) == 1
+            is_alone = is_id and len(facts.ids) == 1
+            # What differs between rounds of a loop is equal to each id in turn.
+            is_steady = not facts.is_loaded and not facts.loops
+            if comparison.relation == "eq" and is_alone and is_steady:
+                found.add(ids[0][0][0].name)
         return frozenset(found)
 
     def _are_spread(
@@ -328,8 +332,15 @@ class _Job:
 
     def _is_row(self, smaller: Polynomial, larger: Polynomial, dimension: str) -> bool:
         """Is the larger step that of a row as long as the extent?"""
-        spare = ((larger - smaller * row).literal for row in self._rows(dimension))
-        return any(bytes is not None and bytes >= 0 for bytes in spare)
+        for row in self._rows(dimension):
+            spare = (larger - smaller * row).literal
+            if spare is None:
+                continue
+            # Steps may be negative: how far they reach is what counts.
+            sign = smaller.literal or 0
+            if spare == 0 or spare * sign > 0:
+                return True
+        return False
 
     def _need(self, larger: Polynomial, smaller: Polynomial, dimension: int) -> None:
         self.found.spreads.add(Spread(larger, smaller, dimension))

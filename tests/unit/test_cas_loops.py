@@ -61,6 +61,17 @@ CASES: Mapping[str, tuple[str, str]] = {
         " while (v < old) { seen = old; if ((old = atomicCAS(p, seen, v)) == seen) break; }",
         "global.min.s32",
     ),
+    # Whether there is anything to do is told by another place.
+    "guess_from_elsewhere": (
+        "int *p = (int *)a, old = b[i + 1], seen, v = b[i];"
+        " while (v < old) { seen = old; if ((old = atomicCAS(p, seen, v)) == seen) break; }",
+        "",
+    ),
+    "guess_of_zero": (
+        "int *p = (int *)a, old = 0, seen, v = b[i];"
+        " while (v < old) { seen = old; if ((old = atomicCAS(p, seen, v)) == seen) break; }",
+        "",
+    ),
     # The order in which threads come decides.
     "exchange": (f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, v); {REPEAT}", ""),
     "difference": (f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, v - seen); {REPEAT}", ""),

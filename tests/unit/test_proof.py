@@ -149,6 +149,13 @@ PURE: Mapping[str, str] = {
     "flags_of_two_sizes": (
         f"{X} if (i < n) {{ if (b[i] > 0) *(char *)&counter = 1; else counter = 1; }}"
     ),
+    # Rows that run backwards, ids that are compared modulo 2^32 or in a loop.
+    "backwards": f"{X} {Y} if (i < n && j < m) a[-(j * n + i)] = i;",
+    "backwards_too_near": f"{X} {Y} if (i < n && j < m) a[-(j * (n - 2) + i)] = i;",
+    "some_of_many": f"{X} if (i < n) {{ if (i * 1073741824u == 0) a[0] = b[i]; }}",
+    "each_in_turn": (
+        f"{X}\n#pragma unroll 1\nfor (int k = 0; k < m; ++k) if (i < n && i == k) a[0] = b[i];"
+    ),
     # What is not proven.
     "raw_id": f"{X} if (i < n) a[i] = threadIdx.x;",
     "raw_in_call": f"{X} if (i < n) a[i] = who();",
@@ -247,6 +254,10 @@ EXPECTED = {
     "told_by_one_later": "x; warps; meet 0 1; apart 4 * n >= 4 * x",
     "wider_for_some": "x; warps; meet 0 1",
     "flags_of_two_sizes": "x < n; warps",
+    "backwards": "x < n; y < m",
+    "backwards_too_near": "x < n; y < m; apart 8 - 4 * n >= -4 * x",
+    "some_of_many": "x < n; warps; meet 0 1",
+    "each_in_turn": "x < n; warps; meet 0 1",
     "raw_id": "x raw",
     "raw_in_call": "CT219",
     "raw_by_operator": "x raw",
