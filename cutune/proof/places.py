@@ -35,6 +35,8 @@ from cutune.proof.terms import Atoms
 
 #: Variables whose addresses no program can ask for: tables of the mathematical library, texts.
 HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
+#: So far may ids move an unsigned index in one dimension: in three they stay below 2^32.
+_INDICES = Polynomial.constant(1 << 30)
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,15 @@ class Meetings:
 
 @dataclass(frozen=True)
 class Place:
-    """An access as base + offset; no base where it is not known."""
+    """An access as base + offset; no base where it is not known.
+
+    `unsigned`: the parts of the offset that are right only where they are less than 2^32.
+    """
 
     access: Access
     base: Atom | None
     offset: Polynomial
+    unsigned: tuple[Polynomial, ...] = ()
 
 
 def meetings(
@@ -94,33 +100,39 @@ def place_of(access: Access, atoms: Atoms) -> Place:
     """Where an access happens."""
     if access.address is None:
         return Place(access, None, ZERO)
+    unsigned: list[Polynomial] = []
     try:
-        address = _loose(access.address, atoms)
+        address = _loose(access.address, atoms, unsigned)
     except TooLarge:
         return Place(access, None, ZERO)
     bases = [m[0] for m, c in address.terms if len(m) == 1 and c == 1 and _is_base(m[0])]
     if len(bases) != 1:
         return Place(access, None, ZERO)
-    return Place(access, bases[0], address - Polynomial.of({(bases[0],): 1}))
+    offset = address - Polynomial.of({(bases[0],): 1})
+    return Place(access, bases[0], offset, tuple(dict.fromkeys(unsigned)))
 
 
-def _loose(value: Polynomial, atoms: Atoms) -> Polynomial:
+def _loose(value: Polynomial, atoms: Atoms, unsigned: list[Polynomial]) -> Polynomial:
     """The same with extended numbers taken as what they extend."""
     result = ZERO
     for monomial, coefficient in value.terms:
         product = Polynomial.constant(coefficient)
         for atom in monomial:
-            product = product * _inner(atom, atoms)
+            product = product * _inner(atom, atoms, unsigned)
         result = result + product
     return result
 
 
-def _inner(atom: Atom, atoms: Atoms) -> Polynomial:
+def _inner(atom: Atom, atoms: Atoms, unsigned: list[Polynomial]) -> Polynomial:
     operation = atoms.operation(atom) if atom.kind == OPAQUE else None
     if operation is not None and operation.name in ("s32", "u32"):
         operand = operation.operands[0]
         assert isinstance(operand, Polynomial), "numbers are extended"
-        return _loose(operand, atoms)
+        value = _loose(operand, atoms, unsigned)
+        # Numbers with a sign do not overflow; others may wrap around in any program.
+        if operation.name == "u32":
+            unsigned.append(value)
+        return value
     return Polynomial.of({(atom,): 1})
 
 
@@ -179,6 +191,8 @@ class _Job:
 
     def _are_own(self, write: Place, other: Place) -> bool:
         """Does each thread meet nobody but itself in the two places?"""
+        if not (self._is_exact(write) and self._is_exact(other)):
+            return False
         return (
             never_overlap(write, other)
             or self._are_one_place(write, other)
@@ -222,10 +236,24 @@ class _Job:
             if first.base != second.base:
                 self._two_bases(first.base, second.base)
                 return
-            if never_overlap(first, second):
+            if self._is_exact(first) and self._is_exact(second) and never_overlap(first, second):
                 return
         what = "different atomic operations on one array"
         raise NotUnderstood(Code.ORDERING, what, first.access.instruction)
+
+    def _is_exact(self, place: Place) -> bool:
+        """Do unsigned indices tell ids apart? Perhaps on conditions, which are noted then."""
+        for value in place.unsigned:
+            for monomial, coefficient in value.terms:
+                ids = [atom for atom in monomial if atom.kind == IDENTITY]
+                rest = tuple(atom for atom in monomial if atom.kind != IDENTITY)
+                moves = [self.atoms.facts(atom) for atom in rest]
+                if len(ids) > 1 or any(facts.ids or facts.loops for facts in moves):
+                    return False
+                if ids and (rest or abs(coefficient) != 1):
+                    step = Polynomial.of({rest: coefficient})
+                    self._need(_INDICES, step, "xyz".index(ids[0].name))
+        return True
 
     def _two_bases(self, first: Atom, second: Atom) -> None:
         is_hidden = first.name.startswith(HIDDEN) or second.name.startswith(HIDDEN)
@@ -243,7 +271,7 @@ class _Job:
 
         `bytes`: how many are used there, if more than in this access.
         """
-        if place.base is None:
+        if place.base is None or not self._is_exact(place):
             return False
         steps: dict[str, Polynomial] = {}
         moving: list[Polynomial] = []

@@ -98,7 +98,8 @@ class _Job:
             return
         if first.access.kind == second.access.kind == "atomic":
             same = first.access.operation == second.access.operation
-            if same or never_overlap(first, second):
+            is_exact = self._is_exact(*write) and self._is_exact(*other)
+            if same or (is_exact and never_overlap(first, second)):
                 return
             self._refuse(first, "different atomic operations on one array")
         if not self._are_apart(write, other) and not self._are_equal_flags(first, second):
@@ -142,6 +143,8 @@ class _Job:
         (where, first), (other_where, second) = one, other
         if first.base is None or second.base is None:
             return False
+        if not (self._is_exact(where, first) and self._is_exact(other_where, second)):
+            return False
         if never_overlap(first, second):
             return True
         if where.is_alone and other_where.is_alone:
@@ -158,6 +161,17 @@ class _Job:
         return self._have_steps(step, (first, rest), (second, other_rest)) or self._are_columns(
             step, (first, rest, where.row), (second, other_rest, other_where.row)
         )
+
+    def _is_exact(self, where: Position, place: Place) -> bool:
+        """Do unsigned indices, which may wrap around, tell elements apart?"""
+        for value in place.unsigned:
+            split = _split(value, where.row) if where.row is not None else (ZERO, value)
+            if split is None:
+                return False
+            step, rest = split
+            if step.literal not in (-1, 0, 1) or not self._is_steady(rest):
+                return False
+        return True
 
     def _is_steady(self, value: Polynomial) -> bool:
         facts = self.atoms.of(value)

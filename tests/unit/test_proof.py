@@ -156,6 +156,10 @@ PURE: Mapping[str, str] = {
     "each_in_turn": (
         f"{X}\n#pragma unroll 1\nfor (int k = 0; k < m; ++k) if (i < n && i == k) a[0] = b[i];"
     ),
+    # Unsigned indices may wrap around.
+    "unsigned_rows": (f"unsigned i = id(), w = n; {Y} if (i < w && j < m) a[j * w + i] += 1;"),
+    "unsigned_products": "unsigned i = id(), u = m; if (i < n) a[u * (u * i)] += 1;",
+    "unsigned_ids": "unsigned i = id(); if (i < n) a[i] += 1;",
     # What is not proven.
     "raw_id": f"{X} if (i < n) a[i] = threadIdx.x;",
     "raw_in_call": f"{X} if (i < n) a[i] = who();",
@@ -258,6 +262,9 @@ EXPECTED = {
     "backwards_too_near": "x < n; y < m; apart 8 - 4 * n >= -4 * x",
     "some_of_many": "x < n; warps; meet 0 1",
     "each_in_turn": "x < n; warps; meet 0 1",
+    "unsigned_rows": "x < n; y < m; apart 1073741824 >= n * y",
+    "unsigned_products": "x < n; apart 1073741824 >= m * m * x; apart 4 * m * m >= 4 * 1",
+    "unsigned_ids": "x < n",
     "raw_id": "x raw",
     "raw_in_call": "CT219",
     "raw_by_operator": "x raw",
