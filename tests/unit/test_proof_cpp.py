@@ -327,7 +327,7 @@ EXPECTED = {
     "converted_to_a_reference": "x < 3",
     "swapped": "x < m",
     "array_moved": "x < n",
-    "product_wraps": "x",
+    "product_wraps": "x; apart 1073741824 >= 4096 * x",
     "product_is_negative": "x",
     "wide_product": "x",
     "shift_wraps": "x",
