@@ -17,6 +17,8 @@ from cutune.proof.predicates import Comparison
 from cutune.proof.terms import Atoms, Operation
 
 _SMALL = 1 << 19
+#: What tells any two ids apart.
+_ID_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def _ordered(comparison: Comparison) -> Iterator[tuple[Polynomial, Polynomial]]:
             yield right, left
         case "ge":
             yield right, left + ONE
-        case "eq":
+        case "eq" if comparison.bits >= _ID_BITS:
             yield left, right + ONE
             yield right, left + ONE
 

@@ -197,19 +197,24 @@ class _Reading:
         )
         return is_whole and self._place(load.operands[1]) == self._place(swap.operands[1])
 
-    def _place(self, address: str) -> str:
-        """An address as it was before it was made one of global memory."""
+    def _place(self, address: str) -> str | None:
+        """An address as it was before it was made one of global memory; None: it may change."""
         found = _ADDRESS.fullmatch(address)
         one = self.definitions.get(found[1]) if found is not None else None
-        if found is None or one is None or one.opcode != "cvta":
+        if found is None or one is None:
+            return None
+        if one.opcode != "cvta":
             return address
-        return address.replace(found[1], one.operands[1])
+        return address.replace(found[1], one.operands[1]) if self._is_fixed(one) else None
+
+    def _is_fixed(self, one: Instruction) -> bool:
+        return all(text[0] != "%" or text in self.definitions for text in one.operands)
 
     def _known_as(self, new: object, kept: _Applied | None) -> object:
         """The new value by the name under which it is tested, where it is computed again."""
         for operand in kept.operands if kept is not None else ():
             one = self.definitions.get(operand.text) if isinstance(operand, _Steady) else None
-            if one is None or any(t[0] == "%" and t not in self.definitions for t in one.operands):
+            if one is None or not self._is_fixed(one):
                 continue
             same = _Applied((one.opcode, *one.modifiers), tuple(map(_Steady, one.operands[1:])))
             if new == same:

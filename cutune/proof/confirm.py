@@ -61,7 +61,8 @@ def confirmed(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces
         return _refused(kernel, Code.NOT_COMPILED, Code.NOT_COMPILED.template)
     instances = [_Instance(kernel, proof, _names(kernel, proof, members)) for proof in proofs]
     known = _Joined(kernel, instances).kernel_as_proven()
-    if not known.pure_dimensions and len({proof.name for proof in proofs}) > 1:
+    is_template = bool(kernel.template_parameters)
+    if is_template and not known.pure_dimensions and len({proof.name for proof in proofs}) > 1:
         known = _of_some(kernel, instances) or known
     return replace(known, proven_for=compiled.versions)
 

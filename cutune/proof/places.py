@@ -37,6 +37,8 @@ from cutune.proof.terms import Atoms
 HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
 #: So far may ids move an unsigned index in one dimension: in three they stay below 2^32.
 _INDICES = Polynomial.constant(1 << 30)
+#: What tells any two ids apart.
+_ID_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -303,7 +305,7 @@ class _Job:
             facts = self.atoms.of(comparison.left)
             # Twice an id may be one number for several threads, modulo 2^32.
             is_id = len(ids) == 1 and len(ids[0][0]) == 1 and abs(ids[0][1]) == 1
-            is_alone = is_id and len(facts.ids) == 1
+            is_alone = is_id and len(facts.ids) == 1 and comparison.bits >= _ID_BITS
             # What differs between rounds of a loop is equal to each id in turn.
             is_steady = not facts.is_loaded and not facts.loops
             if comparison.relation == "eq" and is_alone and is_steady:
@@ -407,7 +409,7 @@ def _pinned(place: Place, where: Place | None = None) -> Polynomial:
     for comparison in (where or place).access.known:
         terms = dict(comparison.left.terms)
         constant = terms.pop((), 0)
-        if comparison.relation == "eq" and len(terms) == 1:
+        if comparison.relation == "eq" and len(terms) == 1 and comparison.bits >= _ID_BITS:
             ((monomial, coefficient),) = terms.items()
             if len(monomial) == 1 and monomial[0].kind == IDENTITY and abs(coefficient) == 1:
                 value = Polynomial.constant(-constant * coefficient)
