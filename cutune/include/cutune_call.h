@@ -1,5 +1,6 @@
 // What a rewritten launch is made of, in instrumented and in tuned programs. Needs
-// `cutune_controlled` before it, which decides how to launch, and perhaps how often:
+// `cutune_controlled` before it, which decides how to launch, and perhaps how often, and
+// `cutune_prefers_own`, which says whether a kernel is launched in its own block, or its copy:
 //
 //   cutune_launch(7, grid, block) ? (void)0 : cutune_call(k)(n, x);
 //
