@@ -16,7 +16,7 @@ from typing import Any
 from cutune.block_range import BlockRange
 from cutune.c_expression import parse_expression
 from cutune.candidates import LARGEST_SHARED, Block, candidate_blocks, threads_of, warps_of
-from cutune.rational_program import value_of
+from cutune.rational_values import value_of
 from cutune.source import Source
 from cutune.static_counters import StaticCounters
 

@@ -16,7 +16,7 @@ from math import prod
 from cutune.c_expression import names_in, parse_expression
 from cutune.candidates import WARP, Block
 from cutune.measure import MeasuredKernel, Measurement
-from cutune.rational_program import value_of
+from cutune.rational_values import value_of
 
 #: What may be added to each size of a product: nodes and faces are one more than cells.
 SHIFTS = (0, 1, -1)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from cutune.candidates import Block, threads_of
 from cutune.models.lines import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
-from cutune.rational_program import TERM, RationalProgram, evaluate, point
+from cutune.rational_program import TERM, RationalProgram, point
+from cutune.rational_values import evaluate
 
 #: Below this multiple of the launch floor the choice hardly matters.
 LAUNCH_BOUND = Fraction(13, 10)

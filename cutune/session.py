@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cutune.analysis.preprocess import user_headers
 from cutune.diagnostics import Code, CutuneError, Diagnostic
@@ -25,7 +26,6 @@ from cutune.headers import (
     read_headers,
     redirected,
 )
-from cutune.linked import ReadSource, linked
 from cutune.passes import PASSES, InstrumentLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
@@ -36,6 +36,9 @@ from cutune.source import Source
 from cutune.syntax import Syntax, parse
 from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 from cutune.workspace import make_folder
+
+if TYPE_CHECKING:
+    from cutune.linked import ReadSource
 
 #: What makes the device's half of a program matter; the preprocessor has expanded `__global__`.
 _DEVICE_CODE = re.compile(r"<<<|\bglobal\b|__global__")
@@ -81,7 +84,10 @@ class Session:
 
     def load_all(self, paths: Iterable[str], require_nvcc: bool = False) -> list[Program]:
         """The same for all sources of one program: a kernel may be defined in any of them."""
-        return self.reported(linked([self.read(path, require_nvcc) for path in paths]))
+        read = [self.read(path, require_nvcc) for path in paths]
+        from cutune.linked import linked
+
+        return self.reported(linked(read))
 
     def reported(self, programs: Sequence[Program]) -> list[Program]:
         """The same programs, when what there is to say about them was shown."""
@@ -103,7 +109,7 @@ class Session:
         source, path = syntax.source, syntax.source.path
         expanded, compiling = None, None
         try:
-            # The slowest comes first, and goes on while the text is read.
+            # The slowest comes first, and goes on while the text is read, and what reads it loaded.
             compiling = self._compilation(source, pool)
             expanded = self.nvcc.preprocess(path, self.compile_flags(path))
             if compiling is None and _DEVICE_CODE.search(expanded):
@@ -119,6 +125,8 @@ class Session:
         for header in headers:
             if is_rewritten(header):
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
+        from cutune.linked import ReadSource
+
         nvcc = self.nvcc if compiling is not None else None
         flags = tuple(self.compile_flags(path))
         folder, compile_unit = os.getcwd(), self._compiled_unit

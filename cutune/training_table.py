@@ -22,7 +22,8 @@ from cutune.models import mwp_cwp
 from cutune.published import COUNTERS, Collected, collected
 from cutune.question import Question, ask
 from cutune.rational import constant_function
-from cutune.rational_program import evaluate, point
+from cutune.rational_program import point
+from cutune.rational_values import evaluate
 from cutune.summary import shape, standard_output
 
 #: The sizes that the paper's table shows.

@@ -20,7 +20,8 @@ from cutune.device import DeviceProfile
 from cutune.fitted import FittedModel
 from cutune.models.lines import TIME
 from cutune.models.mechanistic import compose_symbolic
-from cutune.rational_program import RationalProgram, evaluate, point
+from cutune.rational_program import RationalProgram, point
+from cutune.rational_values import evaluate
 
 Floats = NDArray[np.float64]
 

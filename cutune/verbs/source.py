@@ -14,9 +14,6 @@ from cutune.verbs.common import session_of, show
 
 def inspect(options: argparse.Namespace) -> int:
     """List kernels and launches."""
-    from cutune.inspect import print_programs, to_json
-    from cutune.linked import linked
-
     # What the program is compiled for is enough to look at it.
     session = replace(session_of(options), architectures=())
     read, programs = [], []
@@ -27,6 +24,10 @@ def inspect(options: argparse.Namespace) -> int:
         except CutuneError as error:
             show(error.diagnostic)
             failed = True
+    # Loaded where nvcc need not wait for it.
+    from cutune.inspect import print_programs, to_json
+    from cutune.linked import linked
+
     for program in linked(read):
         try:
             programs += session.reported([program])

@@ -26,8 +26,8 @@ from cutune.rational_program import (
     Operator,
     Parameter,
     RationalProgram,
-    evaluate,
 )
+from cutune.rational_values import evaluate
 from cutune.selection import (
     OWN_BAND,
     OWN_BAND_ON_DATA,

@@ -13,7 +13,8 @@ from cutune.calibration.suite import cases
 from cutune.device import DeviceProfile
 from cutune.models.lines import TIME
 from cutune.models.mechanistic import CONSTANTS, compose, compose_symbolic
-from cutune.rational_program import evaluate, point
+from cutune.rational_program import point
+from cutune.rational_values import evaluate
 from tests.recorded.calibrate_h200 import models_of_suite, recalibrate
 
 H200 = DeviceProfile.named("h200")

@@ -12,7 +12,8 @@ from cutune.models.counted import LaunchShape, WarpCounts
 from cutune.models.lines import Lines
 from cutune.models.registry import MODELS
 from cutune.options import MODEL_NAMES
-from cutune.rational_program import Constant, RationalProgram, evaluate, expression, value_of
+from cutune.rational_program import Constant, RationalProgram, expression
+from cutune.rational_values import evaluate, value_of
 from cutune.selection import PUBLISHED_BAND, published_rule
 
 

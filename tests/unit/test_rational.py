@@ -13,7 +13,8 @@ from cutune.counts import count_points
 from cutune.numerical_fit import fit_numerical
 from cutune.rational import Polynomial, RationalFunction
 from cutune.rational_fit import fit, fit_quotient
-from cutune.rational_program import size_name, value_of
+from cutune.rational_program import size_name
+from cutune.rational_values import value_of
 
 VARIABLES = ("NI", "NJ")
 GRID = list(product((32, 64, 96, 128, 160), repeat=2))

@@ -15,7 +15,8 @@ from cutune.models.mechanistic import compose
 from cutune.models.traffic import L1_BESIDE_SHARED
 from cutune.models_file import read_models
 from cutune.rational import constant_function
-from cutune.rational_program import evaluate, point
+from cutune.rational_program import point
+from cutune.rational_values import evaluate
 
 H200 = DeviceProfile.named("h200")
 L1_BYTES = H200.limits.shared_bytes_per_sm + L1_BESIDE_SHARED

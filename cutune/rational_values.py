@@ -1,0 +1,100 @@
+"""Rational programs and expressions computed with numpy, for all candidates at once.
+
+Takes a `RationalProgram` and sizes, gives an array per definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutune.rational_program import (
+    CANDIDATE,
+    Constant,
+    Expression,
+    Lookup,
+    Operation,
+    Operator,
+    Parameter,
+    RationalProgram,
+)
+
+Values = NDArray[np.float64]
+
+
+def evaluate(program: RationalProgram, sizes: Mapping[str, Any]) -> dict[str, Values]:
+    """All definitions at given sizes: one number per candidate, or a single one (shape ()).
+
+    Raises:
+        KeyError: a size has no value.
+    """
+    values: dict[str, Values] = {
+        name: np.asarray(sizes[name], dtype=np.float64) for name in program.sizes
+    }
+    for name, column in program.properties.items():
+        values[name] = np.array(column, dtype=np.float64)
+    values[CANDIDATE] = np.arange(program.candidate_count, dtype=np.float64)
+    tables = {name: np.array(table, dtype=np.float64) for name, table in program.tables.items()}
+    with np.errstate(all="ignore"):
+        for definition in program.definitions:
+            values[definition.name] = _value(definition.value, values, tables)
+    return values
+
+
+def value_of(node: Expression, values: Mapping[str, int]) -> float:
+    """An expression without tables at given parameters."""
+    numbers = {name: np.asarray(value, dtype=np.float64) for name, value in values.items()}
+    return float(_value(node, numbers, {}))
+
+
+def _value(
+    node: Expression, values: Mapping[str, Values], tables: Mapping[str, NDArray[np.float64]]
+) -> Values:
+    if isinstance(node, Constant):
+        return np.asarray(float(node.value))
+    if isinstance(node, Parameter):
+        return values[node.name]
+    if isinstance(node, Lookup):
+        index = _value(node.index, values, tables)
+        entries: Values = tables[node.table][np.asarray(index, dtype=np.int64)]
+        return entries
+    assert isinstance(node, Operation)
+    return _apply(node.operator, [_value(operand, values, tables) for operand in node.operands])
+
+
+def _apply(operator: Operator, operands: list[Values]) -> Values:
+    result: Values
+    match operator, operands:
+        case Operator.ADD, [a, b]:
+            result = a + b
+        case Operator.SUBTRACT, [a, b]:
+            result = a - b
+        case Operator.MULTIPLY, [a, b]:
+            result = a * b
+        case Operator.DIVIDE, [a, b]:
+            result = a / b
+        # As C's `a < b ? a : b`, also where an operand is not a number.
+        case Operator.MINIMUM, [a, b]:
+            result = np.where(a < b, a, b)
+        case Operator.MAXIMUM, [a, b]:
+            result = np.where(a > b, a, b)
+        case Operator.REMAINDER, [a, b]:
+            result = a - b * np.floor(a / b)
+        case Operator.FLOOR, [a]:
+            result = np.floor(a)
+        case Operator.CEILING, [a]:
+            result = np.ceil(a)
+        case Operator.LESS, [a, b]:
+            result = np.where(a < b, 1.0, 0.0)
+        case Operator.LESS_EQUAL, [a, b]:
+            result = np.where(a <= b, 1.0, 0.0)
+        case Operator.EQUAL, [a, b]:
+            result = np.where(a == b, 1.0, 0.0)
+        case Operator.CHOICE, [condition, a, b]:
+            result = np.where(condition != 0, a, b)
+        case _:
+            raise ValueError(f"{operator} with {len(operands)} operands")
+    return result
