@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from cutune.diagnostics import Code, CutuneError, Diagnostic
@@ -168,16 +170,18 @@ def _make_folder_of(targets: Sequence[Target]) -> None:
 
 def tune(options: argparse.Namespace) -> int:
     """All stages in one."""
-    from cutune.stages import emit, fit
-    from cutune.summary import print_choices
-
     if options.make is not None:
         return _tune_project(options)
     if not options.files:
         parser().error("tune: name the sources of the program, or what builds it: --make make")
     session, device, workspace = session_of(options), device_of(options), workspace_of(options)
     sizes = sizes_to_show(options.sizes)
+    # The later stages are loaded while nvcc is at work.
+    Thread(target=import_module, args=("cutune.stages",), daemon=True).start()
     programs = session.load_all(options.files, require_nvcc=True)
+    from cutune.stages import emit, fit
+    from cutune.summary import print_choices
+
     targets = _targets(programs, options.output, "tune")
     if not _run_collect(session, programs, options):
         raise _nothing_modelled(options.files, "none of them could be measured")
