@@ -68,6 +68,8 @@ class _Applied:
 def without_cas_loops(function: Function) -> Function:
     """The entry with an atomic operation in place of each such loop."""
     items = list(function.body or ())
+    if not any("cas" in item.modifiers for item in _instructions(items)):
+        return function
     for first in reversed([i for i, item in enumerate(items) if isinstance(item, Label)]):
         loop = _loop_at(items, first)
         if loop is not None:

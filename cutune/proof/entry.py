@@ -24,7 +24,6 @@ from cutune.proof.operations import NotUnderstood, Operations
 from cutune.proof.places import Meetings, Spread, meetings
 from cutune.proof.predicates import Comparison, facts_of
 from cutune.proof.roles import roles
-from cutune.proof.row_places import Meeting
 from cutune.proof.rows import shared_rows
 from cutune.proof.terms import Atoms, Facts
 from cutune.proof.walk import Walk
@@ -85,11 +84,12 @@ _UNKNOWN = EntryDimension(False)
 
 def prove(module: Module, name: str) -> EntryProof:
     """Judge one entry: by its global ids, or else as one in which blocks share rows."""
-    proof = _proof(module, name)
+    function = without_cas_loops(module.functions[name])
+    proof = _proof(module, function)
     for dimension, facts in zip(_DIMENSIONS, proof.dimensions, strict=True):
         is_waiting = proof.refused is not None and proof.refused.code is Code.BARRIER
         if is_waiting or (not _is_tunable(proof) and facts.raw is not None):
-            by_rows = _proof(module, name, dimension)
+            by_rows = _proof(module, function, dimension)
             if by_rows.refused is None:
                 return by_rows
     return proof
@@ -99,9 +99,8 @@ def _is_tunable(proof: EntryProof) -> bool:
     return any(facts.indexed and facts.raw is None for facts in proof.dimensions)
 
 
-def _proof(module: Module, name: str, kept: str | None = None) -> EntryProof:
+def _proof(module: Module, function: Function, kept: str | None = None) -> EntryProof:
     """Judge one entry. `kept`: the dimension whose grid is kept."""
-    function = without_cas_loops(module.functions[name])
     sizes = tuple(parameter.size for parameter in function.parameters)
     try:
         return _Job(module, function, sizes, KeptGrid(kept) if kept else None).proof()
@@ -112,7 +111,7 @@ def _proof(module: Module, name: str, kept: str | None = None) -> EntryProof:
     except (PtxError, ValueError, AssertionError, KeyError, RecursionError) as error:
         code, what, line = Code.NOT_PROVEN, f"compiled code that is not read ({error})", 0
     refused = Refused(code, code.template.format(what=what), line)
-    return EntryProof(name, sizes, (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
+    return EntryProof(function.name, sizes, (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
 
 
 class _Job:
@@ -295,5 +294,5 @@ def _compared(predicate: object) -> Polynomial | None:
     return predicate.left - predicate.right if isinstance(predicate, Comparison) else None
 
 
-def _sorted(meeting: Meetings | Meeting) -> tuple[Spread, ...]:
+def _sorted(meeting: Meetings) -> tuple[Spread, ...]:
     return tuple(sorted(meeting.spreads, key=str))

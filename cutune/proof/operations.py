@@ -51,6 +51,8 @@ _INTEGERS = frozenset(
 _UNSIGNED_RELATIONS = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _ORDER = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _CARRY = "%carry"
+#: Of threadIdx and blockIdx.
+_INDEX_BITS = 32
 LANE = "lane"
 
 
@@ -368,7 +370,9 @@ def _all(conditions: Sequence[Predicate]) -> Predicate:
 
 def _is_zero(comparison: Comparison, atom: Atom) -> bool:
     is_atom = comparison.left in (Polynomial.atom(*atom), -Polynomial.atom(*atom))
-    return comparison.relation == "eq" and comparison.right == ZERO and is_atom
+    # In fewer bits, block 65536 is 0 too.
+    is_whole = comparison.bits >= _INDEX_BITS
+    return comparison.relation == "eq" and comparison.right == ZERO and is_atom and is_whole
 
 
 def facts_of_predicate(value: Value, atoms: Atoms) -> Facts:

@@ -34,7 +34,7 @@ from cutune.proof.operations import NotUnderstood
 from cutune.proof.terms import Atoms
 
 #: Variables whose addresses no program can ask for: tables of the mathematical library, texts.
-HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
+_HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
 #: So far may ids move an unsigned index in one dimension: in three they stay below 2^32.
 _INDICES = Polynomial.constant(1 << 30)
 #: What tells any two ids apart.
@@ -57,6 +57,16 @@ class Meetings:
     keep_warps: bool = False
     pointers: set[tuple[str, str]] = field(default_factory=set)
     spreads: set[Spread] = field(default_factory=set)
+
+    def part(self, first: Atom, second: Atom) -> bool:
+        """Can two bases be kept apart? Two pointers have to be, which is noted."""
+        is_hidden = first.name.startswith(_HIDDEN) or second.name.startswith(_HIDDEN)
+        if first.kind == second.kind == OPAQUE or is_hidden:
+            return True  # two variables of the module, or a table that the compiler has made
+        if first.kind != PARAMETER or second.kind != PARAMETER:
+            return False
+        self.pointers.add((min(first, second).name, max(first, second).name))
+        return True
 
 
 @dataclass(frozen=True)
@@ -258,12 +268,7 @@ class _Job:
         return True
 
     def _two_bases(self, first: Atom, second: Atom) -> None:
-        is_hidden = first.name.startswith(HIDDEN) or second.name.startswith(HIDDEN)
-        if first.kind == second.kind == OPAQUE or is_hidden:
-            return  # two variables of the module, or a table that the compiler has made
-        if first.kind == second.kind == PARAMETER:
-            self.found.pointers.add((min(first, second).name, max(first, second).name))
-        else:
+        if not self.found.part(first, second):
             self.found.keep_warps = True
 
     # Own places.

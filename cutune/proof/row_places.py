@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
-from cutune.analysis.polynomial import OPAQUE, PARAMETER, ZERO, Atom, Polynomial
+from cutune.analysis.polynomial import ZERO, Atom, Polynomial
 from cutune.diagnostics import Code
 from cutune.proof.operations import NotUnderstood
 from cutune.proof.places import (
-    HIDDEN,
+    Meetings,
     Place,
     Spread,
     is_multiple,
@@ -40,18 +41,10 @@ class Position:
     is_alone: bool = False
 
 
-@dataclass
-class Meeting:
-    """What must hold at a launch: see `places`."""
-
-    pointers: set[tuple[str, str]] = field(default_factory=set)
-    spreads: set[Spread] = field(default_factory=set)
-
-
 Placed = tuple[Position, Place]
 
 
-def meet(placed: Sequence[Placed], atoms: Atoms) -> Meeting:
+def meet(placed: Sequence[Placed], atoms: Atoms) -> Meetings:
     """What keeps elements apart.
 
     Raises:
@@ -73,7 +66,7 @@ def meet(placed: Sequence[Placed], atoms: Atoms) -> Meeting:
 @dataclass
 class _Job:
     atoms: Atoms
-    found: Meeting = field(default_factory=Meeting)
+    found: Meetings = field(default_factory=Meetings)
 
     def one(self, write: Placed, seen: Sequence[Placed]) -> None:
         """May a write be done once per element, or by one thread?"""
@@ -94,7 +87,8 @@ class _Job:
         if first.base is None or second.base is None:
             self._refuse(first, "a place that is not known")
         if first.base != second.base:
-            self._two_bases(first, first.base, second.base)
+            if not self.found.part(first.base, second.base):
+                self._refuse(first, "a variable that a pointer may lead to")
             return
         if first.access.kind == second.access.kind == "atomic":
             same = first.access.operation == second.access.operation
@@ -105,17 +99,8 @@ class _Job:
         if not self._are_apart(write, other) and not self._are_equal_flags(first, second):
             self._refuse(first, "a place that elements of a row may share")
 
-    def _refuse(self, place: Place, what: str) -> None:
+    def _refuse(self, place: Place, what: str) -> NoReturn:
         raise NotUnderstood(Code.NOT_PROVEN, what, place.access.instruction)
-
-    def _two_bases(self, place: Place, first: Atom | None, second: Atom | None) -> None:
-        assert first is not None and second is not None, "bases are known"
-        is_hidden = first.name.startswith(HIDDEN) or second.name.startswith(HIDDEN)
-        if first.kind == second.kind == OPAQUE or is_hidden:
-            return  # two variables of the module, or a table that the compiler has made
-        if first.kind != PARAMETER or second.kind != PARAMETER:
-            self._refuse(place, "a variable that a pointer may lead to")
-        self.found.pointers.add((min(first, second).name, max(first, second).name))
 
     # Flags: whoever writes there writes the same, and nobody reads it.
 

@@ -21,9 +21,9 @@ from cutune.proof.accesses import Access, Recorder
 from cutune.proof.graph import Graph
 from cutune.proof.kept import KeptGrid
 from cutune.proof.operations import NotUnderstood
-from cutune.proof.places import Spread, place_of
+from cutune.proof.places import Meetings, Spread, place_of
 from cutune.proof.predicates import Both, Comparison, Not, Predicate, facts_of
-from cutune.proof.row_places import Meeting, Position, Row, meet
+from cutune.proof.row_places import Position, Row, meet
 from cutune.proof.terms import MOST_THREADS, Atoms, Operation
 from cutune.proof.walk import Walk
 
@@ -53,7 +53,7 @@ class _Loop:
     is_tested_first: bool
 
 
-def shared_rows(graph: Graph, walk: Walk, recorder: Recorder, kept: KeptGrid) -> Meeting:
+def shared_rows(graph: Graph, walk: Walk, recorder: Recorder, kept: KeptGrid) -> Meetings:
     """What must hold at a launch so that blocks of any size do the same.
 
     Raises:
@@ -73,7 +73,7 @@ class _Judge:
     def atoms(self) -> Atoms:
         return self.walk.atoms
 
-    def judged(self) -> Meeting:
+    def judged(self) -> Meetings:
         if not self.graph.ends_everywhere:
             self._refuse(0, "a loop without an end")
         if not self.loops:

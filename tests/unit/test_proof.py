@@ -60,6 +60,7 @@ PURE: Mapping[str, str] = {
     "first_of_each": "if (threadIdx.x == 0 && blockIdx.x < 2) a[0] = n;",
     "second_of_first": "if (threadIdx.x == 1 && blockIdx.x == 0) a[0] = n;",
     "one_of_both": "if ((threadIdx.x | blockIdx.x) == 1) a[0] = n;",
+    "first_in_16_bits": "if ((unsigned short)threadIdx.x == 0 && (short)blockIdx.x == 0) a[0] = n;",
     "first_of_other": "if (threadIdx.x == 0 && blockIdx.y == 0) a[0] = n;",
     # Each value is used twice: 2^64 ways lead back to n.
     "hashed": (
@@ -202,6 +203,7 @@ EXPECTED = {
     "first_of_each": "x raw",
     "second_of_first": "x raw",
     "one_of_both": "x raw",
+    "first_in_16_bits": "x raw",
     "first_of_other": "x raw; y raw",
     "hashed": "x < n",
     "calls_away": "x < n; warps; meet 0 1",
