@@ -177,7 +177,7 @@ def tune(options: argparse.Namespace) -> int:
     session, device, workspace = session_of(options), device_of(options), workspace_of(options)
     sizes = sizes_to_show(options.sizes)
     # The later stages are loaded while nvcc is at work.
-    Thread(target=import_module, args=("cutune.stages",), daemon=True).start()
+    Thread(target=import_module, args=("cutune.stages",)).start()
     programs = session.load_all(options.files, require_nvcc=True)
     from cutune.stages import emit, fit
     from cutune.summary import print_choices
