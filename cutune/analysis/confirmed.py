@@ -72,8 +72,7 @@ def without_unproven(program: Program) -> Program:
         notes = (refusal.note,) if refusal.note else ()
         remark = Diagnostic(refusal.code, refusal.reason, site.source, site.span, notes)
         diagnostics.append(remark)
-        refused = Verdict.REFUSED
-        sites.append(replace(site, verdict=refused, reason=refusal.reason, code=refusal.code))
+        sites.append(_with_reason(site, remark))
     return replace(program, launches=tuple(sites), diagnostics=tuple(diagnostics))
 
 
@@ -150,7 +149,11 @@ def _refused(
     if site.verdict is Verdict.REFUSED:
         return site, None
     remark = Diagnostic(code, code.template.format(**values), site.source, site.span)
-    return replace(site, verdict=Verdict.REFUSED, reason=remark.message, code=code), remark
+    return _with_reason(site, remark), remark
+
+
+def _with_reason(site: LaunchSite, remark: Diagnostic) -> LaunchSite:
+    return replace(site, verdict=Verdict.REFUSED, reason=remark.message, code=remark.code)
 
 
 def _by_place(sites: Iterable[LaunchSite]) -> dict[_Place, list[LaunchSite]]:

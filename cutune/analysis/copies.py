@@ -22,6 +22,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
@@ -32,7 +33,7 @@ from cutune.diagnostics import Code
 from cutune.edits import Edit, apply_edits
 from cutune.formula import constant
 from cutune.functions import Function
-from cutune.program import DIMENSIONS, Kernel, KernelCopy, LaunchSite, Program
+from cutune.program import DIMENSIONS, Configuration, Kernel, KernelCopy, LaunchSite, Program
 from cutune.source import Source, Span
 from cutune.syntax import Syntax, parse
 from cutune.tokens import Token
@@ -96,21 +97,25 @@ def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
     return f"{found[1]}{copy.namespace}::{found[2]}{bracket}{arguments}"
 
 
-def known_block(site: LaunchSite) -> Block:
-    """The threads per dimension that the source says as numbers; 0 for others."""
-    if site.resolved is None:
-        return 0, 0, 0
-    sizes = [constant(size) for size in site.resolved.block]
-    x, y, z = (int(size) if size is not None and size > 0 else 0 for size in sizes)
-    return x, y, z
+def may_stand_in(copy: KernelCopy, resolved: Configuration | None) -> bool:
+    """May the block of a launch be that of a copy? Not where the source says another one."""
+    sizes = _known_block(resolved)
+    return all(
+        meant == 0 or size in (None, meant) for meant, size in zip(copy.block, sizes, strict=True)
+    )
+
+
+def _known_block(resolved: Configuration | None) -> tuple[Fraction | None, ...]:
+    """The threads per dimension that the source says as numbers."""
+    return (None,) * 3 if resolved is None else tuple(map(constant, resolved.block))
 
 
 def _usual_block(sites: Sequence[LaunchSite]) -> Block | None:
     """The block of most launches, as far as it is known; only sizes above 1 can be meant."""
-    blocks = Counter(map(known_block, sites))
-    (x, y, z), _ = blocks.most_common(1)[0]
-    block = x if x > 1 else 0, y if y > 1 else 0, z if z > 1 else 0
-    return block if any(block) else None
+    blocks = Counter(_known_block(site.resolved) for site in sites)
+    sizes, _ = blocks.most_common(1)[0]
+    x, y, z = (int(size) if size is not None and size > 1 else 0 for size in sizes)
+    return (x, y, z) if x or y or z else None
 
 
 def _copy(program: Program, kernel: Kernel, block: Block) -> CopyCandidate | None:

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from cutune.analysis.callees import Callee, Callees
 from cutune.analysis.configuration import Configurations
-from cutune.analysis.copies import callee_of_copy
+from cutune.analysis.copies import callee_of_copy, may_stand_in
 from cutune.analysis.effects import Harmless
 from cutune.analysis.macros import Unexpandable
 from cutune.analysis.mismatches import mismatches
@@ -193,13 +193,8 @@ class _Judge:
         copy = kernel.copy
         if copy is None:
             return None
-        sizes = [constant(size) for size in resolved.block] if resolved is not None else []
-        differs = any(
-            meant > 0 and size is not None and size != meant
-            for size, meant in zip(sizes, copy.block, strict=False)
-        )
         is_named = callee_of_copy(self.syntax.text(launch.callee), kernel.name, copy) is not None
-        if callee is not None and is_named and not differs:
+        if callee is not None and is_named and may_stand_in(copy, resolved):
             return None
         return because(kernel, copy.instead_of)
 

@@ -14,8 +14,8 @@ from cutune.diagnostics import Code
 from cutune.emulator.control_flow import call_target
 from cutune.emulator.ptx import TYPE_BYTES, Function, Instruction, Variable, integer
 from cutune.emulator.taint import names, sources
+from cutune.proof.called import ENDINGS, PREFETCHES, SPACES, is_plain, uncallable
 from cutune.proof.operations import (
-    FUNCTIONS,
     NotUnderstood,
     Value,
     bits_of,
@@ -28,9 +28,6 @@ from cutune.proof.walk import Moment
 
 _ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
 _EVERY = frozenset("xyz")
-_SPACES = ("param", "global", "const", "local", "shared")
-#: How a load or a store may be marked without any meaning for its value.
-_HINTS = frozenset({"weak", "ca", "cg", "cs", "lu", "wb", "nc", "v2", "v4", "v8", *_SPACES})
 #: Atomic operations that may be done in any order.
 _COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor", "inc", "dec"})
 _ATOMIC_WORDS = frozenset({"global", "relaxed", "gpu", "sys", "noftz", "v2", "v4", "cas", "exch"})
@@ -38,10 +35,7 @@ _VOTES = frozenset({"shfl", "vote", "redux", "match"})
 #: A barrier that only waits for all threads of the block.
 _BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
 _FENCES = frozenset({"membar", "fence"})
-_PREFETCHES = frozenset({"prefetch", "prefetchu"})
 _TEXTURES = frozenset({"tex", "tld4", "txq"})
-#: Called functions that end the launch.
-_ENDINGS = frozenset({"__assertfail"})
 _FULL_MASK = Polynomial.constant(-1)
 
 
@@ -124,7 +118,7 @@ class Recorder:
                 self._texture(moment)
             case _ if opcode in _FENCES:
                 raise NotUnderstood(Code.ORDERING, "a memory fence", moment.instruction)
-            case _ if opcode in _PREFETCHES:
+            case _ if opcode in PREFETCHES:
                 self._values(moment, *moment.instruction.operands)
             case _:
                 return False
@@ -243,7 +237,7 @@ class Recorder:
         """Whatever is called gets clean arguments, and may do anything but ask who it is."""
         instruction = moment.instruction
         target = call_target(instruction)
-        if target in _ENDINGS:
+        if target in ENDINGS:
             self._add(moment, "end")
             return
         problem = uncallable(target, self.functions, self.variables, set())
@@ -313,9 +307,9 @@ class Recorder:
         space = ""
         for modifier in instruction.modifiers:
             base = modifier.split("::")[0]
-            if base in _SPACES:
+            if base in SPACES:
                 space = base
-            if not _is_plain(modifier):
+            if not is_plain(modifier):
                 what = f"'{instruction.opcode}.{'.'.join(instruction.modifiers)}'"
                 raise NotUnderstood(Code.ORDERING, what, instruction)
         if space == "shared":
@@ -383,54 +377,6 @@ class Recorder:
                 read_only,
             )
         )
-
-
-def uncallable(
-    name: str, functions: Mapping[str, Function], variables: Mapping[str, Variable], seen: set[str]
-) -> tuple[Code, str] | None:
-    """Why a function may not be called: it asks for its place in the grid, or works together."""
-    function = functions.get(name)
-    if function is None or function.body is None:
-        return Code.UNKNOWN_FUNCTION, f"'{name}'"
-    seen.add(name)
-    for item in function.body:
-        if not isinstance(item, Instruction):
-            continue
-        if (problem := _strange(item, function, variables)) is not None:
-            return Code.NOT_PROVEN, f"{problem} in '{name}'"
-        if item.opcode == "call":
-            target = call_target(item)
-            if target not in seen | _ENDINGS:
-                inner = uncallable(target, functions, variables, seen)
-                if inner is not None:
-                    return inner
-    return None
-
-
-def _strange(
-    item: Instruction, function: Function, variables: Mapping[str, Variable]
-) -> str | None:
-    plain = {"ld", "st", "call", "bra", "brx", "ret", "exit", "trap", *FUNCTIONS, *_PREFETCHES}
-    if item.opcode not in plain:
-        return f"'{item.opcode}'"
-    if item.opcode in ("ld", "st"):
-        for modifier in item.modifiers:
-            if not _is_plain(modifier) or modifier.split("::")[0] == "shared":
-                return f"'{item.opcode}.{modifier}'"
-    for operand in item.operands:
-        for name in names(operand):
-            variable = variables.get(name)
-            if variable is not None and variable.space == "shared":
-                return "shared memory"
-            if name.startswith("%") and name not in function.registers:
-                return f"'{name}'"
-    return None
-
-
-def _is_plain(modifier: str) -> bool:
-    """Does a modifier of a load or a store leave its value alone: type, space, a hint?"""
-    base = modifier.split("::", maxsplit=1)[0]
-    return modifier in _HINTS or base in (*_SPACES, "L1", "L2") or modifier in TYPE_BYTES
 
 
 def _slot(name: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 from cutune.emulator.ptx import PtxError
@@ -56,14 +56,20 @@ class Compilation:
     """nvcc at work, one run for each architecture."""
 
     texts: Sequence[Future[str]]
+    #: What was proven already: a source may be analyzed again, with copies or other sources.
+    _known: dict[frozenset[str], Compiled] = field(default_factory=dict, compare=False)
 
-    def finished(self, names: Collection[str]) -> Compiled:
+    def finished(self, names: Iterable[str]) -> Compiled:
         """Wait for it, and prove the entries of kernels of these names.
 
         Raises:
             CutuneError: CT701 with what nvcc said.
         """
-        return proven(self.results(), lambda entry: base_name(entry) in names)
+        wanted = frozenset(names)
+        if wanted not in self._known:
+            found = proven(self.results(), lambda entry: base_name(entry) in wanted)
+            self._known[wanted] = found
+        return self._known[wanted]
 
     def results(self) -> list[str]:
         """Wait for it; the PTX of each architecture.
