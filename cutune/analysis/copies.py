@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -76,13 +76,13 @@ def copies(program: Program) -> dict[str, CopyCandidate]:
     launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
     for site in program.launches:
         launches[site.kernel].append(site)
-    found = {}
+    found, texts = {}, _Texts(program)
     for name, sites in launches.items():
         kernels = [kernel for kernel in program.kernels if kernel.name == name]
         if len(kernels) != 1 or not any(site.code in _HELPED for site in sites):
             continue
         block = _usual_block(sites)
-        copy = _copy(program, kernels[0], block) if block is not None else None
+        copy = _copy(texts, kernels[0], block) if block is not None else None
         if copy is not None:
             found[name] = copy
     return found
@@ -118,21 +118,16 @@ def _usual_block(sites: Sequence[LaunchSite]) -> Block | None:
     return (x, y, z) if x or y or z else None
 
 
-def _copy(program: Program, kernel: Kernel, block: Block) -> CopyCandidate | None:
+def _copy(texts: _Texts, kernel: Kernel, block: Block) -> CopyCandidate | None:
     reason = kernel.reason
-    places = [
-        (syntax, function)
-        for syntax in _texts(program, kernel.name)
-        for function in syntax.kernels
-        if function.name == kernel.name
-    ]
+    places = list(texts.definitions(kernel.name))
     if len(places) != 1 or reason is None:
         return None
     syntax, function = places[0]
     assert function.body is not None, "kernels of a syntax are defined"
-    if not _may_be_repeated(program, syntax, function):
+    if not texts.may_be_repeated(syntax, function):
         return None
-    edits = list(_Wrapping(syntax, function, block, _constants(program)).edits())
+    edits = list(_Wrapping(syntax, function, block, texts.constants).edits())
     if not edits:
         return None
     first, last = syntax.tokens[function.first], syntax.tokens[function.body[1]]
@@ -149,36 +144,58 @@ def _copy(program: Program, kernel: Kernel, block: Block) -> CopyCandidate | Non
     return CopyCandidate(copy, edit(_unchanged))
 
 
-def _may_be_repeated(program: Program, syntax: Syntax, function: Function) -> bool:
-    """Does its text mean the same once more, and nothing behind it anything else?"""
-    assert function.body is not None, "kernels of a syntax are defined"
-    first, last = function.first, function.body[1]
-    files = (program.source, *program.headers)
-    if any(_STATEFUL.search(file.text) for file in files) or _RENUMBERED.search(syntax.source.text):
-        return False
-    directives = syntax.directives_within(first, last)
-    if not all(d.name in _CONDITIONS or _UNROLL.match(d.token.text) for d in directives):
-        return False
-    named = {token.text for token in syntax.tokens[function.body[0] : last]}
-    return not named & {function.name, *counting_macros(files)}
+@dataclass(frozen=True)
+class _Texts:
+    """The user's files, each read once whatever is looked for."""
 
+    program: Program
+    _parsed: dict[str, Syntax] = field(default_factory=dict)
 
-def _texts(program: Program, name: str) -> Iterator[Syntax]:
-    for file in (program.source, *program.headers):
-        if "__global__" in file.text and name in file.text:
-            yield parse(file)
+    @cached_property
+    def files(self) -> tuple[Source, ...]:
+        return (self.program.source, *self.program.headers)
 
+    def definitions(self, name: str) -> Iterator[tuple[Syntax, Function]]:
+        """Where kernels of a name are defined."""
+        for file in self.files:
+            if "__global__" not in file.text or name not in file.text:
+                continue
+            if file.path not in self._parsed:
+                self._parsed[file.path] = parse(file)
+            syntax = self._parsed[file.path]
+            yield from ((syntax, one) for one in syntax.kernels if one.name == name)
 
-def _constants(program: Program) -> dict[str, int | None]:
-    """Names that the files define as one value, and that where it is written as a number."""
-    found: dict[str, int | None] = {}
-    for file in (program.source, *program.headers):
-        for match in _CONSTANT.finditer(file.text):
-            is_number = match["value"] and _END.match(file.text, match.end())
-            value = int(match["value"]) if is_number else None
-            name = match["macro"] or match["name"]
-            found[name] = value if found.get(name, value) == value else None
-    return found
+    def may_be_repeated(self, syntax: Syntax, function: Function) -> bool:
+        """Does its text mean the same once more, and nothing behind it anything else?"""
+        assert function.body is not None, "kernels of a syntax are defined"
+        first, last = function.first, function.body[1]
+        if self._is_stateful or _RENUMBERED.search(syntax.source.text):
+            return False
+        directives = syntax.directives_within(first, last)
+        if not all(d.name in _CONDITIONS or _UNROLL.match(d.token.text) for d in directives):
+            return False
+        named = {token.text for token in syntax.tokens[function.body[0] : last]}
+        return not named & {function.name, *self._counting}
+
+    @cached_property
+    def _is_stateful(self) -> bool:
+        return any(_STATEFUL.search(file.text) for file in self.files)
+
+    @cached_property
+    def _counting(self) -> frozenset[str]:
+        return counting_macros(self.files)
+
+    @cached_property
+    def constants(self) -> Mapping[str, int | None]:
+        """Names that the files define as one value, and that where it is written as a number."""
+        found: dict[str, int | None] = {}
+        for file in self.files:
+            for match in _CONSTANT.finditer(file.text):
+                is_number = match["value"] and _END.match(file.text, match.end())
+                value = int(match["value"]) if is_number else None
+                name = match["macro"] or match["name"]
+                found[name] = value if found.get(name, value) == value else None
+        return found
 
 
 def _wrapped(text: str, start: int, edits: Sequence[tuple[Token, str]]) -> str:
