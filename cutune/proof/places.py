@@ -154,6 +154,9 @@ class _Job:
     indexed: frozenset[str]
     limits: Mapping[str, list[Polynomial]]
     found: Meetings = field(default_factory=Meetings)
+    #: What is known of each place by itself, by the place's identity: there are many pairs.
+    _exact: dict[int, bool] = field(default_factory=dict)
+    _columns: dict[int, tuple[int, Polynomial]] = field(default_factory=dict)
 
     def judge(self, places: list[Place]) -> None:
         writes = [place for place in places if place.access.is_effect]
@@ -225,16 +228,24 @@ class _Job:
         if len(self.indexed) != 1 or first.access.bytes != second.access.bytes:
             return False
         (dimension,) = self.indexed
-        identity = Atom(IDENTITY, dimension)
-        steps = [dict(place.offset.terms).get((identity,), 0) for place in (first, second)]
-        if steps[0] != steps[1] or abs(steps[0]) < first.access.bytes:
+        (step, rest), (other_step, other_rest) = (
+            self._column(place, dimension) for place in (first, second)
+        )
+        if step != other_step or abs(step) < first.access.bytes:
             return False
-        widths = [limit * Polynomial.constant(steps[0]) for limit in self.limits.get(dimension, ())]
-        rests = [place.offset - Polynomial.of({(identity,): steps[0]}) for place in (first, second)]
+        widths = [limit * Polynomial.constant(step) for limit in self.limits.get(dimension, ())]
         return any(
-            len(width.terms) == 1 and all(is_multiple(width, rest) for rest in rests)
+            len(width.terms) == 1 and is_multiple(width, rest) and is_multiple(width, other_rest)
             for width in widths
         )
+
+    def _column(self, place: Place, dimension: str) -> tuple[int, Polynomial]:
+        """The offset as step * id + rest."""
+        if id(place) not in self._columns:
+            identity = Atom(IDENTITY, dimension)
+            step = dict(place.offset.terms).get((identity,), 0)
+            self._columns[id(place)] = step, place.offset - Polynomial.of({(identity,): step})
+        return self._columns[id(place)]
 
     def _is_flag(self, write: Place, other: Place) -> bool:
         same = write.access.values == other.access.values
@@ -255,6 +266,11 @@ class _Job:
 
     def _is_exact(self, place: Place) -> bool:
         """Do unsigned indices tell ids apart? Perhaps on conditions, which are noted then."""
+        if id(place) not in self._exact:
+            self._exact[id(place)] = self._may_be_exact(place)
+        return self._exact[id(place)]
+
+    def _may_be_exact(self, place: Place) -> bool:
         for value in place.unsigned:
             for monomial, coefficient in value.terms:
                 ids = [atom for atom in monomial if atom.kind == IDENTITY]
