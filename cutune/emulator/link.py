@@ -52,7 +52,9 @@ def own_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
     # Not `-cudart none`, with which nvcc leaves out the device link of -rdc=true: NVIDIA's library
     # stands behind ours, and the linker drops what nothing is needed from.
     linker = ("-Xlinker", "--as-needed", "-Xlinker", f"-rpath={folder}")
-    return ("-cudart", "shared", *TARGET_FLAGS, f"-L{folder}", f"-l{LIBRARY}", *linker)
+    # The library holds what the probe does, so that it need not be compiled with every program.
+    probe = "-DCUTUNE_PROBE_LINKED"
+    return ("-cudart", "shared", *TARGET_FLAGS, probe, f"-L{folder}", f"-l{LIBRARY}", *linker)
 
 
 def append_flags(nvcc: Nvcc) -> str:

@@ -7,22 +7,15 @@
 
 #include <algorithm>
 
-// cutune_range.h stands alone in tuned programs, behind the first of them.
-#include "cutune_launch.h"
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+// cutune_range.h stands alone in tuned programs, behind cutune_launch.h.
+#include "cutune_asked.h"
 #include "cutune_range.h"
-#include "cutune_record.h"
-
-// Defined by the emulated device only.
-extern "C" {
-void cutune_emulated_site(int site) __attribute__((weak));
-void cutune_emulated_member(int position, int argument, int offset, int bytes, int is_signed)
-    __attribute__((weak));
-int cutune_emulated_snapshot(void) __attribute__((weak));
-int cutune_emulated_restore(void) __attribute__((weak));
-int cutune_emulated_discard(void) __attribute__((weak));
-}
-
-inline bool cutune_is_emulated() { return cutune_emulated_snapshot != nullptr; }
 
 struct cutune_buffer {
     unsigned long long base;
@@ -93,7 +86,7 @@ class cutune_buffers {
         stream_ = stream;
         for (const cutune_argument &argument : arguments) {
             if (argument.kind == cutune_pointer_kind) add(argument);
-            if (argument.kind == cutune_bytes_kind) add_all(argument.bytes);
+            if (argument.kind == cutune_bytes_kind) add_all(argument.bytes, argument.size);
         }
         if (cutune_is_emulated()) {
             // Whatever was not found above is saved as well.
@@ -184,17 +177,17 @@ class cutune_buffers {
     }
 
     // Pointers are aligned, so a structure is looked at in steps of their size.
-    void add_all(const std::string &bytes) {
-        for (size_t at = 0; at + sizeof(unsigned long long) <= bytes.size(); at += 8) {
+    void add_all(const char *bytes, size_t length) {
+        for (size_t at = 0; at + sizeof(unsigned long long) <= length; at += 8) {
             unsigned long long word = 0, base = 0;
             size_t size = 0;
-            memcpy(&word, bytes.data() + at, sizeof word);
+            memcpy(&word, bytes + at, sizeof word);
             if (!cutune_range(word, &base, &size)) continue;
             if (holds_addresses(base, size))
                 problem_ = "memory that the launch reaches holds pointers to other memory";
             add(base, size, cutune_other_element);
         }
-        if (bytes.empty()) problem_ = "an argument could not be looked at";
+        if (length == 0) problem_ = "an argument could not be looked at";
     }
 
     bool holds_addresses(unsigned long long base, size_t size) const {

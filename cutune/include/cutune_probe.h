@@ -16,44 +16,32 @@
 // and either error or identical and difference against the original's results; timings besides
 // milliseconds, median and modelled (true on the emulated device). In profile mode one more launch
 // of the original follows, without a line.
+//
+// What the probe does with a launch is in cutune_experiment.h. It is compiled with each file, or
+// found in the library of the emulated device: -DCUTUNE_PROBE_LINKED.
 #ifndef CUTUNE_PROBE_H
 #define CUTUNE_PROBE_H
 
-#include <atomic>
-#include <utility>
+#include "cutune_asked.h"
 
-#include "cutune_range.h"
-#include "cutune_sweep.h"
-
-inline cutune_probe_mode cutune_read_probe_mode() {
-    const char *const text = getenv("CUTUNE_MODE");
-    if (text == nullptr || strcmp(text, "off") == 0) return cutune_probe_off;
-    if (strcmp(text, "record") == 0) return cutune_probe_record;
-    if (strcmp(text, "sweep") == 0) return cutune_probe_sweep;
-    if (strcmp(text, "profile") == 0) return cutune_probe_profile;
-    fprintf(stderr, "cutune: CUTUNE_MODE='%s' is not off, record, sweep or profile\n", text);
-    return cutune_probe_off;
+#ifdef CUTUNE_PROBE_LINKED
+extern "C" {
+bool cutune_linked_is_probing(void);
+cutune_experiment *cutune_linked_begin(const cutune_asked_launch *asked, int *launches);
+bool cutune_linked_next(cutune_experiment *experiment, cutune_step *now);
+void cutune_linked_end(cutune_experiment *experiment);
 }
-
-inline cutune_probe_mode cutune_current_probe_mode() {
-    static const cutune_probe_mode mode = cutune_read_probe_mode();
-    return mode;
+inline bool cutune_is_probing() { return cutune_linked_is_probing(); }
+inline cutune_experiment *cutune_begin(const cutune_asked_launch &asked, int *launches) {
+    return cutune_linked_begin(&asked, launches);
 }
-
-// One experiment at a time: what another thread launches meanwhile runs as it was written.
-inline std::atomic<bool> &cutune_experiment_running() {
-    static std::atomic<bool> running(false);
-    return running;
+inline bool cutune_next(cutune_experiment *experiment, cutune_step *now) {
+    return cutune_linked_next(experiment, now);
 }
-
-// Nothing may be asked of the device while a stream is capturing, and nothing is asked while an
-// error is pending: the program has to find it.
-inline bool cutune_may_interfere(cudaStream_t stream) {
-    if (cudaPeekAtLastError() != cudaSuccess) return false;
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    return !cutune_refused(cudaStreamIsCapturing(stream, &status)) &&
-           status == cudaStreamCaptureStatusNone;
-}
+inline void cutune_end(cutune_experiment *experiment) { cutune_linked_end(experiment); }
+#else
+#include "cutune_experiment.h"
+#endif
 
 // Everything has internal linkage, because cutune_sites has: each file knows its own launches.
 namespace {
@@ -72,16 +60,15 @@ class cutune_controlled {
     cutune_controlled(int site, const void *kernel, dim3 asked_grid, dim3 asked_block,
                       size_t asked_smem, cudaStream_t asked_stream, const Arguments &...arguments)
         : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream), site_(site),
-          pending_(true) {
+          pending_(true), experiment_(nullptr), members_seen_(0) {
         if (cutune_emulated_member != nullptr) see_members(arguments...);
-        if (cutune_current_probe_mode() == cutune_probe_off) return;
+        if (!cutune_is_probing()) return;
         const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};
-        const cutune_asked_launch asked = {
-            nullptr, kernel, {0, 0}, 0, grid, block, smem, stream,
-            std::vector<long long>(integers, integers + sizeof...(Arguments) + 1),
-            cutune_integer_bits<Arguments...>::value,
-            std::vector<cutune_argument>{cutune_describe<Arguments>::of(arguments)...}};
-        begin(asked);
+        const cutune_argument described[sizeof...(Arguments) + 1] = {
+            cutune_describe<Arguments>::of(arguments)...,
+            cutune_empty_argument(cutune_bytes_kind)};
+        begin({nullptr, kernel, {grid, block, smem}, stream, sizeof...(Arguments), integers,
+               cutune_integer_bits<Arguments...>::value, described});
     }
     cutune_controlled(const cutune_controlled &) = delete;
     cutune_controlled &operator=(const cutune_controlled &) = delete;
@@ -91,7 +78,7 @@ class cutune_controlled {
     bool next() {
         if (experiment_ != nullptr) {
             cutune_step now = asked_;
-            if (experiment_->next(&now)) {
+            if (cutune_next(experiment_, &now)) {
                 set(now);
                 return announce();
             }
@@ -104,11 +91,16 @@ class cutune_controlled {
     }
 
   private:
+    // As many as there are bits for arguments.
+    enum { most_members = 64 };
+
     int site_;
     bool pending_;  // the launch that the program asked for has not been made
     cutune_step asked_;
-    std::unique_ptr<cutune_experiment> experiment_;
-    std::vector<std::pair<int, cutune_member_value>> members_;  // by position
+    cutune_experiment *experiment_;
+    int members_seen_;
+    cutune_member_value members_[most_members];
+    int positions_[most_members];  // among the arguments
 
     template <class... Arguments>
     void see_members(const Arguments &...arguments) {
@@ -117,7 +109,9 @@ class cutune_controlled {
         static_cast<void>(seen);
     }
     void see_member(int position, const cutune_member_value &member) {
-        members_.push_back(std::make_pair(position, member));
+        if (members_seen_ == most_members) return;
+        positions_[members_seen_] = position;
+        members_[members_seen_++] = member;
     }
     template <class T>
     void see_member(int, const T &) {}
@@ -130,40 +124,26 @@ class cutune_controlled {
 
     bool announce() const {
         if (cutune_emulated_site != nullptr) cutune_emulated_site(site_);
-        for (const auto &seen : members_)
-            cutune_emulated_member(seen.first, seen.second.argument, seen.second.offset,
-                                   seen.second.bytes, seen.second.is_signed);
+        for (int i = 0; i < members_seen_; ++i)
+            cutune_emulated_member(positions_[i], members_[i].argument, members_[i].offset,
+                                   members_[i].bytes, members_[i].is_signed);
         return true;
     }
 
     void end_experiment() {
-        if (experiment_ == nullptr) return;
-        experiment_.reset();
-        cutune_experiment_running() = false;
+        if (experiment_ != nullptr) cutune_end(experiment_);
+        experiment_ = nullptr;
     }
 
     void begin(cutune_asked_launch asked) {
         enum { sites = sizeof cutune_sites / sizeof cutune_sites[0] };
-        static std::atomic<int> launches[sites];
-        size_t row = 0;
+        static int launches[sites];
+        int row = 0;
         while (row < sites && cutune_sites[row].id != site_) ++row;
-        if (row == sites || !cutune_may_interfere(stream)) return;
-        const cutune_probe_mode mode = cutune_current_probe_mode();
-        static const int limit = cutune_environment_number(
-            "CUTUNE_LAUNCH_LIMIT", mode == cutune_probe_record ? 2147483647 : 1);
+        if (row == sites) return;
         asked.site = &cutune_sites[row];
-        asked.number = launches[row].fetch_add(1);
-        if (asked.number >= limit) return;
-        if (!cutune_ask_kernel(*asked.site, asked.kernel, &asked.limits)) return;
-        if (mode == cutune_probe_record) {
-            const cutune_step step = {grid, block, smem};
-            cutune_write_line(cutune_line_text("cutune-record-1", asked, step) + "}");
-        } else if (!cutune_experiment_running().exchange(true)) {
-            asked_.grid = grid;
-            asked_.block = block;
-            asked_.smem = smem;
-            experiment_.reset(new cutune_experiment(asked, mode == cutune_probe_sweep));
-        }
+        asked_ = asked.step;
+        experiment_ = cutune_begin(asked, &launches[row]);
     }
 };
 

@@ -1,4 +1,4 @@
-// The arguments of a launch as data, and the lines of JSON that the probe writes.
+// The lines of JSON that instrumented programs write.
 #ifndef CUTUNE_RECORD_H
 #define CUTUNE_RECORD_H
 
@@ -9,168 +9,9 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstddef>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "cutune_launch.h"
-#include "cutune_member.h"
-
-enum cutune_kind { cutune_integer_kind, cutune_real_kind, cutune_pointer_kind, cutune_bytes_kind };
-
-// What a pointer points to, as far as comparing contents goes.
-enum cutune_element {
-    cutune_float_element,
-    cutune_double_element,
-    cutune_half_element,
-    cutune_bfloat16_element,
-    cutune_other_element
-};
-
-struct cutune_argument {
-    cutune_kind kind;
-    long long integer;
-    double real;
-    unsigned long long address;
-    cutune_element element;
-    bool writable;      // not a pointer to const
-    bool may_nest;      // what it points to may hold pointers itself
-    bool pointers;      // a pointer to pointers
-    std::string bytes;  // as they are
-};
-
-inline cutune_argument cutune_empty_argument(cutune_kind kind) {
-    const cutune_argument empty = {kind,  0,     0.0,   0, cutune_other_element,
-                                   false, false, false, std::string()};
-    return empty;
-}
-
-// Those of cuda_fp16.h and cuda_bf16.h, which a program may or may not include.
-struct __half;
-struct __half2;
-struct __nv_bfloat16;
-struct __nv_bfloat162;
-
-// Vectors are compared number by number.
-template <class T>
-struct cutune_element_of {
-    static constexpr bool is_float =
-        std::is_same<T, float>::value || std::is_same<T, float2>::value ||
-        std::is_same<T, float3>::value || std::is_same<T, float4>::value;
-    static constexpr bool is_double =
-        std::is_same<T, double>::value || std::is_same<T, double2>::value ||
-        std::is_same<T, double3>::value;
-    static constexpr bool is_half =
-        std::is_same<T, __half>::value || std::is_same<T, __half2>::value;
-    static constexpr bool is_bfloat16 =
-        std::is_same<T, __nv_bfloat16>::value || std::is_same<T, __nv_bfloat162>::value;
-    static constexpr cutune_element value = is_float      ? cutune_float_element
-                                            : is_double   ? cutune_double_element
-                                            : is_half     ? cutune_half_element
-                                            : is_bfloat16 ? cutune_bfloat16_element
-                                                          : cutune_other_element;
-};
-
-template <class T>
-struct cutune_describe_pointee {
-    typedef typename std::remove_cv<T>::type plain;
-    static cutune_argument of(const volatile void *address) {
-        cutune_argument argument = cutune_empty_argument(cutune_pointer_kind);
-        argument.address = reinterpret_cast<uintptr_t>(address);
-        argument.element = cutune_element_of<plain>::value;
-        argument.writable = !std::is_const<T>::value;
-        argument.pointers = std::is_pointer<T>::value;
-        argument.may_nest = std::is_class<T>::value || std::is_union<T>::value ||
-                            std::is_void<T>::value || std::is_pointer<T>::value;
-        return argument;
-    }
-};
-
-// One structure per kind of type; the last parameter of `cutune_describe` picks it.
-template <class T>
-struct cutune_type_kind
-    : std::integral_constant<
-          int, cutune_is_integer<T>::value          ? 0
-               : std::is_floating_point<T>::value   ? 1
-               : std::is_same<T, std::nullptr_t>::value ? 2
-               : std::is_array<T>::value            ? 3
-               : std::is_function<T>::value         ? 4
-               : std::is_pointer<T>::value          ? 5
-               : std::is_convertible<const T &, const volatile void *>::value ? 6
-                                                                              : 7> {};
-
-template <class T, int Kind = cutune_type_kind<T>::value>
-struct cutune_describe {
-    static cutune_argument of(const T &value) {
-        cutune_argument argument = cutune_empty_argument(cutune_bytes_kind);
-        argument.bytes.assign(reinterpret_cast<const char *>(std::addressof(value)), sizeof(T));
-        return argument;
-    }
-};
-
-template <int Kind>
-struct cutune_describe<cutune_unseen, Kind> {
-    static cutune_argument of(const cutune_unseen &) {
-        return cutune_empty_argument(cutune_bytes_kind);
-    }
-};
-
-template <class T>
-struct cutune_describe<T, 0> {
-    static cutune_argument of(const T &value) {
-        cutune_argument argument = cutune_empty_argument(cutune_integer_kind);
-        argument.integer = cutune_integer(value);
-        return argument;
-    }
-};
-
-template <class T>
-struct cutune_describe<T, 1> {
-    static cutune_argument of(const T &value) {
-        cutune_argument argument = cutune_empty_argument(cutune_real_kind);
-        argument.real = static_cast<double>(value);
-        return argument;
-    }
-};
-
-template <class T>
-struct cutune_describe<T, 2> {
-    static cutune_argument of(const T &) { return cutune_describe_pointee<const void>::of(nullptr); }
-};
-
-template <class T>
-struct cutune_describe<T, 3> {
-    static cutune_argument of(const T &value) {
-        typedef typename std::remove_extent<T>::type element;
-        return cutune_describe_pointee<element>::of(&value[0]);
-    }
-};
-
-template <class T>
-struct cutune_describe<T, 4> {
-    static cutune_argument of(const T &) { return cutune_empty_argument(cutune_bytes_kind); }
-};
-
-template <class T>
-struct cutune_describe<T, 5> {
-    typedef typename std::remove_pointer<T>::type element;
-    static cutune_argument of(const T &value) {
-        // Through an integer, because a pointer to a function is no pointer to void.
-        const uintptr_t address = reinterpret_cast<uintptr_t>(value);
-        return cutune_describe_pointee<element>::of(reinterpret_cast<const void *>(address));
-    }
-};
-
-// A class that a kernel gets as a pointer: some owner of device memory.
-template <class T>
-struct cutune_describe<T, 6> {
-    static cutune_argument of(const T &value) {
-        return cutune_describe_pointee<void>::of(static_cast<const volatile void *>(value));
-    }
-};
-
-// ---- JSON -------------------------------------------------------------------------------------
 
 inline std::string cutune_text(const char *format, unsigned long long value) {
     char text[32];
@@ -202,9 +43,10 @@ inline std::string cutune_dim3_text(dim3 value) {
            std::to_string(value.z) + "]";
 }
 
-inline std::string cutune_hex(const std::string &bytes) {
+inline std::string cutune_hex(const char *bytes, size_t size) {
     std::string text;
-    for (const char c : bytes) text += cutune_text("%02llx", static_cast<unsigned char>(c));
+    for (size_t i = 0; i < size; ++i)
+        text += cutune_text("%02llx", static_cast<unsigned char>(bytes[i]));
     return text;
 }
 

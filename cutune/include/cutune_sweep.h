@@ -5,11 +5,11 @@
 #define CUTUNE_SWEEP_H
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "cutune_buffers.h"
-
-enum cutune_probe_mode { cutune_probe_off, cutune_probe_record, cutune_probe_sweep,
-                         cutune_probe_profile };
+#include "cutune_record.h"
 
 inline int cutune_environment_number(const char *name, int otherwise) {
     const char *const text = getenv(name);
@@ -17,22 +17,36 @@ inline int cutune_environment_number(const char *name, int otherwise) {
     return value > 0 ? value : otherwise;
 }
 
-// The launch as it was asked for, and what tells it apart from others in the output.
-struct cutune_asked_launch {
+// A launch as it was asked for, kept after its arguments are gone, and what tells it apart from
+// others in the output.
+struct cutune_kept_launch {
     const cutune_site *site;
-    const void *kernel;  // its address, or nullptr where that is not known
     cutune_limits limits;
     int number;  // of this site in this process, from 0
-    dim3 grid, block;
-    size_t smem;
+    cutune_step step;
     cudaStream_t stream;
     std::vector<long long> integers;
     unsigned long long integer_bits;
     std::vector<cutune_argument> arguments;
+    std::vector<std::string> bytes;  // where arguments point to
+
+    cutune_kept_launch(const cutune_asked_launch &asked, cutune_limits known, int its_number)
+        : site(asked.site), limits(known), number(its_number), step(asked.step),
+          stream(asked.stream), integers(asked.integers, asked.integers + asked.count),
+          integer_bits(asked.integer_bits),
+          arguments(asked.arguments, asked.arguments + asked.count), bytes(asked.count) {
+        for (size_t i = 0; i < arguments.size(); ++i) {
+            if (arguments[i].size == 0) continue;
+            bytes[i].assign(arguments[i].bytes, arguments[i].size);
+            arguments[i].bytes = bytes[i].data();
+        }
+    }
+    cutune_kept_launch(const cutune_kept_launch &) = delete;
+    cutune_kept_launch &operator=(const cutune_kept_launch &) = delete;
 
     cutune_request request() const {
-        return cutune_make_request(*site, grid, block, smem, integers.data(), integer_bits, limits,
-                                   false);
+        return cutune_make_request(*site, step.grid, step.block, step.smem, integers.data(),
+                                   integer_bits, limits, false);
     }
 };
 
@@ -42,7 +56,7 @@ inline std::string cutune_argument_text(const cutune_argument &argument) {
     if (argument.kind == cutune_real_kind)
         return "{\"kind\":\"real\",\"value\":" + cutune_real_text(argument.real) + "}";
     if (argument.kind == cutune_bytes_kind)
-        return "{\"kind\":\"bytes\",\"hex\":\"" + cutune_hex(argument.bytes) + "\"}";
+        return "{\"kind\":\"bytes\",\"hex\":\"" + cutune_hex(argument.bytes, argument.size) + "\"}";
     unsigned long long base = argument.address;
     size_t size = 0;
     if (!cutune_range(argument.address, &base, &size)) size = 0;
@@ -50,14 +64,8 @@ inline std::string cutune_argument_text(const cutune_argument &argument) {
            ",\"base\":" + std::to_string(base) + ",\"size\":" + std::to_string(size) + "}";
 }
 
-// What is launched once.
-struct cutune_step {
-    dim3 grid, block;
-    size_t smem;
-};
-
 // The members that all kinds of lines share, without the closing brace.
-inline std::string cutune_line_text(const char *schema, const cutune_asked_launch &launch,
+inline std::string cutune_line_text(const char *schema, const cutune_kept_launch &launch,
                                     const cutune_step &step) {
     const cutune_request request = launch.request();
     std::string text = std::string("{\"schema\":\"") + schema + "\"";
@@ -97,8 +105,9 @@ inline std::vector<dim3> cutune_read_candidates(const cutune_site &site) {
 
 class cutune_experiment {
   public:
-    cutune_experiment(const cutune_asked_launch &launch, bool timed)
-        : launch_(launch), timed_(timed), at_(0), run_(0), running_(false), over_(false),
+    cutune_experiment(const cutune_asked_launch &asked, cutune_limits limits, int number,
+                      bool timed)
+        : launch_(asked, limits, number), timed_(timed), at_(0), run_(0), running_(false), over_(false),
           start_(nullptr), stop_(nullptr), best_(0) {
         timed_runs_ = cutune_is_emulated() || !timed
                           ? 0
@@ -133,7 +142,7 @@ class cutune_experiment {
     }
 
   private:
-    const cutune_asked_launch launch_;
+    const cutune_kept_launch launch_;
     const bool timed_;
     cutune_buffers buffers_;
     std::vector<cutune_step> steps_;  // the original first
@@ -153,7 +162,7 @@ class cutune_experiment {
         if (problem == nullptr && timed_ &&
             (cutune_refused(cudaEventCreate(&start_)) || cutune_refused(cudaEventCreate(&stop_))))
             problem = "no events";
-        const cutune_step original = {launch_.grid, launch_.block, launch_.smem};
+        const cutune_step original = launch_.step;
         if (problem != nullptr) {
             write(original, problem);
             return false;
@@ -161,8 +170,8 @@ class cutune_experiment {
         steps_.push_back(original);
         const cutune_request request = launch_.request();
         for (const dim3 block : cutune_read_candidates(*launch_.site)) {
-            if (cutune_are_equal(block, launch_.block)) continue;
-            cutune_step step = {launch_.grid, block, launch_.smem};
+            if (cutune_are_equal(block, launch_.step.block)) continue;
+            cutune_step step = {original.grid, block, original.smem};
             if (cutune_fit_launch(*launch_.site, request, block, &step.grid, &step.smem))
                 steps_.push_back(step);
             else
@@ -215,7 +224,7 @@ class cutune_experiment {
     }
 
     void write(const cutune_step &step, const char *problem) {
-        const bool original = cutune_are_equal(step.block, launch_.block);
+        const bool original = cutune_are_equal(step.block, launch_.step.block);
         const char *const schema = timed_ ? "cutune-timing-1" : "cutune-profile-1";
         std::string text = cutune_line_text(schema, launch_, step);
         text += original ? ",\"original\":true" : ",\"original\":false";
