@@ -13,9 +13,9 @@ from pathlib import Path
 from cutune.device import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment
+from cutune.reading import read_source
 from cutune.session import Session
 from cutune.shadow import Target
-from cutune.source import Source
 from cutune.stages import collect, emit, fit
 from cutune.workspace import Workspace
 
@@ -69,7 +69,7 @@ def main() -> None:
         )
         fit(session, workspace)
         target = Target(folder / "gemm.tuned.cu")
-        tuned = Source.read(emit(session, program, workspace, [device], target))
+        tuned = read_source(emit(session, program, workspace, [device], target))
         prelude = tuned.text.partition("#line 1 ")[0]
         source, binary = folder / "decision.cu", folder / "decision"
         source.write_text(prelude + DRIVER)

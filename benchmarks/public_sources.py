@@ -33,9 +33,9 @@ from cutune.headers import redirected
 from cutune.passes import InstrumentLaunches, ReplaceLaunches
 from cutune.pipeline import Pass
 from cutune.program import Program
+from cutune.reading import read_source
 from cutune.session import Session
 from cutune.shadow import ShadowTree, Target
-from cutune.source import Source
 from cutune.syntax import parse
 from cutune.toolchain import INCLUDE_DIRECTORY
 
@@ -121,7 +121,7 @@ def cuda_files(folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _compare_counts(path: Path, tally: Tally) -> None:
-    own = recognised(Source.read(str(path)))
+    own = recognised(read_source(str(path)))
     other = seen_by_tree_sitter(path.read_bytes())
     for what, found, expected in zip(("launches", "kernels"), own, other, strict=True):
         tally.counts[f"{what} found"] += len(found)
@@ -138,7 +138,7 @@ def _compare_counts(path: Path, tally: Tally) -> None:
 def _without_compiler(path: Path, tally: Tally) -> bool | None:
     """Analyze and instrument by the text alone: is there a tunable launch? None when not read."""
     try:
-        source = Source.read(str(path))
+        source = read_source(str(path))
         program = analyze(parse(source))
         unit = Session().instrument(program)
         tally.counts["launches judged"] += len(program.launches)

@@ -29,8 +29,9 @@ from cutune.analysis.roles import data_parameters
 from cutune.analysis.tunables import host_tunables
 from cutune.analysis.unit import Part, Unit
 from cutune.analysis.warps import is_warp_level
+from cutune.codes import Code
 from cutune.copied import ProvenCopy, with_copy
-from cutune.diagnostics import Code, Diagnostic
+from cutune.diagnostics import Diagnostic
 from cutune.functions import Function
 from cutune.program import (
     CompiledCode,

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.analysis.copies import callee_of_copy, copies
-from cutune.diagnostics import Code, CutuneError
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError
 from cutune.edits import Edit
 from cutune.emulator.ptx import Module
 from cutune.emulator.ptx_parser import parse

@@ -228,3 +228,8 @@ def passes(facts: MeasuredKernel, measured: Sequence[Measurement], array: int) -
         if site.array == array and site.executions
     }
     return bool(kinds - {"store"}), bool(kinds - {"load"})
+
+
+def is_looped(facts: MeasuredKernel) -> bool:
+    """Does a loop hold accesses to global memory?"""
+    return any(is_in_loop(facts, i) for i, memory in enumerate(facts.memory) if not memory.shared)

@@ -11,7 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 
 SCHEMA = "cutune-device-2"
 #: How the provenance of a constant begins that was fitted to times of the GPU itself.

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from cutune.diagnostics import Code
+from cutune.codes import Code
 
 #: Hundreds, as the docstring of `diagnostics` has them.
 GROUPS = {

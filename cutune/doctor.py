@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.build import cache_folder
 from cutune.toolchain import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler
 

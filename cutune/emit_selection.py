@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cutune.c_expression import names_in, renamed
+from cutune.c_names import names_in, renamed
 from cutune.device import DeviceProfile
 from cutune.emit import Emitter, bound_text, c_name, emit_choice
 from cutune.emit_model import emit_model, padded

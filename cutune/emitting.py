@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cutune.codes import Code
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emit_selection import Decider, emit_selection
 from cutune.fitted import FittedModel
 from cutune.measure import Origin

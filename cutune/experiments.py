@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutune.candidates import Block
-from cutune.collect import RUN_SECONDS, Run, Subject, run_program
+from cutune.collect import RUN_SECONDS, Run, run_program
 from cutune.device import DeviceProfile
 from cutune.diagnostics import CutuneError
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, read_launches
 from cutune.emulator.run import device_environment
+from cutune.subjects import Subject
 from cutune.trial import trial_environment
 
 #: Looking at one line or sector that is touched takes as long as so many warp instructions.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from cutune.candidates import Block
 from cutune.cells import all_rows, cells
 from cutune.classes import alignment_classes
+from cutune.codes import Code
 from cutune.counts import (
     BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
@@ -15,9 +16,10 @@ from cutune.counts import (
     CountFunctions,
     count_functions,
     is_bounded_by_no_size,
+    is_looped,
     uncertain_share,
 )
-from cutune.diagnostics import Code, Diagnostic
+from cutune.diagnostics import Diagnostic
 from cutune.fitted import (
     ATOMIC,
     ATOMIC_REAL,
@@ -33,7 +35,6 @@ from cutune.fitted import (
     in_single_precision,
 )
 from cutune.measure import COUNTS, FEATURES, SMALLER, MeasuredKernel, Measurement
-from cutune.plan import is_looped
 from cutune.proportions import at_large_sizes, proportions, without_idle_warps
 from cutune.scale import NEAR_ONE, Scale, growth
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from cutune.candidates import Block
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 
 #: The GPU is kept busy this long while what is timed is queued.
 SPIN_CYCLES = 120_000

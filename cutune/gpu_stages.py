@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from cutune.codes import Code
 from cutune.collect import Run, plan_runs
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.evaluate import Evaluation, Models, evaluate_sweep
 from cutune.fitted import FittedModel
 from cutune.measure import Origin

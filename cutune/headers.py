@@ -12,8 +12,10 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.directives import directives_of
+from cutune.reading import read_source
 from cutune.source import Source
 
 _MAXIMAL_HEADERS = 500
@@ -33,7 +35,7 @@ def read_headers(paths: Iterable[str]) -> tuple[Source, ...]:
     found = []
     for path in paths:
         try:
-            found.append(Source.read(path))
+            found.append(read_source(path))
         except CutuneError:
             continue
     return tuple(found)
@@ -79,7 +81,7 @@ def expand_response_files(flags: Iterable[str]) -> Iterator[str]:
 
 
 def _options_in(path: str) -> list[str]:
-    text = Source.read(path).text
+    text = read_source(path).text
     try:
         return shlex.split(text)
     except ValueError as error:
@@ -119,7 +121,7 @@ def find_headers(
                 continue
             seen.add(path.resolve())
             try:
-                header = Source.read(path)
+                header = read_source(path)
             except CutuneError:
                 continue
             found.append(header)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from cutune.cells import all_rows, cells, out_of_line
 from cutune.classes import alignment_classes
-from cutune.collect import Subject
 from cutune.counts import (
     BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
@@ -37,6 +36,7 @@ from cutune.plan import (
     training_launches,
 )
 from cutune.relations import holding, tying
+from cutune.subjects import Subject
 
 Progress = Callable[[str, int, int], None]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from cutune.diagnostics import Code, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import Diagnostic
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.entry_names import is_among
 from cutune.program import Kernel, LaunchSite, Program

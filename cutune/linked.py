@@ -15,8 +15,9 @@ from functools import cached_property
 
 from cutune.analysis.confirmed import confirmed, unconfirmed, without_unproven
 from cutune.analyze import analyze
+from cutune.codes import Code
 from cutune.copied import Compile, ProvenCopy, proven_copies, with_entries_of_copies
-from cutune.diagnostics import Code, CutuneError
+from cutune.diagnostics import CutuneError
 from cutune.entry_names import base_name, is_instance
 from cutune.front_end import untold
 from cutune.host_calls import HostLaunch, exported_kernels, host_launches

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cutune.collect import Run, Subject, record_launches, subjects, try_candidates
+from cutune.codes import Code
+from cutune.collect import Run
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.instances import demangled
 from cutune.kernel_replays import collect_kernel, counted_kernel
@@ -20,7 +21,9 @@ from cutune.on_data import counted_on_data
 from cutune.own_races import own_races
 from cutune.pipeline import KernelFacts
 from cutune.program import Program
+from cutune.record import record_launches, try_candidates
 from cutune.session import Session
+from cutune.subjects import Subject, subjects
 from cutune.workspace import Workspace, append_lines, read_lines
 
 

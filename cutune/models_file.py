@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from cutune.candidates import as_block
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.fitted import (
     Array,
     FeatureColumn,

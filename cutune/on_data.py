@@ -11,15 +11,18 @@ from dataclasses import replace
 
 from cutune.arguments import integer_argument
 from cutune.candidates import Block
-from cutune.collect import RECORDED_LAUNCHES, Run, Subject
+from cutune.codes import Code
+from cutune.collect import Run
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, Diagnostic
+from cutune.diagnostics import Diagnostic
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
 from cutune.experiments import CountedRun, Experiment
 from cutune.larger_run import Cost, larger_run
 from cutune.measure import COUNTS, FEATURES, RUN, SMALLER, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import count_block
+from cutune.record import RECORDED_LAUNCHES
 from cutune.replay import recorded_extents
+from cutune.subjects import Subject
 
 #: Warp instructions that all candidates of a kernel may take in one run: a minute or so.
 BUDGET = 1_500_000_000

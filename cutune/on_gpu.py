@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from cutune.candidates import Block, as_block, candidate_blocks
+from cutune.codes import Code
 from cutune.collect import Run, run_program
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.ncu import Counters, profile
 from cutune.program import DIMENSIONS, LaunchSite, Program
 from cutune.static_counters import StaticCounters

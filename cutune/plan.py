@@ -8,7 +8,7 @@ from math import prod
 
 from cutune.candidates import WARP, Block, threads_of
 from cutune.classes import Row, modulus, representatives
-from cutune.counts import LEVELS, CountFunctions, count_points, is_in_loop
+from cutune.counts import LEVELS, CountFunctions, count_points, is_looped
 from cutune.measure import COUNTS, FEATURES, PROBE, SMALLER, TRAINING, MeasuredKernel
 from cutune.relations import extents_at
 
@@ -166,11 +166,6 @@ def _threads_per_size(facts: MeasuredKernel, axis: int) -> int:
     """How many times as many threads as its greatest size the recorded launches had."""
     pairs = ((extents[axis], max(sizes)) for sizes, extents in facts.recorded)
     return max(max(1, threads // size) if size > 0 else 1 for threads, size in pairs)
-
-
-def is_looped(facts: MeasuredKernel) -> bool:
-    """Does a loop hold accesses to global memory?"""
-    return any(is_in_loop(facts, i) for i, memory in enumerate(facts.memory) if not memory.shared)
 
 
 def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:

@@ -12,7 +12,8 @@ from enum import Enum
 
 from cutune.block_range import BlockRange
 from cutune.candidates import EXTENTS, Block
-from cutune.diagnostics import Code, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import Diagnostic
 from cutune.edits import Edit
 from cutune.formula import Formula
 from cutune.source import Source, Span

@@ -15,16 +15,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cutune.codes import Code
 from cutune.collect import plan_runs
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.link import alias_folder, runtime_library
 from cutune.fitted import FittedModel
 from cutune.linked import ReadSource, linked
 from cutune.measuring import Part, measure
-from cutune.nvcc.driver import EMULATED, INSTRUMENT, TUNED
 from cutune.nvcc.lending import connect, forget_lending, lenders_of
 from cutune.nvcc.rewriting import OUTPUTS
+from cutune.nvcc.settings import EMULATED, INSTRUMENT, TUNED
 from cutune.nvcc.units import Unit, forget, registered, working_in
 from cutune.pipeline import TranslationUnit
 from cutune.program import Program

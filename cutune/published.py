@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cutune.candidates import Block
-from cutune.diagnostics import Code, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import Diagnostic
 from cutune.fitted import PublishedCounts
 from cutune.measure import TRAINING, MeasuredKernel, Measurement
 from cutune.paper_fit import fit_paper

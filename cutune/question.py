@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cutune.candidates import Block
+from cutune.codes import Code
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.fitted import FittedModel
 from cutune.measure import MeasuredKernel
 from cutune.models.mechanistic import launchable

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from cutune.block_range import BlockRange
 from cutune.candidates import LARGEST, LARGEST_Z, Block, as_block
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emit import Emitter
 from cutune.emit_selection import SUPPORT, argument_bits
 from cutune.passes import ReplaceLaunches

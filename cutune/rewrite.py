@@ -14,7 +14,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from cutune.analysis.copies import callee_of_copy
-from cutune.diagnostics import Code, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import Diagnostic
 from cutune.edits import Edit
 from cutune.pipeline import TranslationUnit
 from cutune.prelude import prelude_edit

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.analysis.preprocess import user_headers
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.link import own_build_flags
 from cutune.headers import (
     find_headers,
@@ -30,6 +31,7 @@ from cutune.passes import PASSES, InstrumentLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
 from cutune.proof.compiled import EMULATED, Compilation, compilation, targets
+from cutune.reading import read_source
 from cutune.rewrite import is_rewritten
 from cutune.shadow import ShadowTree, Target
 from cutune.source import Source
@@ -97,7 +99,7 @@ class Session:
 
     def read(self, path: str, require_nvcc: bool = False) -> ReadSource:
         """Read and analyze one file by itself; its messages are yet to be reported."""
-        source = Source.read(path)
+        source = read_source(path)
         if is_rewritten(source):
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
@@ -282,7 +284,7 @@ class Session:
         Raises:
             CutuneError: CT001 when it does not exist, CT701.
         """
-        Source.read(path)
+        read_source(path)
         return self.build(Path(path), self.compile_flags(path), folder / Path(path).stem)
 
     def build_plain(self, path: str, folder: Path) -> Path:
@@ -291,7 +293,7 @@ class Session:
         Raises:
             CutuneError: CT001 when it does not exist, CT701.
         """
-        Source.read(path)
+        read_source(path)
         binary = folder / Path(path).stem
         self.nvcc.check([*self.compile_flags(path), "-O2", path, "-o", str(binary)])
         return binary

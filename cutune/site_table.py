@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cutune.analysis.integers import integer_type
-from cutune.c_expression import names_in, renamed
+from cutune.c_names import names_in, renamed
 from cutune.prelude import c_path, c_string
 from cutune.program import DIMENSIONS, Apart, Kernel, LaunchSite, Parameter, Program
 from cutune.source_text import one_line

@@ -1,14 +1,11 @@
-"""Source text and places in it. Takes a path, gives a `Source`; offsets are byte offsets."""
+"""Source text and places in it; offsets are byte offsets."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
-
-from cutune.diagnostics import Code, CutuneError, Diagnostic
 
 
 class Span(NamedTuple):
@@ -35,21 +32,6 @@ class Source:
 
     path: str
     text: str
-
-    @staticmethod
-    def read(path: str | Path) -> Source:
-        """Read a file byte for byte.
-
-        Raises:
-            CutuneError: CT001 when the file cannot be read.
-        """
-        try:
-            return Source(str(path), Path(path).read_bytes().decode("latin-1"))
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise CutuneError(
-                Diagnostic.at(Code.UNREADABLE_FILE, None, path=path, reason=reason)
-            ) from error
 
     def encode(self) -> bytes:
         """The bytes of the file."""

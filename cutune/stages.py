@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from cutune.codes import Code
 from cutune.collect import plan_runs
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emit_selection import Decider
 from cutune.emitting import models_of, replaced
 from cutune.fit import EXACT, fit_model

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from cutune.analysis.annotated import ASSERTABLE
 from cutune.analysis.integers import integer_type
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.diagnostics_page import MEANINGS
 from cutune.formula import constant
 from cutune.program import Kernel, LaunchSite, Program, Verdict

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from cutune.candidates import Block, as_block
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.program import Program
 from cutune.static_counters import StaticCounters
 from cutune.workspace import read_document, replace_file

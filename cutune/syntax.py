@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.brackets import CLOSER, Brackets, match_brackets
-from cutune.diagnostics import Code, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import Diagnostic
 from cutune.directives import Directive, Macro, Pragma, macros, pragmas
 from cutune.functions import Function, find_functions
 from cutune.source import Source, Span

@@ -14,8 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from cutune.codes import Code
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.fitted import FittedModel
 from cutune.question import choose_block
 from cutune.selection import Choice

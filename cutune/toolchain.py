@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from cutune.diagnostics import Code, CutuneError, Diagnostic, shown
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic, shown
 from cutune.nvcc.locate import candidates, cudacxx, is_program
 from cutune.static_counters import StaticCounters, parse_ptxas
 

@@ -11,8 +11,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from cutune.baseline import Baseline, Conditions, baseline
+from cutune.codes import Code
 from cutune.collect import Run
-from cutune.diagnostics import Code, Diagnostic
+from cutune.diagnostics import Diagnostic
 from cutune.outcome import outcome_of
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.pipeline import KernelFacts, Pass, TranslationUnit
 from cutune.static_counters import kernel_name
 from cutune.toolchain import Nvcc, find_nvcc

@@ -28,6 +28,7 @@ from cutune.inspect import print_programs, to_json
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.replace_launches import ReplaceLaunches
 from cutune.pipeline import TranslationUnit, run_passes
+from cutune.reading import read_source
 from cutune.source import Source
 from cutune.suggest import print_suggestions, suggestions_to_json
 from cutune.syntax import parse
@@ -323,7 +324,7 @@ def texts_of(folders: Sequence[Path]) -> list[str]:
     own = [*ROOT.glob("samples/**/*.cu"), *ROOT.glob("tests/golden/**/*.cu")]
     found = [path for folder in folders for path in folder.rglob("*.cu*") if path.is_file()]
     paths = [*sorted(own), *sorted(found)]
-    return [Source.read(path).text for path in paths if path.stat().st_size <= LARGEST_FILE]
+    return [read_source(path).text for path in paths if path.stat().st_size <= LARGEST_FILE]
 
 
 def cases(random_: random.Random, texts: Sequence[str]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.instrument_tunables import InstrumentTunables
 from cutune.passes.replace_launches import ReplaceLaunches
 from cutune.pipeline import TranslationUnit, run_passes
+from cutune.reading import read_source
 from cutune.source import Source
 from cutune.suggest import print_suggestions
 from cutune.syntax import parse
@@ -88,7 +89,7 @@ CASES = [
 @pytest.mark.parametrize(("stage", "path"), CASES)
 def test_golden(stage: str, path: Path, update_golden: bool) -> None:
     run, suffix = STAGES[stage]
-    source = Source(path.name, Source.read(path).text)
+    source = Source(path.name, read_source(path).text)
     output, diagnostics = run(source)
     assert sorted(map(_reported, diagnostics)) == sorted(_announced(source.text))
     expected = path.with_name(path.stem + suffix)

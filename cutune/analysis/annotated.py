@@ -29,9 +29,10 @@ from cutune.annotation import (
     read_condition,
 )
 from cutune.block_range import BlockRange
-from cutune.c_expression import names_in as names_in_c
+from cutune.c_names import names_in as names_in_c
 from cutune.candidates import LARGEST, candidate_blocks
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.directives import Pragma
 from cutune.program import (
     DIMENSIONS,

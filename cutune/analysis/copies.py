@@ -29,7 +29,7 @@ from itertools import pairwise
 from cutune.analysis.macros import counting_macros
 from cutune.analysis.unit import template_parameters
 from cutune.candidates import Block
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.edits import Edit, apply_edits
 from cutune.formula import constant
 from cutune.functions import Function

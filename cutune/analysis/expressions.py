@@ -40,7 +40,7 @@ from cutune.analysis.polynomial import (
 )
 from cutune.analysis.values import Callee, Value
 from cutune.analysis.variables import BUILTINS, Variables
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.program import DIMENSIONS
 
 _SIZE_T = IntegerType(64, False)

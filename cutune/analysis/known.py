@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from cutune.analysis.words import word_set
-from cutune.diagnostics import Code
+from cutune.codes import Code
 
 _DOUBLE_MATH = word_set(
     """

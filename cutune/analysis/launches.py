@@ -21,7 +21,8 @@ from cutune.analysis.mismatches import mismatches
 from cutune.analysis.shared_memory import inferred_formula
 from cutune.analysis.shown import ShownLaunches
 from cutune.analysis.unit import Unit
-from cutune.diagnostics import Code, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import Diagnostic
 from cutune.directives import Macro
 from cutune.formula import constant
 from cutune.functions import Function

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cutune.diagnostics import Code, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import Diagnostic
 from cutune.formula import constant
 from cutune.program import DIMENSIONS, Kernel, LaunchSite
 

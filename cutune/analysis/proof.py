@@ -29,7 +29,7 @@ from cutune.analysis.statements import Statements
 from cutune.analysis.structures import Structures
 from cutune.analysis.unit import FunctionText, Part, Unit
 from cutune.analysis.values import Callee, Findings, Value
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.functions import Function
 from cutune.program import DIMENSIONS, DimensionFacts, Impurity, Parameter
 from cutune.tokens import Token

@@ -21,7 +21,7 @@ from cutune.analysis.members import called_members
 from cutune.analysis.polynomial import PARAMETER, QUOTIENT, Polynomial
 from cutune.analysis.proof import Prover
 from cutune.analysis.proven import Proof
-from cutune.c_expression import names_in
+from cutune.c_names import names_in
 from cutune.program import DataParameter, Role
 
 _STRONGEST_FIRST = tuple(Role)

@@ -23,7 +23,8 @@ from cutune.annotation import (
     read_condition,
 )
 from cutune.brackets import CLOSER
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.directives import Pragma
 from cutune.functions import Function
 from cutune.program import HostTunable, Region

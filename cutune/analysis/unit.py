@@ -23,7 +23,7 @@ from cutune.analysis.scope import (
     until_semicolon,
 )
 from cutune.brackets import CLOSER
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.functions import Function
 from cutune.program import Impurity
 from cutune.source import Source, Span

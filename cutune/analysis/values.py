@@ -10,7 +10,7 @@ from pycparser import c_ast
 from cutune.analysis.guards import NOTHING, Facts
 from cutune.analysis.integers import IntegerType
 from cutune.analysis.polynomial import Polynomial
-from cutune.diagnostics import Code
+from cutune.codes import Code
 
 
 class Value(NamedTuple):

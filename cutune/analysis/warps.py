@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutune.analysis import known
 from cutune.analysis.unit import FunctionText, Unit
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.tokens import Token
 
 

@@ -21,7 +21,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.workspace import locked
 
 NATIVE = Path(__file__).parent / "native"

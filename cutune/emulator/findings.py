@@ -15,9 +15,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from cutune.diagnostics import ERROR, NOTE, Code, CutuneError, Diagnostic
+from cutune.codes import ERROR, NOTE, Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.launch_log import Triple
 from cutune.instances import demangled
+from cutune.reading import read_source
 from cutune.source import Source, Span
 
 SCHEMA = "cutune-findings-1"
@@ -217,7 +219,7 @@ def _source_place(match: re.Match[str], files: dict[str, str]) -> Place | None:
 @cache
 def _source(path: str) -> Source | None:
     try:
-        return Source.read(path)
+        return read_source(path)
     except CutuneError:
         return None
 

@@ -18,7 +18,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import cutune
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.build import NATIVE, build_library, cache_folder, machine_library
 from cutune.toolchain import COMPATIBILITY_FLAGS, Nvcc, host_compiler
 

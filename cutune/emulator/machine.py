@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.build import machine_library
 from cutune.emulator.module import AssembledModule, Kernel
 

@@ -17,8 +17,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from cutune.codes import Code
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches

@@ -14,7 +14,8 @@ from statistics import median
 from typing import Any
 
 from cutune.candidates import Block, as_block
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.measure import Origin
 from cutune.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
 from cutune.neighbours.table import Configuration, Point, TimeTable

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 
+from cutune.codes import Code
 from cutune.collect import Run, plan_runs
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.run import device_environment
 from cutune.measure import Origin
 from cutune.neighbours.regions import (

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from cutune.codes import Code
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.measure import Origin
 from cutune.neighbours.blocks import BlockChoice
 from cutune.neighbours.condition import condition_c

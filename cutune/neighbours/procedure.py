@@ -17,7 +17,8 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.neighbours.table import Configuration, Point
 
 TEST_SHARE = 0.25

@@ -17,8 +17,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from cutune.codes import Code
 from cutune.collect import Run
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.measure import Origin
 from cutune.neighbours.condition import holds
 from cutune.neighbours.table import Configuration, Point, TimeTable

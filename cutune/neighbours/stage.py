@@ -8,7 +8,8 @@ from pathlib import Path
 from lark import UnexpectedInput
 
 from cutune.annotation import names_in, read_condition
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.neighbours.classifier import accuracy, leave_one_out, null_accuracy
 from cutune.neighbours.correction import corrected, observed
 from cutune.neighbours.emission import emit_choices

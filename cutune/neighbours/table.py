@@ -15,8 +15,10 @@ from functools import cached_property
 from pathlib import Path
 from statistics import median
 
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.neighbours.condition import holds
+from cutune.reading import read_source
 from cutune.source import Source, Span
 
 Point = tuple[int, ...]
@@ -169,7 +171,7 @@ class _Row:
 
 
 def _rows(path: str | Path, columns: Columns) -> Iterator[_Row]:
-    source = Source.read(path)
+    source = read_source(path)
     time = () if columns.time is None else (columns.time,)
     wanted = (*(name for name, _ in columns.where), *columns.sizes, *columns.tunables, *time)
     read = _json_rows if str(path).endswith(".jsonl") else _csv_rows

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.nvcc.unit_key import LENDS, UNITS
 from cutune.nvcc.units import Unit, unit_of
 from cutune.program import Program

@@ -13,22 +13,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cutune.codes import Code
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.linked import ReadSource, linked
 from cutune.nvcc.command import Command
 from cutune.nvcc.dependencies import restore_dependencies
-from cutune.nvcc.driver import (
+from cutune.nvcc.lending import lenders_of, lends, note
+from cutune.nvcc.locate import found_program
+from cutune.nvcc.passing import run_instead
+from cutune.nvcc.settings import (
     EMULATED,
     INSTRUMENT,
     TUNED,
     WORKSPACE,
     Settings,
-    run_instead,
     workspaces_of,
 )
-from cutune.nvcc.lending import lenders_of, lends, note
-from cutune.nvcc.locate import found_program
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import Unit, register, working_in
 from cutune.pipeline import TranslationUnit

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from cutune.analysis.polynomial import OPAQUE, Atom, Polynomial
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.emulator.control_flow import call_target
 from cutune.emulator.ptx import TYPE_BYTES, Function, Instruction, Variable, integer
 from cutune.emulator.taint import names, sources

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from cutune.analysis.integers import integer_type
 from cutune.analysis.polynomial import PARAMETER, Atom, Polynomial, to_c
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.program import (
     DIMENSIONS,
     Apart,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cutune.analysis.polynomial import Polynomial
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.emulator.control_flow import control_flow
 from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable
 from cutune.emulator.taint import names

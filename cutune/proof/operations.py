@@ -20,7 +20,7 @@ from cutune.analysis.polynomial import (
     TooLarge,
 )
 from cutune.analysis.words import word_set
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.emulator.ptx import TYPE_BYTES, Instruction
 from cutune.proof.predicates import (
     Both,

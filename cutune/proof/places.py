@@ -28,7 +28,7 @@ from cutune.analysis.polynomial import (
     Polynomial,
     TooLarge,
 )
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.proof.accesses import Access
 from cutune.proof.operations import NotUnderstood
 from cutune.proof.terms import Atoms

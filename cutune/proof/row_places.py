@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from cutune.analysis.polynomial import ZERO, Atom, Polynomial
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.proof.operations import NotUnderstood
 from cutune.proof.places import (
     Meetings,

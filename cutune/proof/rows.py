@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NoReturn
 
 from cutune.analysis.polynomial import ONE, ZERO, Polynomial
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.emulator.ptx import Instruction
 from cutune.proof.accesses import Access, Recorder
 from cutune.proof.graph import Graph

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from cutune.analysis.polynomial import BLOCK, BLOCK_SIZE, GRID_SIZE, THREAD, Polynomial, TooLarge
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.emulator.control_flow import BasicBlock
 from cutune.emulator.ptx import Instruction, integer
 from cutune.emulator.taint import results

@@ -36,7 +36,8 @@ def select(options: argparse.Namespace) -> int:
 def _select_measured(
     options: argparse.Namespace, sizes: Mapping[str, int], every: int | None
 ) -> int:
-    from cutune.diagnostics import Code, CutuneError, Diagnostic
+    from cutune.codes import Code
+    from cutune.diagnostics import CutuneError, Diagnostic
     from cutune.neighbours.host import read_blocks
 
     _, choices = read_blocks(workspace_of(options), [device_of(options)], options.file)

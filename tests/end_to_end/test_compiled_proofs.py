@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.program import Program
 from cutune.session import Session
 

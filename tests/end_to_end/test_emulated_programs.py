@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from cutune.codes import Code
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError
+from cutune.diagnostics import CutuneError
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.link import alias_folder, append_flags, own_build_flags
 from cutune.emulator.run import RunResult, main_run, program_environment, run_program

@@ -19,7 +19,7 @@ from cutune.emulator.run import program_environment
 from cutune.measure import Origin
 from cutune.neighbours import collect
 from cutune.neighbours.regions import HostMeasurement, measure
-from cutune.source import Source
+from cutune.reading import read_source
 from cutune.toolchain import find_nvcc
 from cutune.workspace import append_lines
 
@@ -74,7 +74,7 @@ def test_configurations_are_tried_and_never_timed_without_a_gpu(
 
     binary = workspace / "program.tunables"
     run, environment = Run((str(binary), "100"), {}), program_environment(binary)
-    origin = Origin.of(Source.read(program))
+    origin = Origin.of(read_source(program))
     found = measure(run, {"m": 8, "R": 1}, origin, environment)
     assert isinstance(found, list)
     (one,) = found
@@ -149,7 +149,7 @@ def test_what_cannot_be_swept_is_diagnosed(
 
 def fill_workspace(program: Path, device: str = "a GPU", limit: int = 1000) -> None:
     """Times in which R = 1 wins above the limit, and m = 8 wins where R is 1."""
-    origin = Origin.of(Source.read(program))
+    origin = Origin.of(read_source(program))
     lines = []
     for n in (10, 100, 1000, 10_000, 100_000):
         for steps in (0, 1):
@@ -246,7 +246,7 @@ def test_host_tunables_of_a_header(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["inspect", str(source), *found]) == 0
     assert f"tunable m ({header}:4): 4, 8; by N" in capsys.readouterr().out.replace("\n", "")
 
-    origin = Origin.of(Source.read(source), [Source.read(header)])
+    origin = Origin.of(read_source(source), [read_source(header)])
     times = (((10, 4), 1.0), ((10, 8), 2.0), ((1000, 4), 2.0), ((1000, 8), 1.0))
     append_lines(
         source.parent / ".cutune" / "host-measurements.jsonl",

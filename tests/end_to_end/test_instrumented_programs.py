@@ -17,6 +17,7 @@ from cutune.emulator.run import program_environment
 from cutune.passes import AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.program import Program
+from cutune.reading import read_source
 from cutune.session import Session
 from cutune.source import Source
 from cutune.syntax import parse
@@ -44,7 +45,7 @@ def nvcc() -> Nvcc:
 
 
 def program_of(nvcc: Nvcc, path: Path) -> Program:
-    return analyze(parse(Source.read(path)), nvcc.preprocess(path))
+    return analyze(parse(read_source(path)), nvcc.preprocess(path))
 
 
 def rewritten(nvcc: Nvcc, path: Path, step: Pass) -> Source:
@@ -57,7 +58,7 @@ def build(nvcc: Nvcc, tmp_path: Path) -> Build:
     """Rewrite a source, compile it for the emulated device."""
 
     def built(path: Path, step: Pass | None = None, flags: Sequence[str] = ()) -> Path:
-        source = Source.read(path) if step is None else rewritten(nvcc, path, step)
+        source = read_source(path) if step is None else rewritten(nvcc, path, step)
         name = "original" if step is None else step.name
         text, binary = tmp_path / f"{name}.cu", tmp_path / name
         text.write_bytes(source.encode())
@@ -119,7 +120,7 @@ def test_messages_of_nvcc_name_the_users_file_and_line(nvcc: Nvcc, tmp_path: Pat
         "    int unknown = nothing;\n"
         "}\n"
     )
-    program = analyze(parse(Source.read(path)), None)
+    program = analyze(parse(read_source(path)), None)
     unit = run_passes([InstrumentLaunches()], TranslationUnit(program))
     text = tmp_path / "other.cu"
     text.write_bytes(unit.rewritten().encode())
@@ -278,7 +279,7 @@ def test_tuned_programs_need_no_header_of_cutune(nvcc: Nvcc, tmp_path: Path, sta
 
 def test_sites_without_a_routine_stay_byte_for_byte(nvcc: Nvcc) -> None:
     unit = run_passes([ReplaceLaunches()], TranslationUnit(program_of(nvcc, GEMM)))
-    assert unit.rewritten() == Source.read(GEMM)
+    assert unit.rewritten() == read_source(GEMM)
 
 
 @pytest.mark.parametrize(

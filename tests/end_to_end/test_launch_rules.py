@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.emulator.launch_log import read_launches
 from cutune.passes import ReplaceLaunches
 from cutune.pipeline import TranslationUnit, run_passes

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.emulator.link import own_build_flags
 from cutune.program import LaunchSite, Program
 from cutune.session import Session

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cutune.measure import Origin
-from cutune.source import Source
+from cutune.reading import read_source
 from cutune.sweep import SweptLaunch, swept_line
 from cutune.workspace import append_lines
 from tests.end_to_end.tuning import H200, SAMPLES, cutune
@@ -31,7 +31,7 @@ def test_the_program_launches_what_was_best(
     source, tuned = SAMPLES / "2dconv.cu", tmp_path / "tuned.cu"
     workspace = tmp_path / "times"
     workspace.mkdir()
-    about = {"device": H200.name, "origin": asdict(Origin.of(Source.read(source)))}
+    about = {"device": H200.name, "origin": asdict(Origin.of(read_source(source)))}
     lines = ({**swept_line(swept(n)), **about} for n in (64, 100, 200))
     append_lines(workspace / "measurements.jsonl", lines)
     for verb in (("fit",), ("emit", "-o", tuned)):

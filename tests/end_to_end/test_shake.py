@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from cutune.baseline import Conditions
+from cutune.codes import Code
 from cutune.collect import plan_runs
 from cutune.device import DeviceProfile
-from cutune.diagnostics import Code, CutuneError
+from cutune.diagnostics import CutuneError
 from cutune.outcome import Place
 from cutune.program import Program
 from cutune.session import Session

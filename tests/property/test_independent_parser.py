@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.tree_sitter_counts import recognised, seen_by_tree_sitter
-from cutune.source import Source
+from cutune.reading import read_source
 from cutune.syntax import parse
 
 ROOT = Path(__file__).parents[2]
@@ -16,7 +16,7 @@ FILES = sorted([*ROOT.glob("samples/**/*.cu"), *ROOT.glob("benchmarks/**/*.cu")]
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_same_places(path: Path) -> None:
-    launches, kernels = recognised(Source.read(str(path)))
+    launches, kernels = recognised(read_source(str(path)))
     assert kernels
     assert (launches, kernels) == seen_by_tree_sitter(path.read_bytes())
 
@@ -24,7 +24,7 @@ def test_same_places(path: Path) -> None:
 def test_goldens_have_none_that_is_missed() -> None:
     """Goldens hold what tree-sitter does not understand, so that it may see less there."""
     for path in sorted(ROOT.glob("tests/golden/**/*.cu")):
-        source = Source.read(str(path))
+        source = read_source(str(path))
         if any(diagnostic.is_error for diagnostic in parse(source).diagnostics):
             continue
         launches, kernels = recognised(source)

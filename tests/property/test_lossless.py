@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cutune.analyze import analyze
 from cutune.edits import Edit, apply_edits
+from cutune.reading import read_source
 from cutune.source import Source, Span
 from cutune.syntax import parse
 from cutune.tokens import lex
@@ -30,7 +31,7 @@ def joined(text: str) -> str:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_files(path: Path) -> None:
-    text = Source.read(path).text
+    text = read_source(path).text
     assert joined(text) == text
 
 
@@ -52,7 +53,7 @@ def test_soup(text: str) -> None:
 @given(st.sampled_from(FILES), st.data())
 def test_mutated_files(path: Path, data: st.DataObject) -> None:
     """A file with a piece removed, doubled or put elsewhere ends in a program or a diagnostic."""
-    text = Source.read(path).text
+    text = read_source(path).text
     first, second = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
     second = min(second, first + 200)
     place = data.draw(st.integers(0, len(text)))

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.emulator.link import own_build_flags
 from cutune.toolchain import find_nvcc
 from tests.soundness.programs import HostileProgram, hostile_programs

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from cutune.analyze import analyze
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.headers import find_headers
 from cutune.inspect import to_json
 from cutune.program import Kernel, Program
+from cutune.reading import read_source
 from cutune.source import Source
 from cutune.syntax import parse
 from cutune.toolchain import find_nvcc
@@ -262,7 +263,7 @@ def test_headers_without_nvcc(tmp_path: Path) -> None:
     (tmp_path / "b.h").write_text("#define ID (blockIdx.x * blockDim.x + threadIdx.x)\n")
     path = tmp_path / "test.cu"
     path.write_text('#include "a.h"\n__global__ void k(float *a) { a[ID] = 0; }\n')
-    source = Source.read(path)
+    source = read_source(path)
     assert [Path(h.path).name for h in find_headers(source)] == ["a.h", "b.h"]
     (kernel,) = analyze(parse(source), headers=find_headers(source)).kernels
     assert kernel.pure_dimensions == ("x",)
@@ -308,7 +309,7 @@ def test_spans_of_a_launch() -> None:
 
 
 def sample(path: Path) -> Program:
-    return analyze(parse(Source.read(path)))
+    return analyze(parse(read_source(path)))
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.cu")), ids=lambda path: path.stem)
@@ -334,7 +335,7 @@ def test_launch_counters_are_no_sizes() -> None:
 @pytest.mark.parametrize("name", ["gemm", "fdtd2d", "gramschm"])
 def test_the_compiler_sees_the_same(name: str) -> None:
     path = SAMPLES / f"{name}.cu"
-    syntax = parse(Source.read(path))
+    syntax = parse(read_source(path))
     expanded = analyze(syntax, find_nvcc().preprocess(path))
     assert list(map(_facts, expanded.kernels)) == list(map(_facts, analyze(syntax).kernels))
     assert expanded.launches == analyze(syntax).launches

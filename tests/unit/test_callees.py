@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutune.analyze import analyze
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.edits import apply_edits
 from cutune.program import LaunchSite
 from cutune.rewrite import launch_edits

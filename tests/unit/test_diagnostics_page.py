@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.diagnostics import Code, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import Diagnostic
 from cutune.diagnostics_page import MEANINGS, diagnostics_page
 from cutune.source import Source, Span
 

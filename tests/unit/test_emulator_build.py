@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.diagnostics import Code, CutuneError
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError
 from cutune.emulator import build
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cutune.diagnostics import Code, CutuneError
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import Triple
 from cutune.emulator.machine import LoadedModule, load, pack_parameters

@@ -8,7 +8,8 @@ import pytest
 
 from cutune.analysis.preprocess import user_headers
 from cutune.analyze import analyze
-from cutune.diagnostics import Code, CutuneError
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError
 from cutune.headers import (
     expand_response_files,
     find_headers,
@@ -19,6 +20,7 @@ from cutune.headers import (
 from cutune.passes import InstrumentLaunches, InstrumentTunables
 from cutune.pipeline import TranslationUnit, run_passes
 from cutune.program import Program
+from cutune.reading import read_source
 from cutune.shadow import ShadowTree, Target
 from cutune.source import Source
 from cutune.syntax import parse
@@ -51,7 +53,7 @@ def project(tmp_path: Path) -> Path:
 
 def program(project: Path, early: frozenset[str] = frozenset()) -> Program:
     """Read without a compiler."""
-    source = Source.read(project / "src" / "main.cu")
+    source = read_source(project / "src" / "main.cu")
     return analyze(parse(source), headers=find_headers(source), early=early)
 
 
@@ -108,7 +110,7 @@ def test_launches_of_headers_come_behind_those_of_the_source(project: Path) -> N
 
 
 def test_a_header_that_is_read_before_the_source_is_left_alone(project: Path) -> None:
-    paths = frozenset(h.path for h in find_headers(Source.read(project / "src" / "main.cu")))
+    paths = frozenset(h.path for h in find_headers(read_source(project / "src" / "main.cu")))
     assert [site.code for site in program(project, paths).launches] == [None, Code.EARLY_HEADER]
 
 
@@ -133,7 +135,7 @@ def test_the_copies_have_the_same_relative_places(project: Path, tmp_path: Path)
 
 def test_where_a_program_is_written_to(project: Path) -> None:
     several = program(project)
-    source = Source.read(project / "src" / "main.cu")
+    source = read_source(project / "src" / "main.cu")
     one = analyze(parse(source))
     beside = project / "src"
     assert Target.of(several, None, "tuned") == Target(beside / "main.tuned", is_folder=True)
@@ -148,7 +150,7 @@ def test_where_a_program_is_written_to(project: Path) -> None:
 def test_a_header_beside_the_source_goes_with_it(tmp_path: Path) -> None:
     """A quoted include is looked for beside the source first, so that it would not be found."""
     (tmp_path / "a.cu").write_text('#include "sizes.h"\n' + KERNEL)
-    source = Source.read(tmp_path / "a.cu")
+    source = read_source(tmp_path / "a.cu")
     out = tmp_path / "out"
     for place, is_tree in ((tmp_path / "sizes.h", True), (tmp_path.parent / "sizes.h", False)):
         own = analyze(parse(source), None, (Source(str(place), "#define N 4\n"),))

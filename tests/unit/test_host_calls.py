@@ -11,7 +11,8 @@ import pytest
 
 from cutune.analysis.confirmed import confirmed, unconfirmed
 from cutune.analyze import analyze
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.entry_names import is_among
 from cutune.front_end import read_steps

@@ -22,8 +22,8 @@ from cutune.models_file import read_models
 from cutune.neighbours.block_emission import block_deciders
 from cutune.neighbours.blocks import BlockChoice, fit_kernel
 from cutune.program import Program
+from cutune.reading import read_source
 from cutune.session import Session
-from cutune.source import Source
 from cutune.sweep import SweptLaunch, read_sweep, swept_line
 from cutune.toolchain import INCLUDE_DIRECTORY
 from cutune.workspace import append_lines
@@ -191,7 +191,7 @@ def source(tmp_path: Path) -> Path:
 def sweep_into(source: Path, device: str) -> None:
     folder = source.parent / ".cutune"
     folder.mkdir()
-    about = {"device": device, "origin": asdict(Origin.of(Source.read(source)))}
+    about = {"device": device, "origin": asdict(Origin.of(read_source(source)))}
     lines = ({**swept_line(swept(n, n)), **about} for n in SIZES)
     append_lines(folder / "measurements.jsonl", lines)
 

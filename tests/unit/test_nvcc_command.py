@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.nvcc import driver, locate
+from cutune.nvcc import driver, locate, settings
 from cutune.nvcc.command import Command, split_list
 from cutune.nvcc.dependencies import restored_dependencies
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
@@ -195,16 +195,17 @@ def test_a_wrong_option_of_cutunes_own(
 
 def test_modes_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUTUNE_MODE", "instrument,emulated")
-    assert driver.read_settings([])[0].modes == {"instrument", "emulated"}
-    assert driver.read_settings(["--cutune-mode=off"])[0].modes == frozenset()
+    assert settings.read_settings([])[0].modes == {"instrument", "emulated"}
+    assert settings.read_settings(["--cutune-mode=off"])[0].modes == frozenset()
     # The variable is also read by instrumented programs, which know other words.
     monkeypatch.setenv("CUTUNE_MODE", "sweep")
-    assert driver.read_settings([])[0].modes == {"tuned"}
+    assert settings.read_settings([])[0].modes == {"tuned"}
 
 
 def test_nothing_heavy_is_imported() -> None:
     script = (
-        "import sys; from cutune.nvcc.driver import something_to_do, read_settings\n"
+        "import sys; from cutune.nvcc.driver import something_to_do\n"
+        "from cutune.nvcc.settings import read_settings\n"
         "from cutune.nvcc.command import Command\n"
         "something_to_do(Command.parse(['-c', 'a.cu']), read_settings([])[0])\n"
         "heavy = {'numpy', 'lark', 'pycparser', 'scipy', 'rich', 'argparse', 'dataclasses',"
@@ -248,6 +249,6 @@ def test_workspaces_beside_the_source_come_before_those_of_the_current_folder(
         (tmp_path / folder / ".cutune").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "project" / "build")
     source = str(tmp_path / "project" / "shared" / "a.cu")
-    found = [Path(place).parent.name for place in driver.workspaces_of(source, None)]
+    found = [Path(place).parent.name for place in settings.workspaces_of(source, None)]
     assert found == ["shared", "build"]
-    assert driver.workspaces_of(source, "asked") == ["asked"]
+    assert settings.workspaces_of(source, "asked") == ["asked"]

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import pytest
 
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.edits import Edit
 from cutune.passes import PASSES
 from cutune.pipeline import Pass, TranslationUnit, run_passes

@@ -6,7 +6,7 @@ import pytest
 
 from cutune.analysis.variable_names import variable_names
 from cutune.analyze import analyze
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.program import Kernel
 from cutune.source import Source
 from cutune.syntax import parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.edits import apply_edits
 from cutune.prelude import c_path, c_string, prelude_edit
 from cutune.program import DimensionFacts, Impurity, Kernel, Parameter

@@ -10,8 +10,8 @@ import pytest
 from cutune.analyze import analyze
 from cutune.nvcc.shadow_source import ShadowSource
 from cutune.passes import InstrumentLaunches
+from cutune.reading import read_source
 from cutune.session import Session
-from cutune.source import Source
 from cutune.syntax import parse
 
 HEADER = """#pragma once
@@ -31,7 +31,7 @@ def test_a_rewritten_header_is_found_before_the_users(
     for name, text in (("include/fill.h", HEADER), ("src/a.cu", '#include "fill.h"\nint x;\n')):
         Path(name).parent.mkdir()
         Path(name).write_text(text)
-    source, header = Source.read("src/a.cu"), Source.read("include/fill.h")
+    source, header = read_source("src/a.cu"), read_source("include/fill.h")
     program = analyze(parse(source), None, (header,))
     assert program.launching_headers == (header,)
     copies = tmp_path / "copies"

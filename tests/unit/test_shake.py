@@ -10,7 +10,8 @@ import pytest
 
 from cutune.baseline import Conditions
 from cutune.cli import main
-from cutune.diagnostics import Code, CutuneError
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError
 from cutune.outcome import Place
 from cutune.shake import Shaken, shake, trials_of
 from tests.unit.scripts import PLAIN, runs, script

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cutune.analyze import analyze
 from cutune.program import Program
+from cutune.reading import read_source
 from cutune.source import Source
 from cutune.suggest import suggestions, suggestions_to_json
 from cutune.syntax import parse
@@ -19,7 +20,7 @@ def program(text: str) -> Program:
 
 def test_inserted_annotations_make_the_launches_tunable() -> None:
     for path in sorted(GOLDEN.glob("*/impure.cu")) + sorted(GOLDEN.glob("suggest/*.cu")):
-        text = Source.read(path).text
+        text = read_source(path).text
         found = program(text)
         wanted = [s for s in suggestions(found) if s.pragma is not None]
         lines = text.split("\n")
@@ -34,12 +35,12 @@ def test_inserted_annotations_make_the_launches_tunable() -> None:
 
 def test_every_refused_launch_is_spoken_of() -> None:
     for path in sorted((GOLDEN / "inspect").glob("*.cu")):
-        found = program(Source.read(path).text)
+        found = program(read_source(path).text)
         lines = [line for suggestion in suggestions(found) for line in suggestion.launches]
         assert len(lines) == len(found.launches) - len(found.tunable_launches)
 
 
 def test_json() -> None:
-    text = Source.read(GOLDEN / "suggest" / "refused.cu").text
+    text = read_source(GOLDEN / "suggest" / "refused.cu").text
     first = suggestions_to_json([program(text)])[0]
     assert first["line"] == 2 and first["code"] == "CT211" and first["pragma"]

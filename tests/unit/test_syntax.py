@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutune.analyze import analyze
-from cutune.diagnostics import Code
+from cutune.codes import Code
 from cutune.source import Source
 from cutune.syntax import Syntax, parse
 from cutune.tokens import lex, lex_significant

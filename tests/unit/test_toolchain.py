@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from cutune import toolchain
-from cutune.diagnostics import Code, CutuneError
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError
 from cutune.nvcc import locate
 from cutune.session import first_error
 from cutune.toolchain import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler, without_target_flags

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.diagnostics import Code, CutuneError, Diagnostic
+from cutune.codes import Code
+from cutune.diagnostics import CutuneError, Diagnostic
 from cutune.workspace import (
     append_lines,
     read_document,

@@ -1,0 +1,659 @@
+"""The one table of messages: number, severity, template."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    pass
+
+
+ERROR, WARNING, NOTE = "error", "warning", "note"
+
+
+class Code(Enum):
+    """Every message: number, severity, template."""
+
+    UNREADABLE_FILE = (1, ERROR, "cannot read '{path}': {reason}")
+    UNWRITABLE_FILE = (2, ERROR, "cannot write '{path}': {reason}")
+    MISSING_NVCC = (
+        3,
+        ERROR,
+        "nvcc not found; give --nvcc PATH, set CUDACXX, or run: pip install 'cutune[toolkit]'",
+    )
+    UNKNOWN_DEVICE = (4, ERROR, "unknown device '{name}'; known: {known}")
+    UNKNOWN_SCHEMA = (5, ERROR, "'{path}' is not a {wanted} file: its first entry says '{found}'")
+    TORN_LINE = (
+        6,
+        WARNING,
+        "skipped line {line} of '{path}', which is torn or was written by another version",
+    )
+    MISSING_COMPILER = (7, ERROR, "no C++ compiler found; install g++ or set CXX")
+    OUTPUT_IS_INPUT = (10, ERROR, "the output would replace the source '{path}'; name another file")
+    NEEDS_FOLDER = (
+        13,
+        ERROR,
+        "what is tuned in '{header}' is rewritten in a copy of the sources; write: -o {folder}",
+    )
+    ALREADY_TUNED = (
+        11,
+        ERROR,
+        "'{path}' was written by cutune; tune the program that it was made from",
+    )
+    DAMAGED_FILE = (
+        12,
+        ERROR,
+        "'{path}' is damaged or was written by another version ({reason}); run again: {command}",
+    )
+    NO_PYCUDA = (
+        14,
+        ERROR,
+        "a real GPU is used through pycuda, which cannot be imported ({reason}); "
+        "run: pip install 'cutune[gpu]'",
+    )
+    NO_GPU = (15, ERROR, "no GPU can be used here: {reason}")
+    GPU_FAILED = (16, ERROR, "the GPU or its compiler refused a kernel: {reason}")
+    BAD_SIZE = (8, ERROR, "'{text}' is not {wanted}; write it as {example}")
+    MISSING_STAGE = (9, ERROR, "'{path}' is missing; run first: {command}")
+
+    UNBALANCED = (101, ERROR, "unbalanced '{bracket}'")
+    NOT_CUDA = (102, ERROR, "no C++ code found; is '{path}' a CUDA source file?")
+    BAD_ANNOTATION = (103, WARNING, "pragma ignored: {reason}")
+    HOST_ONLY = (104, NOTE, "no kernel and no launch here; the file stays as it is")
+
+    # Why a launch stays as it is: what is wrong with the launch …
+    MISSING_KERNEL = (
+        201,
+        WARNING,
+        "the definition of kernel '{name}' was not found; where another source of the program has "
+        "it, name that source too",
+    )
+    DEVICE_LAUNCH = (202, WARNING, "'{name}' is launched from device code")
+    DIRECTIVE_IN_LAUNCH = (
+        203,
+        WARNING,
+        "a preprocessor directive stands inside the launch; move it outside",
+    )
+    LAUNCH_IN_MACRO = (
+        204,
+        WARNING,
+        "the launch stands in the body of macro '{name}'; write it out or move it into a function",
+    )
+    NOT_A_STATEMENT = (
+        205,
+        WARNING,
+        "the launch is part of a larger statement; make it a statement of its own",
+    )
+    SIDE_EFFECT = (
+        206,
+        WARNING,
+        "not known to be harmless: {what} in the launch; store it in a variable first",
+    )
+    HIDDEN_LAUNCH = (
+        244,
+        WARNING,
+        "the launch is part of a macro's argument, or not compiled where it stands; write it out",
+    )
+    EARLY_HEADER = (
+        224,
+        WARNING,
+        "this header is read before the source, by -include; include it in the source",
+    )
+    IGNORED = (207, WARNING, "left alone by #pragma cutune ignore")
+    INDIRECT_LAUNCH = (
+        208,
+        WARNING,
+        "'{callee}' is not the name of a kernel; launch the kernel by its name",
+    )
+    DIFFERING_KERNELS = (
+        209,
+        WARNING,
+        "the kernels named '{name}' that this may launch differ in what is proven about them",
+    )
+    OTHER_KERNEL = (
+        225,
+        WARNING,
+        "the compiler launches {found} here, not '{name}' as it is written; launch the kernel by "
+        "its own name",
+    )
+    LAUNCH_NOT_TOLD = (
+        226,
+        WARNING,
+        "the compiler does not tell which kernel is launched here: {reason}",
+    )
+    # … and what is wrong with its kernel.
+    SHARED_MEMORY = (211, WARNING, "uses shared memory, which may depend on the block's shape")
+    BARRIER = (212, WARNING, "synchronizes the threads of a block with {what}")
+    WARP_LEVEL = (213, WARNING, "uses the warp-level function {what}")
+    COOPERATIVE = (214, WARNING, "uses {what}, by which threads cooperate")
+    ASSEMBLY = (215, WARNING, "holds inline assembly, which is not analysed")
+    ATOMIC_RESULT = (
+        216,
+        WARNING,
+        "uses the result of {what}, which depends on the order of threads",
+    )
+    BLOCK_DEPENDENT = (
+        217,
+        WARNING,
+        "uses {what} other than as blockIdx.{d} * blockDim.{d} + threadIdx.{d}",
+    )
+    UNKNOWN_FUNCTION = (218, WARNING, "calls {what}, whose definition was not found")
+    NOT_PROVEN = (219, WARNING, "holds a construct that is not analysed: {what}")
+    UNRESOLVED_NAME = (
+        220,
+        WARNING,
+        "uses '{what}', which is not declared in what was read and may be a macro; to have macros "
+        "expanded give nvcc and the file's own options (-I, -D, -std)",
+    )
+    NO_INDEX = (221, WARNING, "does not index its threads by blockIdx, blockDim and threadIdx")
+    ORDERING = (222, WARNING, "uses {what}, whose effect depends on the order of threads")
+    CONDITIONAL_CODE = (
+        223,
+        WARNING,
+        "holds #{what}; to have the branch known that is compiled give nvcc and the file's own "
+        "options (-I, -D, -std)",
+    )
+    CONTRADICTION = (227, WARNING, "is not the same in its source and compiled: {what}")
+    NOT_COMPILED = (
+        228,
+        WARNING,
+        "is not among what the compiler made of the file; launch it from code that is compiled",
+    )
+    UNCERTAIN_ADDRESS = (
+        268,
+        WARNING,
+        "kernel '{name}' is defined in another source, and its name alone does not say which "
+        "kernel is meant",
+    )
+    UNPROVEN_CODE = (263, WARNING, "is not proven on its compiled code, which {what}")
+    KERNEL_REASON = (229, NOTE, "kernel '{kernel}' {message}")
+    REDUNDANT_THREADS = (
+        230,
+        WARNING,
+        "kernel '{kernel}' does not index {d}, but its block is {size} wide in {d}: {size} threads "
+        "do the same work and race",
+    )
+    REDUNDANT_BLOCKS = (
+        246,
+        WARNING,
+        "kernel '{kernel}' does not index {d}, but its grid has {size} blocks in {d}: they all do "
+        "the same work and race",
+    )
+    # Annotations that cannot be applied.
+    UNKNOWN_ANNOTATED_KERNEL = (
+        231,
+        WARNING,
+        "annotation ignored: no kernel is named '{name}'; known: {known}",
+    )
+    UNKNOWN_PARAMETER = (
+        232,
+        WARNING,
+        "annotation ignored: '{name}' is no integer parameter of kernel '{kernel}'; it has: "
+        "{known}",
+    )
+    MEMBER_PARAMETER = (
+        233,
+        WARNING,
+        "annotation ignored: '{name}' is a member, whose value is not seen at the launch; pass it "
+        "as an integer argument",
+    )
+    EMPTY_CANDIDATES = (
+        234,
+        WARNING,
+        "annotation ignored: no thread block of 32 threads or more satisfies it",
+    )
+    UNKNOWN_GRID_FORMULA = (
+        235,
+        WARNING,
+        "annotation ignored: the grid in {d} must be ceil(g / {d}) or g / {d}, with g made of "
+        "integer parameters, or keep; a number only where block(...) does not name {d}",
+    )
+    NO_ANNOTATED_DIMENSION = (
+        236,
+        WARNING,
+        "annotation of kernel '{kernel}' names no dimension; add block(x: 32..1024) for those in "
+        "which any block gives the same results",
+    )
+    UNINDEXED_DIMENSION = (
+        237,
+        WARNING,
+        "annotation ignored: kernel '{kernel}' does not index {d}",
+    )
+    DYNAMIC_SHARED_MEMORY = (
+        238,
+        WARNING,
+        "the launch asks for dynamic shared memory, and how it follows the block is not known; add "
+        "shared(bytes as a formula of x, y, z) to the annotation",
+    )
+    UNKNOWN_SHARED_FORMULA = (
+        247,
+        WARNING,
+        "annotation ignored: shared must be a number of bytes made of x, y, z and integers by + - "
+        "* /, min, max, ceil; '/' and '%' by a number only",
+    )
+    USELESS_ANNOTATION = (
+        248,
+        WARNING,
+        "annotation ignored: kernel '{kernel}' {message}, which no annotation can settle",
+    )
+    WARPS_NOT_KEPT = (
+        249,
+        WARNING,
+        "annotation ignored: kernel '{kernel}' holds warp-level code, and no block that it allows "
+        "has whole warps in x; name multiples of 32",
+    )
+    UNKNOWN_CONDITION = (
+        239,
+        WARNING,
+        "annotation ignored: its condition holds '{name}'; it may speak of x, y and z alone",
+    )
+
+    # Host integers that are to be chosen.
+    TUNABLE_OUTSIDE = (
+        250,
+        WARNING,
+        "pragma ignored: it stands outside of host functions; put it before a local declaration",
+    )
+    NO_TUNABLE_VALUE = (
+        251,
+        WARNING,
+        "pragma ignored: '{name}' is not given a value next; write behind it, in the same block: "
+        "int {name} = VALUE;",
+    )
+    NOT_A_HOST_INTEGER = (
+        252,
+        WARNING,
+        "pragma ignored: '{name}' is '{type}', not an integer variable; write: int {name} = VALUE;",
+    )
+    UNKNOWN_DATA = (
+        253,
+        WARNING,
+        "pragma ignored: '{name}' does not occur before it; give data what is known there",
+    )
+    TUNABLE_WITHOUT_DATA = (
+        254,
+        WARNING,
+        "pragma ignored: it names no sizes; add those that decide the choice: data(N)",
+    )
+    TUNED_TWICE = (255, WARNING, "pragma ignored: '{name}' is tuned by an earlier pragma")
+    BAD_CHOICES = (
+        256,
+        WARNING,
+        "pragma ignored: '{name}' may be given 1 to {most} values, in rising order; list them",
+    )
+    UNPAIRED_REGION = (257, WARNING, "region ignored: no 'region {other}' belongs to it")
+    REGION_ACROSS_BLOCKS = (
+        258,
+        WARNING,
+        "region ignored: begin and end stand in different blocks, or regions are nested; put both "
+        "into one block",
+    )
+    REGION_IN_STATEMENT = (
+        259,
+        WARNING,
+        "region ignored: no statement may stand here; put the pragma between two statements of a "
+        "host function, in braces",
+    )
+
+    TUNABLE_IN_HEADER = (
+        260,
+        WARNING,
+        "pragma ignored: this header is read before the source, by -include; include it in the "
+        "source",
+    )
+    TUNABLE_SIDE_EFFECT = (
+        261,
+        WARNING,
+        "pragma ignored: the value of '{name}' changes a variable; compute it before",
+    )
+    UNKNOWN_IN_CONDITION = (
+        262,
+        WARNING,
+        "pragma ignored: its condition holds '{name}'; it may speak of {known} alone",
+    )
+    NO_HOST_TUNABLES = (
+        420,
+        ERROR,
+        "'{path}' has no host tunable with a timed region; write #pragma cutune tune(m: 4, 8) "
+        "data(N) before 'int m = VALUE;', and #pragma cutune region begin and end around what is "
+        "timed",
+    )
+    REGIONS_NEED_GPU = (
+        421,
+        ERROR,
+        "no GPU found, and the emulated device has no time of regions; measure on a GPU, or "
+        "try whether the configurations run: --on emulated",
+    )
+    NO_RUN_ENDED_WELL = (422, ERROR, "nothing was measured: {reason}")
+    NOT_SWEPT = (
+        431,
+        ERROR,
+        "no block of a launch of '{path}' as it is now was timed on {device}; run: "
+        "cutune collect --on gpu, then cutune fit --model neighbours",
+    )
+    NO_HOST_TIMES = (
+        423,
+        ERROR,
+        "no times of the host tunables of '{path}' as it is now; run: cutune collect --tunables",
+    )
+    AMBIGUOUS_REGION = (
+        424,
+        ERROR,
+        "'{name}' is given values for several sizes before one region ends; put the region where "
+        "its time belongs to one size",
+    )
+    BAD_SWEEP = (425, ERROR, "{reason}")
+    CONFIGURATION_FAILED = (
+        426,
+        WARNING,
+        "{count} runs failed and are left out, the first with {reason}",
+    )
+
+    # Programs on the emulated device.
+    STATIC_CUDART = (
+        440,
+        ERROR,
+        "'{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build it again "
+        "with: NVCC_APPEND_FLAGS='{flags}'",
+    )
+    NOT_RUN = (441, ERROR, "cannot run '{path}': {reason}")
+    NO_LAUNCHES = (442, WARNING, "'{path}' launched no kernel on the emulated device")
+    OTHER_CUDART = (
+        443,
+        ERROR,
+        "'{path}' was built with another CUDA version: it asks for {found}, this nvcc offers "
+        "{offered}; name its nvcc in CUDACXX",
+    )
+
+    # The emulated device: CT45x building and loading, CT46x what a launch can end with.
+    BUILD_FAILED = (450, ERROR, "cannot build {name} with {compiler}: {reason}")
+    UNSUPPORTED_PTX = (451, ERROR, "PTX line {line}, source line {source_line}: {reason}")
+    UNKNOWN_KERNEL = (452, ERROR, "the module has no kernel '{name}'; it has: {known}")
+    BAD_LAUNCH = (453, ERROR, "kernel '{kernel}' cannot be launched: {reason}")
+    ILLEGAL_ADDRESS = (460, ERROR, "illegal address: {reason}")
+    MISALIGNED_ADDRESS = (461, ERROR, "misaligned address: {reason}")
+    TRAPPED = (462, ERROR, "trap: {reason}")
+    FAILED_ASSERTION = (463, ERROR, "failed assertion: {reason}")
+    DEADLOCK = (464, ERROR, "deadlock: {reason}")
+    INSTRUCTION_LIMIT = (465, ERROR, "instruction limit reached: {reason}")
+    # Findings of `run --check`; `where` names kernel, block, thread and the number of times.
+    OUT_OF_BOUNDS = (470, ERROR, "{text}; {where}")
+    MISALIGNED = (471, ERROR, "misaligned {text}; {where}")
+    USE_AFTER_FREE = (472, ERROR, "{text}; {where}")
+    UNWRITTEN_SHARED = (
+        473,
+        ERROR,
+        "{access} of shared memory that no thread has written, at byte {text}; {where}",
+    )
+    UNWRITTEN_GLOBAL = (
+        474,
+        ERROR,
+        "{access} of device memory that nobody has written, at byte {text} of its allocation; "
+        "{where}",
+    )
+    SHARED_RACE = (
+        475,
+        ERROR,
+        "race on shared memory: {access} and {other} of different threads with no barrier between "
+        "them; {where}",
+    )
+    GLOBAL_RACE = (
+        476,
+        ERROR,
+        "race on global memory: {access} and {other} of different threads of a block with no "
+        "barrier between them; {where}",
+    )
+    BLOCK_RACE = (
+        477,
+        ERROR,
+        "race between blocks: {access} and {other} of the same address; {where}",
+    )
+    DIVERGED_RACE = (
+        478,
+        WARNING,
+        "race on {text} memory: {access} and {other} of lanes that have diverged, with no "
+        "__syncwarp() between them; {where}",
+    )
+    BARRIER_DIVERGENCE = (
+        479,
+        ERROR,
+        "not all threads of the block reach this barrier; {where}",
+    )
+    SAME_VALUE_RACE = (
+        480,
+        NOTE,
+        "benign race: {access} and {other} of one address, but the store leaves the value that is "
+        "there; {where}",
+    )
+    EXITED_AT_BARRIER = (
+        481,
+        NOTE,
+        "{text} threads of the block have ended before this barrier; {where}",
+    )
+    OTHER_PARTY = (482, NOTE, "the other access is that of {party}")
+    UNSUPPORTED_AT_RUN_TIME = (466, ERROR, "not supported by the emulated device: {reason}")
+
+    EDIT_CONFLICT = (301, ERROR, "passes '{first}' and '{second}' both edit this place")
+    HIDDEN_MEMBER = (
+        302,
+        WARNING,
+        "launch left alone: macro '{name}' would expand inside the rewritten launch; rename it",
+    )
+    NO_STATIC_COUNTERS = (303, WARNING, "no static counters: {reason}")
+
+    UNKNOWN_PASS = (304, ERROR, "no pass is named '{name}'; known: {known}")
+
+    BAD_RUN = (
+        410,
+        ERROR,
+        "cannot fill in '{template}': {reason}; name only {{program}} and what --vary gives",
+    )
+    RUN_FAILED = (411, ERROR, "'{command}' failed on {where}: {reason}")
+    NOT_TIMED = (428, ERROR, "'{command}' timed no launch: {reason}")
+    NO_COUNTERS = (429, ERROR, "no hardware counters: {reason}")
+    NEVER_LAUNCHED = (
+        412,
+        WARNING,
+        "this launch of '{kernel}' did not happen in any run; it stays as it is",
+    )
+    OTHER_ENTRY = (
+        444,
+        WARNING,
+        "'{entry}' was launched here, which is not the kernel '{kernel}' that the compiler named; "
+        "the launch stays as it is",
+    )
+    MANY_INSTANCES = (
+        413,
+        WARNING,
+        "this launch runs several instances of template '{kernel}'; it stays as it is",
+    )
+    DIFFERENT_SHARED_MEMORY = (
+        419,
+        WARNING,
+        "this launch of '{kernel}' asks for shared memory by another formula of the block than an "
+        "earlier one; it stays as it is",
+    )
+    DATA_DEPENDENT = (
+        414,
+        WARNING,
+        "kernel '{kernel}' can be counted on the data of the runs only, and is not ({reason}); its "
+        "launches stay as they are",
+    )
+    UNSEEN_MEMBER = (
+        432,
+        WARNING,
+        "a launch does not tell '{name}', on which kernel '{kernel}' depends; its launches stay as "
+        "they are",
+    )
+    COUNTED_ON_DATA = (
+        418,
+        NOTE,
+        "kernel '{kernel}' is counted at the sizes and on the data of the runs, which should be "
+        "typical: {reason}",
+    )
+    RESULTS_DIFFER = (
+        416,
+        WARNING,
+        "{count} blocks of kernel '{kernel}' give other results than the original (up to "
+        "{difference} off) and are left out",
+    )
+    RACY_ORIGINAL = (
+        427,
+        WARNING,
+        "{count} blocks of kernel '{kernel}' give other results than the original (up to "
+        "{difference} off) and are left out, but the original itself has a race: its results "
+        "depend on the order of its threads",
+    )
+    NOT_REPLAYED = (
+        417,
+        WARNING,
+        "kernel '{kernel}' cannot be replayed at other sizes ({reason}); its launches stay as they "
+        "are; if some of its integers are no sizes, name those that are: "
+        "'#pragma cutune kernel {kernel} data(...)'",
+    )
+    NOTHING_TUNABLE = (
+        415,
+        ERROR,
+        "no launch in '{path}' can be tuned; 'cutune inspect' says why",
+    )
+
+    NOTHING_MODELLED = (
+        503,
+        ERROR,
+        "no launch of '{path}' is tuned: {reason}",
+    )
+    NO_MEASUREMENTS = (
+        501,
+        WARNING,
+        "kernel '{kernel}' has no complete measurements; its launches stay as they are",
+    )
+    POOR_FIT = (
+        502,
+        WARNING,
+        "counts of kernel '{kernel}' are {error} % off at held-out sizes (limit {limit} %); its "
+        "launches stay as they are",
+    )
+
+    UNMODELLED_KERNEL = (510, ERROR, "no model of kernel '{name}'; known: {known}")
+    MISSING_SIZE = (511, ERROR, "kernel '{kernel}' needs more sizes; add: {example}")
+    UNKNOWN_SIZE = (512, ERROR, "kernel '{kernel}' has no size '{name}'; known: {known}")
+
+    IMPOSSIBLE_GRID = (515, ERROR, "kernel '{kernel}' cannot be launched at these sizes: {reason}")
+    AMBIGUOUS_KERNEL = (
+        514,
+        ERROR,
+        "several kernels are named '{name}'; name one by --file or as an instance: {known}",
+    )
+    UNSUITED_MODEL = (
+        517,
+        WARNING,
+        "the model of kernel '{kernel}' orders blocks otherwise than the timings do (rank "
+        "correlation {correlation}); measure at the sizes that matter",
+    )
+    NOTHING_TO_JUDGE = (
+        516,
+        ERROR,
+        "no launch of these programs is in the sweep, beyond the training size; it has: {known}",
+    )
+    STALE_MODELS = (
+        513,
+        ERROR,
+        "'{path}' has changed since it was measured; run cutune tune, or cutune collect and fit",
+    )
+
+    # Tables of measured times, and classifiers made of them.
+    MISSING_COLUMN = (540, ERROR, "the table has no column '{name}'; it has: {known}")
+    BAD_CELL = (541, ERROR, "'{text}' in column '{column}' is not {wanted}")
+    EMPTY_TABLE = (542, ERROR, "'{path}' has no row that can be used; check --where and the times")
+    CONTRADICTING_ROWS = (
+        543,
+        ERROR,
+        "'{text}' in column '{column}' contradicts an earlier row of the same size; name the "
+        "column of times with --time",
+    )
+    NO_SCIKIT_LEARN = (
+        544,
+        ERROR,
+        "the published procedure needs scikit-learn; run: pip install 'cutune[neighbours]'",
+    )
+    BAD_TABLE_OPTION = (545, ERROR, "{reason}")
+
+    OUTPUT_DIFFERS = (430, ERROR, "'{command}' does not give what the original gives: {reason}")
+    ORIGINAL_FAILED = (433, ERROR, "the original itself fails: '{command}' ends with {reason}")
+    NOTHING_COMPARED = (
+        434,
+        ERROR,
+        "nothing was compared: all that '{command}' writes varies by itself; use --tolerance, "
+        "--ignore or --file",
+    )
+    VARYING_LENGTH = (
+        435,
+        ERROR,
+        "{name} of '{command}' has {first} lines in one run and {second} in another, and cannot be "
+        "compared; leave out lines with --ignore REGEX, or use --file",
+    )
+    LEFT_OUT = (436, NOTE, "left out, because '{command}' varies by itself: {what}")
+    ONLY_STATUS = (
+        437,
+        WARNING,
+        "nothing was compared but the exit status; use --file FILE: '{command}' writes nothing "
+        "that counts",
+    )
+    NOT_SHAKEN = (
+        438,
+        WARNING,
+        "no launch of '{command}' took another configuration in these runs; nothing was tried",
+    )
+    SHAKEN_NOT_COMPILED = (
+        439,
+        ERROR,
+        "the program with changed launches does not compile, but the original does: {reason}",
+    )
+    NVCC_FAILED = (701, ERROR, "nvcc failed with status {status}: {command}")
+    NOT_PREPROCESSED = (
+        703,
+        WARNING,
+        "nvcc cannot read the file ({reason}), so that macros are expanded by their text alone; "
+        "give the options that it is compiled with (-I, -D, -std)",
+    )
+    NOT_CONFIRMED = (
+        709,
+        WARNING,
+        "nvcc cannot compile the file ({reason}), so that launches are judged by their text alone; "
+        "give the options that it is compiled with (-I, -D, -std)",
+    )
+    NOT_REWRITTEN = (
+        704,
+        WARNING,
+        "'{path}' was compiled as it is, because its rewritten form does not compile: {reason}",
+    )
+    FAILED_REWRITING = (705, WARNING, "compiled as it is, because cutune itself failed: {reason}")
+    BUILD_COMMAND_FAILED = (706, ERROR, "the build failed with status {status}: {command}")
+    NOTHING_COMPILED = (
+        707,
+        ERROR,
+        "'{command}' compiled no launch that can be tuned through cutune; is everything up to date "
+        "(add --clean 'make clean'), or does it name its nvcc (add NVCC='cutune nvcc')?",
+    )
+    FRONT_END_FAILED = (
+        708,
+        WARNING,
+        "nvcc's front end does not tell which kernels are launched: {reason}",
+    )
+    UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
+
+    @property
+    def number(self) -> str:
+        """The code as it is printed, for instance `CT201`."""
+        return f"CT{self.value[0]:03d}"
+
+    @property
+    def severity(self) -> str:
+        """error, warning or note."""
+        return self.value[1]
+
+    @property
+    def template(self) -> str:
+        """The message with named holes."""
+        return self.value[2]

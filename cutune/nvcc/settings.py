@@ -1,0 +1,106 @@
+"""What the `--cutune-` options and the environment say to the compiler in front of nvcc.
+
+Takes the arguments after `cutune nvcc`; gives `Settings` and the words that are nvcc's own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+TUNED, INSTRUMENT, EMULATED, OFF = "tuned", "instrument", "emulated", "off"
+MODES = (TUNED, INSTRUMENT, EMULATED, OFF)
+WORKSPACE = ".cutune"
+DEFAULT_DEVICE = "h200"
+_PREFIX = "--cutune-"
+_SETTINGS = ("mode", "workspace", "device", "nvcc", "strict")
+
+
+class Settings(NamedTuple):
+    """What the `--cutune-` options and the environment say."""
+
+    modes: frozenset[str]
+    workspace: str | None
+    devices: tuple[str, ...]
+    nvcc: str | None
+    strict: bool
+
+
+class Usage(Exception):
+    """A `--cutune-` option is wrong."""
+
+
+def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
+    """The `--cutune-` options, wherever they stand, and the other words.
+
+    Raises:
+        Usage: an option or mode that does not exist.
+    """
+    words: list[str] = []
+    found: dict[str, str] = {}
+    for word in arguments:
+        if not word.startswith(_PREFIX):
+            words.append(word)
+            continue
+        name, _, value = word[len(_PREFIX) :].partition("=")
+        if name not in _SETTINGS:
+            known = ", ".join(_PREFIX + name for name in _SETTINGS)
+            raise Usage(f"unknown option '{word}'; known: {known}")
+        found[name] = value
+    environment = os.environ
+    modes = _modes(found["mode"]) if "mode" in found else _modes_of_environment()
+    devices = found.get("device") or environment.get("CUTUNE_DEVICE") or DEFAULT_DEVICE
+    strict = "strict" in found or environment.get("CUTUNE_STRICT") == "1"
+    settings = Settings(
+        modes,
+        found.get("workspace") or environment.get("CUTUNE_WORKSPACE"),
+        tuple(devices.split(",")),
+        found.get("nvcc"),
+        strict,
+    )
+    return settings, words
+
+
+def _modes(text: str) -> frozenset[str]:
+    modes = frozenset(text.split(","))
+    if not modes <= set(MODES):
+        raise Usage(f"unknown mode '{text}'; known: {', '.join(MODES)}")
+    if OFF in modes:
+        return frozenset()
+    if {TUNED, INSTRUMENT} <= modes:
+        raise Usage("a program is either instrumented or tuned, not both")
+    return modes
+
+
+def _modes_of_environment() -> frozenset[str]:
+    """`$CUTUNE_MODE`; what instrumented programs read there (sweep, record, …) is none of ours."""
+    try:
+        return _modes(os.environ.get("CUTUNE_MODE") or TUNED)
+    except Usage:
+        return frozenset([TUNED])
+
+
+def workspaces_of(path: str, workspace: str | None) -> list[str]:
+    """The workspaces of a source: the one asked for, or all beside it and above it.
+
+    Behind these, those in the current folder and above it, where `cutune tune` may have been called
+    for sources that lie elsewhere.
+    """
+    if workspace:
+        return [workspace]
+    own = os.path.dirname(os.path.abspath(path))
+    try:
+        current = os.getcwd()
+    except OSError:  # it has been deleted
+        current = own
+    places = [os.path.join(folder, WORKSPACE) for folder in (*_upwards(own), *_upwards(current))]
+    return [place for place in dict.fromkeys(places) if os.path.isdir(place)]
+
+
+def _upwards(folder: str) -> list[str]:
+    """A folder and all above it."""
+    found = [folder]
+    while (above := os.path.dirname(folder)) != folder:
+        found.append(folder := above)
+    return found

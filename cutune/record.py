@@ -1,0 +1,95 @@
+"""Runs of an instrumented program on the emulated device: launches recorded, candidates tried."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cutune.collect import Progress, Run, run_program
+from cutune.device import DeviceProfile
+from cutune.diagnostics import CutuneError
+from cutune.emulator.launch_log import LaunchRecord, read_launches
+from cutune.emulator.run import device_environment
+from cutune.measure import MeasuredKernel
+from cutune.trial import (
+    Attempt,
+    Trial,
+    hiding_candidates,
+    read_trials,
+    trial_environment,
+    with_larger,
+)
+
+#: Launches recorded per launch site and run.
+RECORDED_LAUNCHES = 3
+
+
+#: Runs in search of candidates that do not break the context.
+TRIAL_RUNS = 12
+
+
+#: In so many of them one candidate is left out, then also all that are larger.
+SINGLY_LEFT_OUT = 3
+
+
+def record_launches(
+    runs: Sequence[Run], device: DeviceProfile, progress: Progress
+) -> list[list[LaunchRecord]]:
+    """Run the instrumented program on the emulated device; the launches of each run, in order.
+
+    Raises:
+        CutuneError: CT411 when it does not end well.
+    """
+    recorded = []
+    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        described = device_environment(device, Path(folder))
+        for index, run in enumerate(runs):
+            log = Path(folder) / f"launches-{index}.jsonl"
+            logging = {
+                "CUTUNE_LAUNCH_LOG": str(log),
+                "CUTUNE_LOG_LIMIT": str(RECORDED_LAUNCHES),
+            }
+            if run.launches_only:
+                logging["CUTUNE_SKIP_KERNELS"] = "1"
+            progress("running", index, len(runs))
+            # Where nothing is computed, the program's own check has reason to complain.
+            run_program(run, {**os.environ, **described, **logging}, may_fail=run.launches_only)
+            recorded.append(list(read_launches(log)) if log.exists() else [])
+    progress("running", len(runs), len(runs))
+    return recorded
+
+
+def try_candidates(
+    run: Run, kernels: Sequence[MeasuredKernel], device: DeviceProfile
+) -> Mapping[str, Trial]:
+    """Launch every candidate in one run of the program and compare results.
+
+    A candidate that breaks the context hides those behind it: the program then runs again
+    without it.
+
+    Raises:
+        CutuneError: CT411 when the run does not end well.
+    """
+    broken: frozenset[Attempt] = frozenset()
+    for attempt in range(TRIAL_RUNS):
+        with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+            described = device_environment(device, Path(folder))
+            sweeping = trial_environment(kernels, Path(folder), broken)
+            failure = None
+            try:
+                run_program(run, {**os.environ, **described, **sweeping})
+            except CutuneError as error:
+                failure = error
+            hiding = hiding_candidates(kernels, Path(folder)) - broken
+            if hiding and attempt >= SINGLY_LEFT_OUT:
+                hiding |= with_larger(kernels, hiding)
+            trials = read_trials(kernels, Path(folder), broken | hiding)
+        is_last = attempt + 1 == TRIAL_RUNS
+        if failure is not None and (is_last or not hiding):
+            raise failure
+        if not hiding:
+            break
+        broken |= hiding
+    return trials

@@ -1,0 +1,188 @@
+"""The kernels that are going to be measured. Takes recorded launches; gives code, description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from cutune.arguments import integer_argument, unseen_member
+from cutune.codes import Code
+from cutune.diagnostics import Diagnostic
+from cutune.emulator.assemble import assemble
+from cutune.emulator.launch_log import LaunchRecord
+from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.module import AssembledModule
+from cutune.emulator.module import Kernel as KernelCode
+from cutune.kernel_code import code_blocks, memory_instructions
+from cutune.launched import launched_sites
+from cutune.measure import MeasuredKernel, Origin
+from cutune.pipeline import KernelFacts
+from cutune.program import Kernel, LaunchSite, Program
+from cutune.relations import Covered, cover
+from cutune.replay import Made, Replayer, recorded_extents, replayable
+from cutune.static_counters import StaticCounters
+
+FEW_REGISTERS = 32
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kernel that is going to be measured: its code, a recorded launch, its description.
+
+    `made`: launches of all kernels of its module.
+    """
+
+    module: LoadedModule
+    code: KernelCode
+    record: LaunchRecord
+    kernel: MeasuredKernel
+    made: Made
+
+    def replayer(self) -> Replayer:
+        """What runs it."""
+        return Replayer(self.module, self.code, self.record, self.kernel, self.made)
+
+
+def subjects(
+    program: Program,
+    recorded: Sequence[Sequence[LaunchRecord]],
+    facts: Sequence[KernelFacts],
+    candidate_set: str,
+    warn: Callable[[Diagnostic], None],
+) -> list[Subject]:
+    """The kernels that were launched, are tunable, and whose work can be counted."""
+    registers = {fact.symbol: fact.static_counters for fact in facts}
+    loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
+    found = []
+    for kernel, sites in launched_sites(program, recorded, warn):
+        records = [r for run in recorded for r in run if r.site in {s.id for s in sites}]
+        # The one with the most work: a launch at the edge of a host loop may do nothing.
+        record = max(records, key=lambda r: r.warp_instructions)
+        if record.module not in loaded:
+            assembled = assemble(Path(record.module).read_text(encoding="latin-1"))
+            loaded[record.module] = (assembled, load(assembled), {})
+        assembled, module, made = loaded[record.module]
+        code = assembled.kernels[record.kernel]
+        if unseen := unseen_member(kernel, records, code):
+            where = kernel.source, kernel.span
+            warn(Diagnostic.at(Code.UNSEEN_MEMBER, *where, kernel=kernel.name, name=unseen))
+            continue
+        if not code.oblivious:
+            # Launches that were only recorded have no data.
+            is_counted = code.obliviousness.countable and record.is_executed
+            said = Code.COUNTED_ON_DATA if is_counted else Code.DATA_DEPENDENT
+            reason = code.obliviousness.reason
+            warn(Diagnostic.at(said, kernel.source, kernel.span, kernel=kernel.name, reason=reason))
+            if not is_counted:
+                continue
+        static = registers.get(record.kernel, StaticCounters(FEW_REGISTERS))
+        described = _describe(
+            kernel,
+            sites,
+            record,
+            records,
+            code,
+            sha256(assembled.image).hexdigest()[:16],
+            Origin.of(program.source, program.deciding_files),
+            static,
+            candidate_set,
+        )
+        found.append(
+            Subject(
+                module,
+                code,
+                record,
+                replayable(described, record, code) if code.oblivious else described,
+                made,
+            )
+        )
+    return found
+
+
+def _describe(
+    kernel: Kernel,
+    sites: Sequence[LaunchSite],
+    record: LaunchRecord,
+    records: Sequence[LaunchRecord],
+    code: KernelCode,
+    code_hash: str,
+    origin: Origin,
+    static: StaticCounters,
+    candidate_set: str,
+) -> MeasuredKernel:
+    order = kernel.argument_names
+    sizes = tuple(parameter.name for parameter in kernel.data_parameters if parameter.is_size)
+    others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
+    free = [name in kernel.pure_dimensions for name in "xyz"]
+    guards = [facts.guard for facts in kernel.dimensions]
+    kept = [facts.grid_kept for facts in kernel.dimensions]
+    # Without a guard only T is known; where it never is more than 1, it is no variable.
+    variable = [
+        guard is None and any(recorded_extents(r, kept)[axis] > 1 for r in records)
+        for axis, guard in enumerate(guards)
+    ]
+    covers = [
+        _cover(records, code, [order.index(name) for name in sizes], sizes, axis)
+        if variable[axis] and not kept[axis] and not kernel.asserted
+        else None
+        for axis in range(3)
+    ]
+    variable = [varies and text is None for varies, text in zip(variable, covers, strict=True)]
+    return MeasuredKernel(
+        kernel=kernel.name,
+        entry=record.kernel,
+        code=code_hash,
+        origin=origin,
+        sites=tuple(site.id for site in sites),
+        parameters=sizes,
+        positions=tuple(order.index(name) for name in sizes),
+        kept=tuple((name, integer_argument(record, code, order.index(name))) for name in others),
+        free=(free[0], free[1], free[2]),
+        guards=(guards[0], guards[1], guards[2]),
+        variable_extents=(variable[0], variable[1], variable[2]),
+        original=record.block,
+        # What the compiler was told counts, also where the source says it by an expression.
+        max_threads=min(kernel.max_threads, code.max_threads),
+        candidate_set=candidate_set,
+        allowed=kernel.allowed,
+        # Its work depends on the block, as it may where an annotation speaks.
+        asserted=bool(kernel.asserted) or any(kept),
+        dynamic_shared_bytes=record.shared,
+        shared=sites[0].shared,
+        needs_warps=kernel.needs_warps,
+        grid_kept=(kept[0], kept[1], kept[2]),
+        rejected=(),
+        uncertain=code.obliviousness.uncertain,
+        static=static,
+        recorded=tuple(
+            (
+                tuple(integer_argument(r, code, order.index(name)) for name in sizes),
+                recorded_extents(r, kept),
+            )
+            for r in records
+        ),
+        code_blocks=code_blocks(code),
+        memory=memory_instructions(code),
+        covers=(covers[0], covers[1], covers[2]),
+        on_data=not code.oblivious,
+    )
+
+
+def _cover(
+    records: Sequence[LaunchRecord],
+    code: KernelCode,
+    positions: Sequence[int],
+    names: Sequence[str],
+    axis: int,
+) -> str | None:
+    launches = [
+        Covered(
+            tuple(integer_argument(r, code, position) for position in positions),
+            r.grid[axis],
+            r.block[axis],
+        )
+        for r in records
+    ]
+    return cover(names, launches)
