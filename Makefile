@@ -32,7 +32,7 @@ golden: $(VENV)/.installed ## rewrite the golden files; then read the diff
 	$(BIN)/python -m pytest tests/test_golden.py --update-golden
 
 reference: $(VENV)/.installed ## write docs/diagnostics.md from the table of codes
-	$(BIN)/python -m cutune.diagnostics_page docs/diagnostics.md
+	$(BIN)/python -m cutune.core.reference docs/diagnostics.md
 
 bench: $(VENV)/.installed ## measure time (tests never do)
 	$(BIN)/python -m benchmarks

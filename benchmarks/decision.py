@@ -10,14 +10,14 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from cutune.device import DeviceProfile
+from cutune.core.reading import read_source
+from cutune.core.workspace import Workspace
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment
-from cutune.reading import read_source
 from cutune.session import Session
 from cutune.shadow import Target
 from cutune.stages import collect, emit, fit
-from cutune.workspace import Workspace
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "polybench" / "gemm.cu"
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule, load, pack_parameters
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 
 SIZE = 256
 ROUNDS = 5

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from cutune.analyze import analyze
-from cutune.source import Source
-from cutune.syntax import parse
+from cutune.core.source import Source
+from cutune.frontend.syntax.parse import parse
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "polybench"
 COPIES = 30

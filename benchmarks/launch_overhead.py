@@ -13,11 +13,11 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from cutune.device import DeviceProfile
+from cutune.core.workspace import Workspace
+from cutune.device.profile import DeviceProfile
 from cutune.session import Session
 from cutune.shadow import Target
 from cutune.stages import collect, emit, fit
-from cutune.workspace import Workspace
 
 PAIRS, LAUNCHES = 100, 20_000
 PROGRAM = """

@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cutune.codes import Code
-from cutune.toolchain import INCLUDE_DIRECTORY
+from cutune.core.codes import Code
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 REPOSITORY = INCLUDE_DIRECTORY.parents[1]
 #: The file was read without the compiler.

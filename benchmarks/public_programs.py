@@ -49,7 +49,7 @@ from cutune.emulator.assemble import assemble
 from cutune.emulator.link import append_flags, runtime_library
 from cutune.emulator.ptx import PtxError
 from cutune.emulator.run import program_environment
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 
 STATE = 20261121
 COUNT = 200

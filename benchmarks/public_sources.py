@@ -28,16 +28,16 @@ from pathlib import Path
 from benchmarks.compile_lines import compiled_files
 from benchmarks.tree_sitter_counts import recognised, seen_by_tree_sitter
 from cutune.analyze import analyze
-from cutune.diagnostics import CutuneError
-from cutune.headers import redirected
+from cutune.core.diagnostics import CutuneError
+from cutune.core.reading import read_source
+from cutune.frontend.program import Program
+from cutune.frontend.syntax.headers import redirected
+from cutune.frontend.syntax.parse import parse
 from cutune.passes import InstrumentLaunches, ReplaceLaunches
 from cutune.pipeline import Pass
-from cutune.program import Program
-from cutune.reading import read_source
 from cutune.session import Session
 from cutune.shadow import ShadowTree, Target
-from cutune.syntax import parse
-from cutune.toolchain import INCLUDE_DIRECTORY
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 SEED = 20261121
 SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".inl", ".cpp")

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cutune.device import DeviceProfile
+from cutune.core.workspace import Workspace
+from cutune.device.profile import DeviceProfile
 from cutune.evaluate import Evaluation
 from cutune.evaluation_tables import print_evaluation
 from cutune.fitted import FittedModel
@@ -27,7 +28,6 @@ from cutune.session import Session
 from cutune.stages import collect, fit
 from cutune.sweep import Sweep, read_sweep
 from cutune.timed import choice_at, with_timings
-from cutune.workspace import Workspace
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "recorded"

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from cutune.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
 from cutune.emulator.link import own_build_flags
@@ -18,7 +18,7 @@ from cutune.emulator.machine import LoadedModule, load
 from cutune.emulator.module import Kernel
 from cutune.emulator.sampling import SampledCounters, run_sampled
 from cutune.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "polybench"
 SMALL, LARGE = 512, 2048

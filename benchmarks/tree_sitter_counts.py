@@ -10,8 +10,8 @@ from functools import cache
 import tree_sitter
 import tree_sitter_cuda
 
-from cutune.source import Source
-from cutune.syntax import parse
+from cutune.core.source import Source
+from cutune.frontend.syntax.parse import parse
 
 Places = tuple[set[int], set[int]]
 

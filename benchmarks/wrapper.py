@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 from tests.nvcc_combinations import COMPILING, FAILS, PASSIVE, lines
 
 REPETITIONS = 21

@@ -15,25 +15,15 @@ from dataclasses import replace
 from hashlib import sha256
 from types import MappingProxyType
 
-from cutune.analysis.annotated import annotated
-from cutune.analysis.certain import certain_kernels
-from cutune.analysis.launch_bounds import LaunchBounds
-from cutune.analysis.launches import KernelTable, launch_sites
-from cutune.analysis.layout import layout
-from cutune.analysis.macros import MacroTable, counting_macros
-from cutune.analysis.names import SCOPE
-from cutune.analysis.preprocess import expanded_parts
-from cutune.analysis.proof import Prover
-from cutune.analysis.proven import Proof
-from cutune.analysis.roles import data_parameters
-from cutune.analysis.tunables import host_tunables
-from cutune.analysis.unit import Part, Unit
-from cutune.analysis.warps import is_warp_level
-from cutune.codes import Code
 from cutune.copied import ProvenCopy, with_copy
-from cutune.diagnostics import Diagnostic
-from cutune.functions import Function
-from cutune.program import (
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.source import Source
+from cutune.frontend.launches.annotations import annotated
+from cutune.frontend.launches.certain import certain_kernels
+from cutune.frontend.launches.tunables import host_tunables
+from cutune.frontend.launches.verdicts import KernelTable, launch_sites
+from cutune.frontend.program import (
     CompiledCode,
     DataParameter,
     Impurity,
@@ -42,10 +32,20 @@ from cutune.program import (
     Layout,
     Program,
 )
+from cutune.frontend.purity.proof import Proof
+from cutune.frontend.purity.prove import Prover
+from cutune.frontend.purity.roles import data_parameters
+from cutune.frontend.purity.warps import is_warp_level
+from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.parse import Syntax, parse
+from cutune.frontend.unit.launch_bounds import LaunchBounds
+from cutune.frontend.unit.layout import layout
+from cutune.frontend.unit.macros import MacroTable, counting_macros
+from cutune.frontend.unit.names import SCOPE
+from cutune.frontend.unit.preprocess import expanded_parts
+from cutune.frontend.unit.unit import Part, Unit
 from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import MemberPlaces, confirmed
-from cutune.source import Source
-from cutune.syntax import Syntax, parse
 
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.module import Kernel as KernelCode
-from cutune.program import Kernel
+from cutune.frontend.program import Kernel
 
 NOT_SEEN = "kernels of which a member is not seen are left out"
 

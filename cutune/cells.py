@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from cutune.candidates import Block
 from cutune.classes import TOLERANCE, Row, distance, features_of, felt_alignments, felt_row
+from cutune.frontend.candidates import Block
 from cutune.measure import FEATURES, MeasuredKernel, Measurement
 
 Classes = Sequence[Sequence[int]]

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from cutune.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError
 from cutune.options import parse
 from cutune.verbs.common import show
 

@@ -10,21 +10,21 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cutune.analysis.copies import callee_of_copy, copies
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError
-from cutune.edits import Edit
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.edits import Edit
+from cutune.core.source import Span
 from cutune.emulator.ptx import Module
 from cutune.emulator.ptx_parser import parse
-from cutune.entry_names import base_name, namespaces
-from cutune.instances import demangled
+from cutune.frontend.launches.copies import callee_of_copy, copies
+from cutune.frontend.program import DimensionFacts, Impurity, Kernel, KernelCopy, Program
 from cutune.pipeline import TranslationUnit
-from cutune.program import DimensionFacts, Impurity, Kernel, KernelCopy, Program
 from cutune.proof.compiled import Compiled, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.same_code import code_of
 from cutune.rewrite import with_copies
-from cutune.source import Span
+from cutune.toolchain.demangle import demangled
+from cutune.toolchain.entry_names import base_name, namespaces
 
 _OWNER = "copies"
 Compile = Callable[[TranslationUnit], Sequence[str]]

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from cutune.candidates import LARGEST, WARP
 from cutune.fitted import Array
+from cutune.frontend.candidates import LARGEST, WARP
 from cutune.measure import MeasuredKernel, Measurement
 from cutune.rational import RationalFunction
 from cutune.rational_fit import fit

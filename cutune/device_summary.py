@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from cutune.device import DeviceProfile, ModelConstants, profile_names
+from cutune.device.profile import DeviceProfile, ModelConstants, profile_names
 from cutune.summary import standard_output
 
 if TYPE_CHECKING:

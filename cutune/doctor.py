@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.build import cache_folder
-from cutune.toolchain import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler
+from cutune.toolchain.nvcc import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler
 
 FOUND, MISSING, BROKEN = "found", "missing", "broken"
 SCHEMA = "cutune-doctor-1"

@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cutune.c_names import names_in, renamed
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.emit import Emitter, bound_text, c_name, emit_choice
 from cutune.emit_model import emit_model, padded
 from cutune.fitted import FittedModel
+from cutune.frontend.c_names import names_in, renamed
 from cutune.measure import MeasuredKernel
 from cutune.models.mechanistic import launchable
 from cutune.models.registry import DEFAULT, MODELS, PerformanceModel

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cutune.codes import Code
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Workspace
+from cutune.device.profile import DeviceProfile
 from cutune.emit_selection import Decider, emit_selection
 from cutune.fitted import FittedModel
+from cutune.frontend.program import Program
 from cutune.measure import Origin
 from cutune.models.registry import DEFAULT
 from cutune.models_file import read_models
 from cutune.passes import ReplaceLaunches, ReplaceTunables
 from cutune.pipeline import TranslationUnit, run_passes
-from cutune.program import Program
 from cutune.session import Session
-from cutune.workspace import Workspace
 
 
 def replaced(

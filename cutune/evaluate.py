@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cutune.candidates import EXTENTS, Block
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError
+from cutune.device.profile import DeviceProfile
 from cutune.fitted import FittedModel
+from cutune.frontend.candidates import EXTENTS, Block
 from cutune.models.registry import DEFAULT, MODELS
 from cutune.question import Chooser
 from cutune.strategies import (

@@ -12,10 +12,10 @@ from typing import Any
 
 from rich.table import Table
 
+from cutune.core.workspace import replace_file, write_document
 from cutune.evaluate import Case, Evaluation, Score
 from cutune.strategies import OWN
 from cutune.summary import shape, standard_output
-from cutune.workspace import replace_file, write_document
 
 SCHEMA = "cutune-evaluation-1"
 #: Columns of the picture of one launch.

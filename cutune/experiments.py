@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cutune.candidates import Block
 from cutune.collect import RUN_SECONDS, Run, run_program
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, read_launches
 from cutune.emulator.run import device_environment
+from cutune.frontend.candidates import Block
 from cutune.subjects import Subject
 from cutune.trial import trial_environment
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from cutune.candidates import Block
 from cutune.cells import all_rows, cells
 from cutune.classes import alignment_classes
-from cutune.codes import Code
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
 from cutune.counts import (
     BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
@@ -19,7 +19,6 @@ from cutune.counts import (
     is_looped,
     uncertain_share,
 )
-from cutune.diagnostics import Diagnostic
 from cutune.fitted import (
     ATOMIC,
     ATOMIC_REAL,
@@ -34,6 +33,7 @@ from cutune.fitted import (
     FittedModel,
     in_single_precision,
 )
+from cutune.frontend.candidates import Block
 from cutune.measure import COUNTS, FEATURES, SMALLER, MeasuredKernel, Measurement
 from cutune.proportions import at_large_sizes, proportions, without_idle_warps
 from cutune.scale import NEAR_ONE, Scale, growth

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cutune.candidates import Block
+from cutune.frontend.candidates import Block
 from cutune.measure import MeasuredKernel
 from cutune.rational import RationalFunction
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from cutune.candidates import Block
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.frontend.candidates import Block
 
 #: The GPU is kept busy this long while what is timed is queued.
 SPIN_CYCLES = 120_000

@@ -6,20 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from cutune.codes import Code
 from cutune.collect import Run, plan_runs
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Workspace, append_lines
+from cutune.device.profile import DeviceProfile
 from cutune.evaluate import Evaluation, Models, evaluate_sweep
 from cutune.fitted import FittedModel
+from cutune.frontend.program import Program
 from cutune.measure import Origin
 from cutune.models.registry import DEFAULT
 from cutune.on_gpu import GpuBuild, counters_on_gpu, gpu_name, gpu_target, sweep_on_gpu
-from cutune.program import Program
 from cutune.session import Session
-from cutune.static_counters import by_kernel
 from cutune.sweep import Sweep, SweptLaunch, swept_line
-from cutune.workspace import Workspace, append_lines
+from cutune.toolchain.ptxas import by_kernel
 
 COUNTERS_SCHEMA = "cutune-counters-1"
 METHOD = (

@@ -6,19 +6,19 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cutune.device import DeviceProfile
+from cutune.core.workspace import Workspace
+from cutune.device.profile import DeviceProfile
 from cutune.evaluation_tables import print_evaluation, save
 from cutune.fitted import FittedModel
+from cutune.frontend.program import Program
 from cutune.gpu_stages import collect_on_gpu, evaluate, sweep
 from cutune.measure import by_entry
 from cutune.measuring import measurements
 from cutune.models_file import read_models
-from cutune.program import Program
 from cutune.session import Session
 from cutune.summary import print_sweep
 from cutune.sweep import Sweep, read_sweep, write_sweep
 from cutune.training_table import print_training, training_rows
-from cutune.workspace import Workspace
 
 Varied = Mapping[str, Sequence[str]]
 

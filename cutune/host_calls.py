@@ -19,10 +19,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cutune.analysis.preprocess import unescaped
-from cutune.entry_names import entry_name
-from cutune.front_end import host_assembly, untold
-from cutune.toolchain import Nvcc
+from cutune.frontend.unit.preprocess import unescaped
+from cutune.toolchain.cudafe import host_assembly, untold
+from cutune.toolchain.entry_names import entry_name
+from cutune.toolchain.nvcc import Nvcc
 
 _PUSH = "(__cudaPushCallConfiguration("
 _MARK = "cutune_launched_"

@@ -12,9 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cutune.formula import Formula, constant, text_of
-from cutune.instances import brief
-from cutune.program import (
+from cutune.frontend.host_formula import Formula, constant, text_of
+from cutune.frontend.program import (
     DIMENSIONS,
     Configuration,
     GridForm,
@@ -24,6 +23,7 @@ from cutune.program import (
     Program,
     Verdict,
 )
+from cutune.toolchain.demangle import brief
 
 Json = dict[str, object]
 

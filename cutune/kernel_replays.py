@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from cutune.cells import all_rows, cells, out_of_line
 from cutune.classes import alignment_classes
+from cutune.core.diagnostics import CutuneError
 from cutune.counts import (
     BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
@@ -22,7 +23,6 @@ from cutune.counts import (
     is_bounded_by_no_size,
     uncertain_share,
 )
-from cutune.diagnostics import CutuneError
 from cutune.measure import COUNTS, MeasuredKernel, Measurement
 from cutune.plan import (
     Replay,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from cutune.codes import Code
-from cutune.diagnostics import Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.entry_names import is_among
-from cutune.program import Kernel, LaunchSite, Program
+from cutune.frontend.program import Kernel, LaunchSite, Program
+from cutune.toolchain.entry_names import is_among
 
 
 def launched_sites(

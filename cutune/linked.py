@@ -15,17 +15,17 @@ from functools import cached_property
 
 from cutune.analysis.confirmed import confirmed, unconfirmed, without_unproven
 from cutune.analyze import analyze
-from cutune.codes import Code
 from cutune.copied import Compile, ProvenCopy, proven_copies, with_entries_of_copies
-from cutune.diagnostics import CutuneError
-from cutune.entry_names import base_name, is_instance
-from cutune.front_end import untold
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.source import Source
+from cutune.frontend.program import Kernel, Program
+from cutune.frontend.syntax.parse import Syntax
 from cutune.host_calls import HostLaunch, exported_kernels, host_launches
-from cutune.program import Kernel, Program
 from cutune.proof.compiled import Compilation
-from cutune.source import Source
-from cutune.syntax import Syntax
-from cutune.toolchain import Nvcc
+from cutune.toolchain.cudafe import untold
+from cutune.toolchain.entry_names import base_name, is_instance
+from cutune.toolchain.nvcc import Nvcc
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from cutune.block_range import BlockRange
 from cutune.c_expression import parse_expression
-from cutune.candidates import LARGEST_SHARED, Block, candidate_blocks, threads_of, warps_of
+from cutune.core.source import Source
+from cutune.frontend.block_range import BlockRange
+from cutune.frontend.candidates import LARGEST_SHARED, Block, candidate_blocks, threads_of, warps_of
 from cutune.rational_values import value_of
-from cutune.source import Source
-from cutune.static_counters import StaticCounters
+from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL_SCHEMA = "cutune-kernel-3"
 MEASUREMENT_SCHEMA = "cutune-measurement-3"

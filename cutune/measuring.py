@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cutune.codes import Code
 from cutune.collect import Run
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Workspace, append_lines, read_lines
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.instances import demangled
+from cutune.frontend.program import Program
 from cutune.kernel_replays import collect_kernel, counted_kernel
 from cutune.measure import KERNEL_SCHEMA, MEASUREMENT_SCHEMA, MeasuredKernel, Measurement
 from cutune.on_data import counted_on_data
 from cutune.own_races import own_races
 from cutune.pipeline import KernelFacts
-from cutune.program import Program
 from cutune.record import record_launches, try_candidates
 from cutune.session import Session
 from cutune.subjects import Subject, subjects
-from cutune.workspace import Workspace, append_lines, read_lines
+from cutune.toolchain.demangle import demangled
 
 
 @dataclass(frozen=True)

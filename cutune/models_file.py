@@ -8,9 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from cutune.candidates import as_block
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Json, read_document, write_document
 from cutune.fitted import (
     Array,
     FeatureColumn,
@@ -18,9 +18,9 @@ from cutune.fitted import (
     PublishedCounts,
     in_single_precision,
 )
+from cutune.frontend.candidates import as_block
 from cutune.measure import MeasuredKernel
 from cutune.rational import Polynomial, RationalFunction
-from cutune.workspace import Json, read_document, write_document
 
 SCHEMA = "cutune-models-5"
 COMMAND = "cutune fit"

@@ -13,9 +13,9 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cutune.candidates import Block, as_block
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.frontend.candidates import Block, as_block
 
 #: Name in cutune, and metric of ncu.
 METRICS = {

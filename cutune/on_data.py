@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cutune.arguments import integer_argument
-from cutune.candidates import Block
-from cutune.codes import Code
 from cutune.collect import Run
-from cutune.device import DeviceProfile
-from cutune.diagnostics import Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
 from cutune.experiments import CountedRun, Experiment
+from cutune.frontend.candidates import Block
 from cutune.larger_run import Cost, larger_run
 from cutune.measure import COUNTS, FEATURES, RUN, SMALLER, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import count_block

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cutune.candidates import Block, as_block, candidate_blocks
-from cutune.codes import Code
 from cutune.collect import Run, run_program
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.frontend.candidates import Block, as_block, candidate_blocks
+from cutune.frontend.program import DIMENSIONS, LaunchSite, Program
 from cutune.ncu import Counters, profile
-from cutune.program import DIMENSIONS, LaunchSite, Program
-from cutune.static_counters import StaticCounters
 from cutune.sweep import SweptLaunch, read_entries, swept_launches
+from cutune.toolchain.ptxas import StaticCounters
 from cutune.trial import TOLERANCE
 
 #: The dimensions of a launch whose block is not known yet.

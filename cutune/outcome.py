@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cutune.codes import Code
 from cutune.collect import Run
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import Triple, read_launches
 from cutune.emulator.run import device_environment, program_environment
 

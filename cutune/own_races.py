@@ -13,10 +13,10 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from cutune.codes import Code
 from cutune.collect import Run, run_program
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.findings import Finding, read_findings
 from cutune.emulator.run import device_environment
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
-from cutune.edits import Edit, EditConflict, apply_edits
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.edits import Edit, EditConflict, apply_edits
+from cutune.core.source import Source
+from cutune.frontend.program import Program
 from cutune.prelude import prelude_edit
-from cutune.program import Program
-from cutune.source import Source
-from cutune.static_counters import StaticCounters
+from cutune.toolchain.ptxas import StaticCounters
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from cutune.candidates import WARP, Block, threads_of
 from cutune.classes import Row, modulus, representatives
 from cutune.counts import LEVELS, CountFunctions, count_points, is_looped
+from cutune.frontend.candidates import WARP, Block, threads_of
 from cutune.measure import COUNTS, FEATURES, PROBE, SMALLER, TRAINING, MeasuredKernel
 from cutune.relations import extents_at
 

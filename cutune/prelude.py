@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from cutune.edits import Edit
-from cutune.source import Source, Span
+from cutune.core.edits import Edit
+from cutune.core.source import Source, Span
 
 _BYTE_ORDER_MARK = "\xef\xbb\xbf"
 

@@ -15,12 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cutune.codes import Code
 from cutune.collect import plan_runs
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Workspace, make_folder, write_text
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import alias_folder, runtime_library
 from cutune.fitted import FittedModel
+from cutune.frontend.program import Program
 from cutune.linked import ReadSource, linked
 from cutune.measuring import Part, measure
 from cutune.nvcc.lending import connect, forget_lending, lenders_of
@@ -28,11 +30,9 @@ from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.settings import EMULATED, INSTRUMENT, TUNED
 from cutune.nvcc.units import Unit, forget, registered, working_in
 from cutune.pipeline import TranslationUnit
-from cutune.program import Program
 from cutune.session import Session
 from cutune.stages import facts_for, fit, static_facts
-from cutune.toolchain import COMPATIBILITY_FLAGS
-from cutune.workspace import Workspace, make_folder, write_text
+from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS
 
 
 @dataclass(frozen=True)

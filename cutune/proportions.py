@@ -13,8 +13,8 @@ from itertools import combinations_with_replacement
 from math import expm1, prod, sqrt
 from statistics import median
 
-from cutune.candidates import WARP, threads_of
 from cutune.counts import Fitter, count_points
+from cutune.frontend.candidates import WARP, threads_of
 from cutune.measure import MeasuredKernel, Measurement, SiteCounters
 from cutune.rational import Polynomial, RationalFunction, constant_function
 from cutune.rational_fit import fit

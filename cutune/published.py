@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cutune.candidates import Block
-from cutune.codes import Code
-from cutune.diagnostics import Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
 from cutune.fitted import PublishedCounts
+from cutune.frontend.candidates import Block
 from cutune.measure import TRAINING, MeasuredKernel, Measurement
 from cutune.paper_fit import fit_paper
 

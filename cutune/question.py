@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cutune.candidates import Block
-from cutune.codes import Code
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.device.profile import DeviceProfile
 from cutune.fitted import FittedModel
+from cutune.frontend.candidates import Block
 from cutune.measure import MeasuredKernel
 from cutune.models.mechanistic import launchable
 from cutune.models.registry import DEFAULT, MODELS

@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
-from cutune.block_range import BlockRange
-from cutune.candidates import LARGEST, LARGEST_Z, Block, as_block
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.emit import Emitter
 from cutune.emit_selection import SUPPORT, argument_bits
+from cutune.frontend.block_range import BlockRange
+from cutune.frontend.candidates import LARGEST, LARGEST_Z, Block, as_block
+from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.passes import ReplaceLaunches
 from cutune.pipeline import TranslationUnit, run_passes
 from cutune.prelude import c_string
-from cutune.program import DIMENSIONS, Kernel, Program
 from cutune.session import Session
 from cutune.shadow import Target
-from cutune.toolchain import INCLUDE_DIRECTORY
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 _ODD = (5, 7, 100, 160)
 #: Widths that are tried in a dimension: powers of two, three times such, and some others.

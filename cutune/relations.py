@@ -14,8 +14,8 @@ from itertools import combinations
 from math import prod
 
 from cutune.c_expression import parse_expression
-from cutune.c_names import names_in
-from cutune.candidates import WARP, Block
+from cutune.frontend.c_names import names_in
+from cutune.frontend.candidates import WARP, Block
 from cutune.measure import MeasuredKernel, Measurement
 from cutune.rational_values import value_of
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from cutune.analysis.copies import callee_of_copy
-from cutune.codes import Code
-from cutune.diagnostics import Diagnostic
-from cutune.edits import Edit
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.edits import Edit
+from cutune.core.source import Source
+from cutune.frontend.launches.copies import callee_of_copy
+from cutune.frontend.program import Kernel, KernelCopy, LaunchSite, Member
 from cutune.pipeline import TranslationUnit
 from cutune.prelude import prelude_edit
-from cutune.program import Kernel, KernelCopy, LaunchSite, Member
-from cutune.source import Source
 from cutune.source_text import line_structure, one_line
 
 #: Members that follow a dot in a repeated launch: a macro of that name would break it.

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from cutune.edits import Edit
+from cutune.core.edits import Edit
+from cutune.core.source import Source
+from cutune.frontend.program import HostTunable, Region
 from cutune.pipeline import TranslationUnit
 from cutune.prelude import prelude_edit
-from cutune.program import HostTunable, Region
-from cutune.source import Source
 from cutune.source_text import line_structure
 
 Call = Callable[[HostTunable], tuple[str, str]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from cutune.candidates import warp_footprint, warps_of
 from cutune.counts import CountFunctions
+from cutune.frontend.candidates import warp_footprint, warps_of
 from cutune.measure import MeasuredKernel, Measurement
 from cutune.relations import extents_at
 

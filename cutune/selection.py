@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.candidates import Block, threads_of
+from cutune.frontend.candidates import Block, threads_of
 from cutune.models.lines import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
 from cutune.rational_program import TERM, RationalProgram, point
 from cutune.rational_values import evaluate

@@ -16,28 +16,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.analysis.preprocess import user_headers
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.reading import read_source
+from cutune.core.source import Source
+from cutune.core.workspace import make_folder
 from cutune.emulator.link import own_build_flags
-from cutune.headers import (
+from cutune.frontend.program import Program
+from cutune.frontend.syntax.headers import (
     find_headers,
     forced_headers,
     include_directories,
     read_headers,
     redirected,
 )
+from cutune.frontend.syntax.parse import Syntax, parse
+from cutune.frontend.unit.preprocess import user_headers
 from cutune.passes import PASSES, InstrumentLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
-from cutune.program import Program
 from cutune.proof.compiled import EMULATED, Compilation, compilation, targets
-from cutune.reading import read_source
 from cutune.rewrite import is_rewritten
 from cutune.shadow import ShadowTree, Target
-from cutune.source import Source
-from cutune.syntax import Syntax, parse
-from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
-from cutune.workspace import make_folder
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 
 if TYPE_CHECKING:
     from cutune.linked import ReadSource

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.source import Source
+from cutune.core.workspace import make_folder, write_text
+from cutune.frontend.program import Program
 from cutune.pipeline import TranslationUnit
-from cutune.program import Program
-from cutune.source import Source
-from cutune.workspace import make_folder, write_text
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from cutune.baseline import Baseline, Conditions, baseline
-from cutune.codes import Code
 from cutune.collect import Run
-from cutune.diagnostics import Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
 from cutune.outcome import Outcome, outcome_of
 
 SEED = "CUTUNE_SEED"

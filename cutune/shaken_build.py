@@ -10,14 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from pathlib import Path
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
-from cutune.headers import redirected
-from cutune.program import Program
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import make_folder
+from cutune.frontend.program import Program
+from cutune.frontend.syntax.headers import redirected
 from cutune.random_program import random_program
 from cutune.session import Session, first_error
 from cutune.shadow import ShadowTree, Target
-from cutune.workspace import make_folder
 
 #: What the program takes where the environment names no seed.
 FIRST_SEED = 1

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from cutune.analysis.integers import integer_type
-from cutune.c_names import names_in, renamed
+from cutune.frontend.c_names import names_in, renamed
+from cutune.frontend.program import DIMENSIONS, Apart, Kernel, LaunchSite, Parameter, Program
+from cutune.frontend.unit.integers import integer_type
 from cutune.prelude import c_path, c_string
-from cutune.program import DIMENSIONS, Apart, Kernel, LaunchSite, Parameter, Program
 from cutune.source_text import one_line
 
 #: A kernel that stands in for one whose address is not known: both are compiled together.

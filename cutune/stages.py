@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from cutune.codes import Code
 from cutune.collect import plan_runs
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Json, Workspace, read_lines
+from cutune.device.profile import DeviceProfile
 from cutune.emit_selection import Decider
 from cutune.emitting import models_of, replaced
 from cutune.fit import EXACT, fit_model
 from cutune.fitted import FittedModel
+from cutune.frontend.program import Program
 from cutune.measure import MeasuredKernel, by_entry
 from cutune.measuring import Part, measure, measurements, silent
 from cutune.models.registry import DEFAULT
@@ -23,12 +25,10 @@ from cutune.neighbours.host import block_choices, replacement
 from cutune.neighbours.options import NEIGHBOURS
 from cutune.passes import AttachStaticCounters
 from cutune.pipeline import KernelFacts, TranslationUnit, run_passes
-from cutune.program import Program
 from cutune.session import Session
 from cutune.shadow import Target
 from cutune.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.timed import with_timings
-from cutune.workspace import Json, Workspace, read_lines
 
 
 def collect(

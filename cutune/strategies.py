@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from cutune.candidates import Block
-from cutune.device import DeviceProfile
-from cutune.models.occupancy import BlockResources, resident_blocks
+from cutune.device.occupancy import BlockResources, resident_blocks
+from cutune.device.profile import DeviceProfile
+from cutune.frontend.candidates import Block
 from cutune.sweep import SweptLaunch
 
 OWN, OCCUPANCY, REUSED, NEAREST, FIXED = (

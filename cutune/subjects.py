@@ -8,21 +8,21 @@ from hashlib import sha256
 from pathlib import Path
 
 from cutune.arguments import integer_argument, unseen_member
-from cutune.codes import Code
-from cutune.diagnostics import Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
 from cutune.emulator.module import AssembledModule
 from cutune.emulator.module import Kernel as KernelCode
+from cutune.frontend.program import Kernel, LaunchSite, Program
 from cutune.kernel_code import code_blocks, memory_instructions
 from cutune.launched import launched_sites
 from cutune.measure import MeasuredKernel, Origin
 from cutune.pipeline import KernelFacts
-from cutune.program import Kernel, LaunchSite, Program
 from cutune.relations import Covered, cover
 from cutune.replay import Made, Replayer, recorded_extents, replayable
-from cutune.static_counters import StaticCounters
+from cutune.toolchain.ptxas import StaticCounters
 
 FEW_REGISTERS = 32
 

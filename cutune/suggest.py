@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 
 from rich.console import Console
 
-from cutune.analysis.annotated import ASSERTABLE
-from cutune.analysis.integers import integer_type
-from cutune.codes import Code
-from cutune.diagnostics_page import MEANINGS
-from cutune.formula import constant
-from cutune.program import Kernel, LaunchSite, Program, Verdict
+from cutune.core.codes import Code
+from cutune.core.reference import MEANINGS
+from cutune.frontend.host_formula import constant
+from cutune.frontend.launches.annotations import ASSERTABLE
+from cutune.frontend.program import Kernel, LaunchSite, Program, Verdict
+from cutune.frontend.unit.integers import integer_type
 from cutune.suggested_blocks import Proposal, proposal
 
 Json = dict[str, object]

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from cutune.candidates import LARGEST, LARGEST_Z, WARP
-from cutune.program import DIMENSIONS, Kernel
+from cutune.frontend.candidates import LARGEST, LARGEST_Z, WARP
+from cutune.frontend.program import DIMENSIONS, Kernel
 
 #: A cast, and opening brackets.
 _CAST = r"(?:\(\s*[\w\s:]+\)\s*)*\(*\s*"

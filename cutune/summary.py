@@ -10,16 +10,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cutune.candidates import Block
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError
+from cutune.device.profile import DeviceProfile
 from cutune.fitted import FittedModel
-from cutune.instances import instance_names
+from cutune.frontend.candidates import Block
 from cutune.models.registry import DEFAULT
 from cutune.question import Chooser
 from cutune.relations import extents_at
 from cutune.selection import LAUNCH_BOUND, Choice, Prediction
 from cutune.sweep import SweptLaunch
+from cutune.toolchain.demangle import instance_names
 
 #: Sizes that are shown unless others are asked for: matrices, and long vectors.
 SHOWN_SIZES = (1000, 1024, 2048, 4096)

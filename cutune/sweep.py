@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cutune.candidates import Block, as_block
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
-from cutune.program import Program
-from cutune.static_counters import StaticCounters
-from cutune.workspace import read_document, replace_file
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import read_document, replace_file
+from cutune.frontend.candidates import Block, as_block
+from cutune.frontend.program import Program
+from cutune.toolchain.ptxas import StaticCounters
 
 SCHEMA = "cutune-sweep-1"
 LINE_SCHEMA = "cutune-swept-1"

@@ -14,9 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from cutune.codes import Code
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.device.profile import DeviceProfile
 from cutune.fitted import FittedModel
 from cutune.question import choose_block
 from cutune.selection import Choice

@@ -13,10 +13,10 @@ from statistics import median
 
 from rich.table import Table
 
-from cutune.candidates import Block, threads_of
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError
+from cutune.device.profile import DeviceProfile
 from cutune.fitted import FittedModel, PublishedCounts
+from cutune.frontend.candidates import Block, threads_of
 from cutune.measure import Measurement
 from cutune.models import mwp_cwp
 from cutune.published import COUNTERS, Collected, collected

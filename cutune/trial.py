@@ -14,7 +14,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from cutune.candidates import Block, as_block
+from cutune.frontend.candidates import Block, as_block
 from cutune.measure import MeasuredKernel
 
 Attempt = tuple[int, Block]

@@ -11,9 +11,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from cutune.baseline import Baseline, Conditions, baseline
-from cutune.codes import Code
 from cutune.collect import Run
-from cutune.diagnostics import Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
 from cutune.outcome import outcome_of
 
 

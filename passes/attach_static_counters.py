@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.pipeline import KernelFacts, Pass, TranslationUnit
-from cutune.static_counters import kernel_name
-from cutune.toolchain import Nvcc, find_nvcc
+from cutune.toolchain.nvcc import Nvcc, find_nvcc
+from cutune.toolchain.ptxas import kernel_name
 
 
 @dataclass(frozen=True)

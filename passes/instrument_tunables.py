@@ -24,9 +24,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cutune.frontend.program import HostTunable
 from cutune.pipeline import Pass, TranslationUnit
 from cutune.prelude import c_string
-from cutune.program import HostTunable
 from cutune.rewrite_tunables import (
     data_arguments,
     region_edits,

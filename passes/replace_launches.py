@@ -19,7 +19,7 @@ from typing import ClassVar
 from cutune.pipeline import Pass, TranslationUnit
 from cutune.rewrite import with_launch_edits
 from cutune.site_table import lent_code, needed_headers, site_table
-from cutune.toolchain import INCLUDE_DIRECTORY
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.
 _OPTIMIZED = """\

@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from cutune.frontend.program import HostTunable
 from cutune.pipeline import Pass, TranslationUnit
-from cutune.program import HostTunable
 from cutune.rewrite_tunables import data_arguments, tunable_edits, with_file_edits
 
 

@@ -11,16 +11,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError
+from cutune.core.progress import progress_for
+from cutune.core.workspace import Workspace
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment, program_environment
 from cutune.inspect import print_programs
-from cutune.progress import progress_for
 from cutune.session import Session
 from cutune.shadow import Target
 from cutune.stages import collect, emit, fit
 from cutune.summary import print_choices
-from cutune.workspace import Workspace
 
 SAMPLE = Path(__file__).parent / "polybench" / "gemm.cu"
 VARIED = {"n": ["128", "256", "512"]}

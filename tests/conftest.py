@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from cutune.diagnostics import CutuneError
-from cutune.toolchain import find_nvcc
+from cutune.core.diagnostics import CutuneError
+from cutune.toolchain.nvcc import find_nvcc
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cutune.toolchain import Nvcc
+from cutune.toolchain.nvcc import Nvcc
 
 SOURCES = tuple(sorted((Path(__file__).parent / "kernels").glob("*.cu")))
 

@@ -24,15 +24,15 @@ from types import FrameType
 from rich.console import Console
 
 from cutune.analyze import analyze
+from cutune.core.reading import read_source
+from cutune.core.source import Source
+from cutune.frontend.syntax.parse import parse
+from cutune.frontend.syntax.tokens import lex
 from cutune.inspect import print_programs, to_json
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.replace_launches import ReplaceLaunches
 from cutune.pipeline import TranslationUnit, run_passes
-from cutune.reading import read_source
-from cutune.source import Source
 from cutune.suggest import print_suggestions, suggestions_to_json
-from cutune.syntax import parse
-from cutune.tokens import lex
 
 ROOT = Path(__file__).parents[1]
 LARGEST_FILE = 60_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutune.measure import MeasuredKernel, Origin
-from cutune.static_counters import StaticCounters
+from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL = MeasuredKernel(
     kernel="k",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cutune.analysis.polynomial import PARAMETER, Atom, Polynomial, to_c
+from cutune.frontend.values.polynomial import PARAMETER, Atom, Polynomial, to_c
 from cutune.proof.entry import EntryProof
 
 

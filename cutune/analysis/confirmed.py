@@ -13,13 +13,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cutune.analysis.launches import because
-from cutune.codes import Code
-from cutune.diagnostics import Diagnostic
-from cutune.entry_names import base_name, is_among
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.frontend.launches.verdicts import because
+from cutune.frontend.program import Impurity, Kernel, LaunchSite, Program, Verdict
 from cutune.host_calls import HostLaunch
-from cutune.instances import demangled
-from cutune.program import Impurity, Kernel, LaunchSite, Program, Verdict
+from cutune.toolchain.demangle import demangled
+from cutune.toolchain.entry_names import base_name, is_among
 
 #: Directives by which a line is no longer called by its number.
 _RENUMBERED = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)", re.MULTILINE)

@@ -15,14 +15,14 @@ from cutune.calibration.features import case_model
 from cutune.calibration.fitting import FIXED, Calibration, TimedCase, fit_constants
 from cutune.calibration.prior import Belief, beliefs, prior_constants
 from cutune.calibration.suite import ARRAY_WORDS, Case, cases, source
-from cutune.candidates import Block
-from cutune.device import FITTED, DeviceProfile, Limits, ModelConstants
+from cutune.device.profile import FITTED, DeviceProfile, Limits, ModelConstants
 from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule, load
 from cutune.fitted import FittedModel
+from cutune.frontend.candidates import Block
 from cutune.gpu import Gpu, LoadedKernels, TimedLaunch
 from cutune.selection import grid_of
-from cutune.toolchain import Nvcc
+from cutune.toolchain.nvcc import Nvcc
 
 Progress = Callable[[str, int, int], None]
 

@@ -28,7 +28,7 @@ from cutune.measure import (
 from cutune.rational import RationalFunction, constant_function
 from cutune.replay import Replayer, interior_blocks
 from cutune.selection import grid_of
-from cutune.static_counters import StaticCounters
+from cutune.toolchain.ptxas import StaticCounters
 
 #: One window of eight executions out of so many is traced in long loops.
 LONG_LOOP, WINDOWS = 64, 4

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from cutune.calibration.prior import Belief
-from cutune.candidates import Block
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.fitted import FittedModel
+from cutune.frontend.candidates import Block
 from cutune.models.lines import TIME
 from cutune.models.mechanistic import compose_symbolic
 from cutune.rational_program import RationalProgram, point

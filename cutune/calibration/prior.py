@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cutune.device import ModelConstants
+from cutune.device.profile import ModelConstants
 
 GUIDE = "CUDA C++ Programming Guide, throughput of arithmetic instructions"
 

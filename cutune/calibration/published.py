@@ -14,10 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from cutune.calibration.prior import beliefs
-from cutune.device import DeviceProfile, Limits, ModelConstants
+from cutune.device.profile import DeviceProfile, Limits, ModelConstants
 
 KIB = 1 << 10
-PROFILES = Path(__file__).parents[1] / "profiles"
+PROFILES = Path(__file__).parents[1] / "device" / "profiles"
 #: Constants that the guide gives for each compute capability.
 BY_CAPABILITY = ("issue_per_cycle", "double_cycles", "special_cycles")
 #: Constants in microseconds that the clock decides.

@@ -21,9 +21,9 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
-from cutune.workspace import locked
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import locked
 
 NATIVE = Path(__file__).parent / "native"
 # No contraction: a PTX mul followed by an add rounds twice. No trapping math and no errno: the

@@ -15,12 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from cutune.codes import ERROR, NOTE, Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import ERROR, NOTE, Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.reading import read_source
+from cutune.core.source import Source, Span
 from cutune.emulator.launch_log import Triple
-from cutune.instances import demangled
-from cutune.reading import read_source
-from cutune.source import Source, Span
+from cutune.toolchain.demangle import demangled
 
 SCHEMA = "cutune-findings-1"
 

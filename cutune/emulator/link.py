@@ -18,10 +18,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import cutune
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.build import NATIVE, build_library, cache_folder, machine_library
-from cutune.toolchain import COMPATIBILITY_FLAGS, Nvcc, host_compiler
+from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, Nvcc, host_compiler
 
 #: The soname: never to be confused with NVIDIA's library.
 LIBRARY = "cutune_cudart"

@@ -17,15 +17,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cutune.codes import Code
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
 from cutune.emulator.link import LIBRARY, alias_folder, append_flags, runtime_library
-from cutune.instances import demangled
-from cutune.toolchain import Nvcc, find_nvcc
+from cutune.toolchain.demangle import demangled
+from cutune.toolchain.nvcc import Nvcc, find_nvcc
 
 SCHEMA = "cutune-run-1"
 #: Findings of `--check` that are printed.

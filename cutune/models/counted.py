@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cutune.candidates import warps_of
-from cutune.device import DeviceProfile
+from cutune.device.occupancy import resident_blocks
+from cutune.device.profile import DeviceProfile
 from cutune.fitted import SCATTERED, SECTORS, UNCOALESCED, FittedModel, PublishedCounts
+from cutune.frontend.candidates import warps_of
 from cutune.models.lines import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR, Lines, resources_of
-from cutune.models.occupancy import resident_blocks
 from cutune.rational import RationalFunction
 from cutune.rational_program import (
     CANDIDATE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.fitted import FeatureColumn, FittedModel
 from cutune.models.lines import Lines
 from cutune.rational import RationalFunction

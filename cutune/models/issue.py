@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from cutune.candidates import WARP
 from cutune.fitted import BARRIER, FIXED, ISSUE, STEP, in_single_precision
+from cutune.frontend.candidates import WARP
 from cutune.models.features import Features
 from cutune.rational import RationalFunction
 from cutune.rational_program import CANDIDATE, Expression, Lookup, Parameter, maximum, minimum

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.fitted import FittedModel
 from cutune.models.counted import (
     LaunchShape,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from cutune.candidates import EXTENTS, Block, threads_of
+from cutune.device.occupancy import BlockResources
 from cutune.fitted import FittedModel
-from cutune.models.occupancy import BlockResources
+from cutune.frontend.candidates import EXTENTS, Block, threads_of
 from cutune.rational_program import (
     Definition,
     Expression,

@@ -16,8 +16,8 @@ from fractions import Fraction
 from itertools import cycle
 from math import log2, sqrt
 
-from cutune.candidates import WARP, threads_of, warp_footprint, warps_of
-from cutune.device import DeviceProfile, ModelConstants
+from cutune.device.occupancy import can_launch, resident_blocks
+from cutune.device.profile import DeviceProfile, ModelConstants
 from cutune.fitted import (
     ATOMIC,
     ATOMIC_REAL,
@@ -25,6 +25,7 @@ from cutune.fitted import (
     FittedModel,
     in_single_precision,
 )
+from cutune.frontend.candidates import WARP, threads_of, warp_footprint, warps_of
 from cutune.models.features import Features
 from cutune.models.issue import issue_cycles
 from cutune.models.lines import (
@@ -34,7 +35,6 @@ from cutune.models.lines import (
     Lines,
     resources_of,
 )
-from cutune.models.occupancy import can_launch, resident_blocks
 from cutune.models.traffic import define_arrays, define_footprint, define_missed
 from cutune.rational_program import (
     CANDIDATE,

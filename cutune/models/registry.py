@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.fitted import FittedModel
 from cutune.models import latency, mechanistic, mwp_cwp
 from cutune.rational_program import RationalProgram

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from cutune.candidates import threads_of
 from cutune.fitted import FeatureColumn
+from cutune.frontend.candidates import threads_of
 from cutune.models.features import Features
 from cutune.rational_program import (
     Expression,

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.emit import Emitter
 from cutune.emit_selection import Decider, argument_bits, printed_extents
+from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.neighbours.blocks import BlockChoice
 from cutune.neighbours.emission import emit_choices
 from cutune.prelude import c_string
-from cutune.program import DIMENSIONS, Kernel, Program
 
 
 def block_deciders(program: Program, choices: Sequence[BlockChoice]) -> list[Decider]:

@@ -13,16 +13,16 @@ from math import gcd
 from statistics import median
 from typing import Any
 
-from cutune.candidates import Block, as_block
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Json, Workspace, read_lines
+from cutune.frontend.candidates import Block, as_block
+from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.measure import Origin
 from cutune.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
 from cutune.neighbours.table import Configuration, Point, TimeTable
-from cutune.program import DIMENSIONS, Kernel, Program
 from cutune.session import Session
 from cutune.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
-from cutune.workspace import Json, Workspace, read_lines
 
 #: Values from here on could overflow where a link is tested.
 LARGEST = 1 << 31

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 
-from cutune.codes import Code
 from cutune.collect import Run, plan_runs
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Workspace, append_lines, make_folder
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment
+from cutune.frontend.program import HostTunable, Program
 from cutune.measure import Origin
 from cutune.neighbours.regions import (
     HostMeasurement,
@@ -28,9 +30,7 @@ from cutune.neighbours.search import search
 from cutune.neighbours.table import Configuration
 from cutune.on_gpu import gpu_target
 from cutune.passes import InstrumentTunables
-from cutune.program import HostTunable, Program
 from cutune.session import Session
-from cutune.workspace import Workspace, append_lines, make_folder
 
 EMULATED, GPU = "emulated", "gpu"
 #: A sweep of more runs is most likely a mistake.

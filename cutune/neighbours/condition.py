@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from lark import Tree
 
-from cutune.annotation import Expression, read_condition
-from cutune.block_range import value_of
+from cutune.frontend.block_range import value_of
+from cutune.frontend.syntax.annotation import Expression, read_condition
 
 
 def holds(where: str | None, values: Mapping[str, int]) -> bool:

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cutune.codes import Code
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Workspace, read_document, read_lines, write_document
+from cutune.device.profile import DeviceProfile
+from cutune.frontend.program import HostTunable, Program
 from cutune.measure import Origin
 from cutune.neighbours.blocks import BlockChoice
 from cutune.neighbours.condition import condition_c
@@ -21,9 +23,7 @@ from cutune.neighbours.model import SCHEMA as CHOICES_SCHEMA
 from cutune.neighbours.model import Choice, ChoiceModel, fit_choice, from_json, to_json
 from cutune.neighbours.regions import SCHEMA, HostMeasurement, group_table
 from cutune.passes import ReplaceTunables
-from cutune.program import HostTunable, Program
 from cutune.session import Session
-from cutune.workspace import Workspace, read_document, read_lines, write_document
 
 _SWITCH = """\
 #include <cmath>

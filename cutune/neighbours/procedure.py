@@ -17,8 +17,8 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.neighbours.table import Configuration, Point
 
 TEST_SHARE = 0.25

@@ -17,13 +17,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from cutune.codes import Code
 from cutune.collect import Run
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.frontend.program import HostTunable
 from cutune.measure import Origin
 from cutune.neighbours.condition import holds
 from cutune.neighbours.table import Configuration, Point, TimeTable
-from cutune.program import HostTunable
 
 LINE_SCHEMA = "cutune-region-1"
 SCHEMA = "cutune-host-measurement-1"

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from lark import UnexpectedInput
 
-from cutune.annotation import names_in, read_condition
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import write_document, write_text
+from cutune.frontend.syntax.annotation import names_in, read_condition
 from cutune.neighbours.classifier import accuracy, leave_one_out, null_accuracy
 from cutune.neighbours.correction import corrected, observed
 from cutune.neighbours.emission import emit_choices
@@ -18,7 +19,6 @@ from cutune.neighbours.procedure import distribution, search
 from cutune.neighbours.report import print_model, print_published_procedure, print_transfers
 from cutune.neighbours.table import Columns, LabelTable, TimeTable, read_labels, read_table
 from cutune.neighbours.transfer import transfer
-from cutune.workspace import write_document, write_text
 
 
 def fit_tables(options: argparse.Namespace) -> int:

@@ -15,11 +15,11 @@ from functools import cached_property
 from pathlib import Path
 from statistics import median
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.reading import read_source
+from cutune.core.source import Source, Span
 from cutune.neighbours.condition import holds
-from cutune.reading import read_source
-from cutune.source import Source, Span
 
 Point = tuple[int, ...]
 """The values of the sizes."""

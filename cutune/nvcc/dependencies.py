@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Container
 from pathlib import Path
 
-from cutune.workspace import replace_file
+from cutune.core.workspace import replace_file
 
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 

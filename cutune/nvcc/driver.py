@@ -22,7 +22,6 @@ import sys
 from collections.abc import Sequence
 
 from cutune.nvcc.command import Command, Item
-from cutune.nvcc.locate import TRIED, real_nvcc, split_launcher, tried
 from cutune.nvcc.passing import run_instead
 from cutune.nvcc.settings import (
     EMULATED,
@@ -34,6 +33,7 @@ from cutune.nvcc.settings import (
     workspaces_of,
 )
 from cutune.nvcc.unit_key import LENDS, UNITS, unit_key
+from cutune.toolchain.locate import TRIED, real_nvcc, split_launcher, tried
 
 
 def main_nvcc(arguments: Sequence[str]) -> int:
@@ -47,8 +47,8 @@ def main_nvcc(arguments: Sequence[str]) -> int:
     if not launcher:
         path = real_nvcc(settings.nvcc)
         if path is None:
-            from cutune.codes import Code
-            from cutune.diagnostics import Diagnostic
+            from cutune.core.codes import Code
+            from cutune.core.diagnostics import Diagnostic
 
             print(Diagnostic.at(Code.MISSING_NVCC, None).render(), file=sys.stderr)
             return 1

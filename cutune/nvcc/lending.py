@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from cutune.codes import Code
+from cutune.core.codes import Code
+from cutune.core.workspace import Json, Workspace, make_folder, read_document, write_document
+from cutune.frontend.program import Program
 from cutune.nvcc.unit_key import LENDS, UNITS
 from cutune.nvcc.units import Unit, unit_of
-from cutune.program import Program
-from cutune.workspace import Json, Workspace, make_folder, read_document, write_document
 
 SCHEMA = "cutune-lending-1"
 _SEEN, _LENDERS = "seen.json", "lenders.json"

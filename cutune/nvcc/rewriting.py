@@ -13,14 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cutune.codes import Code
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Workspace, append_text
+from cutune.device.profile import DeviceProfile
+from cutune.frontend.program import Program
 from cutune.linked import ReadSource, linked
 from cutune.nvcc.command import Command
 from cutune.nvcc.dependencies import restore_dependencies
 from cutune.nvcc.lending import lenders_of, lends, note
-from cutune.nvcc.locate import found_program
 from cutune.nvcc.passing import run_instead
 from cutune.nvcc.settings import (
     EMULATED,
@@ -33,10 +34,9 @@ from cutune.nvcc.settings import (
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import Unit, register, working_in
 from cutune.pipeline import TranslationUnit
-from cutune.program import Program
 from cutune.session import Session
-from cutune.toolchain import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc
-from cutune.workspace import Workspace, append_text
+from cutune.toolchain.locate import found_program
+from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc
 
 #: Names a file to which what was made is appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cutune.edits import apply_edits
+from cutune.core.edits import apply_edits
+from cutune.core.source import Source
+from cutune.core.workspace import make_folder, write_text
 from cutune.nvcc.command import IN_ENVIRONMENT, IN_FILE, Command, split_list
 from cutune.pipeline import TranslationUnit
 from cutune.prelude import c_string, prelude_edit
 from cutune.shadow import ShadowTree
-from cutune.source import Source
-from cutune.toolchain import INCLUDE_DIRECTORY, PLAIN, quote_folder
-from cutune.workspace import make_folder, write_text
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, PLAIN, quote_folder
 
 _BYTE_ORDER_MARK = "\xef\xbb\xbf"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cutune.core.workspace import Workspace
 from cutune.fitted import FittedModel
 from cutune.models_file import read_models
 from cutune.nvcc.unit_key import UNITS
-from cutune.workspace import Workspace
 
 
 def models_in(workspace: Workspace) -> list[FittedModel]:

@@ -14,11 +14,18 @@ from contextlib import chdir
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from cutune.core.workspace import (
+    Json,
+    Workspace,
+    locked,
+    make_folder,
+    read_document,
+    write_document,
+)
 from cutune.nvcc.command import IN_ENVIRONMENT, Command, Item
 from cutune.nvcc.options import NOT_ABOUT_SOURCE
 from cutune.nvcc.unit_key import UNITS, unit_key
 from cutune.session import Session
-from cutune.workspace import Json, Workspace, locked, make_folder, read_document, write_document
 
 SCHEMA = "cutune-unit-1"
 

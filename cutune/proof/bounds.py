@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from cutune.analysis.polynomial import IDENTITY, ONE, PARAMETER, Atom, Polynomial
+from cutune.frontend.values.polynomial import IDENTITY, ONE, PARAMETER, Atom, Polynomial
 from cutune.proof.predicates import Comparison
 from cutune.proof.terms import Atoms, Operation
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cutune.codes import Code
+from cutune.core.codes import Code
 from cutune.emulator.control_flow import call_target
 from cutune.emulator.ptx import TYPE_BYTES, Function, Instruction, Variable
 from cutune.emulator.taint import names

@@ -11,9 +11,9 @@ from hashlib import sha256
 
 from cutune.emulator.ptx import PtxError
 from cutune.emulator.ptx_parser import parse
-from cutune.entry_names import base_name
 from cutune.proof.entry import EntryProof, prove
-from cutune.toolchain import Nvcc
+from cutune.toolchain.entry_names import base_name
+from cutune.toolchain.nvcc import Nvcc
 
 #: What the emulated device runs, whatever GPU is modelled.
 EMULATED = "sm_80"

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cutune.analysis.integers import integer_type
-from cutune.analysis.polynomial import PARAMETER, Atom, Polynomial, to_c
-from cutune.codes import Code
-from cutune.program import (
+from cutune.core.codes import Code
+from cutune.frontend.program import (
     DIMENSIONS,
     Apart,
     DataParameter,
@@ -21,6 +19,8 @@ from cutune.program import (
     Kernel,
     Role,
 )
+from cutune.frontend.unit.integers import integer_type
+from cutune.frontend.values.polynomial import PARAMETER, Atom, Polynomial, to_c
 from cutune.proof.compiled import Compiled
 from cutune.proof.entry import EntryProof
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cutune.analysis.polynomial import Polynomial
-from cutune.codes import Code
+from cutune.core.codes import Code
 from cutune.emulator.control_flow import control_flow
 from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable
 from cutune.emulator.taint import names
-from cutune.program import Role
+from cutune.frontend.program import Role
+from cutune.frontend.values.polynomial import Polynomial
 from cutune.proof.accesses import Access, Recorder
 from cutune.proof.bounds import Bound, common
 from cutune.proof.cas_loops import without_cas_loops

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cutune.analysis.polynomial import (
+from cutune.frontend.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
     GRID_SIZE,

@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from cutune.analysis.polynomial import (
+from cutune.core.codes import Code
+from cutune.emulator.ptx import TYPE_BYTES, Instruction
+from cutune.frontend.unit.words import word_set
+from cutune.frontend.values.polynomial import (
     BLOCK,
     IDENTITY,
     OPAQUE,
@@ -19,9 +22,6 @@ from cutune.analysis.polynomial import (
     Polynomial,
     TooLarge,
 )
-from cutune.analysis.words import word_set
-from cutune.codes import Code
-from cutune.emulator.ptx import TYPE_BYTES, Instruction
 from cutune.proof.predicates import (
     Both,
     Comparison,

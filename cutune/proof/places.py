@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import gcd
 
-from cutune.analysis.polynomial import (
+from cutune.core.codes import Code
+from cutune.frontend.values.polynomial import (
     IDENTITY,
     OPAQUE,
     PARAMETER,
@@ -28,7 +29,6 @@ from cutune.analysis.polynomial import (
     Polynomial,
     TooLarge,
 )
-from cutune.codes import Code
 from cutune.proof.accesses import Access
 from cutune.proof.operations import NotUnderstood
 from cutune.proof.terms import Atoms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cutune.analysis.polynomial import Polynomial
+from cutune.frontend.values.polynomial import Polynomial
 from cutune.proof.terms import NOTHING, Atoms, Facts
 
 _NEGATED = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cutune.analysis.polynomial import BLOCK, IDENTITY, OPAQUE, PARAMETER, Atom, Polynomial
-from cutune.program import Role
+from cutune.frontend.program import Role
+from cutune.frontend.values.polynomial import BLOCK, IDENTITY, OPAQUE, PARAMETER, Atom, Polynomial
 from cutune.proof.accesses import Access
 from cutune.proof.bounds import Bound
 from cutune.proof.graph import Graph

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from cutune.analysis.polynomial import ZERO, Atom, Polynomial
-from cutune.codes import Code
+from cutune.core.codes import Code
+from cutune.frontend.values.polynomial import ZERO, Atom, Polynomial
 from cutune.proof.operations import NotUnderstood
 from cutune.proof.places import (
     Meetings,

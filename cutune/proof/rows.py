@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NoReturn
 
-from cutune.analysis.polynomial import ONE, ZERO, Polynomial
-from cutune.codes import Code
+from cutune.core.codes import Code
 from cutune.emulator.ptx import Instruction
+from cutune.frontend.values.polynomial import ONE, ZERO, Polynomial
 from cutune.proof.accesses import Access, Recorder
 from cutune.proof.graph import Graph
 from cutune.proof.kept import KeptGrid

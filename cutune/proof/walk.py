@@ -12,11 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from cutune.analysis.polynomial import BLOCK, BLOCK_SIZE, GRID_SIZE, THREAD, Polynomial, TooLarge
-from cutune.codes import Code
+from cutune.core.codes import Code
 from cutune.emulator.control_flow import BasicBlock
 from cutune.emulator.ptx import Instruction, integer
 from cutune.emulator.taint import results
+from cutune.frontend.values.polynomial import (
+    BLOCK,
+    BLOCK_SIZE,
+    GRID_SIZE,
+    THREAD,
+    Polynomial,
+    TooLarge,
+)
 from cutune.proof.graph import Graph
 from cutune.proof.kept import KeptGrid
 from cutune.proof.operations import (

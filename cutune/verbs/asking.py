@@ -36,8 +36,8 @@ def select(options: argparse.Namespace) -> int:
 def _select_measured(
     options: argparse.Namespace, sizes: Mapping[str, int], every: int | None
 ) -> int:
-    from cutune.codes import Code
-    from cutune.diagnostics import CutuneError, Diagnostic
+    from cutune.core.codes import Code
+    from cutune.core.diagnostics import CutuneError, Diagnostic
     from cutune.neighbours.host import read_blocks
 
     _, choices = read_blocks(workspace_of(options), [device_of(options)], options.file)
@@ -72,7 +72,7 @@ def evaluate(options: argparse.Namespace) -> int:
 
 def show_device(options: argparse.Namespace) -> int:
     """Show profiles, or calibrate one."""
-    from cutune.device import DeviceProfile, shipped_profiles
+    from cutune.device.profile import DeviceProfile, shipped_profiles
     from cutune.device_summary import print_profile, print_profiles
 
     if options.calibrate:
@@ -93,11 +93,11 @@ def show_device(options: argparse.Namespace) -> int:
 
 def _calibrate(options: argparse.Namespace) -> int:
     from cutune.calibration.calibrate import calibrate
+    from cutune.core.progress import progress_for
+    from cutune.core.workspace import write_text
     from cutune.device_summary import print_calibration
     from cutune.gpu import open_gpu
-    from cutune.progress import progress_for
-    from cutune.toolchain import find_nvcc
-    from cutune.workspace import write_text
+    from cutune.toolchain.nvcc import find_nvcc
 
     nvcc = find_nvcc(options.nvcc)
     with open_gpu(options.gpu) as gpu:

@@ -8,21 +8,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.options import WORKSPACE
 
 if TYPE_CHECKING:
-    from cutune.device import DeviceProfile
+    from cutune.core.workspace import Workspace
+    from cutune.device.profile import DeviceProfile
     from cutune.fitted import FittedModel
     from cutune.session import Session
-    from cutune.workspace import Workspace
 
 
 def session_of(options: argparse.Namespace) -> Session:
     """The compiler and its flags."""
-    from cutune.headers import expand_response_files
-    from cutune.progress import progress_for
+    from cutune.core.progress import progress_for
+    from cutune.frontend.syntax.headers import expand_response_files
     from cutune.session import Session
 
     flags = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
@@ -53,21 +53,21 @@ def _architectures(options: argparse.Namespace) -> tuple[str, ...]:
 
 def device_of(options: argparse.Namespace) -> DeviceProfile:
     """The device that is modelled."""
-    from cutune.device import DeviceProfile
+    from cutune.device.profile import DeviceProfile
 
     return DeviceProfile.named(options.device.split(",")[0])
 
 
 def devices_of(options: argparse.Namespace) -> list[DeviceProfile]:
     """All devices that the tuned program is made for; the first one is modelled."""
-    from cutune.device import DeviceProfile
+    from cutune.device.profile import DeviceProfile
 
     return [DeviceProfile.named(name) for name in options.device.split(",")]
 
 
 def workspace_of(options: argparse.Namespace) -> Workspace:
     """Where results are kept."""
-    from cutune.workspace import Workspace
+    from cutune.core.workspace import Workspace
 
     folder = options.workspace
     if folder is None:
@@ -112,7 +112,7 @@ def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:
 
 def named_model(models: Sequence[FittedModel], name: str, file: str | None) -> FittedModel:
     """The one model of a kernel, by its name in the source, with template arguments, or in PTX."""
-    from cutune.instances import instance_names
+    from cutune.toolchain.demangle import instance_names
 
     if file is not None:
         path = str(Path(file).resolve())

@@ -18,7 +18,7 @@ from cutune.verbs.common import device_of, session_of, show, varied_values
 if TYPE_CHECKING:
     from cutune.baseline import Conditions
     from cutune.collect import Run
-    from cutune.program import Program
+    from cutune.frontend.program import Program
     from cutune.shake import Shaken, Trial
 
 

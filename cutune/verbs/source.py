@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from cutune.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError
 from cutune.verbs.common import session_of, show
 
 

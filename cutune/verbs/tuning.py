@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.options import parser
 from cutune.verbs.common import (
     device_of,
@@ -22,9 +22,9 @@ from cutune.verbs.common import (
 )
 
 if TYPE_CHECKING:
+    from cutune.frontend.program import Program
     from cutune.measure import MeasuredKernel
     from cutune.neighbours.model import ChoiceModel
-    from cutune.program import Program
     from cutune.session import Session
     from cutune.shadow import Target
 
@@ -163,7 +163,7 @@ def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list
 
 def _make_folder_of(targets: Sequence[Target]) -> None:
     """The folder that `-o` names for several sources."""
-    from cutune.workspace import make_folder
+    from cutune.core.workspace import make_folder
 
     if len(targets) > 1:
         make_folder(targets[0].path.parent)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.findings import Finding, counted
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import main_run, run_program
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 
 pytestmark = pytest.mark.nvcc
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.codes import Code
-from cutune.program import Program
+from cutune.core.codes import Code
+from cutune.frontend.program import Program
 from cutune.session import Session
 
 pytestmark = pytest.mark.nvcc

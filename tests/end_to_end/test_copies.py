@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.program import Program
+from cutune.frontend.program import Program
 from cutune.session import Session
 from tests.end_to_end.tuning import cutune
 

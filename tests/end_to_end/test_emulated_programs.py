@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cutune.codes import Code
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.link import alias_folder, append_flags, own_build_flags
 from cutune.emulator.run import RunResult, main_run, program_environment, run_program
-from cutune.toolchain import Nvcc, find_nvcc
+from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from tests.hardware_counters import memory_ratios, ratio
 
 pytestmark = pytest.mark.nvcc

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cutune.emulator.link import own_build_flags
-from cutune.toolchain import INCLUDE_DIRECTORY, find_nvcc
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
 from tests.end_to_end.tuning import cutune, run
 
 pytestmark = pytest.mark.nvcc

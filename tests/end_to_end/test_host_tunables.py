@@ -12,16 +12,16 @@ import pytest
 
 from cutune.cli import main
 from cutune.collect import Run
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError
+from cutune.core.reading import read_source
+from cutune.core.workspace import append_lines
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
 from cutune.measure import Origin
 from cutune.neighbours import collect
 from cutune.neighbours.regions import HostMeasurement, measure
-from cutune.reading import read_source
-from cutune.toolchain import find_nvcc
-from cutune.workspace import append_lines
+from cutune.toolchain.nvcc import find_nvcc
 
 pytestmark = pytest.mark.nvcc
 

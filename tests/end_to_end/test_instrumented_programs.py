@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from cutune.analyze import analyze
+from cutune.core.reading import read_source
+from cutune.core.source import Source
 from cutune.emulator.launch_log import read_launches
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
+from cutune.frontend.program import Program
+from cutune.frontend.syntax.parse import parse
 from cutune.passes import AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
 from cutune.pipeline import Pass, TranslationUnit, run_passes
-from cutune.program import Program
-from cutune.reading import read_source
 from cutune.session import Session
-from cutune.source import Source
-from cutune.syntax import parse
-from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc, find_nvcc
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc
 
 pytestmark = pytest.mark.nvcc
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from cutune.codes import Code
+from cutune.core.codes import Code
 from cutune.emulator.launch_log import read_launches
+from cutune.frontend.program import Apart, Kernel, Program
 from cutune.passes import ReplaceLaunches
 from cutune.pipeline import TranslationUnit, run_passes
-from cutune.program import Apart, Kernel, Program
 from cutune.random_program import WIDTHS, random_blocks, random_program
 from cutune.session import Session
 from cutune.shadow import Target

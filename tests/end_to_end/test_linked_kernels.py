@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cutune.codes import Code
+from cutune.core.codes import Code
 from cutune.emulator.link import own_build_flags
-from cutune.program import LaunchSite, Program
+from cutune.frontend.program import LaunchSite, Program
 from cutune.session import Session
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 from tests.end_to_end.tuning import cutune, run
 
 pytestmark = pytest.mark.nvcc

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cutune.core.reading import read_source
+from cutune.core.workspace import append_lines
 from cutune.measure import Origin
-from cutune.reading import read_source
 from cutune.sweep import SweptLaunch, swept_line
-from cutune.workspace import append_lines
 from tests.end_to_end.tuning import H200, SAMPLES, cutune
 
 pytestmark = pytest.mark.nvcc

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cutune.device import DeviceProfile, profile_names
+from cutune.device.profile import DeviceProfile, profile_names
 from cutune.on_gpu import gpu_name
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 from tests.end_to_end.tuning import SAMPLES, cutune
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]

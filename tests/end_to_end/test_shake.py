@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from cutune.baseline import Conditions
-from cutune.codes import Code
 from cutune.collect import plan_runs
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.workspace import write_text
+from cutune.device.profile import DeviceProfile
+from cutune.frontend.program import Program
 from cutune.outcome import Place
-from cutune.program import Program
 from cutune.session import Session
 from cutune.shadow import Target
 from cutune.shake import shake as compare
 from cutune.shake import trials_of
 from cutune.shaken_build import build_both
-from cutune.workspace import write_text
 from tests.end_to_end.tuning import run
 
 pytestmark = pytest.mark.nvcc

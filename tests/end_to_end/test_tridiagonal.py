@@ -10,7 +10,7 @@ import pytest
 
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 
 pytestmark = pytest.mark.nvcc
 

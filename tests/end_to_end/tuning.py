@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment, program_environment
-from cutune.toolchain import INCLUDE_DIRECTORY, find_nvcc, host_compiler
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 H200 = DeviceProfile.named("h200")

@@ -36,7 +36,7 @@ from cutune.selection import (
     choose,
     selection_rule,
 )
-from cutune.toolchain import INCLUDE_DIRECTORY, host_compiler
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, host_compiler
 
 CANDIDATES = 13  # odd: the last round has a lane to spare
 OPERATORS = INCLUDE_DIRECTORY / "cutune_operators.h"

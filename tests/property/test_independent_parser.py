@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.tree_sitter_counts import recognised, seen_by_tree_sitter
-from cutune.reading import read_source
-from cutune.syntax import parse
+from cutune.core.reading import read_source
+from cutune.frontend.syntax.parse import parse
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*ROOT.glob("samples/**/*.cu"), *ROOT.glob("benchmarks/**/*.cu")])

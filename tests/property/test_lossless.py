@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutune.analyze import analyze
-from cutune.edits import Edit, apply_edits
-from cutune.reading import read_source
-from cutune.source import Source, Span
-from cutune.syntax import parse
-from cutune.tokens import lex
+from cutune.core.edits import Edit, apply_edits
+from cutune.core.reading import read_source
+from cutune.core.source import Source, Span
+from cutune.frontend.syntax.parse import parse
+from cutune.frontend.syntax.tokens import lex
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*ROOT.glob("samples/**/*.cu"), *ROOT.glob("tests/golden/**/*.cu")])

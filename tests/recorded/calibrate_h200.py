@@ -17,9 +17,9 @@ from cutune.calibration.features import case_model
 from cutune.calibration.fitting import Calibration, fit_constants
 from cutune.calibration.prior import beliefs, prior_constants
 from cutune.calibration.suite import Case, cases
-from cutune.device import DeviceProfile, Limits
+from cutune.device.profile import DeviceProfile, Limits
 from cutune.fitted import FittedModel
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 
 RECORDED = Path(__file__).with_name("calibration_h200.json")
 PROFILE = Path(__file__).parents[2] / "cutune" / "profiles" / "h200.json"

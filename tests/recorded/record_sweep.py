@@ -21,12 +21,12 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.regret import JUDGES
+from cutune.core.workspace import make_folder
 from cutune.on_gpu import candidates_text, gpu_target
 from cutune.session import Session
-from cutune.static_counters import by_kernel
 from cutune.sweep import Sweep, SweptLaunch, read_entries, read_sweep, swept_launches, write_sweep
+from cutune.toolchain.ptxas import by_kernel
 from cutune.trial import TOLERANCE
-from cutune.workspace import make_folder
 
 ARCHITECTURE = "sm_90"
 HERE = Path(__file__).parent

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from cutune.codes import Code
+from cutune.core.codes import Code
 from cutune.emulator.link import own_build_flags
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 from tests.soundness.programs import HostileProgram, hostile_programs
 
 ROOT = Path(__file__).parents[2]

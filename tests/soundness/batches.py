@@ -17,7 +17,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from cutune.emulator.link import own_build_flags
-from cutune.toolchain import INCLUDE_DIRECTORY, Nvcc
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
 from tests.soundness.generator import Generated, source
 
 #: Writes the program `{source}` with random blocks, chosen by `CUTUNE_SEED`, to `{output}`.

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cutune.emulator.link import own_build_flags
-from cutune.toolchain import Nvcc, find_nvcc
+from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from tests.soundness.batches import SHAKER, Built, build, changed_lines, run, shaken
 from tests.soundness.generator import Generated, batch, source
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cutune.toolchain import Nvcc, find_nvcc
+from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from tests.soundness.batches import SHAKER, build
 from tests.soundness.generated import Campaign, Failure, differing, keep
 from tests.soundness.generator import Generated, generated

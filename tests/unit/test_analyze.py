@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from cutune.analyze import analyze
-from cutune.codes import Code
-from cutune.headers import find_headers
+from cutune.core.codes import Code
+from cutune.core.reading import read_source
+from cutune.core.source import Source
+from cutune.frontend.program import Kernel, Program
+from cutune.frontend.syntax.headers import find_headers
+from cutune.frontend.syntax.parse import parse
 from cutune.inspect import to_json
-from cutune.program import Kernel, Program
-from cutune.reading import read_source
-from cutune.source import Source
-from cutune.syntax import parse
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"

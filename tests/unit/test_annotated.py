@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cutune.analyze import analyze
-from cutune.annotation import Values
-from cutune.program import Kernel, Program, Role
-from cutune.source import Source
-from cutune.syntax import parse
+from cutune.core.source import Source
+from cutune.frontend.program import Kernel, Program, Role
+from cutune.frontend.syntax.annotation import Values
+from cutune.frontend.syntax.parse import parse
 
 KERNEL = """
 __global__ void k(int n, int m, unsigned long long wide, float *a) {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.annotation import (
+from cutune.core.source import Source
+from cutune.frontend.syntax.annotation import (
     Annotation,
     AnnotationError,
     DimensionAnnotation,
@@ -17,10 +18,9 @@ from cutune.annotation import (
     read_annotation,
     read_condition,
 )
-from cutune.directives import Pragma
-from cutune.source import Source
-from cutune.syntax import parse
-from cutune.tokens import Token
+from cutune.frontend.syntax.directives import Pragma
+from cutune.frontend.syntax.parse import parse
+from cutune.frontend.syntax.tokens import Token
 
 
 def read(text: str) -> Annotation:

@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 import pytest
 
-from cutune.annotation import Values
-from cutune.block_range import BlockRange
-from cutune.candidates import candidate_blocks
+from cutune.frontend.block_range import BlockRange
+from cutune.frontend.candidates import candidate_blocks
+from cutune.frontend.syntax.annotation import Values
 
 RANGE = BlockRange(Values((), (8, 64)), Values((1, 3)), None, "ceil(x / y) % 2 == 0 && x * y <= 96")
 

@@ -10,7 +10,7 @@ import pytest
 from cutune.calibration.fitting import TimedCase, fit_constants
 from cutune.calibration.prior import beliefs
 from cutune.calibration.suite import cases
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.models.lines import TIME
 from cutune.models.mechanistic import CONSTANTS, compose, compose_symbolic
 from cutune.rational_program import point

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from cutune.analyze import analyze
-from cutune.codes import Code
-from cutune.edits import apply_edits
-from cutune.program import LaunchSite
+from cutune.core.codes import Code
+from cutune.core.edits import apply_edits
+from cutune.core.source import Source
+from cutune.frontend.program import LaunchSite
+from cutune.frontend.syntax.parse import parse
 from cutune.rewrite import launch_edits
-from cutune.source import Source
-from cutune.syntax import parse
 
 INDEX = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
 BODY = f"{{ {INDEX} if (i < n) x[i] = 0; }}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cutune.candidates import candidate_blocks
+from cutune.frontend.candidates import candidate_blocks
 
 KEPT = (32, 8, 1)
 

@@ -9,7 +9,7 @@ import pytest
 from cutune.emulator.ptx import Instruction, Module
 from cutune.emulator.ptx_parser import parse
 from cutune.proof.cas_loops import without_cas_loops
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 
 pytestmark = pytest.mark.nvcc
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from cutune.candidates import Block
 from cutune.cells import Cells, all_rows, cells, out_of_line
 from cutune.classes import Row, alignment_classes
+from cutune.frontend.candidates import Block
 from cutune.measure import FEATURES, PROBE, Measurement, MemoryInstruction, SiteCounters
 from tests import measured
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.program import Verdict
+from cutune.frontend.program import Verdict
 from cutune.session import Session
 
 pytestmark = pytest.mark.nvcc

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.analysis.configuration import Configurations
-from cutune.analysis.macros import MacroTable
-from cutune.analysis.unit import Part, Unit
-from cutune.formula import constant, text_of
-from cutune.program import Configuration, GridForm
-from cutune.source import Source
-from cutune.syntax import parse
+from cutune.core.source import Source
+from cutune.frontend.configuration.resolve import Configurations
+from cutune.frontend.host_formula import constant, text_of
+from cutune.frontend.program import Configuration, GridForm
+from cutune.frontend.syntax.parse import parse
+from cutune.frontend.unit.macros import MacroTable
+from cutune.frontend.unit.unit import Part, Unit
 
 HEAD = """
 #define B 128

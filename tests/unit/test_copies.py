@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.analysis.copies import callee_of_copy, copies
 from cutune.analyze import analyze
-from cutune.edits import apply_edits
-from cutune.program import KernelCopy
-from cutune.source import Source
-from cutune.syntax import parse
+from cutune.core.edits import apply_edits
+from cutune.core.source import Source
+from cutune.frontend.launches.copies import callee_of_copy, copies
+from cutune.frontend.program import KernelCopy
+from cutune.frontend.syntax.parse import parse
 
 LAUNCH = "void f(float *a, int n) { k<<<(n + 255) / 256, 256>>>(a, n); }\n"
 PLAIN = """\

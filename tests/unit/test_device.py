@@ -11,8 +11,8 @@ import pytest
 from cutune.calibration.prior import DOUBLE_LANES, beliefs
 from cutune.calibration.published import published_profiles
 from cutune.cli import main
-from cutune.device import DeviceProfile, ModelConstants, profile_names, shipped_profiles
-from cutune.models.occupancy import BlockResources, resident_blocks
+from cutune.device.occupancy import BlockResources, resident_blocks
+from cutune.device.profile import DeviceProfile, ModelConstants, profile_names, shipped_profiles
 
 
 @pytest.mark.parametrize("name", profile_names())

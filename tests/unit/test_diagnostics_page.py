@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cutune.codes import Code
-from cutune.diagnostics import Diagnostic
-from cutune.diagnostics_page import MEANINGS, diagnostics_page
-from cutune.source import Source, Span
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.reference import MEANINGS, diagnostics_page
+from cutune.core.source import Source, Span
 
 PAGE = Path(__file__).parents[2] / "docs" / "diagnostics.md"
 

@@ -12,7 +12,7 @@ import pytest
 from cutune import doctor
 from cutune.cli import main
 from cutune.doctor import BROKEN, FOUND, MISSING, Finding, main_doctor
-from cutune.toolchain import TOOLKIT_PACKAGES
+from cutune.toolchain.nvcc import TOOLKIT_PACKAGES
 
 GOOD = Finding("nvcc", FOUND, "13.0.88", needed=True)
 ABSENT = Finding("ncu", MISSING, "not on PATH", "install it")

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.emit_selection import emit_selection
 from cutune.models_file import read_models
-from cutune.toolchain import INCLUDE_DIRECTORY, find_nvcc, host_compiler
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 
 pytestmark = pytest.mark.nvcc  # for its headers alone
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
 from cutune.emulator import build
 
 

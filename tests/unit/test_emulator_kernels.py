@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from cutune.core.workspace import locked
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
-from cutune.toolchain import find_nvcc
-from cutune.workspace import locked
+from cutune.toolchain.nvcc import find_nvcc
 from tests.emulated_kernels import SOURCES, build, hashes, kernels_of, undefined_operations
 from tests.recorded.record_kernels import RECORDED
 

@@ -7,8 +7,8 @@ import ctypes
 import numpy as np
 import pytest
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
 from cutune.emulator.machine import pointer
 from tests.emulated import BEGIN, END, launch, module, run
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
 from cutune.emulator.machine import SITE, Counters
 from tests.emulated import aligned, launch, module
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import Triple
 from cutune.emulator.machine import LoadedModule, load, pack_parameters
 from cutune.emulator.sampling import run_sampled, strata
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 
 GHOST_BASE = 1 << 56
 GHOSTS = (GHOST_BASE, 1 << 44)

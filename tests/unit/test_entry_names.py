@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.entry_names import base_name, canonical, entry_name, is_among, is_instance
+from cutune.toolchain.entry_names import base_name, canonical, entry_name, is_among, is_instance
 
 
 def sized(name: str) -> str:

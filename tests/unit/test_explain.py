@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.candidates import Block
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.fitted import FittedModel
+from cutune.frontend.candidates import Block
 from cutune.measure import MemoryInstruction
 from cutune.models.mechanistic import compose
 from cutune.models.registry import DEFAULT, MODELS

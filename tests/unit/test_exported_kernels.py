@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cutune.host_calls import exported_kernels
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 
 EXPORTS = """\
 __global__ void k(int *a) { *a = 1; }

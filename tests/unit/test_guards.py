@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutune.analysis.polynomial import PARAMETER, Polynomial, to_c
 from cutune.analyze import analyze
-from cutune.program import Kernel
-from cutune.source import Source
-from cutune.syntax import parse
+from cutune.core.source import Source
+from cutune.frontend.program import Kernel
+from cutune.frontend.syntax.parse import parse
+from cutune.frontend.values.polynomial import PARAMETER, Polynomial, to_c
 
 HEAD = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 PARAMETERS = "int n, int m, unsigned u, unsigned v, long l, size_t s, short h, float f, float *a"

@@ -6,24 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analysis.preprocess import user_headers
 from cutune.analyze import analyze
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError
-from cutune.headers import (
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.reading import read_source
+from cutune.core.source import Source
+from cutune.frontend.program import Program
+from cutune.frontend.syntax.headers import (
     expand_response_files,
     find_headers,
     forced_headers,
     include_directories,
     redirected,
 )
+from cutune.frontend.syntax.parse import parse
+from cutune.frontend.unit.preprocess import user_headers
 from cutune.passes import InstrumentLaunches, InstrumentTunables
 from cutune.pipeline import TranslationUnit, run_passes
-from cutune.program import Program
-from cutune.reading import read_source
 from cutune.shadow import ShadowTree, Target
-from cutune.source import Source
-from cutune.syntax import parse
 
 KERNEL = """#pragma once
 __global__ void scale(int n, float *a) {

@@ -11,11 +11,12 @@ import pytest
 
 from cutune.analysis.confirmed import confirmed, unconfirmed
 from cutune.analyze import analyze
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.entry_names import is_among
-from cutune.front_end import read_steps
+from cutune.frontend.program import CompiledCode, Program, Verdict
+from cutune.frontend.syntax.parse import parse
 from cutune.host_calls import (
     HostLaunch,
     host_launches,
@@ -23,11 +24,10 @@ from cutune.host_calls import (
     read_launches,
 )
 from cutune.launched import launched_sites
-from cutune.program import CompiledCode, Program, Verdict
 from cutune.session import Session
-from cutune.source import Source
-from cutune.syntax import parse
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.cudafe import read_steps
+from cutune.toolchain.entry_names import is_among
+from cutune.toolchain.nvcc import find_nvcc
 
 CUDAFE = """\
 # 4 "/a/app.cu"

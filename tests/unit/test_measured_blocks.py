@@ -15,18 +15,18 @@ from pathlib import Path
 import pytest
 
 from cutune.cli import main
-from cutune.device import DeviceProfile
+from cutune.core.reading import read_source
+from cutune.core.workspace import append_lines
+from cutune.device.profile import DeviceProfile
 from cutune.emit_selection import emit_selection
+from cutune.frontend.program import Program
 from cutune.measure import Origin
 from cutune.models_file import read_models
 from cutune.neighbours.block_emission import block_deciders
 from cutune.neighbours.blocks import BlockChoice, fit_kernel
-from cutune.program import Program
-from cutune.reading import read_source
 from cutune.session import Session
 from cutune.sweep import SweptLaunch, read_sweep, swept_line
-from cutune.toolchain import INCLUDE_DIRECTORY
-from cutune.workspace import append_lines
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from tests.unit.test_emitted_code import FAKE_CUDART, SITES, build
 
 RECORDED = Path(__file__).parents[1] / "recorded"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from cutune.analyze import analyze
-from cutune.program import Kernel, Program
+from cutune.core.source import Source
+from cutune.frontend.program import Kernel, Program
+from cutune.frontend.syntax.parse import parse
 from cutune.rewrite import launch_edits
 from cutune.site_table import guard_parameters, site_table
-from cutune.source import Source
-from cutune.syntax import parse
 
 HEAD = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cutune.cli import main
-from cutune.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError
 from cutune.neighbours.between import densified
 from cutune.neighbours.classifier import (
     Intervals,

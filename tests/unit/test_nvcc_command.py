@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from cutune.nvcc import driver, locate, settings
+from cutune.nvcc import driver, settings
 from cutune.nvcc.command import Command, split_list
 from cutune.nvcc.dependencies import restored_dependencies
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
+from cutune.toolchain import locate
 from tests.nvcc_combinations import COMPILING, FAILS, PASSIVE, lines
 
 EVERY = [*lines(PASSIVE), *lines(COMPILING), *lines(FAILS)]
@@ -209,7 +210,7 @@ def test_nothing_heavy_is_imported() -> None:
         "from cutune.nvcc.command import Command\n"
         "something_to_do(Command.parse(['-c', 'a.cu']), read_settings([])[0])\n"
         "heavy = {'numpy', 'lark', 'pycparser', 'scipy', 'rich', 'argparse', 'dataclasses',"
-        " 'subprocess', 'tempfile', 'json', 'hashlib', 'cutune.diagnostics'}\n"
+        " 'subprocess', 'tempfile', 'json', 'hashlib', 'cutune.core.diagnostics'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     # -S: what the installation itself imports at start-up is not ours.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.device import DeviceProfile
-from cutune.models.occupancy import BlockResources, resident_blocks
+from cutune.device.occupancy import BlockResources, resident_blocks
+from cutune.device.profile import DeviceProfile
 
 H200 = DeviceProfile.named("h200").limits
 

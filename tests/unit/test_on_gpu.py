@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from cutune.analyze import analyze
-from cutune.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError
+from cutune.core.source import Source
+from cutune.frontend.syntax.parse import parse as parse_source
 from cutune.ncu import Counters, explanation, ncu_options, parse, profile
 from cutune.on_gpu import NO_BLOCK, candidates_text, join_counters
-from cutune.source import Source
-from cutune.syntax import parse as parse_source
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 

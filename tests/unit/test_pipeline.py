@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import pytest
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
-from cutune.edits import Edit
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.edits import Edit
+from cutune.core.source import Source
+from cutune.frontend.program import Program
 from cutune.passes import PASSES
 from cutune.pipeline import Pass, TranslationUnit, run_passes
-from cutune.program import Program
-from cutune.source import Source
 
 UNIT = TranslationUnit(Program(Source("a.cu", "int a;\n"), (), ()))
 

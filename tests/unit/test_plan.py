@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutune.candidates import Block
 from cutune.classes import representatives
 from cutune.counts import MAX_POINTS, CountFunctions, count_points
+from cutune.frontend.candidates import Block
 from cutune.measure import CodeBlock, MeasuredKernel, MemoryInstruction
 from cutune.plan import base_size
 from cutune.rational import constant_function

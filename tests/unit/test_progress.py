@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from cutune.progress import _Lines, progress_for
+from cutune.core.progress import _Lines, progress_for
 
 
 def test_a_line_when_it_is_done(capsys: pytest.CaptureFixture[str]) -> None:

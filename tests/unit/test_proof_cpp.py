@@ -12,7 +12,7 @@ import pytest
 from cutune.emulator.ptx import Module
 from cutune.emulator.ptx_parser import parse
 from cutune.proof.entry import prove
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 from tests.verdicts import described
 
 pytestmark = pytest.mark.nvcc

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.models import latency, mwp_cwp
 from cutune.models.counted import LaunchShape, WarpCounts
 from cutune.models.lines import Lines

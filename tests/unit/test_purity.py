@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.analysis.variable_names import variable_names
 from cutune.analyze import analyze
-from cutune.codes import Code
-from cutune.program import Kernel
-from cutune.source import Source
-from cutune.syntax import parse
-from cutune.tokens import lex_significant
+from cutune.core.codes import Code
+from cutune.core.source import Source
+from cutune.frontend.function.variable_names import variable_names
+from cutune.frontend.program import Kernel
+from cutune.frontend.syntax.parse import parse
+from cutune.frontend.syntax.tokens import lex_significant
 
 ID = "blockIdx.x * blockDim.x + threadIdx.x"
 

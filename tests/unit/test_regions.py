@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from cutune.core.source import Source, Span
+from cutune.frontend.program import HostTunable
 from cutune.measure import Origin
 from cutune.neighbours.regions import HostMeasurement, configurations, group_table, merged
-from cutune.program import HostTunable
-from cutune.source import Source, Span
 
 ORIGIN, SOURCE = Origin("a.cu", "0"), Source("a.cu", "")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.codes import Code
-from cutune.edits import apply_edits
+from cutune.core.codes import Code
+from cutune.core.edits import apply_edits
+from cutune.core.source import Source, Span
+from cutune.frontend.program import DimensionFacts, Impurity, Kernel, Parameter
 from cutune.prelude import c_path, c_string, prelude_edit
-from cutune.program import DimensionFacts, Impurity, Kernel, Parameter
 from cutune.rewrite import hiding_macro
 from cutune.site_table import Rule, dimension_rule, guard_parameters
-from cutune.source import Source, Span
 from cutune.source_text import line_structure, one_line
 
 

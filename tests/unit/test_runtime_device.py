@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.build import NATIVE
 from cutune.emulator.run import device_description
 

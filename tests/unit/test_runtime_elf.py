@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cutune.emulator.elf import read_linkage
-from cutune.toolchain import host_compiler
+from cutune.toolchain.nvcc import host_compiler
 
 
 def test_a_program_names_its_libraries_and_search_path(tmp_path: Path) -> None:

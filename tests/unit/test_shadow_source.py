@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from cutune.analyze import analyze
+from cutune.core.reading import read_source
+from cutune.frontend.syntax.parse import parse
 from cutune.nvcc.shadow_source import ShadowSource
 from cutune.passes import InstrumentLaunches
-from cutune.reading import read_source
 from cutune.session import Session
-from cutune.syntax import parse
 
 HEADER = """#pragma once
 __global__ static void fill(int n, float *a) {

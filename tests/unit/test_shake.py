@@ -10,8 +10,8 @@ import pytest
 
 from cutune.baseline import Conditions
 from cutune.cli import main
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
 from cutune.outcome import Place
 from cutune.shake import Shaken, shake, trials_of
 from tests.unit.scripts import PLAIN, runs, script

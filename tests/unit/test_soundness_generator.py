@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.toolchain import find_nvcc
+from cutune.toolchain.nvcc import find_nvcc
 from tests.soundness import batches
 from tests.soundness.batches import Outcome, build, changed_lines, run
 from tests.soundness.generated import Campaign, main, tried

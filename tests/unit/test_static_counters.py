@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.static_counters import (
+from cutune.toolchain.ptxas import (
     StaticCounters,
     by_kernel,
     kernel_name,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cutune.analyze import analyze
-from cutune.codes import Code
-from cutune.source import Source
-from cutune.syntax import Syntax, parse
-from cutune.tokens import lex, lex_significant
+from cutune.core.codes import Code
+from cutune.core.source import Source
+from cutune.frontend.syntax.parse import Syntax, parse
+from cutune.frontend.syntax.tokens import lex, lex_significant
 
 
 def syntax_of(text: str) -> Syntax:

@@ -10,12 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from cutune import toolchain
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError
-from cutune.nvcc import locate
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
 from cutune.session import first_error
-from cutune.toolchain import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler, without_target_flags
+from cutune.toolchain import locate
+from cutune.toolchain import nvcc as toolchain
+from cutune.toolchain.nvcc import (
+    TOOLKIT_PACKAGES,
+    Nvcc,
+    find_nvcc,
+    host_compiler,
+    without_target_flags,
+)
 
 FAKE = """#!/bin/sh
 case "$*" in

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cutune.candidates import threads_of
-from cutune.device import DeviceProfile
+from cutune.device.profile import DeviceProfile
 from cutune.fitted import FeatureColumn, FittedModel
+from cutune.frontend.candidates import threads_of
 from cutune.models.lines import TIME
 from cutune.models.mechanistic import compose
 from cutune.models.traffic import L1_BESIDE_SHARED

@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from cutune.annotation import Values
-from cutune.block_range import BlockRange
+from cutune.frontend.block_range import BlockRange
+from cutune.frontend.syntax.annotation import Values
 from cutune.measure import MeasuredKernel
 from cutune.trial import (
     NOT_ALLOWED,

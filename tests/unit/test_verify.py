@@ -10,9 +10,9 @@ import pytest
 from cutune.agreement import Agreement
 from cutune.baseline import Baseline, Conditions, baseline
 from cutune.cli import main
-from cutune.codes import Code
-from cutune.device import DeviceProfile
-from cutune.diagnostics import CutuneError, Diagnostic
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.device.profile import DeviceProfile
 from cutune.outcome import Place
 from cutune.verify import verify
 from tests.unit.scripts import PLAIN, runs, script

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cutune.codes import Code
-from cutune.diagnostics import CutuneError, Diagnostic
-from cutune.workspace import (
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import (
     append_lines,
     read_document,
     read_lines,

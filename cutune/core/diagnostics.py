@@ -1,0 +1,96 @@
+"""Diagnostics in compiler form: one table of codes, data instead of exceptions.
+
+Takes a code, a place and values; gives `file:line:col: error: … [CT201]` with the line and a caret.
+CT0xx files and options, 1xx syntax, 2xx program, 3xx passes and edits, 4xx measuring and
+emulation, 5xx fitting, 6xx emitting, 7xx nvcc wrapper. A released code keeps its meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cutune.core.codes import ERROR, Code
+
+if TYPE_CHECKING:
+    from cutune.core.source import Source, Span
+
+#: Longer source lines are cut when they are shown.
+LONGEST_LINE = 160
+#: So much of them is shown behind a place at least; what is left out before it is marked.
+BEHIND_PLACE, CUT = 20, "... "
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message at one place (or at none: then it speaks of the whole run)."""
+
+    code: Code
+    message: str
+    source: Source | None = None
+    span: Span | None = None
+    notes: tuple[Diagnostic, ...] = ()
+
+    @staticmethod
+    def at(
+        code: Code,
+        source: Source | None,
+        span: Span | None = None,
+        *,
+        notes: tuple[Diagnostic, ...] = (),
+        **values: object,
+    ) -> Diagnostic:
+        """Fill the template of `code` with `values`."""
+        return Diagnostic(code, code.template.format(**values), source, span, notes)
+
+    @property
+    def is_error(self) -> bool:
+        """Does the stage that reported this count as failed?"""
+        return self.code.severity == ERROR
+
+    def render(self) -> str:
+        """The message as GCC and clang print it, with the line and carets when a place is known."""
+        # What another program said stands on further lines, behind the code.
+        head, *quoted = self.message.splitlines() or [""]
+        text = "\n".join([f"{self.code.severity}: {head} [{self.code.number}]", *quoted])
+        if self.source is None:
+            text = f"cutune: {text}"
+        elif self.span is None:
+            text = f"{self.source.path}: {text}"
+        else:
+            text = f"{self.source.location(self.span.start)}: {text}\n{self._excerpt()}"
+        return "\n".join([text, *(note.render() for note in self.notes)])
+
+    def _excerpt(self) -> str:
+        assert self.source is not None and self.span is not None
+        place = self.source.location(self.span.start)
+        line = self.source.line_text(place.line)
+        start, mark = place.column - 1, ""
+        if start > LONGEST_LINE - BEHIND_PLACE:
+            first = start - LONGEST_LINE // 2
+            # Not within a character of several bytes.
+            whole = (i for i, c in enumerate(line[first:]) if not "\x80" <= c < "\xc0")
+            first += next(whole, 0)
+            line, mark = line[first:], CUT
+            start -= first
+        line = mark + line[:LONGEST_LINE]
+        start += len(mark)
+        # Columns count bytes, carets characters.
+        before = shown(line[:start])
+        width = max(1, len(shown(line[start : start + self.span.end - self.span.start])))
+        # Tabs stay tabs, so that the caret stands below its character in any terminal.
+        indent = "".join("\t" if c == "\t" else " " for c in before)
+        return f"{place.line:5d} | {shown(line)}\n      | {indent}^{'~' * (width - 1)}"
+
+
+def shown(text: str) -> str:
+    """Bytes that were decoded as latin-1 (sources, what nvcc says) as a person reads them."""
+    return text.encode("latin-1", "replace").decode("utf-8", "replace")
+
+
+class CutuneError(Exception):
+    """No value can be made. Caught only in `cli.main`."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic

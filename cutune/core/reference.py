@@ -1,0 +1,369 @@
+"""The reference of diagnostics. Takes the table of codes, gives `docs/diagnostics.md`.
+
+    python -m cutune.core.reference docs/diagnostics.md
+
+What a code means and what to do about it stands here, its message in `diagnostics`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from cutune.core.codes import Code
+
+#: Hundreds, as the docstring of `diagnostics` has them.
+GROUPS = {
+    0: "Files and options",
+    1: "Syntax",
+    2: "Program: why a launch stays as it is",
+    3: "Passes and edits",
+    4: "Measuring and the emulated device",
+    5: "Fitting and models",
+    6: "Emitting",
+    7: "nvcc",
+}
+
+#: Code → what it means and what to do.
+MEANINGS: dict[Code, str] = {
+    Code.CONTRADICTION: "What the source says and what the compiler made of it differ: a parameter "
+    "that is changed through a reference, an operator that asks for its thread. The compiled code "
+    "is right; write the kernel so that it can be read, a copy of the parameter for instance.",
+    Code.NOT_COMPILED: "The compiler made no code of the kernel: a template that nobody calls with "
+    "arguments that are known, or code that an `#if` leaves out.",
+    Code.UNPROVEN_CODE: "The compiled code does something that is not known to be the same with "
+    "another block. The message says what; docs/soundness.md says what is proven.",
+    Code.NOT_CONFIRMED: "Launches are tunable by their text alone until the compiler confirms it. "
+    "Give cutune the options that the file is compiled with.",
+    Code.UNREADABLE_FILE: "The file is missing or may not be read. Check the path.",
+    Code.UNWRITABLE_FILE: "The result cannot be written there. Choose another `-o` or "
+    "`--workspace`.",
+    Code.MISSING_NVCC: "cutune needs nvcc to compile; `cutune inspect` works without it.",
+    Code.OUTPUT_IS_INPUT: "cutune never replaces the program that it reads. Give `-o` "
+    "another name.",
+    Code.DAMAGED_FILE: "Entries are missing or have another form. Make the file anew.",
+    Code.NEEDS_FOLDER: "A header that holds launches or host tunables cannot be part of one "
+    "output file. With a folder as output, the source and its headers are written there with the "
+    "same relative places; compile there with the same options.",
+    Code.ALREADY_TUNED: "The file holds the hooks or the selection routines of cutune already.",
+    Code.NOT_REPLAYED: "Launches of this kernel at other sizes end in an error on the emulated "
+    "device. The reason is quoted; the other kernels are tuned.",
+    Code.IMPOSSIBLE_GRID: "A launch has at least one thread in each dimension, and at most "
+    "2147483647 x 65535 x 65535 blocks.",
+    Code.AMBIGUOUS_KERNEL: "The workspace holds models of several sources, or of several instances "
+    "of a template.",
+    Code.UNSUITED_MODEL: "Predicted and measured times of the same launch are in a different "
+    "order: something that the model does not know decides. `cutune evaluate` shows by how much.",
+    Code.NOTHING_TO_JUDGE: "A sweep names programs by their files, without folder and ending. Name "
+    "the sources that were swept, and a `--train` below the largest size.",
+    Code.STALE_MODELS: "Models describe the program that was measured, and the source is no longer "
+    "the same.",
+    Code.UNKNOWN_DEVICE: "`--device` names a profile that cutune does not have. Take one of those "
+    "listed.",
+    Code.UNKNOWN_SCHEMA: "The file is of another kind, or a newer cutune wrote it. Give the right "
+    "file, or update cutune.",
+    Code.TORN_LINE: "A run was interrupted while it wrote. The line is left out; run `cutune "
+    "collect` again to measure it anew.",
+    Code.MISSING_COMPILER: "The emulated device is built on this machine, once.",
+    Code.NO_PYCUDA: "Only `cutune device --calibrate` needs pycuda. Everything else works "
+    "without it.",
+    Code.NO_GPU: "The driver finds no GPU, or not the one that `--gpu` names. A profile that is "
+    "shipped, or was made on another machine, needs none.",
+    Code.GPU_FAILED: "A micro-kernel was not compiled or not launched. Does the compiler know this "
+    "GPU, and is its memory free (3 GiB are needed)?",
+    Code.BAD_SIZE: "A value on the command line has the wrong form.",
+    Code.MISSING_STAGE: "A verb needs what an earlier one writes. Run that one first, or `cutune "
+    "tune`, which runs all.",
+    Code.UNBALANCED: "A bracket has no partner, so that functions cannot be told apart. Does nvcc "
+    "accept the file?",
+    Code.NOT_CUDA: "The file is empty, holds bytes that no source file holds, or not one "
+    "declaration or directive.",
+    Code.BAD_ANNOTATION: "The pragma is not in cutune's language and has no effect. The message "
+    "names the first word that does not fit.",
+    Code.HOST_ONLY: "A source of host code alone is nothing to tune: it may be given with "
+    "the others and comes back byte for byte.",
+    Code.MISSING_KERNEL: "What is not read cannot be proven. Give all sources of the "
+    "program, as in `cutune inspect main.cu kernel.cu`, and `-I` where a header is not found. Of "
+    "other sources those kernels count that exactly one of them defines for all to link with: no "
+    "static ones, and no templates.",
+    Code.UNCERTAIN_ADDRESS: "Of a kernel that another source defines the address must be "
+    "certain: by it the tuned program asks for which architecture it was compiled. Overloads, "
+    "arguments that are left out and parameters that are references hide it.",
+    Code.DEVICE_LAUNCH: "Launches from kernels are not rewritten: the choice is made on the host.",
+    Code.DIRECTIVE_IN_LAUNCH: "Which text is compiled depends on the directive. Write one launch "
+    "per branch of the `#if`.",
+    Code.LAUNCH_IN_MACRO: "A rewritten macro would change every use of it. Make the macro a "
+    "function template.",
+    Code.NOT_A_STATEMENT: "A rewritten launch is a statement, which cannot stand in an expression "
+    "or behind `return`.",
+    Code.SIDE_EFFECT: "Overloads, default arguments and deduced template parameters let the "
+    "arguments choose the kernel. Then the launch is repeated, with its arguments, so that a side "
+    "effect would happen twice. Store the value in a variable of a built-in type, or write the "
+    "kernel's template arguments out.",
+    Code.HIDDEN_LAUNCH: "A macro may use its argument twice, print it, or split it at its commas; "
+    "and after `#line` it is not certain what is compiled.",
+    Code.EARLY_HEADER: "What cutune puts before the first line of the source comes too late for a "
+    "header that nvcc reads even earlier.",
+    Code.IGNORED: "The source asks for it. Remove the pragma to have the launch tuned.",
+    Code.INDIRECT_LAUNCH: "Through a pointer or a variable it is not certain which kernel runs.",
+    Code.OTHER_KERNEL: "A macro, a parameter, a member or a variable has the name of a kernel, or "
+    "an overload was chosen that is not the one that was analysed. Give them different names.",
+    Code.LAUNCH_NOT_TOLD: "The compiler is asked for the function that each launch calls. Its "
+    "answer is read by line: write the launch as a statement on a line of its own, not within the "
+    "arguments of a macro, and in a file without `#line`. A launch in a template that is never "
+    "instantiated calls nothing.",
+    Code.DIFFERING_KERNELS: "Overloads or branches of an `#if` share the name, and what holds for "
+    "one does not hold for the others. Give them different names.",
+    Code.SHARED_MEMORY: "A tile usually has the block's shape. If the kernel gives the same "
+    "results with any block, say so by `#pragma cutune kernel` (`cutune inspect --suggest`).",
+    Code.BARRIER: "The threads of a block work together. If any block gives the same results, say "
+    "so by `#pragma cutune kernel`.",
+    Code.WARP_LEVEL: "Which threads form a warp depends on the block's shape. With an annotation, "
+    "for instance `block(x: 64, 128, 256)`, you can assert that blocks give the same results as "
+    "long as a warp is 32 neighbours in x, or the same whole rows; no others are then used.",
+    Code.COOPERATIVE: "Groups of threads depend on the block or the grid.",
+    Code.ASSEMBLY: "Use CUDA's built-in functions instead of `asm` where there is one.",
+    Code.ATOMIC_RESULT: "What an atomic operation returns depends on which thread came first. "
+    "Atomics whose result is not used are no hindrance.",
+    Code.BLOCK_DEPENDENT: "Another block gives this expression another value. Compute the global "
+    "id in one expression, or annotate the kernel if the result does not depend on it.",
+    Code.UNKNOWN_FUNCTION: "A function that is not seen may do anything. Define it in this file or "
+    "in a header, or give `-I`.",
+    Code.NOT_PROVEN: "The construct is beyond the analysis, so that the launch is left alone. "
+    "Write it more plainly.",
+    Code.UNRESOLVED_NAME: "Without nvcc only those macros are known that the file and its headers "
+    "define.",
+    Code.NO_INDEX: "All threads do the same, or the index was not recognised: then there is "
+    "nothing to choose.",
+    Code.ORDERING: "The result may depend on which threads run side by side. There is no remedy "
+    "but to write the kernel without it.",
+    Code.CONDITIONAL_CODE: "Without nvcc it is not known which branch of the `#if` is compiled.",
+    Code.KERNEL_REASON: "Points to the place in the kernel that another message speaks of.",
+    Code.REDUNDANT_THREADS: "A block is wider than 1 in a dimension that the kernel does not use: "
+    "all those threads write the same elements. Launch it with 1 in that dimension.",
+    Code.REDUNDANT_BLOCKS: "The grid is larger than 1 in a dimension that the kernel does not use: "
+    "all those blocks write the same elements. Launch it with 1 in that dimension.",
+    Code.UNKNOWN_ANNOTATED_KERNEL: "Write the kernel's name without namespace and template "
+    "arguments.",
+    Code.UNKNOWN_PARAMETER: "`data` and `grid` speak of the kernel's own parameters, not of the "
+    "host's variables.",
+    Code.MEMBER_PARAMETER: "At the launch integers are seen that a kernel reads from a plain "
+    "structure that it gets by value, `grid.nx`. Of others (behind a pointer, in a union, an array "
+    "or a bit-field, private ones) and of structures that are used as a whole, nothing is seen.",
+    Code.EMPTY_CANDIDATES: "`block` and `where` leave nothing to choose from. A range takes powers "
+    "of two (in one dimension multiples of 32); a list names the sizes themselves.",
+    Code.UNKNOWN_GRID_FORMULA: "`ceil(g / x)` says that threads from g on have no effect, `g / x` "
+    "that the number of threads stays, `keep` that the number of blocks stays and the result does "
+    "not depend on how many threads each has; other grids cannot be followed. A dimension that "
+    "`block` does not name keeps its block and grid; a number, for instance 1, may stand there.",
+    Code.NO_ANNOTATED_DIMENSION: "The kernel is not proven to be independent of its block, and the "
+    "annotation does not say so of any dimension.",
+    Code.UNINDEXED_DIMENSION: "More threads in that dimension would all do the same work.",
+    Code.DYNAMIC_SHARED_MEMORY: "The annotated kernel would get as much memory as the original "
+    "block needs, whatever block is chosen. Write for instance `shared(4 * x * y)`; or define the "
+    "argument of the launch by the variables that define its block.",
+    Code.UNKNOWN_SHARED_FORMULA: "The formula is computed at each launch for the chosen block. "
+    "Where it gives another number for the program's own block than the launch asks for, that "
+    "launch stays as it is.",
+    Code.USELESS_ANNOTATION: "Shared memory, barriers, warp-level code and built-ins may be "
+    "harmless, which you can know; what is named here has to go from the kernel.",
+    Code.WARPS_NOT_KEPT: "Warp-level code is only taken to be independent of the block where each "
+    "warp has the same threads: 32 neighbours in x, or the same whole rows.",
+    Code.UNKNOWN_CONDITION: "The candidates are the same for all sizes of the data.",
+    Code.STATIC_CUDART: "The program cannot be led to the emulated device after it was linked. "
+    "Build it with the flags named.",
+    Code.NOT_RUN: "The operating system could not start the program.",
+    Code.NO_LAUNCHES: "Did it stop before its first kernel? Check its arguments and input files.",
+    Code.OTHER_CUDART: "Program and emulated device must be of one CUDA version.",
+    Code.BUILD_FAILED: "The compiler's own message follows. Another one can be named in `CXX`.",
+    Code.UNSUPPORTED_PTX: "The kernel holds an instruction that the emulated device lacks. Its "
+    "launches can be measured on a GPU only.",
+    Code.UNKNOWN_KERNEL: "The recorded launch and the compiled module do not fit together. Collect "
+    "again.",
+    Code.BAD_LAUNCH: "A GPU would refuse this launch too; the reason says which limit it breaks.",
+    Code.OUT_OF_BOUNDS: "The program reads or writes outside of its arrays. The thread named is "
+    "the first that did; compare its indices with the size of the allocation.",
+    Code.MISALIGNED: "The address is not a multiple of the size of what is accessed.",
+    Code.USE_AFTER_FREE: "`cudaFree` was called before the kernel used the memory.",
+    Code.UNWRITTEN_SHARED: "Shared memory holds anything when a block begins. The emulated device "
+    "gives zeros, a GPU does not.",
+    Code.UNWRITTEN_GLOBAL: "`cudaMalloc` gives memory that holds anything. Fill it by a copy, by "
+    "`cudaMemset` or by a kernel. The emulated device gives zeros, a GPU does not.",
+    Code.SHARED_RACE: "Which access comes first is not defined. Put `__syncthreads()` between "
+    "them, or use atomics.",
+    Code.GLOBAL_RACE: "Which access comes first is not defined. Put `__syncthreads()` between "
+    "them, or use atomics. A block with more dimensions than the kernel indexes repeats its "
+    "work in several threads, which is such a race.",
+    Code.BLOCK_RACE: "Blocks run in any order. Let a second launch do what needs the results of "
+    "the first, or order the accesses with `__threadfence()` and atomics.",
+    Code.DIVERGED_RACE: "Since Volta, lanes of a warp that have gone different ways are not in "
+    "step. Put `__syncwarp()` between the accesses.",
+    Code.BARRIER_DIVERGENCE: "`__syncthreads()` under a condition that not all threads of the "
+    "block share is undefined. Move it out of the condition.",
+    Code.SAME_VALUE_RACE: "The result does not depend on who comes first. Only a note.",
+    Code.EXITED_AT_BARRIER: "GPUs since Volta do not wait for threads that have ended, but CUDA "
+    "does not promise it. Only a note.",
+    Code.OTHER_PARTY: "Stands below a race and names the second access.",
+    Code.ILLEGAL_ADDRESS: "The kernel reads or writes outside of its arrays.",
+    Code.MISALIGNED_ADDRESS: "The address is not a multiple of the size of what is accessed.",
+    Code.TRAPPED: "The kernel stopped itself by `__trap()` or an equivalent.",
+    Code.FAILED_ASSERTION: "An `assert` in the kernel did not hold.",
+    Code.DEADLOCK: "Threads wait for each other for ever, for instance at a barrier that some of "
+    "them do not reach.",
+    Code.INSTRUCTION_LIMIT: "The kernel may loop for ever, or the size is too large to emulate. "
+    "Try a smaller one.",
+    Code.UNSUPPORTED_AT_RUN_TIME: "The program calls something that the emulated device lacks.",
+    Code.OUTPUT_DIFFERS: "`cutune verify` compares exit status, output and the files named by "
+    "`--file`. Times that a program prints are left out by `--ignore 'seconds'`; another summation "
+    "order of floating-point atomics needs a wider `--tolerance`.",
+    Code.EDIT_CONFLICT: "Two passes change the same text. Run them one after the other.",
+    Code.HIDDEN_MEMBER: "The macro would change the names in the rewritten launch.",
+    Code.NO_STATIC_COUNTERS: "Registers and shared memory are not known, and occupancy is "
+    "estimated.",
+    Code.UNKNOWN_PASS: "`--passes` takes the names listed, separated by commas.",
+    Code.BAD_RUN: "`--run` holds a name in braces that no `--vary` gives.",
+    Code.RUN_FAILED: "The program's last lines follow. Run the same command by hand with `cutune "
+    "run`. Where another status is no failure, as of a check that does not know small sizes: "
+    "`--run 'sh -c \"{program} {n}; true\"'`.",
+    Code.NOT_TIMED: "Exhaustive timing needs a GPU, a launch that `cutune inspect` calls tunable, "
+    "and memory that can be saved and put back: arguments that point to arrays.",
+    Code.NO_COUNTERS: "Counting on a GPU needs Nsight Compute and the right to read its counters. "
+    "Without them leave `--counters` out: the emulated device counts the same.",
+    Code.TUNABLE_OUTSIDE: "A host integer is chosen where it gets its value, and sizes are known "
+    "in functions only.",
+    Code.NO_TUNABLE_VALUE: "The pragma speaks of the next declaration or assignment in the same "
+    "block. Other uses of the name may not come in between.",
+    Code.NOT_A_HOST_INTEGER: "Only local integers are chosen; a static or constant one has the "
+    "same value for all sizes.",
+    Code.UNKNOWN_DATA: "Sizes are evaluated where the integer gets its value.",
+    Code.TUNABLE_WITHOUT_DATA: "Without sizes there would be nothing to choose by.",
+    Code.TUNED_TWICE: "Measurements are kept by name. Rename one variable.",
+    Code.BAD_CHOICES: "All values are measured, so that a wide range takes too long.",
+    Code.UNPAIRED_REGION: "A region is what lies between `#pragma cutune region begin` and `end`.",
+    Code.REGION_ACROSS_BLOCKS: "Both ends must be reached, one after the other.",
+    Code.REGION_IN_STATEMENT: "A call takes the place of the pragma.",
+    Code.TUNABLE_IN_HEADER: "What chooses stands before the first line of the source, which is too "
+    "late for such a header.",
+    Code.TUNABLE_SIDE_EFFECT: "The value is evaluated together with the sizes, and their order is "
+    "not defined.",
+    Code.UNKNOWN_IN_CONDITION: "The condition is looked at when the choice is made; what is not "
+    "named in `tune` or `data` is not known then.",
+    Code.NO_HOST_TUNABLES: "Host integers are chosen by measured times only; both annotations are "
+    "needed, and those that cannot be honoured have been reported.",
+    Code.REGIONS_NEED_GPU: "The time of a region includes copies and the work of the host. The "
+    "emulated device runs the program, but not at the speed of a GPU.",
+    Code.NO_RUN_ENDED_WELL: "The reason of the first failure is quoted.",
+    Code.NOT_SWEPT: "Blocks are chosen by their measured times, and there are none: nothing was "
+    "swept on that GPU, or the source has changed since. Without a GPU, leave `--model neighbours` "
+    "out.",
+    Code.NO_HOST_TIMES: "Times of an earlier version of the source are not used.",
+    Code.AMBIGUOUS_REGION: "One time cannot be divided among sizes.",
+    Code.BAD_SWEEP: "Every combination of the named tunables is run at every size; a search "
+    "(`--search`) runs fewer, but varies each of them.",
+    Code.CONFIGURATION_FAILED: "A configuration that the program refuses is not chosen at that "
+    "size.",
+    Code.NEVER_LAUNCHED: "Without a recorded launch there is nothing to measure. Choose `--run` "
+    "such that the launch happens.",
+    Code.OTHER_ENTRY: "What was proven speaks of the kernel that the compiler named. Another one "
+    "arrives where the program was changed after it was read, or where objects of another build "
+    "are linked.",
+    Code.MANY_INSTANCES: "A model belongs to one instantiation. Launch each from a place of its "
+    "own.",
+    Code.DIFFERENT_SHARED_MEMORY: "A model speaks of one formula. Write `shared(…)` in the "
+    "annotation of the kernel, if one is right for all its launches.",
+    Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values, or threads are compared "
+    "with a size that is not seen, in an array of a structure for instance. Such a kernel is "
+    "counted while the program runs: it must be executed (no `--launches-only`), at sizes at which "
+    "all of its candidates can be run, and may use nothing that the emulated device does not "
+    "count. Launches with equal arguments must do about the same work.",
+    Code.UNSEEN_MEMBER: "An integer of a structure that is an argument can be read at the launch "
+    "where the kernel gets a plain copy of it (no copy constructor of the program), and where each "
+    "argument is written out.",
+    Code.COUNTED_ON_DATA: "Its work depends on loaded values, or at sizes that the runs do not "
+    "have it is none that was understood. Every candidate is run on the data of the program's own "
+    "launches, and totals are taken to grow as the threads do. Let the runs be like those that "
+    "count: at least two sizes, data of the usual kind. The program runs once more besides, its "
+    "varied numbers doubled as often as there are a few seconds for; it may refuse that.",
+    Code.RESULTS_DIFFER: "The candidates were tried, and those named are not used. A kernel that "
+    "was annotated as independent of its block is not. With the program's own block no race was "
+    "found.",
+    Code.RACY_ORIGINAL: "The checker found the race with the program's own block: threads that may "
+    "run in any order access the same memory, so that even an unchanged program may give other "
+    "results on another GPU. `cutune run --check` says more; compile with `-lineinfo` to see the "
+    "lines.",
+    Code.NOTHING_MODELLED: (
+        "The messages before it say, per kernel or launch, what stood in the way, and what helps."
+    ),
+    Code.NOTHING_TUNABLE: "`cutune inspect --suggest` says what would help.",
+    Code.NO_MEASUREMENTS: "Collection was interrupted, or the kernel could not be replayed. "
+    "Collect again.",
+    Code.POOR_FIT: "Counts are not a rational function of the sizes that were found. Name the "
+    "sizes by `#pragma cutune kernel … data(…)`.",
+    Code.UNMODELLED_KERNEL: "`cutune fit` found no model of that name. Take one of those listed.",
+    Code.MISSING_SIZE: "The choice depends on sizes that were not given.",
+    Code.UNKNOWN_SIZE: "The model has no parameter of that name. Take one of those listed.",
+    Code.MISSING_COLUMN: "The first row of a table names its columns. Name those that hold sizes, "
+    "tunables and times with `--sizes`, `--choose` and `--time`.",
+    Code.BAD_CELL: "Sizes and tunables are integers (1e5 is one), times are above 0.",
+    Code.EMPTY_TABLE: "Rows without a time, and those that `--where` leaves out, are not read.",
+    Code.CONTRADICTING_ROWS: "Without `--time` each row names the best configuration of a size, so "
+    "that a size can occur once.",
+    Code.NO_SCIKIT_LEARN: "Splits and the search for k are scikit-learn's, so that they are those "
+    "of the publication. Classifiers are made without it.",
+    Code.BAD_TABLE_OPTION: "Options of `cutune fit --table` contradict each other or one is "
+    "missing.",
+    Code.ORIGINAL_FAILED: "Two programs that both fail agree in nothing that counts. Correct how "
+    "the program is run; `--status` names other exit statuses of success than 0. An end by a "
+    "signal, or a kernel that fails on the emulated device, never is one.",
+    Code.NOTHING_COMPARED: "The original runs twice, and every line differed. Where numbers differ "
+    "by rounding give a `--tolerance`, leave out times by `--ignore REGEX`, or let the program "
+    "write its results to a file and name it by `--file`.",
+    Code.VARYING_LENGTH: "Two runs of the original do not have the same number of lines, so that "
+    "no line can be told from another. Lines that come and go are left out by `--ignore`.",
+    Code.LEFT_OUT: "These lines or numbers differ between two runs of the original itself: times, "
+    "addresses, random numbers. All others are compared.",
+    Code.ONLY_STATUS: "The program writes no line that is compared. Name the files that hold its "
+    "results.",
+    Code.NOT_SHAKEN: "The launches that may be changed did not happen, or only at sizes at which "
+    "one configuration is legal. Use larger sizes, or arguments that reach them.",
+    Code.SHAKEN_NOT_COMPILED: "An error of cutune: the rewritten source should compile wherever "
+    "the original does. `--keep FOLDER` keeps it.",
+    Code.NVCC_FAILED: "nvcc's own messages stand above.",
+    Code.FRONT_END_FAILED: "The steps that `nvcc --dryrun` names for the host could not be run, or "
+    "they were not understood; launches are not tuned then. The reason is quoted.",
+    Code.UNUSABLE_NVCC: "The file cannot be run or is not nvcc.",
+    Code.NOT_REWRITTEN: "The compiler refused what `cutune nvcc` made of the source. The program "
+    "is right, but not tuned; the reason is the compiler's.",
+    Code.FAILED_REWRITING: "An error in cutune, or a file system that is full. `CUTUNE_MODE=off` "
+    "leaves cutune out.",
+    Code.BUILD_COMMAND_FAILED: "The command's own messages stand above. `--make` is run by the "
+    "shell in the current folder.",
+    Code.NOTHING_COMPILED: "The nvcc that stands first on PATH is cutune while the build runs. A "
+    "build system that knows its compiler by another path has to be told: `cutune nvcc`.",
+    Code.NOT_PREPROCESSED: "What depends on macros from headers that were not read is not proven.",
+}
+
+
+def diagnostics_page() -> str:
+    """The text of `docs/diagnostics.md`."""
+    return "\n".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield "# Diagnostics\n"
+    yield "<!-- Written by `python -m cutune.core.reference`; change the texts there. -->\n"
+    yield "Every message ends in its code. A released code keeps its meaning. Errors end a verb"
+    yield "with status 1; warnings do not: what they speak of is left out, and the rest goes on.\n"
+    codes = sorted(Code, key=lambda code: code.number)
+    for hundred, group in groupby(codes, key=lambda code: code.value[0] // 100):
+        yield f"## {hundred}xx: {GROUPS[hundred]}\n"
+        for code in group:
+            yield f"### {code.number}\n"
+            yield f"*{code.severity}*: `{code.template.replace('{{', '{').replace('}}', '}')}`\n"
+            yield f"{MEANINGS[code]}\n"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(diagnostics_page(), encoding="utf-8")

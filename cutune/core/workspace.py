@@ -1,0 +1,222 @@
+"""Files that outlive a stage: append-only JSON lines, and documents replaced as a whole.
+
+Every file says in its first entry what it is; an unknown one is a diagnostic. A torn last line of
+an append-only file, left by an interrupted run, is skipped with a warning.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+
+Json = dict[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The folder that holds everything cutune knows of one program."""
+
+    folder: Path
+
+    @property
+    def measurements(self) -> Path:
+        """Counts and features of replayed or real launches."""
+        return self.folder / "measurements.jsonl"
+
+    @property
+    def launches(self) -> Path:
+        """Launches of the program as it ran."""
+        return self.folder / "launches.jsonl"
+
+    @property
+    def models(self) -> Path:
+        """Fitted models, one per kernel."""
+        return self.folder / "models.json"
+
+    @property
+    def host_measurements(self) -> Path:
+        """Times of regions by host tunables."""
+        return self.folder / "host-measurements.jsonl"
+
+    @property
+    def choices(self) -> Path:
+        """Classifiers of host tunables."""
+        return self.folder / "choices.json"
+
+    def create(self) -> Workspace:
+        """Make the folder.
+
+        Raises:
+            CutuneError: CT002 when it cannot be made.
+        """
+        make_folder(self.folder)
+        return self
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turns the operating system's refusal to write `path` into a diagnostic (CT002)."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CutuneError(
+            Diagnostic.at(Code.UNWRITABLE_FILE, None, path=path, reason=reason)
+        ) from error
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those that it lies in.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file as a whole; on any failure the old one stays (latin-1: bytes of a source).
+
+    Raises:
+        CutuneError: CT002.
+    """
+    replace_file(path, text.encode("latin-1", errors="xmlcharrefreplace"))
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write beside the target, then rename: nobody ever sees half a file.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    with writing(path):
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)  # a pipe or device, such as /dev/stdout, stays what it is
+            return
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            # mkstemp gives 0600; a compiler's output has what the umask allows.
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+
+def write_document(path: Path, schema: str, content: Json, indent: int | None = 1) -> None:
+    """Save a document whose first entry is its schema; without indent in one line, much faster."""
+    text = json.dumps({"schema": schema, **content}, indent=indent)
+    replace_file(path, (text + "\n").encode())
+
+
+def read_document(path: Path, schema: str, command: str) -> Json:
+    """Read a document.
+
+    Args:
+        command: what makes the file, for the diagnostic when it is missing.
+
+    Raises:
+        CutuneError: CT009 missing, CT001 unreadable, CT005 something else.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        missing = Diagnostic.at(Code.MISSING_STAGE, None, path=path, command=command)
+        raise CutuneError(missing) from error
+    except OSError as error:
+        unreadable = Diagnostic.at(
+            Code.UNREADABLE_FILE, None, path=path, reason=error.strerror or str(error)
+        )
+        raise CutuneError(unreadable) from error
+    except ValueError as error:
+        raise CutuneError(_unknown(path, schema, "no JSON")) from error
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found != schema:
+        raise CutuneError(_unknown(path, schema, found))
+    document: Json = data
+    return document
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock between processes; the file is made where it is missing."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield  # closing the file gives the lock back
+
+
+def append_text(path: Path, text: str) -> None:
+    """Append to a file by one write, so that several processes do not mix.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    with writing(path), path.open("ab", buffering=0) as file:
+        file.write(text.encode("utf-8", errors="surrogateescape"))
+
+
+def append_lines(path: Path, entries: Iterable[Json]) -> None:
+    """Append JSON lines. A torn last line of an earlier run is ended first."""
+    with writing(path), path.open("ab+") as file:
+        if file.tell() > 0:
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
+        for entry in entries:
+            file.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+
+
+def read_lines(
+    path: Path,
+    schema: str,
+    convert: Callable[[Json], T],
+    command: str,
+    warn: Callable[[Diagnostic], None],
+) -> Iterator[T]:
+    """The entries of an append-only file that have this schema, converted; others are skipped.
+
+    Args:
+        convert: makes the value; an entry that it cannot read counts as torn.
+        command: what makes the file, for the diagnostic when it is missing.
+
+    Raises:
+        CutuneError: CT009 when the file is missing.
+    """
+    try:
+        file = path.open(encoding="utf-8", errors="replace")
+    except FileNotFoundError as error:
+        missing = Diagnostic.at(Code.MISSING_STAGE, None, path=path, command=command)
+        raise CutuneError(missing) from error
+    except OSError as error:
+        unreadable = Diagnostic.at(
+            Code.UNREADABLE_FILE, None, path=path, reason=error.strerror or str(error)
+        )
+        raise CutuneError(unreadable) from error
+    with file:
+        for number, line in enumerate(file, start=1):
+            try:
+                entry = json.loads(line)
+                if entry["schema"] == schema:
+                    yield convert(entry)
+            except (ValueError, KeyError, TypeError):
+                warn(Diagnostic.at(Code.TORN_LINE, None, line=number, path=path))
+
+
+def _unknown(path: Path, wanted: str, found: object) -> Diagnostic:
+    return Diagnostic.at(Code.UNKNOWN_SCHEMA, None, path=path, wanted=wanted, found=found)

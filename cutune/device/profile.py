@@ -1,0 +1,199 @@
+"""Device profiles: limits, rates, model constants of a GPU. Takes a name or path, gives one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+
+SCHEMA = "cutune-device-2"
+#: How the provenance of a constant begins that was fitted to times of the GPU itself.
+FITTED = "fitted to micro-kernels"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the hardware allows (CUDA C++ Programming Guide, "Compute Capabilities")."""
+
+    warps_per_sm: int
+    blocks_per_sm: int
+    registers_per_sm: int
+    registers_per_thread: int
+    shared_bytes_per_sm: int
+    shared_bytes_opt_in: int
+    shared_bytes_reserved: int
+    shared_bytes_granularity: int
+    threads_per_block: int
+
+
+@dataclass(frozen=True)
+class ModelConstants:
+    """Constants of the mechanistic model; exact rationals, as a rational program needs them.
+
+    Cycles are those of one SM, and where not said otherwise throughput: per warp.
+    """
+
+    load_cycles_per_wavefront: Fraction
+    shared_cycles_per_wavefront: Fraction
+    cycles_per_request: Fraction
+    store_cycles_per_sector: Fraction
+    cycles_per_missed_sector: Fraction
+    cycles_per_rewritten_sector: Fraction
+    #: Warp instructions per cycle and SM.
+    issue_per_cycle: Fraction
+    #: Per warp instruction of the FP64 and the special-function units; per barrier.
+    double_cycles: Fraction
+    special_cycles: Fraction
+    barrier_cycles: Fraction
+    #: One block leaves the dispatcher in this time, whole GPU, microseconds.
+    dispatch_us_per_block: Fraction
+    #: Loss 1 + h/A of kernels without a loop, A resident blocks per SM; more where DRAM answers.
+    block_granularity: Fraction
+    block_granularity_dram: Fraction
+    #: Loss of kernels without a loop for each doubling of the rows (y) of a block, which lie apart
+    #: in memory; planes (z) cost more, by a factor of the model.
+    rows_doubled: Fraction
+    launch_us: Fraction
+    #: Shorter kernels hide behind the host's launch rate, microseconds.
+    floor_us: Fraction
+    #: What a warp alone would wait: to start and end, per load step that hits L1, more where it
+    #: misses, still more where DRAM answers, per issue slot, per barrier.
+    latency_cycles_start: Fraction
+    latency_cycles_per_step: Fraction
+    latency_cycles_per_miss: Fraction
+    latency_cycles_dram: Fraction
+    latency_cycles_per_slot: Fraction
+    latency_cycles_per_barrier: Fraction
+    #: Arrays up to this size stay in L1 across blocks.
+    resident_vector_bytes: Fraction
+    #: A footprint up to this share of the L2 cache stays there; the further share that is needed
+    #: until all of it comes from DRAM.
+    l2_share_kept: Fraction
+    l2_share_lost: Fraction
+    #: Reachable share of the bandwidth of DRAM.
+    dram_efficiency: Fraction
+    #: Atomics on one address follow each other in this time, microseconds: additions of
+    #: floating-point numbers, and all operations on integers.
+    atomic_us_same_address: Fraction
+    atomic_us_integer: Fraction
+    #: A uniform read of constant memory while the warps of an SM are apart from each other.
+    uniform_cycles: Fraction
+
+
+@dataclass(frozen=True)
+class DeviceProfile:
+    """One GPU as the models see it."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    sm_count: int
+    clock_ghz: Fraction
+    dram_gbs: Fraction
+    l2_bytes: int
+    limits: Limits
+    model: ModelConstants
+    provenance: Mapping[str, str]
+
+    @property
+    def architecture(self) -> str:
+        """As nvcc names it, for instance `sm_90`."""
+        major, minor = self.compute_capability
+        return f"sm_{major}{minor}"
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Were its constants fitted to times of this GPU?"""
+        return any(text.startswith(FITTED) for text in self.provenance.values())
+
+    @property
+    def file_name(self) -> str:
+        """The name in small letters, fit for a file: `nvidia-h200`."""
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+    def to_json(self) -> dict[str, Any]:
+        """As a profile file holds it."""
+        major, minor = self.compute_capability
+        return {
+            "schema": SCHEMA,
+            "name": self.name,
+            "compute_capability": f"{major}.{minor}",
+            "sm_count": self.sm_count,
+            "clock_ghz": float(self.clock_ghz),
+            "dram_gbs": float(self.dram_gbs),
+            "l2_bytes": self.l2_bytes,
+            "limits": asdict(self.limits),
+            "model": {f.name: _text(getattr(self.model, f.name)) for f in fields(ModelConstants)},
+            "provenance": dict(self.provenance),
+        }
+
+    @staticmethod
+    def named(name: str) -> DeviceProfile:
+        """A shipped profile by name, or any profile by the path of its JSON file.
+
+        Raises:
+            CutuneError: CT004 for an unknown name, CT001 and CT005 for a file that is none.
+        """
+        if name.endswith(".json"):
+            try:
+                text = Path(name).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                raise CutuneError(
+                    Diagnostic.at(Code.UNREADABLE_FILE, None, path=name, reason=reason)
+                ) from error
+            return _parse(name, text)
+        shipped = resources.files("cutune.device") / "profiles" / f"{name.lower()}.json"
+        if not shipped.is_file():
+            known = ", ".join(profile_names())
+            raise CutuneError(Diagnostic.at(Code.UNKNOWN_DEVICE, None, name=name, known=known))
+        return _parse(name, shipped.read_text(encoding="utf-8"))
+
+
+def profile_names() -> list[str]:
+    """Names of the shipped profiles."""
+    folder = resources.files("cutune.device") / "profiles"
+    return sorted(p.name.removesuffix(".json") for p in folder.iterdir() if p.name[-5:] == ".json")
+
+
+def shipped_profiles() -> list[DeviceProfile]:
+    """All of them, in the order of their names."""
+    return [DeviceProfile.named(name) for name in profile_names()]
+
+
+def _text(value: Fraction) -> str:
+    """A constant as a decimal number, or as a fraction where it is none."""
+    text = f"{float(value):.10g}"
+    return text if Fraction(text) == value else f"{value.numerator}/{value.denominator}"
+
+
+def _parse(path: str, text: str) -> DeviceProfile:
+    try:
+        data: dict[str, Any] = json.loads(text)
+        if data.get("schema") != SCHEMA:
+            raise KeyError(data.get("schema"))
+        major, minor = (int(part) for part in data["compute_capability"].split("."))
+        return DeviceProfile(
+            name=data["name"],
+            compute_capability=(major, minor),
+            sm_count=int(data["sm_count"]),
+            clock_ghz=Fraction(str(data["clock_ghz"])),
+            dram_gbs=Fraction(str(data["dram_gbs"])),
+            l2_bytes=int(data["l2_bytes"]),
+            limits=Limits(**{f.name: int(data["limits"][f.name]) for f in fields(Limits)}),
+            model=ModelConstants(
+                **{f.name: Fraction(str(data["model"][f.name])) for f in fields(ModelConstants)}
+            ),
+            provenance=data["provenance"],
+        )
+    except (KeyError, ValueError, AttributeError, TypeError) as error:
+        raise CutuneError(
+            Diagnostic.at(Code.UNKNOWN_SCHEMA, None, path=path, wanted=SCHEMA, found=error)
+        ) from error

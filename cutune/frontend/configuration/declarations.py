@@ -1,0 +1,240 @@
+"""Local variables. Takes the nesting of a function, says which variable a name means at a place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from cutune.frontend.configuration.nesting import CONTROL, NO_TYPE, Nesting
+from cutune.frontend.syntax.parse import Range
+from cutune.frontend.unit.unit import split_commas
+from cutune.frontend.unit.words import word_set
+
+#: Operators that change what stands to their left.
+ASSIGNMENTS = word_set("= += -= *= /= %= &= |= ^= <<=")
+_NOT_PLAIN = frozenset({"*", "&", "&&", "volatile", "static", "extern", "thread_local"})
+#: Stands for what a caller gives.
+PARAMETER = "parameter"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A local variable. `scope`: first and last token of where it is visible."""
+
+    name: str
+    declared: int
+    scope: Range
+    #: The words of its type.
+    type: tuple[str, ...]
+    #: Tokens of the initialiser, and by which bracket or `=` it begins.
+    initialiser: Range | None
+    opening: str
+    is_plain: bool
+    #: Declared with a value that nothing may change.
+    is_constant: bool = False
+
+
+@dataclass
+class Declarations:
+    """All variables of one function; each name is looked up once."""
+
+    nesting: Nesting
+    _variables: dict[str, tuple[Variable, ...]] = field(default_factory=dict)
+
+    def variable(self, name: str, at: int) -> Variable | None:
+        """The local variable or parameter that a name means at a token."""
+        found = [
+            variable
+            for variable in self._declared(name)
+            if variable.declared < at and variable.scope[0] <= at <= variable.scope[1]
+        ]
+        return max(found, key=lambda variable: variable.declared, default=None)
+
+    def uses(self, variable: Variable) -> Iterator[int]:
+        """Occurrences of a variable behind its declaration that mean this variable."""
+        inner = [
+            v
+            for v in self._declared(variable.name)
+            if v.declared > variable.declared and v.declared <= variable.scope[1]
+        ]
+        for index in self.nesting.occurrences.get(variable.name, ()):
+            if variable.declared < index <= variable.scope[1] and not any(
+                v.scope[0] <= index <= v.scope[1] for v in inner
+            ):
+                yield index
+
+    def _declared(self, name: str) -> tuple[Variable, ...]:
+        """All declarations of parameters and local variables of a name."""
+        if name not in self._variables:
+            places = () if name in NO_TYPE else self.nesting.occurrences.get(name, ())
+            found = [self.declaration(name, index) for index in places]
+            self._variables[name] = (
+                *self._parameters.get(name, ()),
+                *(variable for variable in found if variable is not None),
+            )
+        return self._variables[name]
+
+    @cached_property
+    def _parameters(self) -> Mapping[str, tuple[Variable, ...]]:
+        """The function's parameters, as variables of its body."""
+        body = self.nesting.function.body
+        assert body is not None
+        first, last = self.nesting.function.parameters
+        found: dict[str, tuple[Variable, ...]] = {}
+        for tokens in split_commas(self.nesting.syntax.tokens[first + 1 : last]):
+            texts = [token.text for token in tokens]
+            texts = texts[: texts.index("=")] if "=" in texts else texts
+            names = [token.text for token in tokens[: len(texts)] if token.kind == "IDENTIFIER"]
+            if len(names) < 2:
+                continue
+            is_plain = not _NOT_PLAIN & {*texts} and "[" not in texts
+            found[names[-1]] = (
+                Variable(
+                    names[-1], body[0], body, _type_words(names[:-1]), None, PARAMETER, is_plain
+                ),
+            )
+        return found
+
+    def declaration(self, name: str, index: int) -> Variable | None:
+        """declaration = type declarator ("," declarator)*; is this name a declarator's?"""
+        tokens = self.nesting.syntax.tokens
+        after = tokens[index + 1].text
+        if after not in ("=", ";", ",", "(", "{", "[", ":", ")", "]"):
+            return None
+        before = tokens[index - 1]
+        inner = self._inner_scope(index)
+        if inner is not None:
+            return Variable(name, index, inner, (), None, "", False)
+        is_after_type = before.kind == "IDENTIFIER" and before.text not in NO_TYPE
+        if not is_after_type and before.text not in ("*", "&", "&&", ">", ","):
+            return None
+        start = self.nesting.statement_start(index)
+        first = self._first_declarator(start, index)
+        if first is None:
+            return None
+        words = [token.text for token in tokens[start:first]]
+        scope = self._scope(index)
+        if scope is None:
+            return None
+        initialiser, opening = self._initialiser(index)
+        between = [before.text] if index != first else words
+        is_plain = (
+            not _NOT_PLAIN & {*between, *words}
+            and after not in ("[", ":", ")")
+            and (opening == "" or initialiser is not None)
+        )
+        type_ = _type_words(words)
+        is_constant = initialiser is not None and not {"const", "constexpr"}.isdisjoint(words)
+        return Variable(name, index, scope, type_, initialiser, opening, is_plain, is_constant)
+
+    def _first_declarator(self, start: int, index: int) -> int | None:
+        """The first declarator's name in the statement, if it is a declaration that `index` is in.
+
+        type = (NAME | "::" | "<" … ">" | "*" | "&")+.
+        """
+        tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
+        if tokens[start].kind != "IDENTIFIER" or tokens[start].text in NO_TYPE:
+            return None
+        place, last, count = start, -1, 0
+        while place <= index:
+            token = tokens[place]
+            if token.text == "<":
+                place = self.nesting.template_end(place, index)
+                if place < 0:
+                    return None
+            elif token.kind == "IDENTIFIER":
+                # Two words in a row, or a word behind `*`, `&` or `>`, name what is declared.
+                count += tokens[place - 1].text != "::" or place == start
+                last = place
+            elif token.text not in ("::", "*", "&", "&&"):
+                break
+            place += 1
+        if last < 0 or count < 2 or last > index:
+            return None
+        if last == index:
+            return last
+        # A further declarator: behind a comma of this statement.
+        place = last + 1
+        while place < index:
+            text = tokens[place].text
+            if text in ("(", "[", "{"):
+                if partner[place] < 0 or partner[place] > index:
+                    return None
+                place = partner[place]
+            place += 1
+        before = index - 1
+        while tokens[before].text in ("*", "&"):
+            before -= 1
+        return last if tokens[before].text == "," else None
+
+    def _initialiser(self, index: int) -> tuple[Range | None, str]:
+        """("=" expression | "(" … ")" | "{" … "}") behind a declarator."""
+        tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
+        opening = tokens[index + 1].text
+        if opening in ("(", "{"):
+            closer = partner[index + 1]
+            return ((index + 2, closer - 1) if closer > 0 else None), opening
+        if opening != "=":
+            return None, ""
+        place = first = index + 2
+        while place < len(tokens):
+            text = tokens[place].text
+            if text in ("(", "[", "{"):
+                if partner[place] < 0:
+                    return None, opening
+                place = partner[place]
+            elif text in (",", ";"):
+                return (first, place - 1), opening
+            elif text in (")", "]", "}") or text in ASSIGNMENTS:
+                return None, opening
+            elif text == "<" and (end := self.nesting.template_end(place, place + 40)) > 0:
+                following = tokens[end + 1].text
+                place = end if following in ("(", "{", "::") else place
+            place += 1
+        return None, opening
+
+    def _inner_scope(self, index: int) -> Range | None:
+        """Where a name is visible that a parameter list, or `auto [a, b]`, declares.
+
+        Parameters of lambdas and of members of local classes: "(" … ")" … "{".
+        """
+        tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
+        around = self.nesting.enclosing(index)
+        if around < 0 or partner[around] < 0:
+            return None
+        if tokens[around].text == "[" and tokens[around - 1].text in ("auto", "&", "&&"):
+            block = self.nesting.enclosing(around)
+            return (index, partner[block]) if block >= 0 and partner[block] > 0 else None
+        head = tokens[around - 1].text
+        before = tokens[index - 1]
+        is_typed = before.kind == "IDENTIFIER" or before.text in ("*", "&", "&&", ">")
+        is_control = head in CONTROL and head != "catch"
+        if tokens[around].text != "(" or is_control or not is_typed:
+            return None
+        place = partner[around] + 1
+        while place < partner[around] + 20 and (
+            tokens[place].kind == "IDENTIFIER" or tokens[place].text in ("->", "::", "*", "&")
+        ):
+            place += 1
+        if tokens[place].text != "{" or partner[place] < 0:
+            return None
+        return (index, partner[place])
+
+    def _scope(self, index: int) -> Range | None:
+        """Where a variable declared at a token is visible."""
+        tokens, partner = self.nesting.syntax.tokens, self.nesting.syntax.brackets.partner
+        around = self.nesting.enclosing(index)
+        if around < 0:
+            return None
+        if tokens[around].text == "{":
+            return (index, partner[around]) if partner[around] > 0 else None
+        head = tokens[around - 1].text
+        if tokens[around].text == "(" and head in ("for", "if", "while", "switch"):
+            # In the head of a statement; `if (int n = …)` is visible in the `else`, too.
+            return (index, self.nesting.statement_end(around - 1))
+        return None
+
+
+def _type_words(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word for word in words if word not in ("const", "constexpr", "std", "::"))

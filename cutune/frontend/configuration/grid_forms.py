@@ -1,0 +1,264 @@
+"""How a grid depends on the block. Takes a grid's component and a block, gives a `GridForm`.
+
+It only informs: which rule re-blocks a launch is decided from what is proven about the kernel and
+from the numbers at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+
+from cutune.frontend.host_formula import (
+    Call,
+    Cast,
+    Formula,
+    Name,
+    Opaque,
+    Operation,
+    children,
+    constant,
+    is_real,
+    number,
+    parts,
+    plain,
+)
+from cutune.frontend.program import GridForm
+
+_CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf", "lceil"})
+_CLAMPS = frozenset({"min", "max", "std::min", "std::max", "fmin", "fmax"})
+IsBlock = Callable[[Formula], bool]
+
+
+def grid_form(grid: Formula, block: Sequence[Formula]) -> GridForm:
+    """Classify one component of a grid."""
+
+    def is_block(formula: Formula) -> bool:
+        return _is_block(formula, block)
+
+    value = constant(grid)
+    if value == 1:
+        return GridForm.SINGLE
+    if is_known_block(grid, block):
+        return GridForm.OTHER
+    found = _form(plain(grid), is_block)
+    if found is not None:
+        return found
+    if value is not None:
+        return GridForm.CONSTANT
+    return GridForm.INDEPENDENT if _is_understood(grid) else GridForm.UNKNOWN
+
+
+def is_known_block(formula: Formula, block: Sequence[Formula]) -> bool:
+    """Is it a component of the block by its name?"""
+    return any(_is_named(formula, size) for size in block)
+
+
+def _form(formula: Formula, is_block: IsBlock) -> GridForm | None:
+    """The form of a formula that holds the block; None for one that does not."""
+    match formula:
+        case Call(name, (argument,)) if name in _CEILINGS:
+            inner = _quotient(plain(argument), is_block)
+            return GridForm.FLOAT_CEILING if inner is not None else _held(formula, is_block)
+        case Call(name, arguments) if name in _CLAMPS:
+            return _held(formula, is_block)
+        case Call(_, arguments):
+            holds = any(_holds(argument, is_block) for argument in arguments)
+            return GridForm.HELPER if holds else None
+        case Operation("/" | ">>", (_, divisor)):
+            numerator = _quotient(formula, is_block)
+            if numerator is None:
+                return _held(formula, is_block)
+            places = constant(divisor) if formula.operator == ">>" else None
+            divisor = _power(places) if places is not None else divisor
+            terms = list(_terms(numerator, 1))
+            is_ceiling = _rounds_up(terms, constant(divisor), is_block)
+            return GridForm.CEILING if is_ceiling else GridForm.TRUNCATING
+        case Operation("+", _):
+            return _sum_form(formula, is_block)
+        case Operation("?:", (_, if_true, if_false)):
+            forms = {_form(plain(if_true), is_block), _form(plain(if_false), is_block)}
+            is_ceiling = forms == {GridForm.TRUNCATING, GridForm.ONE_MORE}
+            return GridForm.CEILING if is_ceiling else _held(formula, is_block)
+    return _held(formula, is_block)
+
+
+def _held(formula: Formula, is_block: IsBlock) -> GridForm | None:
+    return GridForm.OTHER if _holds(formula, is_block) else None
+
+
+def _holds(formula: Formula, is_block: IsBlock) -> bool:
+    """Does the block divide anything in the formula, or stand in it by name?"""
+    for part in parts(formula):
+        is_quotient = isinstance(part, Operation) and part.operator in ("/", "%", ">>")
+        if is_quotient and isinstance(part, Operation) and is_block(part.operands[-1]):
+            return True
+        if isinstance(part, Call) and any(is_block(a) for a in part.arguments):
+            return True
+        if isinstance(part, Name) and is_block(part) and not isinstance(plain(part), Opaque):
+            return True
+    return False
+
+
+def _quotient(formula: Formula, is_block: IsBlock) -> Formula | None:
+    """numerator "/" block; the numerator. A product with 1/block is no division of integers."""
+    if isinstance(formula, Operation) and formula.operator == "/" and len(formula.operands) == 2:
+        numerator, denominator = formula.operands
+        if is_block(denominator):
+            return numerator
+    if isinstance(formula, Operation) and formula.operator == ">>":
+        numerator, shift = formula.operands
+        places = constant(shift)
+        if places is not None and is_block(_power(places)):
+            return numerator
+    return None
+
+
+def _power(places: Fraction) -> Formula:
+    return number(Fraction(2) ** min(31, int(places)))
+
+
+def _sum_form(formula: Operation, is_block: IsBlock) -> GridForm | None:
+    """quotient "+" 1, quotient "+" (remainder test)."""
+    terms = list(_terms(formula, 1))
+    quotients = [term for term, sign in terms if sign > 0 and _quotient(plain(term), is_block)]
+    if len(quotients) == 1:
+        others = [(term, sign) for term, sign in terms if term is not quotients[0]]
+        numerator = _quotient(plain(quotients[0]), is_block)
+        assert numerator is not None
+        if len(others) == 1 and others[0][1] > 0:
+            is_one = constant(others[0][0]) == 1
+            if is_one and any(
+                constant(term) is not None and sign * (constant(term) or 0) == -1
+                for term, sign in _terms(numerator, 1)
+            ):
+                return GridForm.CEILING
+            if is_one:
+                return GridForm.ONE_MORE
+            if _tests_remainder(others[0][0], is_block):
+                return GridForm.CEILING
+    return _held(formula, is_block)
+
+
+def _tests_remainder(formula: Formula, is_block: IsBlock) -> bool:
+    """`n % block != 0`, `n % block > 0`, `!!(n % block)`, `n % block ? 1 : 0`."""
+    seen = plain(formula)
+    if isinstance(seen, Operation) and seen.operator == "%":
+        return False
+    return (
+        any(
+            isinstance(part, Operation) and part.operator == "%" and is_block(part.operands[1])
+            for part in parts(seen)
+        )
+        and isinstance(seen, Operation)
+        and seen.operator in ("!=", ">", "?:", "!", "&&")
+    )
+
+
+def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
+    """Summands and their signs."""
+    seen = formula
+    while isinstance(seen, Cast) and not is_real(seen):
+        seen = seen.operand
+    definition = plain(seen) if isinstance(seen, Name) else None
+    if isinstance(definition, Operation) and (
+        definition.operator in ("+", "-") or constant(seen) is None
+    ):
+        seen = definition
+    match seen:
+        case Operation("+", (left, right)):
+            yield from _terms(left, sign)
+            yield from _terms(right, sign)
+        case Operation("-", (left, right)):
+            yield from _terms(left, sign)
+            yield from _terms(right, -sign)
+        case _:
+            yield seen, sign
+
+
+def _rounds_up(
+    terms: Sequence[tuple[Formula, int]], block: Fraction | None, is_block: IsBlock
+) -> bool:
+    """numerator = n + block - 1, the constant perhaps folded.
+
+    Where all terms are known numbers, any of them may be n.
+    """
+    known = [(t, sign) for t, sign in terms if constant(t) is not None or is_block(t)]
+    if len(known) < len(terms):
+        return _is_rounding(known, block, is_block)
+    return any(
+        sign > 0 and _is_rounding([*terms[:number], *terms[number + 1 :]], block, is_block)
+        for number, (_, sign) in enumerate(terms)
+    )
+
+
+def _is_rounding(
+    terms: Sequence[tuple[Formula, int]], block: Fraction | None, is_block: IsBlock
+) -> bool:
+    """block - 1; what is added besides belongs to what is divided."""
+    constants: list[Fraction] = []
+    blocks = 0
+    for term, sign in terms:
+        value = constant(term)
+        if value is not None and not (isinstance(term, Name) and is_block(term)):
+            constants.append(sign * value)
+        else:
+            blocks += sign
+    if blocks == 1:
+        return -1 in constants or sum(constants) == -1
+    return blocks == 0 and block is not None and sum(constants) == block - 1 and block > 1
+
+
+def _is_block(formula: Formula, block: Sequence[Formula]) -> bool:
+    """A component of the block, by name or by value; a product of components."""
+    if is_known_block(formula, block):
+        return True
+    value = constant(formula)
+    sizes = [constant(size) for size in block]
+    if value is not None and value > 1 and value in sizes:
+        return True
+    seen = formula
+    while isinstance(seen, Cast):
+        seen = seen.operand
+    match seen:
+        case Operation("*", (left, right)):
+            return all(_is_block(factor, block) for factor in (left, right))
+        case Name(_, _, definition) if definition is not None and value is None:
+            return _is_block(definition, block)
+    return False
+
+
+def _is_named(formula: Formula, size: Formula) -> bool:
+    """Do both stand for the same name, on any level of their definitions?"""
+    names = {name for part in _chain(size) if isinstance(part, Name) for name in _labels(part)}
+    return any(
+        isinstance(part, Name) and not names.isdisjoint(_labels(part)) for part in _chain(formula)
+    )
+
+
+def _labels(name: Name) -> set[str]:
+    return {name.text, *([name.key] if name.key is not None else [])}
+
+
+def _chain(formula: Formula) -> Iterator[Formula]:
+    """A formula and what it merely renames."""
+    seen: Formula | None = formula
+    while seen is not None:
+        yield seen
+        match seen:
+            case Cast(_, operand):
+                seen = operand
+            case Name(_, _, value):
+                seen = value
+            case _:
+                seen = None
+
+
+def _is_understood(formula: Formula) -> bool:
+    """Is every leaf known to come from somewhere, and is it more than one unknown name?"""
+    seen = plain(formula)
+    if isinstance(seen, Name | Opaque):
+        return False
+    return not any(isinstance(part, Opaque) and part.text == "?" for part in parts(seen)) and bool(
+        children(seen)
+    )

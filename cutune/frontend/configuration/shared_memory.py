@@ -1,0 +1,165 @@
+"""Dynamic shared memory as a formula of the block. Takes a resolved launch, gives C text.
+
+The text speaks of the block's x, y and z and is computed with 64-bit integers, in which it cannot
+overflow. Whoever uses it compares its value for the program's own block with what the program asks
+for, and leaves the launch alone where they differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+
+from cutune.frontend.configuration.formulas import basic_size, formula_of
+from cutune.frontend.host_formula import (
+    Call,
+    Cast,
+    Formula,
+    Name,
+    Number,
+    Operation,
+    constant,
+    is_real,
+    number,
+    parts,
+    text_of,
+)
+from cutune.frontend.program import DIMENSIONS, Configuration
+from cutune.frontend.syntax.tokens import lex_significant
+
+#: No launch asks for more; a larger factor is a mistake.
+_LARGEST_LITERAL = 1 << 24
+_LARGEST_VALUE = 1 << 61
+_LARGEST_SIZE = {"x": 1024, "y": 1024, "z": 64}
+_OPERATORS = frozenset({"+", "-", "*", "/", "%", "<", ">"})
+
+
+def inferred_formula(configuration: Configuration, arguments: Container[str] = ()) -> str | None:
+    """The formula that the launch's own definitions show, or None where it is not unambiguous.
+
+    Args:
+        configuration: the launch's.
+        arguments: the names in its arguments. A size of the data may be that of the block, too.
+    """
+    if configuration.shared is None:
+        return None
+    block = configuration.block
+    found = _in_block(configuration.shared, block)
+    if found is None:
+        return None
+    used = {part.text for part in parts(found) if isinstance(part, Name)}
+    for d, size in zip(DIMENSIONS, block, strict=True):
+        if d not in used and constant(size) != 1:
+            # A number in the formula may be that of this dimension in disguise.
+            return None
+        named = (part.text.split(".")[0] for part in parts(size) if isinstance(part, Name))
+        if d in used and any(name in arguments for name in named):
+            return None
+    text = text_of(found)
+    return text if is_bounded(text) else None
+
+
+def is_bounded(text: str) -> bool:
+    """Is the value of a formula far from the limits of 64-bit integers for every block?"""
+    formula = formula_of(lex_significant(text), basic_size)
+    largest = _largest(formula)
+    return largest is not None and largest < _LARGEST_VALUE
+
+
+def _in_block(formula: Formula, block: Sequence[Formula]) -> Formula | None:
+    """The formula over x, y and z alone, in integers."""
+    axes = [d for d, size in zip(DIMENSIONS, block, strict=True) if _is_same(formula, size)]
+    if axes:
+        return Name(axes[0]) if len(axes) == 1 else None
+    match formula:
+        case Number(value, real):
+            is_whole = value.denominator == 1 and not real
+            return formula if is_whole and value <= _LARGEST_LITERAL else None
+        case Name(_, _, value):
+            return _in_block(value, block) if value is not None else None
+        case Cast(type_, operand):
+            size = basic_size(type_.split())
+            is_wide = (
+                size is not None and size >= 4 and type_.split()[-1] not in ("float", "double")
+            )
+            return _in_block(operand, block) if is_wide and not is_real(operand) else None
+        case Call(name, (left, right)) if name.removeprefix("std::") in ("min", "max"):
+            sign = "<" if name.endswith("min") else ">"
+            a, b = _in_block(left, block), _in_block(right, block)
+            if a is None or b is None:
+                return None
+            return Operation("?:", (Operation(sign, (a, b)), a, b))
+        case Operation(operator, operands):
+            known = [_in_block(operand, block) for operand in operands]
+            found = [operand for operand in known if operand is not None]
+            return _operation(operator, found) if len(found) == len(known) else None
+    return None
+
+
+def _operation(operator: str, operands: list[Formula]) -> Formula | None:
+    """An operator that means the same on exact integers."""
+    if operator == "?:" and isinstance(operands[0], Operation) and operands[0].operator in "<>":
+        return Operation(operator, tuple(operands))
+    if len(operands) != 2:
+        return None
+    left, right = operands
+    value = constant(right)
+    if operator in ("/", "%") and (value is None or value <= 0):
+        return None
+    if operator == "<<" and value is not None and 0 <= value < 20:
+        return Operation("*", (left, number(1 << int(value))))
+    if operator in ("<=", ">="):
+        # Integers: a <= b is a < b + 1.
+        low, high = (left, right) if operator == "<=" else (right, left)
+        return Operation("<", (low, Operation("+", (high, number(1)))))
+    return Operation(operator, (left, right)) if operator in _OPERATORS else None
+
+
+def _is_same(formula: Formula, size: Formula) -> bool:
+    """Is it certain that both have the same value, because they are the same name's?"""
+    keys = {part.key for part in _renamed(size) if isinstance(part, Name)} - {None}
+    if isinstance(formula, Name):
+        return formula.key is not None and formula.key in keys
+    # The whole expression of the block's size stands in the formula.
+    target = list(_renamed(size))[-1]
+    if not isinstance(target, Operation) or constant(target) is not None:
+        return False
+    names = [part for part in parts(target, through_names=False) if isinstance(part, Name)]
+    return formula == target and bool(names) and all(name.key is not None for name in names)
+
+
+def _renamed(formula: Formula) -> list[Formula]:
+    """A formula and what it merely renames, as an integer of any width."""
+    found: list[Formula] = []
+    seen: Formula | None = formula
+    while seen is not None:
+        found.append(seen)
+        if isinstance(seen, Cast) and not is_real(seen) and not is_real(seen.operand):
+            seen = seen.operand
+        else:
+            seen = seen.value if isinstance(seen, Name) else None
+    return found
+
+
+def _largest(formula: Formula) -> int | None:
+    """A bound of the absolute value of the formula and all its parts."""
+    match formula:
+        case Number(value, False):
+            return int(value) if value <= _LARGEST_LITERAL else None
+        case Name(text, _, _):
+            return _LARGEST_SIZE.get(text)
+        case Operation(operator, operands):
+            bounds = [_largest(operand) for operand in operands]
+            known = [bound for bound in bounds if bound is not None]
+            if len(known) < len(bounds):
+                return None
+            most = max(*known, 1)
+            found = {
+                "*": known[0] * known[-1],
+                "?:": most,
+                "/": most,
+                "%": most,
+                "<": most,
+                ">": most,
+            }.get(operator, sum(known) + 1)
+            return found if found < _LARGEST_VALUE else None
+    return None

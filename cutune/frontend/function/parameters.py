@@ -1,0 +1,97 @@
+"""Parameters of a function. Takes the tokens of one, gives its name, type and kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from cutune.frontend.function.bindings import ParameterType
+from cutune.frontend.program import Parameter
+from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.unit.integers import QUALIFIERS, IntegerType, integer_type
+from cutune.frontend.unit.unit import FunctionText, Part, split_commas
+from cutune.frontend.unit.words import word_set
+
+#: Words before a function's name that say nothing about the type.
+_SPECIFIERS = word_set("__host__ __forceinline__ __inline__ __noinline__ __inline friend virtual")
+
+
+def parameter_of(
+    tokens: Sequence[Token], typedefs: Mapping[str, Sequence[str]]
+) -> tuple[Parameter, ParameterType]:
+    """parameter = type NAME? ("[" … "]")* ("=" default)?."""
+    tokens = _without_default(tokens)
+    brackets = next((i for i, token in enumerate(tokens) if token.text == "["), len(tokens))
+    index = brackets - 1
+    names = [i for i in range(brackets) if tokens[i].kind == "IDENTIFIER"]
+    is_named = (
+        index > 0
+        and tokens[index].kind == "IDENTIFIER"
+        and (len(names) > 1 and (tokens[index - 1].text != "::"))
+    )
+    name = tokens[index].text if is_named else ""
+    type_tokens = [*tokens[: index if is_named else brackets], *tokens[brackets:]]
+    texts = [token.text for token in type_tokens]
+    words = _folded(texts)
+    is_pointer = "*" in texts or "[" in texts or "(" in texts or "..." in texts
+    is_reference = "&" in texts or "&&" in texts
+    integer = None if is_pointer or is_reference else integer_type(words, typedefs)
+    is_value = not is_pointer and (not is_reference or "const" in texts)
+    value = tuple(word for word in words if word != "&") if is_value else ()
+    type_ = ParameterType(name, integer, is_pointer, is_reference, value)
+    return Parameter(name, type_text(texts)), type_
+
+
+def takes(part: Part, function: Function, count: int) -> bool:
+    """Can a function be called with so many arguments?"""
+    first, last = function.parameters
+    tokens = part.syntax.tokens[first + 1 : last]
+    parameters = [p for p in split_commas(tokens) if [t.text for t in p] != ["void"]]
+    if any(token.text == "..." for token in tokens):
+        return True
+    optional = sum(any(token.text == "=" for token in parameter) for parameter in parameters)
+    return len(parameters) - optional <= count <= len(parameters)
+
+
+def returned_type(text: FunctionText, typedefs: Mapping[str, Sequence[str]]) -> IntegerType | None:
+    """The integer type that a function returns; None for any other, and for `auto`."""
+    texts = [token.text for token in text.head]
+    if texts[:1] == ["template"]:
+        depth, end = 0, 1
+        for end in range(1, len(texts)):
+            depth += {"<": 1, ">": -1}.get(texts[end], 0)
+            if depth == 0:
+                break
+        texts = texts[end + 1 :]
+    words = _folded([word for word in texts[:-1] if word not in _SPECIFIERS])
+    return None if set(words) & text.type_parameters else integer_type(words, typedefs)
+
+
+def type_text(texts: Sequence[str]) -> str:
+    """The type as one would write it."""
+    text = " ".join(texts)
+    text = re.sub(r"\s*(::|<|>|\[|\]|\(|\))\s*", r"\1", text)
+    text = re.sub(r"\* (?=\*)", "*", text)
+    text = re.sub(r"\s+,", ",", text)
+    return re.sub(r"([>\w])(?=[*&])|(>)(?=\w)", r"\1\2 ", text).strip()
+
+
+def _without_default(tokens: Sequence[Token]) -> Sequence[Token]:
+    equals = next((i for i, token in enumerate(tokens) if token.text == "="), len(tokens))
+    return tokens[:equals]
+
+
+def _folded(texts: Sequence[str]) -> list[str]:
+    """`std :: size_t` as one word; a template argument list makes it no integer."""
+    words: list[str] = []
+    for index, text in enumerate(texts):
+        if text in QUALIFIERS:
+            continue
+        if text == "::" and words:
+            words[-1] += "$"
+        elif index and texts[index - 1] == "::" and words:
+            words[-1] += text
+        else:
+            words.append(text)
+    return words

@@ -1,0 +1,245 @@
+"""Does the name of a kernel say which one is launched? Takes a unit, judges launches.
+
+Where it does, its address tells as much as a call: no overload depends on the arguments, none of
+which is left out, and of template parameters at most their types are deduced from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from cutune.frontend.function.parameters import parameter_of
+from cutune.frontend.launches.deduction import Deduction
+from cutune.frontend.launches.shown import enclosing_brackets
+from cutune.frontend.program import Deduced, Kernel
+from cutune.frontend.syntax.parse import Launch, Syntax
+from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.unit.scope import namespace
+from cutune.frontend.unit.unit import Unit, split_commas
+
+
+@dataclass(frozen=True)
+class Callee:
+    """A kernel's name as a launch may write it. `is_global`: it has to be looked up with `::`."""
+
+    is_global: bool
+    #: Template arguments behind those that are written.
+    deduced: tuple[Deduced, ...] = ()
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What one declaration of a name says."""
+
+    #: The namespaces around it; None: a class, or it is not certain.
+    scope: tuple[str, ...] | None
+    types: tuple[str, ...]
+    has_default: bool
+    is_template: bool
+    is_variadic: bool
+
+
+@dataclass(frozen=True)
+class Callees:
+    """Answers for the launches of one unit."""
+
+    unit: Unit
+    _scopes: dict[int, list[int]] = field(default_factory=dict)
+    _known: dict[str, frozenset[Signature]] = field(default_factory=dict)
+
+    def of(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> Callee | None:
+        """How the callee's address names the kernel; None where it may not."""
+        signatures = self.signatures(kernel.name)
+        if len({(s.types, s.is_template) for s in signatures}) != 1:
+            return None
+        if any("&" in type_ for type_ in next(iter(signatures)).types):
+            return None
+        if any(signature.is_variadic for signature in signatures):
+            return None
+        if any(s.has_default for s in signatures) and not _is_complete(syntax, launch, kernel):
+            return None
+        words = [token.text for token in syntax.tokens[launch.callee[0] : launch.callee[1] + 1]]
+        deduced = self._deduced(syntax, launch, kernel, words)
+        if deduced is None:
+            return None
+        scopes = {signature.scope for signature in signatures}
+        if len(scopes) != 1:
+            return None
+        (scope,) = scopes
+        callee = self._named(syntax, launch, words, scope)
+        return replace(callee, deduced=deduced) if callee is not None else None
+
+    def _deduced(
+        self, syntax: Syntax, launch: Launch, kernel: Kernel, words: Sequence[str]
+    ) -> tuple[Deduced, ...] | None:
+        """Template arguments that are not written; None where they are not known."""
+        count = _template_arguments(words)
+        if count is None or count > len(kernel.template_parameters):
+            return None
+        if count == len(kernel.template_parameters):
+            return ()
+        definitions = self.unit.functions.get(kernel.name, ())
+        texts = (self.unit.text(part, function) for part, function in definitions)
+        # Not a specialisation.
+        general = next((text for text in texts if text.template_parameters), None)
+        if general is None or not _is_complete(syntax, launch, kernel):
+            return None
+        return Deduction(general, self.unit.counting).of(syntax, launch, count)
+
+    def _named(
+        self, syntax: Syntax, launch: Launch, words: Sequence[str], scope: tuple[str, ...] | None
+    ) -> Callee | None:
+        depth, is_qualified = 0, False
+        for word in words:
+            depth += {"<": 1, ">": -1}.get(word, 0)
+            is_qualified = is_qualified or (depth == 0 and word == "::")
+        if is_qualified:
+            return Callee(False)
+        if scope is None or words[0] in self._used_names:
+            return None
+        if not scope:
+            # Names of a library may stand beside it, but not at file scope.
+            return Callee(bool(self._used_namespaces))
+        around = self._around(syntax, launch.callee[0], through_classes=True)
+        is_within = around is not None and around[: len(scope)] == scope
+        if is_within or {scope[-1:]} == self._used_namespaces:
+            return Callee(False)
+        return None
+
+    def signatures(self, name: str) -> frozenset[Signature]:
+        """All that is declared by a name outside of functions; specialisations are left out."""
+        if name not in self._known:
+            self._known[name] = frozenset(
+                signature
+                for part in self.unit.parts
+                for index in self._places(part.syntax).get(name, ())
+                if (signature := self._signature(part.syntax, index)) is not None
+            )
+        return self._known[name]
+
+    def _places(self, syntax: Syntax) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = {}
+        for index in _outside_bodies(syntax):
+            token = syntax.tokens[index]
+            if token.kind == "IDENTIFIER" and syntax.tokens[index + 1].text == "(":
+                places.setdefault(token.text, []).append(index)
+        return places
+
+    def _signature(self, syntax: Syntax, index: int) -> Signature | None:
+        closer = syntax.brackets.partner[index + 1]
+        inner = syntax.tokens[index + 2 : closer] if closer > 0 else ()
+        parameters = [p for p in split_commas(inner) if [t.text for t in p] != ["void"]]
+        head = list(_head(syntax.tokens, index))
+        if head[:3] == ["template", "<", ">"]:
+            return None
+        return Signature(
+            self._around(syntax, index),
+            tuple(_type(tokens, self.unit) for tokens in parameters),
+            any(token.text == "=" for tokens in parameters for token in tokens),
+            "template" in head,
+            "..." in head or any(token.text == "..." for token in inner),
+        )
+
+    def scope_of(self, syntax: Syntax, index: int) -> tuple[str, ...] | None:
+        """The namespaces around a token; None within a class."""
+        return self._around(syntax, index)
+
+    def _around(
+        self, syntax: Syntax, index: int, through_classes: bool = False
+    ) -> tuple[str, ...] | None:
+        """The namespaces around a token; None within a class, unless that does not matter."""
+        found: tuple[str, ...] | None = ()
+        place = self._enclosing(syntax)[index]
+        while place >= 0 and found is not None:
+            inner = namespace(syntax.tokens, place) if syntax.tokens[place].text == "{" else ()
+            is_body = inner is None and (through_classes or self._opens_body(syntax, place))
+            found = found if is_body else None if inner is None else (*inner, *found)
+            place = self._enclosing(syntax)[place]
+        return found
+
+    def _opens_body(self, syntax: Syntax, brace: int) -> bool:
+        """Does it lie in a function, so that no class is opened by it?"""
+        return any(f.body is not None and f.body[0] <= brace <= f.body[1] for f in syntax.functions)
+
+    def _enclosing(self, syntax: Syntax) -> list[int]:
+        """For each token the innermost bracket that is open there, or -1."""
+        if id(syntax) not in self._scopes:
+            self._scopes[id(syntax)] = enclosing_brackets(syntax)
+        return self._scopes[id(syntax)]
+
+    @cached_property
+    def _used_namespaces(self) -> set[tuple[str, ...]]:
+        """The last name of each namespace that a using-directive opens."""
+        return {(name,) for kind, name in self._usings if kind == "namespace"}
+
+    @cached_property
+    def _used_names(self) -> set[str]:
+        return {name for kind, name in self._usings if kind == "name"}
+
+    @cached_property
+    def _usings(self) -> set[tuple[str, str]]:
+        found = set()
+        for part in self.unit.parts:
+            tokens = part.syntax.tokens
+            for index, token in enumerate(tokens):
+                if token.text == "using":
+                    words = [t.text for t in _until_semicolon(tokens, index + 1)]
+                    if words and "=" not in words:
+                        kind = "namespace" if words[0] == "namespace" else "name"
+                        found.add((kind, words[-1]))
+        return found
+
+
+def _type(tokens: Sequence[Token], unit: Unit) -> str:
+    """The type of a parameter as far as it makes a difference to a caller."""
+    parameter, _ = parameter_of(tokens, unit.typedefs)
+    words = parameter.type.replace("[]", " *").split()
+    if not parameter.is_pointer:
+        words = [word for word in words if word not in ("const", "volatile")]
+    return " ".join(w for w in words if w not in ("__restrict__", "__restrict", "restrict"))
+
+
+def _is_complete(syntax: Syntax, launch: Launch, kernel: Kernel) -> bool:
+    """Does the launch certainly have all arguments?"""
+    texts = ([t.text for t in syntax.tokens[a : b + 1]] for a, b in launch.arguments)
+    is_certain = all("<" not in words for words in texts)
+    return is_certain and len(launch.arguments) == len(kernel.parameters)
+
+
+def _template_arguments(words: Sequence[str]) -> int | None:
+    """How many template arguments are written behind a name; None: it is not certain."""
+    if words[-1] != ">":
+        return 0
+    depth, count = 0, 1
+    for word in reversed(words):
+        depth += {">": 1, "<": -1, ")": 1, "(": -1}.get(word, 0)
+        count += depth == 1 and word == ","
+        if depth == 0:
+            return None if "(" in words else count
+    return None
+
+
+def _head(tokens: Sequence[Token], index: int) -> Iterator[str]:
+    """The words of a declaration before its name."""
+    first = index
+    while first > 0 and tokens[first - 1].text not in (";", "{", "}"):
+        first -= 1
+    return (token.text for token in tokens[first:index])
+
+
+def _outside_bodies(syntax: Syntax) -> Iterator[int]:
+    position = 0
+    for function in syntax.functions:
+        if function.body is None or function.body[0] < position:
+            continue
+        yield from range(position, function.body[0])
+        position = function.body[1] + 1
+    yield from range(position, len(syntax.tokens) - 1)
+
+
+def _until_semicolon(tokens: Sequence[Token], index: int) -> Iterator[Token]:
+    while index < len(tokens) and tokens[index].text != ";":
+        yield tokens[index]
+        index += 1

@@ -1,0 +1,247 @@
+"""Host expressions that are harmless to repeat. Takes the tokens of a launch, says which are not.
+
+Harmless is what is known to be: names of variables, literals, members, casts and arithmetic of
+built-in types, and functions that are one such formula. What is not known is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from cutune.frontend.configuration.declarations import PARAMETER, Declarations, Variable
+from cutune.frontend.configuration.nesting import Nesting
+from cutune.frontend.launches.host_types import HostTypes
+from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.parse import Launch, Syntax
+from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.unit.macros import Unexpandable
+from cutune.frontend.unit.unit import Unit, split_commas
+from cutune.frontend.unit.words import word_set
+
+_OPERATORS = word_set(
+    """
+    + - * / % << < > <= >= == != && || ! ~ & | ^ ? : ( ) [ ] . -> , ::
+    """
+)
+_CASTS = word_set("static_cast reinterpret_cast const_cast sizeof alignof")
+_WORDS = word_set("true false nullptr this NULL typename template")
+#: Functions of the standard library that give a number of numbers, and do nothing else.
+_LIBRARY = word_set("""
+    abs ceil ceilf exp2 fabs floor floorf fmax fmin labs llabs log2 lround max min pow round sqrt
+    sqrtf
+""")
+_DEEPEST = 4
+
+
+@dataclass(frozen=True)
+class Harmless:
+    """Answers for the launches of one unit."""
+
+    unit: Unit
+
+    @cached_property
+    def _types(self) -> HostTypes:
+        return HostTypes(self.unit)
+
+    def counts(self, syntax: Syntax, launch: Launch) -> str | None:
+        """A macro in the launch as it is written that has another value at each use."""
+        tokens = syntax.tokens[launch.callee[0] : launch.end]
+        return next((f"'{t.text}'" for t in tokens if t.text in self.unit.counting), None)
+
+    def doubt(self, syntax: Syntax, launch: Launch) -> str | None:
+        """The first part of a launch that is not known to be harmless; None: there is none."""
+        if launch.function is None:
+            return "what stands outside of functions"
+        names = Declarations(Nesting(syntax, launch.function))
+        for ranges, is_argument in ((launch.configuration, False), (launch.arguments, True)):
+            for first, last in ranges:
+                place = _Place(self.unit, self._types, names, first)
+                doubt = place.doubt(syntax.tokens[first : last + 1], is_argument)
+                if doubt is not None:
+                    return doubt
+        return None
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an expression stands: there its names are looked up."""
+
+    unit: Unit
+    types: HostTypes
+    names: Declarations
+    at: int
+    #: Names that are known besides: parameters of a function that is read.
+    given: frozenset[str] = frozenset()
+    depth: int = 0
+
+    def doubt(self, tokens: Sequence[Token], may_be_any: bool = False) -> str | None:
+        """What is not known to be harmless. `may_be_any`: may a bare name be of any type?"""
+        try:
+            expanded = self.unit.macros.expand(tokens) if not self.unit.is_expanded else [*tokens]
+        except Unexpandable as error:
+            return f"macro '{error.token.text}'"
+        if may_be_any and self._is_path(expanded):
+            return None
+        return next(self._doubts(expanded), None)
+
+    def _doubts(self, tokens: Sequence[Token]) -> Iterator[str]:
+        for index, token in enumerate(tokens):
+            before = tokens[index - 1].text if index else ""
+            following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+            if token.text == "[" and not _is_operand(tokens, index):
+                yield "a lambda"
+            elif token.text == ">" and following == ">" and tokens[index + 2 : index + 3]:
+                # `>>=` and `>=` come as single characters.
+                if tokens[index + 2].text == "=":
+                    yield "'>>='"
+            elif token.kind == "IDENTIFIER":
+                if not self._is_known(tokens, index, before, following):
+                    yield f"'{token.text}'"
+            elif token.kind in ("NUMBER", "STRING", "CHARACTER"):
+                # A literal of the user's: 3_rows.
+                if "_" in token.text and token.kind == "NUMBER":
+                    yield f"'{token.text}'"
+            elif token.text not in _OPERATORS and token.text != "=":
+                yield f"'{token.text}'"
+            elif token.text == "=" and before not in (">", "<", "=", "!"):
+                yield "'='"
+
+    def _is_known(self, tokens: Sequence[Token], index: int, before: str, following: str) -> bool:
+        name = tokens[index].text
+        if before == "." and index > 1:
+            return self._is_member(tokens, index)
+        if before in ("->", "::") or (following == "::" and name != "std"):
+            return False
+        if following in ("(", "<") and name in _CASTS:
+            return True
+        if name in _WORDS or name == "std" or self.types.is_word(name):
+            return True
+        if following == "(" or (following == "<" and _is_template_call(tokens, index + 1)):
+            return self._is_formula_call(name)
+        # What it is a member of is judged with the member.
+        return (following == "." and self._is_variable(name)) or self._is_plain(name)
+
+    def _is_path(self, tokens: Sequence[Token]) -> bool:
+        """path = NAME (("." | "->") NAME)*, of which nothing but the first name is looked up."""
+        texts = [token.text for token in tokens]
+        if not texts or tokens[0].kind != "IDENTIFIER" or len(texts) % 2 == 0:
+            return False
+        names = tokens[::2]
+        if any(token.kind != "IDENTIFIER" for token in names):
+            return False
+        steps = set(texts[1::2])
+        if steps and not steps <= {".", "->"}:
+            return False
+        if texts[0] in _WORDS:
+            return True
+        # A pointer that is a class has an operator of its own.
+        if "->" in steps and (texts[1:].count("->") > 1 or not self._is_pointer(texts[0])):
+            return texts[0] == "this" and texts.count("->") == 1
+        return self._is_variable(texts[0])
+
+    def _is_variable(self, name: str) -> bool:
+        if name in self.given or self._variable(name) is not None:
+            return True
+        declared = self.types.declared(name)
+        # A constant of a class need not be defined anywhere.
+        return bool(declared) and not any(d.is_class_constant for d in declared)
+
+    def _is_plain(self, name: str) -> bool:
+        """Is it a variable of a built-in type?"""
+        if name in self.given:
+            return True
+        variable = self._variable(name)
+        if variable is None:
+            declared = self.types.declared(name)
+            return bool(declared) and all(d.is_plain for d in declared)
+        if variable.type[-1:] == ("auto",):
+            return self._is_plain_auto(variable)
+        return self.types.is_plain(self._words(variable))
+
+    def _is_plain_auto(self, variable: Variable) -> bool:
+        if variable.initialiser is None or variable.opening != "=" or self.depth >= _DEEPEST:
+            return False
+        first, last = variable.initialiser
+        tokens = self.names.nesting.syntax.tokens[first : last + 1]
+        return replace(self, at=first, depth=self.depth + 1).doubt(tokens) is None
+
+    def _is_pointer(self, name: str) -> bool:
+        variable = self._variable(name)
+        if variable is not None:
+            return "*" in self._words(variable)
+        declared = self.types.declared(name)
+        return bool(declared) and all("*" in d.words for d in declared)
+
+    def _variable(self, name: str) -> Variable | None:
+        return self.names.variable(name, self.at)
+
+    def _words(self, variable: Variable) -> tuple[str, ...]:
+        """The words of its type, `*` included."""
+        if variable.opening != PARAMETER:
+            tokens = self.names.nesting.syntax.tokens
+            star = ("*",) if tokens[variable.declared - 1].text == "*" else ()
+            return (*variable.type, *star)
+        first, last = self.names.nesting.function.parameters
+        for tokens in split_commas(self.names.nesting.syntax.tokens[first + 1 : last]):
+            texts = [token.text for token in tokens]
+            texts = texts[: texts.index("=")] if "=" in texts else texts
+            if variable.name in texts:
+                return tuple(text for text in texts if text != variable.name)
+        return variable.type
+
+    def _is_member(self, tokens: Sequence[Token], index: int) -> bool:
+        """NAME "." NAME, of a structure that is known, and of a built-in type."""
+        base = tokens[index - 2]
+        if base.kind != "IDENTIFIER" or (index > 2 and tokens[index - 3].text in (".", "->")):
+            return False
+        variable = self._variable(base.text)
+        words = (
+            [self._words(variable)]
+            if variable is not None
+            else [d.words for d in self.types.declared(base.text)]
+        )
+        return bool(words) and all(self.types.has_plain(w, tokens[index].text) for w in words)
+
+    def _is_formula_call(self, name: str) -> bool:
+        """Is it a function of numbers that is one harmless expression, or one of a library?"""
+        definitions = self.unit.functions.get(name, ())
+        if not definitions:
+            return name in _LIBRARY and not self.types.is_declared(name)
+        if self.depth >= _DEEPEST or self.types.is_only_declared(name):
+            return False
+        return all(self._is_formula(part.syntax, f) for part, f in definitions)
+
+    def _is_formula(self, syntax: Syntax, function: Function) -> bool:
+        """Is the function's body a single `return` of a harmless expression of its parameters?"""
+        assert function.body is not None
+        first, last = function.body
+        body = syntax.tokens[first + 1 : last]
+        texts = [token.text for token in body]
+        if texts[:1] != ["return"] or texts.count(";") != 1 or texts[-1] != ";":
+            return False
+        given = self.types.plain_parameters(syntax, function)
+        if given is None:
+            return False
+        names = Declarations(Nesting(syntax, function))
+        inner = _Place(self.unit, self.types, names, first, given, self.depth + 1)
+        return inner.doubt(body[1:-1]) is None
+
+
+def _is_operand(tokens: Sequence[Token], index: int) -> bool:
+    """Does a `[` stand behind what has elements?"""
+    before = tokens[index - 1] if index else None
+    return before is not None and (before.kind == "IDENTIFIER" or before.text in ("]", ")"))
+
+
+def _is_template_call(tokens: Sequence[Token], opener: int) -> bool:
+    """NAME "<" … ">" "("."""
+    depth = 0
+    for index in range(opener, len(tokens)):
+        depth += {"<": 1, ">": -1}.get(tokens[index].text, 0)
+        if depth == 0:
+            return index + 1 < len(tokens) and tokens[index + 1].text == "("
+        if tokens[index].text in ("&&", "||", ";", ")"):
+            return False
+    return False

@@ -1,0 +1,258 @@
+"""Host integers that may be chosen. Takes `Syntax`es, gives tunables, regions and complaints.
+
+`#pragma cutune tune(m: 4, 8) data(N)` speaks of the next declaration `int m = 32;`, or assignment,
+in the same block. `#pragma cutune region begin` and `end` stand between statements of one block.
+What cannot be honoured is left as it is, with a warning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.source import Span
+from cutune.frontend.program import HostTunable, Region
+from cutune.frontend.syntax.annotation import (
+    AnnotationError,
+    RegionAnnotation,
+    TuneAnnotation,
+    Values,
+    names_in,
+    read_annotation,
+    read_condition,
+)
+from cutune.frontend.syntax.brackets import CLOSER
+from cutune.frontend.syntax.directives import Pragma
+from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.parse import Syntax, template_closers
+from cutune.frontend.unit.integers import integer_type
+from cutune.frontend.unit.words import word_set
+
+_STATEMENT_ENDS = (";", "{", "}")
+_FIXED = frozenset({"static", "constexpr", "constinit", "extern", "thread_local"})
+#: The value is evaluated in one expression with the sizes, in no order.
+_CHANGES = word_set("++ -- = += -= *= /= %= &= |= ^= <<= >>=")
+#: More values than anybody sweeps in full.
+MOST_CHOICES = 4096
+
+
+@dataclass(frozen=True)
+class Tunables:
+    """What the pragmas of a source and its headers say about host integers."""
+
+    tunables: tuple[HostTunable, ...] = ()
+    regions: tuple[Region, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def host_tunables(files: Iterable[Syntax]) -> Tunables:
+    """All tunables and regions, from 1 on; what is found later may depend on the earlier."""
+    found = Tunables()
+    for syntax in files:
+        found = _with_file(syntax, found)
+    return found
+
+
+def _with_file(syntax: Syntax, earlier: Tunables) -> Tunables:
+    found, regions = [*earlier.tunables], [*earlier.regions]
+    complaints = [*earlier.diagnostics]
+    begins: list[Pragma] = []
+    reader = _Reader(syntax)
+    for pragma in syntax.pragmas:
+        try:
+            said = read_annotation(pragma)
+            if isinstance(said, TuneAnnotation):
+                group = len({tunable.group for tunable in found}) + 1
+                found += reader.tunables(pragma, said, group, found)
+            elif isinstance(said, RegionAnnotation):
+                reader.check_statement_place(pragma)
+                if said.is_begin:
+                    begins.append(pragma)
+                else:
+                    regions.append(reader.region(begins, pragma, len(regions) + 1))
+        except AnnotationError:
+            continue  # reported where annotations of kernels are read
+        except CutuneError as error:
+            complaints.append(error.diagnostic)
+    complaints += (
+        Diagnostic.at(Code.UNPAIRED_REGION, syntax.source, begin.token.span, other="end")
+        for begin in begins
+    )
+    return Tunables(tuple(found), tuple(regions), tuple(complaints))
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """One source; every method raises `CutuneError` where a pragma cannot be honoured."""
+
+    syntax: Syntax
+
+    def tunables(
+        self, pragma: Pragma, said: TuneAnnotation, group: int, earlier: list[HostTunable]
+    ) -> list[HostTunable]:
+        """What one pragma lets be chosen, together."""
+        function = self._function(pragma)
+        names = {tunable.name for tunable in earlier}
+        if function is None:
+            raise self._error(Code.TUNABLE_OUTSIDE, pragma)
+        for name in said.choices:
+            if name in names:
+                raise self._error(Code.TUNED_TWICE, pragma, name=name)
+        for name in said.data:
+            self._check_data(pragma, name, function)
+        if not said.data:
+            raise self._error(Code.TUNABLE_WITHOUT_DATA, pragma)
+        self._check_condition(pragma, said)
+        data = [_as_written(pragma, name) for name in said.data]
+        return [
+            HostTunable(
+                name,
+                group,
+                self._choices(pragma, name, values),
+                tuple(d for d in data if d not in names),
+                tuple(d for d in data if d in names),
+                self.syntax.source,
+                self._value(pragma, name),
+                pragma.token.span,
+                said.where,
+            )
+            for name, values in said.choices.items()
+        ]
+
+    def region(self, begins: list[Pragma], end: Pragma, number: int) -> Region:
+        """The region that a pragma ends; takes its beginning off the list."""
+        if not begins:
+            raise self._error(Code.UNPAIRED_REGION, end, other="begin")
+        begin = begins.pop()
+        if begins or self._block(begin) != self._block(end):
+            raise self._error(Code.REGION_ACROSS_BLOCKS, end)
+        return Region(number, self.syntax.source, begin.token.span, end.token.span)
+
+    def check_statement_place(self, pragma: Pragma) -> None:
+        """A statement must be allowed where the pragma stands."""
+        before = self.syntax.tokens[pragma.index - 1].text if pragma.index else ""
+        if self._function(pragma) is None or before not in _STATEMENT_ENDS:
+            raise self._error(Code.REGION_IN_STATEMENT, pragma)
+
+    def _function(self, pragma: Pragma) -> Function | None:
+        """The innermost host function whose body holds the pragma."""
+        around = [
+            f
+            for f in self.syntax.functions
+            if f.body is not None and f.body[0] < pragma.index <= f.body[1]
+        ]
+        return around[-1] if around and not around[-1].is_kernel else None
+
+    def _block(self, pragma: Pragma) -> int:
+        """The innermost bracket that is open where the pragma stands, or -1."""
+        partner = self.syntax.brackets.partner
+        index = pragma.index - 1
+        while index >= 0:
+            if self.syntax.tokens[index].text in CLOSER:
+                return index
+            closed = self.syntax.tokens[index].text in (")", "]", "}") and partner[index] >= 0
+            index = (partner[index] if closed else index) - 1
+        return -1
+
+    def _choices(self, pragma: Pragma, name: str, values: Values) -> tuple[int, ...]:
+        if values.interval is None:
+            return tuple(sorted(set(values.listed)))
+        first, last = values.interval
+        if not 0 <= last - first < MOST_CHOICES:
+            raise self._error(Code.BAD_CHOICES, pragma, name=name, most=MOST_CHOICES)
+        return tuple(range(first, last + 1))
+
+    def _check_data(self, pragma: Pragma, name: str, function: Function | None) -> None:
+        first = name.replace("->", ".").split(".")[0]
+        known = any(token.text == first for token in self.syntax.tokens[: pragma.index])
+        if function is None or not known:
+            raise self._error(Code.UNKNOWN_DATA, pragma, name=name)
+
+    def _check_condition(self, pragma: Pragma, said: TuneAnnotation) -> None:
+        if said.where is None:
+            return
+        known = {*said.choices, *said.data}
+        for name in sorted(names_in(read_condition(said.where))):
+            if name not in known:
+                listed = ", ".join(sorted(known))
+                raise self._error(Code.UNKNOWN_IN_CONDITION, pragma, name=name, known=listed)
+
+    def _value(self, pragma: Pragma, name: str) -> Span:
+        """The bytes of the value that the program gives to `name` behind the pragma."""
+        tokens = self.syntax.tokens
+        path = re.split(r"(\.|->)", _as_written(pragma, name))
+        for index in self._same_block(pragma):
+            if [t.text for t in tokens[index : index + len(path)]] != path:
+                continue
+            behind = index + len(path)
+            if tokens[behind].text != "=" or tokens[behind + 1].text == "{":
+                break
+            if tokens[index - 1].text in (".", "->"):
+                continue  # a member of that name
+            self._check_type(pragma, name, index)
+            last = self._value_end(behind + 1)
+            if last <= behind or self.syntax.directives_within(behind, last + 1):
+                break
+            if any(token.text in _CHANGES for token in tokens[behind + 1 : last + 1]):
+                raise self._error(Code.TUNABLE_SIDE_EFFECT, pragma, name=name)
+            return self.syntax.span((behind + 1, last))
+        raise self._error(Code.NO_TUNABLE_VALUE, pragma, name=name)
+
+    def _same_block(self, pragma: Pragma) -> Iterator[int]:
+        """Indices behind the pragma, up to the end of its block, inner blocks skipped."""
+        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
+        index = pragma.index
+        while index < len(tokens) and tokens[index].text != "}":
+            yield index
+            index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
+
+    def _value_end(self, first: int) -> int:
+        """The last token of the expression that begins at `first`."""
+        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
+        statement = self._behind(first, (";", "}"))
+        closers = template_closers(tokens, partner, first, statement)
+        index = first
+        while index < statement and tokens[index].text != ",":
+            # The commas of template arguments end nothing.
+            closer = closers.get(index, index)
+            if closer < statement and tokens[closer + 1].text in ("(", "::", "{"):
+                index = closer
+            index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
+        return index - 1
+
+    def _behind(self, first: int, ends: tuple[str, ...]) -> int:
+        """The next token that ends something, inner brackets skipped."""
+        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
+        index = first
+        while tokens[index].text not in ends:
+            index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
+        return index
+
+    def _check_type(self, pragma: Pragma, name: str, index: int) -> None:
+        """A declared integer, not a static one: that has one value for all sizes."""
+        tokens = self.syntax.tokens
+        first = index
+        while tokens[first - 1].text not in _STATEMENT_ENDS:
+            first -= 1
+        words = [token.text for token in tokens[first:index]]
+        if words == []:
+            return  # an assignment
+        head = words[: words.index("=") - 1] if "=" in words else words
+        named = [word for word in head if word not in ("std", "::", "auto")]
+        is_integer = "auto" in head or integer_type(named) is not None
+        if set(head) & _FIXED or not is_integer:
+            raise self._error(Code.NOT_A_HOST_INTEGER, pragma, name=name, type=" ".join(head))
+
+    def _error(self, code: Code, pragma: Pragma, **values: str | int) -> CutuneError:
+        source, span = self.syntax.source, pragma.token.span
+        return CutuneError(Diagnostic.at(code, source, span, notes=(), **values))
+
+
+def _as_written(pragma: Pragma, name: str) -> str:
+    """`p.n`, as annotations have it, may have been written `p->n`."""
+    pattern = r"\s*(\.|->)\s*".join(map(re.escape, name.split(".")))
+    found = re.search(rf"\b{pattern}\b", pragma.text)
+    return re.sub(r"\s+", "", found[0]) if found else name

@@ -1,0 +1,446 @@
+"""The program model: what `analyze` gives and every later stage reads.
+
+Kernels with the facts proven about them, launch sites with their verdicts. All frozen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.edits import Edit
+from cutune.core.source import Source, Span
+from cutune.frontend.block_range import BlockRange
+from cutune.frontend.candidates import EXTENTS, Block
+from cutune.frontend.host_formula import Formula
+
+DIMENSIONS = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A kernel parameter: name and type as written (macros expanded, qualifiers kept)."""
+
+    name: str
+    type: str
+
+    @property
+    def is_pointer(self) -> bool:
+        """Does it point to memory?"""
+        return "*" in self.type or "[" in self.type
+
+
+@dataclass(frozen=True)
+class Member(Parameter):
+    """An integer member of a structure that a kernel gets by value: `grid.nx`.
+
+    `argument`: the position of the structure among the kernel's parameters; `structure`: its type
+    as one may name it anywhere; `steps`: the pointers to members that lead to this one.
+    """
+
+    argument: int
+    structure: str
+    steps: tuple[str, ...]
+
+
+class Role(Enum):
+    """How an integer parameter reaches the work of a kernel, the strongest use first."""
+
+    #: The upper bound of a global id: the size of the thread space.
+    GUARD = "guard"
+    #: The upper bound of a loop, or of another value that is compared.
+    BOUND = "bound"
+    #: A factor of an id or a loop variable in an address: the distance of neighbours.
+    STRIDE = "stride"
+    #: The lower bound of an id or a loop, or a value compared with a bound: a launch counter.
+    COUNTER = "counter"
+    #: Any other condition: a flag.
+    BRANCH = "branch"
+    #: Only a shift of an address.
+    OFFSET = "offset"
+
+
+@dataclass(frozen=True)
+class DataParameter:
+    """An integer kernel parameter, or a member of one, that reaches a condition or an address."""
+
+    name: str
+    role: Role
+
+    @property
+    def is_size(self) -> bool:
+        """Does its value decide how much work there is? Others take their recorded value."""
+        # A model calls the threads of a launch so.
+        return self.role in (Role.GUARD, Role.BOUND, Role.STRIDE) and self.name not in EXTENTS
+
+
+@dataclass(frozen=True)
+class Impurity:
+    """Why a kernel may not be re-blocked: the rule that failed, and where."""
+
+    code: Code
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class DimensionFacts:
+    """What is proven about one index dimension of a kernel.
+
+    `indexed`: the kernel uses a built-in of this dimension. `impurity`: None when the dimension is
+    pure, that is, built-ins occur only as the global id or as the grid stride. `guard`: C text of
+    an expression g over the kernel's parameters such that every effect, and every access of memory
+    that differs between threads, lies under `id < g`, or None. It speaks of exact integers: compute
+    it in 64 bits, and keep the original launch unless 0 < g < 2^31 and every parameter in it fits
+    in 32 bits. `grid_stride`: the dimension is used with `gridDim.d * blockDim.d`, so that the
+    number of threads must be kept; `guard` is None then. `grid_kept`: the number of blocks stays,
+    and their size varies, by annotation or because each block is proven to share a row among its
+    threads; `guard` is None then, too.
+    """
+
+    indexed: bool
+    impurity: Impurity | None = None
+    guard: str | None = None
+    grid_stride: bool = False
+    grid_kept: bool = False
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What keeps the places of different threads apart: larger >= smaller * extent, at a launch.
+
+    `larger` and `smaller` are C texts over the kernel's integer parameters, read as
+    `DimensionFacts.guard` is: by how many bytes neighbours in two dimensions differ (absolute
+    values count). `dimension`: that of the smaller step, whose extent is the guard bound, else T.
+    """
+
+    larger: str
+    smaller: str
+    dimension: int
+
+
+@dataclass(frozen=True)
+class KernelCopy:
+    """A copy of a kernel that reads its block where the kernel has a constant.
+
+    In blocks of this size both do the same; what is known about the kernel is true of its copy.
+    """
+
+    #: Threads per dimension that the constants stand for; 0 where there are none.
+    block: Block
+    #: Where it is, so that it has the name of the kernel.
+    namespace: str
+    #: The file that it stands in, and what puts it there.
+    source: Source
+    edit: Edit
+    #: Why the kernel itself is launched in no other block.
+    instead_of: Impurity
+    #: Mangled names of its instances.
+    entries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CompiledCode:
+    """The device code of one translation unit, by a name that no other code has.
+
+    `versions`: PTX versions for which its kernels were proven.
+    """
+
+    name: str
+    versions: tuple[int, ...]
+
+
+Layout = tuple[str, int, tuple[tuple[str, int, int], ...]]
+"""A structure: its name and size, then path, offset and size of each member."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A `__global__` function definition (declarations are joined to it)."""
+
+    name: str
+    source: Source
+    span: Span
+    parameters: tuple[Parameter, ...]
+    template_parameters: tuple[str, ...]
+    dimensions: tuple[DimensionFacts, DimensionFacts, DimensionFacts]
+    #: Why no dimension can be tuned (shared memory, warp-level code, not parsed …), or None.
+    impurity: Impurity | None = None
+    #: Integer parameters, then members, that reach a condition or an address, in their order.
+    data_parameters: tuple[DataParameter, ...] = ()
+    max_threads: int = 1024
+    #: What an annotation says about the blocks to choose from; None without an annotation.
+    allowed: BlockRange | None = None
+    #: Dimensions in which an annotation allows more than is proven.
+    asserted: tuple[str, ...] = ()
+    #: Bytes of dynamic shared memory as an annotation says, C text over the block's x, y and z.
+    shared: str | None = None
+    #: May threads of a warp hand each other values, so that warps must be kept?
+    needs_warps: bool = False
+    #: Do they by warp-level functions? Then an annotation alone can make it tunable.
+    warp_level: bool = False
+    #: Members that are data parameters.
+    members: tuple[Member, ...] = ()
+    #: Pairs of positions of pointers, of which one is written through: each warp must keep its
+    #: threads, unless the two lie in different allocations.
+    may_meet: tuple[tuple[int, int], ...] = ()
+    #: What must hold, or each warp must keep its threads, because threads may share a place.
+    apart: tuple[Apart, ...] = ()
+    #: PTX versions for which it is proven (80 for compute_80); empty: the compiler was not asked.
+    proven_for: tuple[int, ...] = ()
+    #: What is launched instead of it in other blocks than the program's own.
+    copy: KernelCopy | None = None
+    #: Mangled names of those instances of a template for which the facts are not proven, and why.
+    unproven: tuple[tuple[str, Impurity], ...] = ()
+    #: Mangled names of its instances, as the compiler made them.
+    entries: tuple[str, ...] = ()
+    #: The structures whose members are data parameters; None where one is not known.
+    layouts: tuple[Layout, ...] | None = ()
+    #: The code of the translation unit that defines it, where that is another one.
+    elsewhere: CompiledCode | None = None
+
+    @property
+    def pure_dimensions(self) -> tuple[str, ...]:
+        """Indexed dimensions in which the block may be changed."""
+        if self.impurity is not None:
+            return ()
+        facts = zip(DIMENSIONS, self.dimensions, strict=True)
+        return tuple(d for d, f in facts if f.indexed and f.impurity is None)
+
+    @property
+    def reason(self) -> Impurity | None:
+        """Why some of its dimensions keep their block, or None."""
+        reasons = (self.impurity, *(facts.impurity for facts in self.dimensions))
+        return next((reason for reason in reasons if reason is not None), None)
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """What is seen of a launch, by position: its arguments, then members of these."""
+        return tuple(argument.name for argument in (*self.parameters, *self.members))
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The data parameters that decide how much work there is."""
+        return tuple(parameter.name for parameter in self.data_parameters if parameter.is_size)
+
+
+class Verdict(Enum):
+    """May the launch be tuned?"""
+
+    TUNABLE = "tunable"
+    REFUSED = "refused"
+
+
+class GridForm(Enum):
+    """How one component of a grid follows from the block, as the source spells it."""
+
+    #: ceil((float)n / block)
+    FLOAT_CEILING = "float ceil"
+    #: (n + block - 1) / block and what always equals it
+    CEILING = "ceil"
+    #: n / block: a remainder is not covered
+    TRUNCATING = "truncates"
+    #: n / block + 1: perhaps one block too many
+    ONE_MORE = "one more"
+    #: f(n, block)
+    HELPER = "helper"
+    #: Any other formula of the block.
+    OTHER = "of block"
+    SINGLE = "1"
+    CONSTANT = "constant"
+    #: A formula in which the block does not occur.
+    INDEPENDENT = "no block"
+    UNKNOWN = "unknown"
+
+
+Shape = tuple[Formula, Formula, Formula]
+"""x, y and z of a grid or block."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The configuration of a launch, with the definitions that reach it."""
+
+    grid: Shape
+    block: Shape
+    #: Bytes of dynamic shared memory; None where none are asked for.
+    shared: Formula | None
+    forms: tuple[GridForm, GridForm, GridForm]
+
+
+class DeducedFrom(Enum):
+    """How an argument gives a template parameter T; the words of `cutune_call.h`."""
+
+    #: The parameter is a T.
+    VALUE = "cutune_by_value"
+    #: It is a T *.
+    POINTEE = "cutune_pointee"
+    #: It is a const T *.
+    CONSTANT = "cutune_constant_pointee"
+
+
+@dataclass(frozen=True)
+class Deduced:
+    """A template argument that is not written: which argument of the launch gives it."""
+
+    kind: DeducedFrom
+    argument: int
+
+
+def _closes_angles(text: str) -> bool:
+    text = re.sub(r"->|<<|<=|>=", " ", text)
+    return text.count("<") <= text.count(">")
+
+
+@dataclass(frozen=True)
+class LaunchSite:
+    """One `kernel<<<grid, block, shared, stream>>>(arguments)` in the text."""
+
+    id: int
+    kernel: str
+    #: The file it stands in: the program's own, or a header of the user.
+    source: Source
+    #: From the first byte of the callee to the `)` of the argument list, without the `;`.
+    span: Span
+    #: The callee as written, with namespace and explicit template arguments.
+    callee: str
+    configuration: tuple[str, ...]
+    configuration_spans: tuple[Span, ...]
+    arguments: tuple[str, ...]
+    function: str | None
+    verdict: Verdict
+    reason: str
+    #: Code of the rule that refused it, or None.
+    code: Code | None = None
+    #: What reaches its configuration, or None where that was not looked at.
+    resolved: Configuration | None = None
+    #: Dynamic shared memory as C text over the block's x, y and z; None: it does not follow it.
+    shared: str | None = None
+    #: Mangled names of the kernels that the compiler calls here; empty: it was not asked.
+    entries: tuple[str, ...] = ()
+    #: From `<<<` to `>>>`, where the callee alone says which kernel is meant, as its address does;
+    #: None: the arguments choose among several.
+    called: Span | None = None
+    #: Must the callee be looked up at file scope, because a using-directive may hide it?
+    is_global: bool = False
+    #: Template arguments behind those that are written.
+    deduced: tuple[Deduced, ...] = ()
+
+    def has_all_arguments(self, kernel: Kernel) -> bool:
+        """Is it certain which argument is which, and that none is left out?"""
+        # `f<a, b>(c)` may have been split as if it were two comparisons.
+        are_whole = all(_closes_angles(argument) for argument in self.arguments)
+        return are_whole and len(self.arguments) == len(kernel.parameters)
+
+
+@dataclass(frozen=True)
+class HostTunable:
+    """An integer variable of the host that may be given another value than the program's."""
+
+    name: str
+    #: Tunables of one pragma are chosen together; groups are numbered from 1 in their order.
+    group: int
+    choices: tuple[int, ...]
+    #: The expressions that decide the choice, as written.
+    data: tuple[str, ...]
+    #: Other tunables that are known by then, on which the choice depends.
+    given: tuple[str, ...]
+    #: The file it stands in: the program's own, or a header of the user.
+    source: Source
+    #: The program's own value.
+    value: Span
+    pragma: Span
+    #: A condition on tunables of the pragma and data: text of the annotation language, or None.
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class Region:
+    """What is timed for host tunables: from one pragma to the other."""
+
+    id: int
+    #: The file it stands in.
+    source: Source
+    begin: Span
+    end: Span
+
+
+@dataclass(frozen=True)
+class Program:
+    """Everything known about one source file and the user's headers that it includes.
+
+    Ids of launch sites are unique over all of them; those of the source itself come first.
+    """
+
+    source: Source
+    kernels: tuple[Kernel, ...]
+    launches: tuple[LaunchSite, ...]
+    diagnostics: tuple[Diagnostic, ...] = field(default=())
+    #: The user's headers.
+    headers: tuple[Source, ...] = ()
+    tunables: tuple[HostTunable, ...] = ()
+    regions: tuple[Region, ...] = ()
+    #: Kernels of the user's headers that nothing launches here.
+    unlaunched: tuple[Kernel, ...] = ()
+    #: What its own kernels were proven on; None: the compiler was not asked.
+    code: CompiledCode | None = None
+    #: Do other sources of the program launch its kernels, relying on that code?
+    is_lent: bool = False
+
+    def numbered_behind(self, last: int) -> Program:
+        """The same with ids that are larger by `last`: those of other sources come first."""
+        moved = (replace(site, id=site.id + last) for site in self.launches)
+        return replace(self, launches=tuple(moved))
+
+    def kernel(self, name: str) -> Kernel | None:
+        """The kernel of that name, if it is defined in what was read."""
+        return next((kernel for kernel in self.kernels if kernel.name == name), None)
+
+    @property
+    def definitions(self) -> tuple[Kernel, ...]:
+        """The kernels that this translation unit defines, those of headers too."""
+        own = (kernel for kernel in self.kernels if kernel.elsewhere is None)
+        return (*own, *self.unlaunched)
+
+    @property
+    def borrowed(self) -> tuple[Kernel, ...]:
+        """Kernels of other translation units that launches, which may be tuned, call."""
+        names = {site.kernel for site in self.tunable_launches}
+        return tuple(k for k in self.kernels if k.elsewhere is not None and k.name in names)
+
+    @property
+    def tunable_launches(self) -> tuple[LaunchSite, ...]:
+        """The launch sites that may be tuned."""
+        return tuple(site for site in self.launches if site.verdict is Verdict.TUNABLE)
+
+    @property
+    def launching_headers(self) -> tuple[Source, ...]:
+        """Headers with a launch that may be tuned, in the order of the ids."""
+        return self._headers_of(self.tunable_launches)
+
+    @property
+    def deciding_files(self) -> tuple[Source, ...]:
+        """What decides about its launches besides the source: files with a launch or its kernel."""
+        return (*self.launching_headers, *(kernel.source for kernel in self.borrowed))
+
+    @property
+    def tunable_headers(self) -> tuple[Source, ...]:
+        """Headers with a host tunable or a region."""
+        return self._headers_of((*self.tunables, *self.regions))
+
+    @property
+    def rewritten_headers(self) -> tuple[Source, ...]:
+        """Headers of which a pass may make something else."""
+        copies = [kernel.copy for kernel in self.kernels if kernel.copy is not None]
+        return self._headers_of([*self.tunable_launches, *self.tunables, *self.regions, *copies])
+
+    def _headers_of(
+        self, places: Iterable[LaunchSite | HostTunable | Region | KernelCopy]
+    ) -> tuple[Source, ...]:
+        found = {place.source.path: place.source for place in places}
+        found.pop(self.source.path, None)
+        return tuple(found.values())

@@ -1,0 +1,216 @@
+"""Annotations. Takes the text of a pragma, gives what it says.
+
+    #pragma cutune kernel gemm data(NI, NJ, NK) block(x: 8..1024) where(x * y <= 1024) grid(…)
+    #pragma cutune kernel sums block(x: 64, 128, 256) shared(4 * x)
+    #pragma cutune kernel softmax data(n) block(x: 64..1024) grid(keep)
+    #pragma cutune tune(m: 4, 8, 16) data(N)
+    #pragma cutune region begin
+    #pragma cutune ignore
+    #pragma kernel_info_size_param_idx_gemm = 2
+
+The language is `grammars/annotation.lark`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from lark import Lark, Token, Transformer, Tree, UnexpectedInput, UnexpectedToken
+
+from cutune.frontend.syntax.directives import Pragma
+
+Expression = Tree[Token]
+"""A tree of `condition`, `comparison`, `expression`, `term`, `call`, `name` and `number`.
+
+`keep` stands for a number of blocks that does not follow the block.
+"""
+
+
+@dataclass(frozen=True)
+class Values:
+    """The integers that something may be: those listed, or all from first to last."""
+
+    listed: tuple[int, ...]
+    interval: tuple[int, int] | None = None
+
+    def __contains__(self, value: int) -> bool:
+        if self.interval is not None:
+            return self.interval[0] <= value <= self.interval[1]
+        return value in self.listed
+
+
+@dataclass(frozen=True)
+class KernelAnnotation:
+    """What the user says about a kernel; None where nothing is said.
+
+    `where` is the condition's text; `read_condition` gives its tree.
+    """
+
+    kernel: str
+    data: tuple[str, ...] | None = None
+    block: Mapping[str, Values] | None = None
+    where: str | None = None
+    grid: tuple[Expression, ...] | None = None
+    shared: Expression | None = None
+
+
+@dataclass(frozen=True)
+class TuneAnnotation:
+    """Host integers that may be chosen, the sizes that decide the choice, and what must hold."""
+
+    choices: Mapping[str, Values]
+    data: tuple[str, ...]
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class RegionAnnotation:
+    """Begin or end of what is timed for a host integer."""
+
+    is_begin: bool
+
+
+@dataclass(frozen=True)
+class IgnoreAnnotation:
+    """The next launch is left alone."""
+
+
+@dataclass(frozen=True)
+class SizeIndexAnnotation:
+    """KLARAPTOR: the number of the parameter that is a kernel's size."""
+
+    kernel: str
+    index: int
+
+
+@dataclass(frozen=True)
+class DimensionAnnotation:
+    """KLARAPTOR: the number of dimensions of a kernel's thread blocks."""
+
+    kernel: str
+    dimensions: int
+
+
+Annotation = (
+    KernelAnnotation
+    | TuneAnnotation
+    | RegionAnnotation
+    | IgnoreAnnotation
+    | SizeIndexAnnotation
+    | DimensionAnnotation
+)
+
+
+class AnnotationError(ValueError):
+    """The text is not an annotation; `offset` is where it stops being one."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+
+def read_annotation(pragma: Pragma) -> Annotation:
+    """What a pragma says.
+
+    Raises:
+        AnnotationError: it is not in the language.
+    """
+    try:
+        tree = _parser().parse(pragma.text, start="start")
+    except UnexpectedInput as error:
+        ends = isinstance(error, UnexpectedToken) and error.token.type == "$END"
+        offset = len(pragma.text) if ends else error.pos_in_stream or 0
+        found = next(iter(pragma.text[offset:].split()), "its end")
+        raise AnnotationError(f"not understood at '{found}'", offset) from error
+    except RecursionError:
+        raise AnnotationError("nested too deeply", 0) from None
+    return _annotation(_Values().transform(tree), pragma.text)
+
+
+class _Values(Transformer[Token, Expression]):
+    """Paths become dotted names, values become `Values`."""
+
+    def path(self, names: Sequence[Token]) -> str:
+        return ".".join(names)
+
+    def interval(self, limits: Sequence[Token]) -> Values:
+        return Values((), (int(limits[0]), int(limits[1])))
+
+    def listed(self, values: Sequence[Token]) -> Values:
+        return Values(tuple(map(int, values)))
+
+
+def read_condition(text: str) -> Expression:
+    """The tree of a `where` clause that `read_annotation` has understood."""
+    return _expression(_Values().transform(_parser().parse(text, start="condition")))
+
+
+def names_in(tree: Expression) -> frozenset[str]:
+    """All names in an expression."""
+    return frozenset(str(name.children[0]) for name in tree.find_data("name"))
+
+
+def _annotation(tree: Expression, text: str) -> Annotation:
+    match tree.data:
+        case "kernel":
+            return _kernel(tree, text)
+        case "tune":
+            choices = {str(c.children[0]): _values(c) for c in tree.find_data("choice")}
+            names = [str(name) for data in tree.find_data("data") for name in data.children]
+            where = next(tree.find_data("where"), None)
+            said = _inner_text(text, where) if where is not None else None
+            return TuneAnnotation(choices, tuple(names), said)
+        case "region":
+            return RegionAnnotation(tree.children[0] == "begin")
+        case "size_index":
+            name, value = map(str, tree.children)
+            return SizeIndexAnnotation(name.removeprefix("kernel_info_size_param_idx_"), int(value))
+        case "dimension_count":
+            name, value = map(str, tree.children)
+            return DimensionAnnotation(name.removeprefix("kernel_info_dim_"), int(value))
+        case _:
+            return IgnoreAnnotation()
+
+
+def _kernel(tree: Expression, text: str) -> KernelAnnotation:
+    clauses = {child.data: child for child in tree.children if isinstance(child, Tree)}
+    data, block = clauses.get("data"), clauses.get("block")
+    where, grid, shared = (clauses.get(name) for name in ("where", "grid", "shared"))
+    return KernelAnnotation(
+        str(tree.children[0]),
+        tuple(map(str, data.children)) if data else None,
+        {str(d.children[0]): _values(d) for d in block.find_data("dimension")} if block else None,
+        _inner_text(text, where) if where else None,
+        tuple(map(_expression, grid.children)) if grid else None,
+        _expression(shared.children[0]) if shared else None,
+    )
+
+
+def _inner_text(text: str, clause: Expression) -> str:
+    """What stands between the parentheses of a clause."""
+    return text[clause.meta.start_pos : clause.meta.end_pos - 1].partition("(")[2].strip()
+
+
+def _values(tree: Expression) -> Values:
+    values = tree.children[1]
+    assert isinstance(values, Values)
+    return values
+
+
+def _expression(child: Expression | Token) -> Expression:
+    return child if isinstance(child, Tree) else Tree("name", [child])
+
+
+@cache
+def _parser() -> Lark:
+    return Lark.open_from_package(
+        "cutune",
+        "annotation.lark",
+        ("grammars",),
+        parser="lalr",
+        start=["start", "condition"],
+        maybe_placeholders=False,
+        propagate_positions=True,
+    )

@@ -1,0 +1,138 @@
+"""Preprocessor lines as text. Takes directive tokens, gives macros and pragmas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.frontend.syntax.tokens import Token, lex, lex_significant
+
+_COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*\*/"
+_NAME = re.compile(rf"(?:\s|{_COMMENT})*#(?:[ \t]|\\\r?\n|{_COMMENT})*(\w+)")
+_DEFINE = re.compile(r"\s+(?P<name>[A-Za-z_$][\w$]*)(?P<parameters>\([^()]*\))?")
+_CONTINUATION = re.compile(r"\\\r?\n")
+_INCLUDE = re.compile(r'\s*"([^"\n]+)"')
+
+
+@dataclass(frozen=True)
+class Directive:
+    """One preprocessor line. `index` is the number of significant tokens before it."""
+
+    index: int
+    token: Token
+
+    @cached_property
+    def name(self) -> str:
+        """`if`, `define`, `pragma` … or nothing."""
+        match = _NAME.match(self.token.text)
+        return match[1] if match else ""
+
+    @cached_property
+    def rest(self) -> str:
+        """What follows the name, continuations still in it."""
+        match = _NAME.match(self.token.text)
+        return self.token.text[match.end() :] if match else ""
+
+    @property
+    def rest_start(self) -> int:
+        """The offset of `rest`."""
+        return self.token.end - len(self.rest)
+
+    @property
+    def included(self) -> str | None:
+        """The path of `#include "path"`."""
+        match = _INCLUDE.match(self.rest) if self.name == "include" else None
+        return match[1] if match else None
+
+
+@dataclass(frozen=True)
+class Macro:
+    """A `#define` as it stands in the text.
+
+    `conditional`: it lies under an `#if` (other than an include guard), so that it may not be in
+    force, or not be the only definition.
+    """
+
+    name: str
+    parameters: tuple[str, ...] | None
+    body_text: str
+    body_start: int
+    conditional: bool
+
+    @cached_property
+    def body(self) -> tuple[Token, ...]:
+        """The tokens of the replacement. Offsets are exact up to the first continuation."""
+        tokens = lex_significant(_CONTINUATION.sub(" ", self.body_text))
+        return tuple(token._replace(start=token.start + self.body_start) for token in tokens)
+
+
+@dataclass(frozen=True)
+class Pragma:
+    """A `#pragma cutune …` line (or one of KLARAPTOR's); `text` begins behind `pragma`."""
+
+    index: int
+    token: Token
+    text: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its words, as far as white space separates them."""
+        return tuple(self.text.split())
+
+
+def directives_of(text: str) -> Iterator[Directive]:
+    """The preprocessor lines of a text, without the places among its tokens."""
+    return (Directive(0, token) for token in lex(text) if token.kind == "DIRECTIVE")
+
+
+def macros(directives: Sequence[Directive]) -> tuple[Macro, ...]:
+    """All `#define`s in order."""
+    found: list[Macro] = []
+    guard = _include_guard(directives)
+    depth = 0
+    for number, directive in enumerate(directives):
+        if directive.name in ("if", "ifdef", "ifndef"):
+            depth += number != guard
+        elif directive.name == "endif":
+            depth = max(0, depth - 1)
+        elif directive.name == "define":
+            macro = _macro(directive, conditional=depth > 0)
+            if macro is not None:
+                found.append(macro)
+    return tuple(found)
+
+
+def pragmas(directives: Sequence[Directive]) -> tuple[Pragma, ...]:
+    """The pragmas that speak to cutune."""
+    found = (
+        Pragma(d.index, d.token, _CONTINUATION.sub(" ", d.rest).strip())
+        for d in directives
+        if d.name == "pragma"
+    )
+    return tuple(p for p in found if re.match(r"cutune\b|kernel_info_", p.text))
+
+
+def _macro(directive: Directive, *, conditional: bool) -> Macro | None:
+    match = _DEFINE.match(directive.rest)
+    if match is None:
+        return None
+    parameters = None
+    if match["parameters"] is not None:
+        inner = _CONTINUATION.sub(" ", match["parameters"][1:-1])
+        parameters = tuple(name.strip() for name in inner.split(",")) if inner.strip() else ()
+    return Macro(
+        match["name"],
+        parameters,
+        directive.rest[match.end() :],
+        directive.rest_start + match.end(),
+        conditional,
+    )
+
+
+def _include_guard(directives: Sequence[Directive]) -> int:
+    """The number of the `#ifndef` of an include guard, or -1."""
+    if len(directives) < 2 or directives[0].name != "ifndef" or directives[1].name != "define":
+        return -1
+    return 0 if directives[0].rest.split()[:1] == directives[1].rest.split() else -1

@@ -1,0 +1,59 @@
+"""Values of expressions, and what their evaluation brings to light."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pycparser import c_ast
+
+from cutune.core.codes import Code
+from cutune.frontend.unit.integers import IntegerType
+from cutune.frontend.values.guards import NOTHING, Facts
+from cutune.frontend.values.polynomial import Polynomial
+
+
+class Value(NamedTuple):
+    """A polynomial; its type if it is an integer; is it the same in all threads?
+
+    `if_true` and `if_false` are what follows when the value is tested.
+    """
+
+    polynomial: Polynomial
+    type: IntegerType | None
+    uniform: bool = False
+    if_true: Facts = NOTHING
+    if_false: Facts = NOTHING
+
+
+class Callee(NamedTuple):
+    """What the proof of a called function says: does it touch memory, and its value if known."""
+
+    has_effects: bool
+    result: Value | None
+    #: Does it read memory that is the same for all threads if its arguments are?
+    reads: bool = False
+
+
+@dataclass
+class Findings:
+    """What the evaluation of one function has shown."""
+
+    #: The first rule that refuses the whole function.
+    refusal: tuple[Code, str, c_ast.Node] | None = None
+    #: Per dimension, the first use of a raw built-in: its name and where.
+    raw: dict[str, tuple[str, c_ast.Node]] = field(default_factory=dict)
+    indexed: set[str] = field(default_factory=set)
+    strides: set[str] = field(default_factory=set)
+    #: For each effect, the bounds under which it lies.
+    effects: list[Facts] = field(default_factory=list)
+    #: Is memory read whose address is the same in all threads (or for the same arguments)?
+    reads: bool = False
+
+    def refuse(self, code: Code, what: str, node: c_ast.Node) -> None:
+        """Keep the first refusal; warp-level code, which an annotation may settle, gives way."""
+        is_kept = self.refusal is not None and (
+            self.refusal[0] is not Code.WARP_LEVEL or code in (Code.WARP_LEVEL, Code.BARRIER)
+        )
+        if not is_kept:
+            self.refusal = (code, what, node)

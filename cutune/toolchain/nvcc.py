@@ -1,0 +1,252 @@
+"""nvcc and the host compiler: found, asked and run. Takes options, gives `Nvcc` and its output.
+
+nvcc is the one that the option names, or found by the rules of `nvcc.locate`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic, shown
+from cutune.toolchain.locate import candidates, cudacxx, is_program
+from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
+
+#: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
+TOOLKIT_PACKAGES = (
+    "nvidia-cuda-nvcc==13.0.*",
+    "nvidia-cuda-crt==13.0.*",
+    "nvidia-cuda-runtime==13.0.*",
+    "nvidia-cuda-cccl==13.0.*",
+    "nvidia-nvvm==13.0.*",
+    "nvidia-cuda-profiler-api==13.0.*",
+)
+#: Paths that no shell and no list of options takes apart.
+PLAIN = re.compile(r"[\w./+@%:-]+")
+#: Headers that cutune's rewritten programs include.
+INCLUDE_DIRECTORY = Path(__file__).parents[1] / "include"
+#: Calls that newer toolkits lack and older programs use.
+COMPATIBILITY_FLAGS = ("-include", str(INCLUDE_DIRECTORY / "cutune_compat.h"))
+
+
+@dataclass(frozen=True)
+class Nvcc:
+    """One nvcc. What it says about itself is asked for once, when it is first needed."""
+
+    path: Path
+    #: Which rule found it, for `doctor`: an option, a variable, PATH or a package.
+    origin: str = "--nvcc"
+
+    @cached_property
+    def version(self) -> str:
+        """For instance `13.0.88`.
+
+        Raises:
+            CutuneError: CT702 when it does not run or is not nvcc.
+        """
+        try:
+            output = self._execute(["--version"]).stdout
+        except OSError as error:
+            raise _unusable(self.path, error.strerror or str(error)) from error
+        found = re.search(r"release [\d.]+, V([\d.]+)", output)
+        if found is None:
+            raise _unusable(self.path, "'--version' does not answer as nvcc does")
+        return found[1]
+
+    @cached_property
+    def root(self) -> Path:
+        """The toolkit that it belongs to."""
+        root = self.path.resolve().parent.parent
+        if (root / "include" / "cuda_runtime.h").exists():
+            return root
+        # A script may stand in front of the real nvcc, which then says where it is.
+        dry = self._execute(["--dryrun", "-E", "-x", "cu", os.devnull])
+        found = re.search(r"^#\$ TOP=(.+?)\s*$", dry.stderr + dry.stdout, re.MULTILINE)
+        return Path(found[1]).resolve() if found else root
+
+    @cached_property
+    def include_directories(self) -> tuple[Path, ...]:
+        """Where cuda_runtime.h and its companions lie."""
+        candidates = (self.root / "include", self.root / "include" / "cccl")
+        return tuple(path for path in candidates if path.is_dir())
+
+    @cached_property
+    def extra_flags(self) -> tuple[str, ...]:
+        """What this nvcc needs in order to link: its wheels hold `lib`, but it looks in `lib64`."""
+        if (self.root / "lib64").exists() or not (self.root / "lib").is_dir():
+            return ()
+        return (f"-L{self.root / 'lib'}",)
+
+    @cached_property
+    def architectures(self) -> tuple[int, ...]:
+        """Compute capabilities it can compile for, for instance 90 for sm_90, ascending."""
+        codes = re.findall(
+            r"^sm_(\d+)\s*$", self._execute(["--list-gpu-code"]).stdout, re.MULTILINE
+        )
+        return tuple(sorted({int(code) for code in codes}))
+
+    def architecture(self, wanted: str = "sm_90") -> str:
+        """`wanted`, or the nearest below it that this nvcc knows (or its lowest)."""
+        limit = int(wanted.removeprefix("sm_"))
+        known = self.architectures or (limit,)
+        return f"sm_{max((code for code in known if code <= limit), default=known[0])}"
+
+    def run(
+        self, arguments: Sequence[str], cwd: str | Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run it, whatever its status. Output is decoded as latin-1, as sources are."""
+        return self._execute([*self.extra_flags, *arguments], cwd)
+
+    def _execute(
+        self, arguments: Sequence[str], cwd: str | Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        command = [str(self.path), *arguments]
+        return subprocess.run(
+            command, cwd=cwd, capture_output=True, encoding="latin-1", check=False
+        )
+
+    def check(
+        self, arguments: Sequence[str], cwd: str | Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run it and insist on success.
+
+        Raises:
+            CutuneError: CT701 with nvcc's own messages.
+        """
+        result = self.run(arguments, cwd)
+        if result.returncode != 0:
+            command = shlex.join([str(self.path), *arguments])
+            problem = Diagnostic.at(
+                Code.NVCC_FAILED, None, status=result.returncode, command=command
+            )
+            said = shown(result.stderr or result.stdout).rstrip()
+            message = "\n".join([problem.message, said])
+            raise CutuneError(Diagnostic(Code.NVCC_FAILED, message.rstrip()))
+        return result
+
+    def preprocess(self, path: str | Path, flags: Sequence[str] = ()) -> str:
+        """The host pass of the preprocessor, with line markers."""
+        # Plain -E is the device pass: there __CUDA_ARCH__ is defined and host code may be missing.
+        return self.check([*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__", str(path)]).stdout
+
+    def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80") -> str:
+        """The PTX of a source file, for instance for `90a`; for nvcc's default without a name."""
+        with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+            output = Path(folder) / "module.ptx"
+            target = [f"-arch=compute_{architecture}"] if architecture else []
+            kept = without_target_flags(flags)
+            self.check([*kept, *target, "-ptx", str(path), "-o", str(output)])
+            return output.read_text(encoding="latin-1")
+
+    def static_counters(
+        self, path: str | Path, flags: Sequence[str] = (), architecture: str = "sm_90"
+    ) -> dict[str, StaticCounters]:
+        """Registers, shared memory, stack and spills by mangled kernel name, from ptxas."""
+        with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+            output = Path(folder) / "module.cubin"
+            target = f"-arch={self.architecture(architecture)}"
+            kept = without_target_flags(flags)
+            verbose = ["-Xptxas", "-v", "-cubin", str(path), "-o", str(output)]
+            result = self.check([*kept, target, *verbose])
+            return parse_ptxas(result.stderr + result.stdout)
+
+
+_OUTPUT_FLAGS = frozenset(["-o", "--output-file"])
+_TARGET_FLAGS_WITH_VALUE = _OUTPUT_FLAGS | {
+    "-arch",
+    "-gencode",
+    "-code",
+    "--gpu-architecture",
+    "--gpu-code",
+    "--generate-code",
+}
+_PHASE_FLAGS = frozenset(
+    [
+        "-c",
+        "-dc",
+        "-dw",
+        "-ptx",
+        "-cubin",
+        "-fatbin",
+        "-dlto",
+        "--compile",
+        "--device-c",
+        "--device-w",
+    ]
+)
+
+
+def without_target_flags(flags: Iterable[str]) -> tuple[str, ...]:
+    """Compile flags without architecture, output and phase, which our own replace."""
+    return _without(flags, _TARGET_FLAGS_WITH_VALUE)
+
+
+def without_output_flags(flags: Iterable[str]) -> tuple[str, ...]:
+    """Compile flags without output and phase, which our own replace."""
+    return _without(flags, _OUTPUT_FLAGS)
+
+
+def _without(flags: Iterable[str], dropped: frozenset[str]) -> tuple[str, ...]:
+    """All but phases and what is dropped; the latter have a value."""
+    kept: list[str] = []
+    pending = iter(flags)
+    for flag in pending:
+        if flag in dropped:
+            next(pending, None)
+        elif flag.split("=")[0] not in dropped and flag not in _PHASE_FLAGS:
+            kept.append(flag)
+    return tuple(kept)
+
+
+def find_nvcc(option: str | None = None) -> Nvcc:
+    """The nvcc to use.
+
+    Raises:
+        CutuneError: CT003 when there is none, CT702 when the one asked for is not there.
+    """
+    asked = option or cudacxx()
+    if asked is not None:
+        path = shutil.which(os.path.expanduser(asked))
+        if path is None:
+            raise _unusable(asked, "no such program")
+        return Nvcc(Path(path), "--nvcc" if option else "$CUDACXX")
+    for candidate, origin in candidates():
+        if is_program(candidate):
+            return Nvcc(Path(candidate), origin)
+    raise CutuneError(Diagnostic.at(Code.MISSING_NVCC, None))
+
+
+def quote_folder(folder: str) -> str:
+    """The host compiler's option to look for `#include "…"` in a folder, as a value of -Xcompiler.
+
+    nvcc hands such options to a shell as they are, and splits them at commas.
+    """
+    if not PLAIN.fullmatch(folder):
+        folder = '"' + re.sub(r'(["\\$`])', r"\\\1", folder).replace(",", "\\,") + '"'
+    return f"-iquote,{folder}"
+
+
+def host_compiler() -> str:
+    """Path of the C++ compiler that nvcc would use for host code.
+
+    Raises:
+        CutuneError: CT007 when there is none.
+    """
+    named = (os.environ.get(name) for name in ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX"))
+    for candidate in (*named, "g++", "clang++", "c++"):
+        if candidate and (path := shutil.which(candidate)):
+            return path
+    raise CutuneError(Diagnostic.at(Code.MISSING_COMPILER, None))
+
+
+def _unusable(path: object, reason: str) -> CutuneError:
+    return CutuneError(Diagnostic.at(Code.UNUSABLE_NVCC, None, path=path, reason=reason))
