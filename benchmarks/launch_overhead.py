@@ -15,8 +15,8 @@ from statistics import median
 
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
+from cutune.rewrite.output import Target
 from cutune.session import Session
-from cutune.shadow import Target
 from cutune.stages import collect, emit, fit
 
 PAIRS, LAUNCHES = 100, 20_000

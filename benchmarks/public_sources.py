@@ -34,9 +34,9 @@ from cutune.frontend.program import Program
 from cutune.frontend.syntax.headers import redirected
 from cutune.frontend.syntax.parse import parse
 from cutune.passes import InstrumentLaunches, ReplaceLaunches
-from cutune.pipeline import Pass
+from cutune.rewrite.output import ShadowTree, Target
+from cutune.rewrite.pipeline import Pass
 from cutune.session import Session
-from cutune.shadow import ShadowTree, Target
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 SEED = 20261121

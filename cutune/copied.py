@@ -18,11 +18,11 @@ from cutune.emulator.ptx import Module
 from cutune.emulator.ptx_parser import parse
 from cutune.frontend.launches.copies import callee_of_copy, copies
 from cutune.frontend.program import DimensionFacts, Impurity, Kernel, KernelCopy, Program
-from cutune.pipeline import TranslationUnit
 from cutune.proof.compiled import Compiled, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.same_code import code_of
-from cutune.rewrite import with_copies
+from cutune.rewrite.launch_edit import with_copies
+from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.demangle import demangled
 from cutune.toolchain.entry_names import base_name, namespaces
 

@@ -20,7 +20,7 @@ from cutune.frontend.c_names import names_in, renamed
 from cutune.measure import MeasuredKernel
 from cutune.models.mechanistic import launchable
 from cutune.models.registry import DEFAULT, MODELS, PerformanceModel
-from cutune.prelude import c_string
+from cutune.rewrite.prelude import c_string
 from cutune.selection import GRID_LIMITS, LARGEST_SIZE, SelectionRule
 
 #: Words of a key before the sizes: guards, block, three extents.

@@ -18,7 +18,7 @@ from cutune.measure import Origin
 from cutune.models.registry import DEFAULT
 from cutune.models_file import read_models
 from cutune.passes import ReplaceLaunches, ReplaceTunables
-from cutune.pipeline import TranslationUnit, run_passes
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.session import Session
 
 

@@ -20,8 +20,8 @@ from cutune.kernel_replays import collect_kernel, counted_kernel
 from cutune.measure import KERNEL_SCHEMA, MEASUREMENT_SCHEMA, MeasuredKernel, Measurement
 from cutune.on_data import counted_on_data
 from cutune.own_races import own_races
-from cutune.pipeline import KernelFacts
 from cutune.record import record_launches, try_candidates
+from cutune.rewrite.pipeline import KernelFacts
 from cutune.session import Session
 from cutune.subjects import Subject, subjects
 from cutune.toolchain.demangle import demangled

@@ -29,7 +29,7 @@ from cutune.nvcc.lending import connect, forget_lending, lenders_of
 from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.settings import EMULATED, INSTRUMENT, TUNED
 from cutune.nvcc.units import Unit, forget, registered, working_in
-from cutune.pipeline import TranslationUnit
+from cutune.rewrite.pipeline import TranslationUnit
 from cutune.session import Session
 from cutune.stages import facts_for, fit, static_facts
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS

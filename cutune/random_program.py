@@ -18,10 +18,10 @@ from cutune.frontend.block_range import BlockRange
 from cutune.frontend.candidates import LARGEST, LARGEST_Z, Block, as_block
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.passes import ReplaceLaunches
-from cutune.pipeline import TranslationUnit, run_passes
-from cutune.prelude import c_string
+from cutune.rewrite.output import Target
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from cutune.rewrite.prelude import c_string
 from cutune.session import Session
-from cutune.shadow import Target
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 _ODD = (5, 7, 100, 160)

@@ -33,10 +33,10 @@ from cutune.frontend.syntax.headers import (
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.unit.preprocess import user_headers
 from cutune.passes import PASSES, InstrumentLaunches
-from cutune.pipeline import Pass, TranslationUnit, run_passes
 from cutune.proof.compiled import EMULATED, Compilation, compilation, targets
-from cutune.rewrite import is_rewritten
-from cutune.shadow import ShadowTree, Target
+from cutune.rewrite.launch_edit import is_rewritten
+from cutune.rewrite.output import ShadowTree, Target
+from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 
 if TYPE_CHECKING:

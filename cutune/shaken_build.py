@@ -16,8 +16,8 @@ from cutune.core.workspace import make_folder
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.headers import redirected
 from cutune.random_program import random_program
+from cutune.rewrite.output import ShadowTree, Target
 from cutune.session import Session, first_error
-from cutune.shadow import ShadowTree, Target
 
 #: What the program takes where the environment names no seed.
 FIRST_SEED = 1

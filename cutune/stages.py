@@ -24,9 +24,9 @@ from cutune.neighbours.block_emission import block_deciders
 from cutune.neighbours.host import block_choices, replacement
 from cutune.neighbours.options import NEIGHBOURS
 from cutune.passes import AttachStaticCounters
-from cutune.pipeline import KernelFacts, TranslationUnit, run_passes
+from cutune.rewrite.output import Target
+from cutune.rewrite.pipeline import KernelFacts, TranslationUnit, run_passes
 from cutune.session import Session
-from cutune.shadow import Target
 from cutune.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.timed import with_timings
 

@@ -19,9 +19,9 @@ from cutune.frontend.program import Kernel, LaunchSite, Program
 from cutune.kernel_code import code_blocks, memory_instructions
 from cutune.launched import launched_sites
 from cutune.measure import MeasuredKernel, Origin
-from cutune.pipeline import KernelFacts
 from cutune.relations import Covered, cover
 from cutune.replay import Made, Replayer, recorded_extents, replayable
+from cutune.rewrite.pipeline import KernelFacts
 from cutune.toolchain.ptxas import StaticCounters
 
 FEW_REGISTERS = 32

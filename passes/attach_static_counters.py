@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.pipeline import KernelFacts, Pass, TranslationUnit
+from cutune.rewrite.pipeline import KernelFacts, Pass, TranslationUnit
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.ptxas import kernel_name
 

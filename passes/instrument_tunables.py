@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutune.frontend.program import HostTunable
-from cutune.pipeline import Pass, TranslationUnit
-from cutune.prelude import c_string
-from cutune.rewrite_tunables import (
+from cutune.rewrite.pipeline import Pass, TranslationUnit
+from cutune.rewrite.prelude import c_string
+from cutune.rewrite.tunable_edit import (
     data_arguments,
     region_edits,
     tunable_edits,

@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutune.pipeline import Pass, TranslationUnit
-from cutune.rewrite import with_launch_edits
-from cutune.site_table import lent_code, needed_headers, site_table
+from cutune.rewrite.launch_edit import with_launch_edits
+from cutune.rewrite.pipeline import Pass, TranslationUnit
+from cutune.rewrite.site_table import lent_code, needed_headers, site_table
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.

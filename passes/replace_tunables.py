@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cutune.frontend.program import HostTunable
-from cutune.pipeline import Pass, TranslationUnit
-from cutune.rewrite_tunables import data_arguments, tunable_edits, with_file_edits
+from cutune.rewrite.pipeline import Pass, TranslationUnit
+from cutune.rewrite.tunable_edit import data_arguments, tunable_edits, with_file_edits
 
 
 @dataclass(frozen=True)

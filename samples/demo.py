@@ -17,8 +17,8 @@ from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment, program_environment
 from cutune.inspect import print_programs
+from cutune.rewrite.output import Target
 from cutune.session import Session
-from cutune.shadow import Target
 from cutune.stages import collect, emit, fit
 from cutune.summary import print_choices
 

@@ -31,7 +31,7 @@ from cutune.frontend.syntax.tokens import lex
 from cutune.inspect import print_programs, to_json
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.replace_launches import ReplaceLaunches
-from cutune.pipeline import TranslationUnit, run_passes
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.suggest import print_suggestions, suggestions_to_json
 
 ROOT = Path(__file__).parents[1]

@@ -23,7 +23,7 @@ from cutune.inspect import print_programs
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.instrument_tunables import InstrumentTunables
 from cutune.passes.replace_launches import ReplaceLaunches
-from cutune.pipeline import TranslationUnit, run_passes
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.suggest import print_suggestions
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -15,7 +15,7 @@ from cutune.emit_selection import Decider, argument_bits, printed_extents
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.neighbours.blocks import BlockChoice
 from cutune.neighbours.emission import emit_choices
-from cutune.prelude import c_string
+from cutune.rewrite.prelude import c_string
 
 
 def block_deciders(program: Program, choices: Sequence[BlockChoice]) -> list[Decider]:

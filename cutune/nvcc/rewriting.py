@@ -33,7 +33,7 @@ from cutune.nvcc.settings import (
 )
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import Unit, register, working_in
-from cutune.pipeline import TranslationUnit
+from cutune.rewrite.pipeline import TranslationUnit
 from cutune.session import Session
 from cutune.toolchain.locate import found_program
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc

@@ -17,9 +17,9 @@ from cutune.core.edits import apply_edits
 from cutune.core.source import Source
 from cutune.core.workspace import make_folder, write_text
 from cutune.nvcc.command import IN_ENVIRONMENT, IN_FILE, Command, split_list
-from cutune.pipeline import TranslationUnit
-from cutune.prelude import c_string, prelude_edit
-from cutune.shadow import ShadowTree
+from cutune.rewrite.output import ShadowTree
+from cutune.rewrite.pipeline import TranslationUnit
+from cutune.rewrite.prelude import c_string, prelude_edit
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, PLAIN, quote_folder
 
 _BYTE_ORDER_MARK = "\xef\xbb\xbf"

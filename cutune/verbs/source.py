@@ -52,8 +52,8 @@ def inspect(options: argparse.Namespace) -> int:
 
 def instrument(options: argparse.Namespace) -> int:
     """Put hooks at the launches of a program."""
+    from cutune.rewrite.output import Target, needs_folder
     from cutune.session import passes_named
-    from cutune.shadow import Target, needs_folder
 
     session = session_of(options)
     passes = passes_named(options.passes)

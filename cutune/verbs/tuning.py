@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from cutune.frontend.program import Program
     from cutune.measure import MeasuredKernel
     from cutune.neighbours.model import ChoiceModel
+    from cutune.rewrite.output import Target
     from cutune.session import Session
-    from cutune.shadow import Target
 
 
 def collect(options: argparse.Namespace) -> int:
@@ -151,7 +151,7 @@ def emit(options: argparse.Namespace) -> int:
 
 def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list[Target]:
     """Where the sources of a tuned program are written to."""
-    from cutune.shadow import Target
+    from cutune.rewrite.output import Target
 
     if len(programs) == 1 or output is None:
         return [Target.of(program, output, "tuned") for program in programs]

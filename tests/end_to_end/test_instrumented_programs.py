@@ -19,7 +19,7 @@ from cutune.emulator.run import program_environment
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
 from cutune.passes import AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
-from cutune.pipeline import Pass, TranslationUnit, run_passes
+from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.session import Session
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc
 

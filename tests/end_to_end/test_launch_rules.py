@@ -16,10 +16,10 @@ from cutune.core.codes import Code
 from cutune.emulator.launch_log import read_launches
 from cutune.frontend.program import Apart, Kernel, Program
 from cutune.passes import ReplaceLaunches
-from cutune.pipeline import TranslationUnit, run_passes
 from cutune.random_program import WIDTHS, random_blocks, random_program
+from cutune.rewrite.output import Target
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.session import Session
-from cutune.shadow import Target
 from tests.end_to_end.tuning import cutune, run
 
 pytestmark = pytest.mark.nvcc

@@ -17,8 +17,8 @@ from cutune.core.workspace import write_text
 from cutune.device.profile import DeviceProfile
 from cutune.frontend.program import Program
 from cutune.outcome import Place
+from cutune.rewrite.output import Target
 from cutune.session import Session
-from cutune.shadow import Target
 from cutune.shake import shake as compare
 from cutune.shake import trials_of
 from cutune.shaken_build import build_both

@@ -10,7 +10,7 @@ from cutune.core.edits import apply_edits
 from cutune.core.source import Source
 from cutune.frontend.program import LaunchSite
 from cutune.frontend.syntax.parse import parse
-from cutune.rewrite import launch_edits
+from cutune.rewrite.launch_edit import launch_edits
 
 INDEX = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
 BODY = f"{{ {INDEX} if (i < n) x[i] = 0; }}"

@@ -22,8 +22,8 @@ from cutune.frontend.syntax.headers import (
 from cutune.frontend.syntax.parse import parse
 from cutune.frontend.unit.preprocess import user_headers
 from cutune.passes import InstrumentLaunches, InstrumentTunables
-from cutune.pipeline import TranslationUnit, run_passes
-from cutune.shadow import ShadowTree, Target
+from cutune.rewrite.output import ShadowTree, Target
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
 
 KERNEL = """#pragma once
 __global__ void scale(int n, float *a) {

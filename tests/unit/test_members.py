@@ -8,8 +8,8 @@ from cutune.analyze import analyze
 from cutune.core.source import Source
 from cutune.frontend.program import Kernel, Program
 from cutune.frontend.syntax.parse import parse
-from cutune.rewrite import launch_edits
-from cutune.site_table import guard_parameters, site_table
+from cutune.rewrite.launch_edit import launch_edits
+from cutune.rewrite.site_table import guard_parameters, site_table
 
 HEAD = "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
 

@@ -13,7 +13,7 @@ from cutune.core.edits import Edit
 from cutune.core.source import Source
 from cutune.frontend.program import Program
 from cutune.passes import PASSES
-from cutune.pipeline import Pass, TranslationUnit, run_passes
+from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 
 UNIT = TranslationUnit(Program(Source("a.cu", "int a;\n"), (), ()))
 

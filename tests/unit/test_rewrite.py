@@ -8,10 +8,10 @@ from cutune.core.codes import Code
 from cutune.core.edits import apply_edits
 from cutune.core.source import Source, Span
 from cutune.frontend.program import DimensionFacts, Impurity, Kernel, Parameter
-from cutune.prelude import c_path, c_string, prelude_edit
-from cutune.rewrite import hiding_macro
-from cutune.site_table import Rule, dimension_rule, guard_parameters
-from cutune.source_text import line_structure, one_line
+from cutune.rewrite.launch_edit import hiding_macro
+from cutune.rewrite.one_line import line_structure, one_line
+from cutune.rewrite.prelude import c_path, c_string, prelude_edit
+from cutune.rewrite.site_table import Rule, dimension_rule, guard_parameters
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from enum import Enum
 from cutune.frontend.c_names import names_in, renamed
 from cutune.frontend.program import DIMENSIONS, Apart, Kernel, LaunchSite, Parameter, Program
 from cutune.frontend.unit.integers import integer_type
-from cutune.prelude import c_path, c_string
-from cutune.source_text import one_line
+from cutune.rewrite.one_line import one_line
+from cutune.rewrite.prelude import c_path, c_string
 
 #: A kernel that stands in for one whose address is not known: both are compiled together.
 _WITNESS = "reinterpret_cast<const void *>(cutune_witness)"

@@ -16,7 +16,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.edits import Edit, EditConflict, apply_edits
 from cutune.core.source import Source
 from cutune.frontend.program import Program
-from cutune.prelude import prelude_edit
+from cutune.rewrite.prelude import prelude_edit
 from cutune.toolchain.ptxas import StaticCounters
 
 

@@ -17,7 +17,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.core.workspace import make_folder, write_text
 from cutune.frontend.program import Program
-from cutune.pipeline import TranslationUnit
+from cutune.rewrite.pipeline import TranslationUnit
 
 
 @dataclass(frozen=True)

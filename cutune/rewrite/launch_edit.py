@@ -19,9 +19,9 @@ from cutune.core.edits import Edit
 from cutune.core.source import Source
 from cutune.frontend.launches.copies import callee_of_copy
 from cutune.frontend.program import Kernel, KernelCopy, LaunchSite, Member
-from cutune.pipeline import TranslationUnit
-from cutune.prelude import prelude_edit
-from cutune.source_text import line_structure, one_line
+from cutune.rewrite.one_line import line_structure, one_line
+from cutune.rewrite.pipeline import TranslationUnit
+from cutune.rewrite.prelude import prelude_edit
 
 #: Members that follow a dot in a repeated launch: a macro of that name would break it.
 LAUNCH_MEMBERS = ("grid", "block", "smem", "stream", "next")

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from cutune.core.edits import Edit
 from cutune.core.source import Source
 from cutune.frontend.program import HostTunable, Region
-from cutune.pipeline import TranslationUnit
-from cutune.prelude import prelude_edit
-from cutune.source_text import line_structure
+from cutune.rewrite.one_line import line_structure
+from cutune.rewrite.pipeline import TranslationUnit
+from cutune.rewrite.prelude import prelude_edit
 
 Call = Callable[[HostTunable], tuple[str, str]]
 """A tunable → what stands before and behind the program's own value."""
