@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.assemble import assemble
+from cutune.emulator.bytecode.assemble import assemble
+from cutune.emulator.bytecode.module import Kernel
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.machine import LoadedModule, load
-from cutune.emulator.module import Kernel
 from cutune.emulator.sampling import SampledCounters, run_sampled
 from cutune.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS
 from cutune.toolchain.nvcc import find_nvcc

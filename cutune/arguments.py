@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cutune.emulator.bytecode.module import Kernel as KernelCode
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.emulator.module import Kernel as KernelCode
 from cutune.frontend.program import Kernel
 
 NOT_SEEN = "kernels of which a member is not seen are left out"

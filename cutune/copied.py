@@ -14,8 +14,8 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.edits import Edit
 from cutune.core.source import Span
-from cutune.emulator.ptx import Module
-from cutune.emulator.ptx_parser import parse
+from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.types import Module
 from cutune.frontend.launches.copies import callee_of_copy, copies
 from cutune.frontend.program import DimensionFacts, Impurity, Kernel, KernelCopy, Program
 from cutune.proof.compiled import Compiled, proven

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cutune.emulator.module import Kernel
+from cutune.emulator.bytecode.module import Kernel
 from cutune.measure import CodeBlock, MemoryInstruction
 
 _COUNTED_SPACES = ("global", "generic", "shared")

@@ -14,9 +14,9 @@ from math import prod
 
 from cutune.arguments import NOT_SEEN, integer_argument, integer_place
 from cutune.counts import is_looped
+from cutune.emulator.bytecode.module import Kernel as KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
-from cutune.emulator.module import Kernel as KernelCode
 from cutune.emulator.sampling import run_sampled
 from cutune.frontend.candidates import Block, warps_of
 from cutune.measure import COUNTS, REPLAYED, MeasuredKernel, Measurement, SiteCounters

@@ -10,11 +10,11 @@ from pathlib import Path
 from cutune.arguments import integer_argument, unseen_member
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.emulator.assemble import assemble
+from cutune.emulator.bytecode.assemble import assemble
+from cutune.emulator.bytecode.module import AssembledModule
+from cutune.emulator.bytecode.module import Kernel as KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
-from cutune.emulator.module import AssembledModule
-from cutune.emulator.module import Kernel as KernelCode
 from cutune.frontend.program import Kernel, LaunchSite, Program
 from cutune.kernel_code import code_blocks, memory_instructions
 from cutune.launched import launched_sites

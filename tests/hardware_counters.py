@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from cutune.emulator.assemble import assemble
+from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.machine import LoadedModule, load
 

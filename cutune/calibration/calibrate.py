@@ -16,7 +16,7 @@ from cutune.calibration.fitting import FIXED, Calibration, TimedCase, fit_consta
 from cutune.calibration.prior import Belief, beliefs, prior_constants
 from cutune.calibration.suite import ARRAY_WORDS, Case, cases, source
 from cutune.device.profile import FITTED, DeviceProfile, Limits, ModelConstants
-from cutune.emulator.assemble import assemble
+from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.machine import LoadedModule, load
 from cutune.fitted import FittedModel
 from cutune.frontend.candidates import Block

@@ -13,9 +13,9 @@ from math import prod
 
 from cutune.calibration.suite import ARRAY_WORDS, Case
 from cutune.counts import CountFunctions, passes
+from cutune.emulator.bytecode.module import Kernel
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule
-from cutune.emulator.module import Kernel
 from cutune.fit import model_of
 from cutune.fitted import Array, FittedModel
 from cutune.kernel_code import code_blocks, memory_instructions

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.build import machine_library
-from cutune.emulator.module import AssembledModule, Kernel
+from cutune.emulator.bytecode.module import AssembledModule, Kernel
 
 SITE = np.dtype(
     [

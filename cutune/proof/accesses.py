@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from cutune.core.codes import Code
-from cutune.emulator.control_flow import call_target
-from cutune.emulator.ptx import TYPE_BYTES, Function, Instruction, Variable, integer
-from cutune.emulator.taint import names, sources
+from cutune.emulator.ptx.control_flow import call_target
+from cutune.emulator.ptx.taint import names, sources
+from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variable, integer
 from cutune.frontend.values.polynomial import OPAQUE, Atom, Polynomial
 from cutune.proof.called import ENDINGS, PREFETCHES, SPACES, is_plain, uncallable
 from cutune.proof.operations import (

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cutune.core.codes import Code
-from cutune.emulator.control_flow import call_target
-from cutune.emulator.ptx import TYPE_BYTES, Function, Instruction, Variable
-from cutune.emulator.taint import names
+from cutune.emulator.ptx.control_flow import call_target
+from cutune.emulator.ptx.taint import names
+from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variable
 from cutune.proof.operations import FUNCTIONS
 
 SPACES = ("param", "global", "const", "local", "shared")

@@ -21,8 +21,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cutune.emulator.ptx import Function, Instruction, Label
-from cutune.emulator.taint import results, sources
+from cutune.emulator.ptx.taint import results, sources
+from cutune.emulator.ptx.types import Function, Instruction, Label
 
 Item = Instruction | Label
 #: What a swap may be marked with: nothing that orders other accesses.

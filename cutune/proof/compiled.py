@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from cutune.emulator.ptx import PtxError
-from cutune.emulator.ptx_parser import parse
+from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.types import PtxError
 from cutune.proof.entry import EntryProof, prove
 from cutune.toolchain.entry_names import base_name
 from cutune.toolchain.nvcc import Nvcc

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cutune.core.codes import Code
-from cutune.emulator.control_flow import control_flow
-from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable
-from cutune.emulator.taint import names
+from cutune.emulator.ptx.control_flow import control_flow
+from cutune.emulator.ptx.taint import names
+from cutune.emulator.ptx.types import Function, Instruction, Module, PtxError, Variable
 from cutune.frontend.program import Role
 from cutune.frontend.values.polynomial import Polynomial
 from cutune.proof.accesses import Access, Recorder

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cutune.emulator.control_flow import ControlFlow
-from cutune.emulator.ptx import Instruction
-from cutune.emulator.taint import results, sources
+from cutune.emulator.ptx.control_flow import ControlFlow
+from cutune.emulator.ptx.taint import results, sources
+from cutune.emulator.ptx.types import Instruction
 
 
 class Irreducible(Exception):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from cutune.core.codes import Code
-from cutune.emulator.ptx import TYPE_BYTES, Instruction
+from cutune.emulator.ptx.types import TYPE_BYTES, Instruction
 from cutune.frontend.unit.words import word_set
 from cutune.frontend.values.polynomial import (
     BLOCK,

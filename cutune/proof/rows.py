@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NoReturn
 
 from cutune.core.codes import Code
-from cutune.emulator.ptx import Instruction
+from cutune.emulator.ptx.types import Instruction
 from cutune.frontend.values.polynomial import ONE, ZERO, Polynomial
 from cutune.proof.accesses import Access, Recorder
 from cutune.proof.graph import Graph

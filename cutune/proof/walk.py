@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from cutune.core.codes import Code
-from cutune.emulator.control_flow import BasicBlock
-from cutune.emulator.ptx import Instruction, integer
-from cutune.emulator.taint import results
+from cutune.emulator.ptx.control_flow import BasicBlock
+from cutune.emulator.ptx.taint import results
+from cutune.emulator.ptx.types import Instruction, integer
 from cutune.frontend.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from cutune.emulator.ptx import Instruction, Module
-from cutune.emulator.ptx_parser import parse
+from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.types import Instruction, Module
 from cutune.proof.cas_loops import without_cas_loops
 from cutune.toolchain.nvcc import find_nvcc
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cutune.emulator.assemble import UNSUPPORTED, assemble, main
-from cutune.emulator.control_flow import ControlFlow, control_flow
-from cutune.emulator.module import load_phases
-from cutune.emulator.opcodes import handler_name, handlers
-from cutune.emulator.ptx import Instruction, Label, PtxError, integer, split_operands
-from cutune.emulator.ptx_parser import parse
+from cutune.emulator.bytecode.assemble import UNSUPPORTED, assemble, main
+from cutune.emulator.bytecode.module import load_phases
+from cutune.emulator.lower.opcodes import handler_name, handlers
+from cutune.emulator.ptx.control_flow import ControlFlow, control_flow
+from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.types import Instruction, Label, PtxError, integer, split_operands
 from tests.emulated import HEADER
 
 
@@ -306,9 +306,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_front_end_needs_the_standard_library_only() -> None:
-    check = (
-        "import sys, cutune.emulator.assemble; print({'numpy', 'lark', 'scipy'} & {*sys.modules})"
-    )
+    check = "import sys, cutune.emulator.bytecode.assemble; print({'numpy', 'lark', 'scipy'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cutune.emulator.machine import LoadedModule
-from cutune.emulator.ptx import TYPE_BYTES
+from cutune.emulator.ptx.types import TYPE_BYTES
 from tests.emulated import HEADER, Operation, module
 from tests.emulated_operations import THREADS, approximate_operations, inputs, operations
 

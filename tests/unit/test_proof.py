@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from cutune.emulator.ptx import Module
-from cutune.emulator.ptx_parser import parse
+from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.types import Module
 from cutune.proof.entry import prove
 from cutune.toolchain.nvcc import find_nvcc
 from tests.verdicts import described

@@ -35,7 +35,7 @@ class Memory {
 
 // ---- modules ----------------------------------------------------------------------------------
 
-struct ModuleImage;  // an assembled module, as cutune.emulator.assemble writes it
+struct ModuleImage;  // an assembled module, as cutune.emulator.bytecode.assemble writes it
 
 struct KernelFacts {
     std::string name;

@@ -141,7 +141,7 @@ constexpr int UNSUPPORTED = 3;
 bool assemble(const std::string& ptx_path, const std::string& image) {
     const std::string python = environment("CUTUNE_PYTHON", CUTUNE_DEFAULT_PYTHON);
     // -P: a file of the working folder must not shadow a module.
-    std::vector<std::string> words = {python,   "-P", "-m", "cutune.emulator.assemble",
+    std::vector<std::string> words = {python,   "-P", "-m", "cutune.emulator.bytecode.assemble",
                                       ptx_path, image};
     std::vector<std::string> settings = assembler_environment();
     pid_t child = 0;

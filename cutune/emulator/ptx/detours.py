@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cutune.emulator.control_flow import BasicBlock, ControlFlow
-from cutune.emulator.ptx import Instruction
+from cutune.emulator.ptx.control_flow import BasicBlock, ControlFlow
+from cutune.emulator.ptx.types import Instruction
 
 _LEAVING = ("ret", "exit")
 _BINDING = frozenset(["bar", "barrier", "call", "trap", "ret", "exit", "brx"])

@@ -6,9 +6,9 @@ machine needs conversions between 32- and 64-bit integers and floating types onl
 
 from __future__ import annotations
 
-from cutune.emulator.emitter import Emitter, width_of
-from cutune.emulator.opcodes import handlers
-from cutune.emulator.ptx import TYPE_BYTES, Instruction
+from cutune.emulator.lower.encoder import Emitter, width_of
+from cutune.emulator.lower.opcodes import handlers
+from cutune.emulator.ptx.types import TYPE_BYTES, Instruction
 
 _INTEGERS = frozenset(("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"))
 _FLOATS = frozenset(("f16", "bf16", "f32", "f64"))

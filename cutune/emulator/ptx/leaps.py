@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 
-from cutune.emulator.control_flow import BasicBlock
-from cutune.emulator.ptx import Instruction, integer
-from cutune.emulator.taint import results, sources, spaces
+from cutune.emulator.ptx.control_flow import BasicBlock
+from cutune.emulator.ptx.taint import results, sources, spaces
+from cutune.emulator.ptx.types import Instruction, integer
 
 _ARITHMETIC = frozenset(
     """

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from cutune.emulator.opcodes import handlers
-from cutune.emulator.ptx import Function, Instruction, PtxError, Variable, integer
-from cutune.emulator.taint import sources
+from cutune.emulator.lower.opcodes import handlers
+from cutune.emulator.ptx.taint import sources
+from cutune.emulator.ptx.types import Function, Instruction, PtxError, Variable, integer
 
 CONSTANT = 1 << 31
 NO_REGISTER = 0xFFFFFFFF

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cutune.emulator.emitter import Emitter
-from cutune.emulator.opcodes import bits_type, handlers
-from cutune.emulator.ptx import Instruction
+from cutune.emulator.lower.encoder import Emitter
+from cutune.emulator.lower.opcodes import bits_type, handlers
+from cutune.emulator.ptx.types import Instruction
 
 _COMPARISONS = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _BOOLEAN = ("and", "or", "xor")

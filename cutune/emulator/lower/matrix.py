@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from cutune.emulator.emitter import SHARED, Access, Emitter
-from cutune.emulator.lower_memory import space_of
-from cutune.emulator.ptx import Instruction
+from cutune.emulator.lower.encoder import SHARED, Access, Emitter
+from cutune.emulator.lower.memory import space_of
+from cutune.emulator.ptx.types import Instruction
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
 #: As `enum Element` in machine_matrix.cpp, with bytes.

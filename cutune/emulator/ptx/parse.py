@@ -17,7 +17,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from cutune.emulator.ptx import (
+from cutune.emulator.ptx.types import (
     TYPE_BYTES,
     Function,
     Instruction,

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from cutune.emulator.control_flow import ControlFlow, Loop
-from cutune.emulator.detours import blocks_between, post_dominators
-from cutune.emulator.ptx import TYPE_BYTES, Function, Instruction
-from cutune.emulator.taint import names, results, sources, spaces
+from cutune.emulator.ptx.control_flow import ControlFlow, Loop
+from cutune.emulator.ptx.detours import blocks_between, post_dominators
+from cutune.emulator.ptx.taint import names, results, sources, spaces
+from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction
 
 #: What such a read brings into uniform registers at once.
 UNIFORM_BYTES = 8

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cutune.emulator.emitter import GUARDED, NO_REGISTER, SHARED, Access, Emitter
-from cutune.emulator.lower_memory import space_of
-from cutune.emulator.ptx import Instruction
+from cutune.emulator.lower.encoder import GUARDED, NO_REGISTER, SHARED, Access, Emitter
+from cutune.emulator.lower.memory import space_of
+from cutune.emulator.ptx.types import Instruction
 
 
 def _site(emitter: Emitter, kind: str, space: str, size: int) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cutune.emulator.control_flow import call_target
-from cutune.emulator.emitter import NO_REGISTER, SHARED, SPINNING, Access, Emitter, width_of
-from cutune.emulator.emitter import parameter_offsets as offsets_of
-from cutune.emulator.opcodes import bits_type
-from cutune.emulator.ptx import TYPE_BYTES, Instruction, Variable
+from cutune.emulator.lower.encoder import NO_REGISTER, SHARED, SPINNING, Access, Emitter, width_of
+from cutune.emulator.lower.encoder import parameter_offsets as offsets_of
+from cutune.emulator.lower.opcodes import bits_type
+from cutune.emulator.ptx.control_flow import call_target
+from cutune.emulator.ptx.types import TYPE_BYTES, Instruction, Variable
 
 BUILTINS = {
     "vprintf": 2,

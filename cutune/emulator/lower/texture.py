@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from cutune.emulator.emitter import Emitter
-from cutune.emulator.ptx import Instruction
+from cutune.emulator.lower.encoder import Emitter
+from cutune.emulator.ptx.types import Instruction
 
 _DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2}
 _LAYERED, _FLOAT_COORDINATES = 1, 2

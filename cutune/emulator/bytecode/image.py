@@ -10,9 +10,9 @@ import re
 import struct
 from collections.abc import Iterable
 
-from cutune.emulator.emitter import Emitter, Relocation, literal_bits, width_of
-from cutune.emulator.leaps import Leap, Sum
-from cutune.emulator.ptx import TYPE_BYTES, PtxError, Variable, split_operands
+from cutune.emulator.lower.encoder import Emitter, Relocation, literal_bits, width_of
+from cutune.emulator.ptx.leaps import Leap, Sum
+from cutune.emulator.ptx.types import TYPE_BYTES, PtxError, Variable, split_operands
 
 _ADDRESS = re.compile(r"(?:generic\s*\(\s*)?([%$A-Za-z_][\w$]*)\s*\)?\s*(?:\+\s*(\d+))?$")
 _MASKED = re.compile(r"0[xX][fF]+[0]*\s*\(")

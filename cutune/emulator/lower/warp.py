@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cutune.emulator.emitter import NEGATED, NO_REGISTER, Emitter
-from cutune.emulator.opcodes import bits_type
-from cutune.emulator.ptx import Instruction
+from cutune.emulator.lower.encoder import NEGATED, NO_REGISTER, Emitter
+from cutune.emulator.lower.opcodes import bits_type
+from cutune.emulator.ptx.types import Instruction
 
 _EVERYONE = 0xFFFFFFFF
 _REDUCTIONS = {"popc": 1, "and": 2, "or": 3}

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import chain
 
-from cutune.emulator.control_flow import ControlFlow, call_target, control_flow
-from cutune.emulator.detours import detour, in_loop
-from cutune.emulator.ptx import Function, Instruction
+from cutune.emulator.ptx.control_flow import ControlFlow, call_target, control_flow
+from cutune.emulator.ptx.detours import detour, in_loop
+from cutune.emulator.ptx.types import Function, Instruction
 
 _NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
 _NO_RESULT = frozenset(

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from types import MappingProxyType
 
-from cutune.emulator.control_flow import BasicBlock
-from cutune.emulator.ptx import Function, Instruction, Label
-from cutune.emulator.taint import Obliviousness, results, sources, spaces
-from cutune.emulator.units import Demand
+from cutune.emulator.ptx.control_flow import BasicBlock
+from cutune.emulator.ptx.taint import Obliviousness, results, sources, spaces
+from cutune.emulator.ptx.types import Function, Instruction, Label
+from cutune.emulator.ptx.units import Demand
 
 _FIXED = {
     **dict.fromkeys(("bra", "brx", "ret", "exit", "call", "trap"), "branch"),

@@ -10,18 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cutune.emulator import lower_async, lower_matrix, lower_memory, lower_texture, lower_warp
-from cutune.emulator.emitter import GUARDED, NEGATED, Emitter, width_of
-from cutune.emulator.lower_compare import flushed, set_predicate, set_value
-from cutune.emulator.lower_convert import convert
-from cutune.emulator.opcodes import (
+from cutune.emulator.lower import asynchronous as lower_async
+from cutune.emulator.lower import matrix as lower_matrix
+from cutune.emulator.lower import memory as lower_memory
+from cutune.emulator.lower import texture as lower_texture
+from cutune.emulator.lower import warp as lower_warp
+from cutune.emulator.lower.compare import flushed, set_predicate, set_value
+from cutune.emulator.lower.convert import convert
+from cutune.emulator.lower.encoder import GUARDED, NEGATED, Emitter, width_of
+from cutune.emulator.lower.opcodes import (
     bits_type,
     handler_name,
     handlers,
     is_rounded,
     rounding,
 )
-from cutune.emulator.ptx import Instruction
+from cutune.emulator.ptx.types import Instruction
 
 # Hints.
 _NOTHING = frozenset(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cutune.emulator.control_flow import BasicBlock
-from cutune.emulator.ptx import Instruction
+from cutune.emulator.ptx.control_flow import BasicBlock
+from cutune.emulator.ptx.types import Instruction
 
 #: Instructions that take no issue slot of their own after ptxas.
 NOT_ISSUED = frozenset(("mov", "cvta", "selp", "cvt"))

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cutune.emulator.ptx import Function, Instruction, Label, PtxError
+from cutune.emulator.ptx.types import Function, Instruction, Label, PtxError
 
 _SUSPENDING = ("bar", "barrier", "call")
 _LEAVING = ("ret", "exit")

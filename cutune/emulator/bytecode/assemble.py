@@ -1,6 +1,6 @@
 """Assembler: takes the text of a PTX module, gives an image for the machine and its metadata.
 
-    python -m cutune.emulator.assemble IN.ptx OUT.image
+    python -m cutune.emulator.bytecode.assemble IN.ptx OUT.image
 
 is what the replacement libcudart runs for each module of the user's program. What the machine
 cannot do is refused here, with the PTX line and the source line. Only the standard library is
@@ -16,20 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from cutune.emulator import lower_memory, lower_warp
-from cutune.emulator.control_flow import BasicBlock, ControlFlow, call_target, control_flow
-from cutune.emulator.emitter import (
-    LANES,
-    NEGATED,
-    Access,
-    Emitter,
-    Record,
-    parameter_offsets,
-)
-from cutune.emulator.image import Writer, encoded_leap
-from cutune.emulator.leaps import leap_of
-from cutune.emulator.lower import lower
-from cutune.emulator.module import (
+from cutune.emulator.bytecode.image import Writer, encoded_leap
+from cutune.emulator.bytecode.module import (
     AssembledModule,
     Block,
     Kernel,
@@ -39,11 +27,24 @@ from cutune.emulator.module import (
     code_digest,
     load_phases,
 )
-from cutune.emulator.ptx import Function, Instruction, Module, PtxError, Variable
-from cutune.emulator.ptx_parser import parse
-from cutune.emulator.taint import Obliviousness, data_oblivious
-from cutune.emulator.uniform import uniform_reads, varying_registers
-from cutune.emulator.units import Demand, demand_of
+from cutune.emulator.lower import memory as lower_memory
+from cutune.emulator.lower import warp as lower_warp
+from cutune.emulator.lower.dispatch import lower
+from cutune.emulator.lower.encoder import (
+    LANES,
+    NEGATED,
+    Access,
+    Emitter,
+    Record,
+    parameter_offsets,
+)
+from cutune.emulator.ptx.control_flow import BasicBlock, ControlFlow, call_target, control_flow
+from cutune.emulator.ptx.leaps import leap_of
+from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.taint import Obliviousness, data_oblivious
+from cutune.emulator.ptx.types import Function, Instruction, Module, PtxError, Variable
+from cutune.emulator.ptx.uniform import uniform_reads, varying_registers
+from cutune.emulator.ptx.units import Demand, demand_of
 
 _NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
 
@@ -398,7 +399,9 @@ UNSUPPORTED = 3
 def main(arguments: Sequence[str]) -> int:
     """The command: 0 and an image, or `UNSUPPORTED` and the reason on standard error."""
     if len(arguments) != 2:
-        print("usage: python -m cutune.emulator.assemble IN.ptx OUT.image", file=sys.stderr)
+        print(
+            "usage: python -m cutune.emulator.bytecode.assemble IN.ptx OUT.image", file=sys.stderr
+        )
         return 2
     text = Path(arguments[0]).read_text(encoding="utf-8", errors="replace")
     try:
