@@ -15,18 +15,18 @@ from cutune.emulator.ptx.taint import names
 from cutune.emulator.ptx.types import Function, Instruction, Module, PtxError, Variable
 from cutune.frontend.program import Role
 from cutune.frontend.values.polynomial import Polynomial
-from cutune.proof.accesses import Access, Recorder
-from cutune.proof.bounds import Bound, common
-from cutune.proof.cas_loops import without_cas_loops
-from cutune.proof.graph import Graph, Irreducible
-from cutune.proof.kept import KeptGrid
-from cutune.proof.operations import NotUnderstood, Operations
-from cutune.proof.places import Meetings, Spread, meetings
-from cutune.proof.predicates import Comparison, facts_of
-from cutune.proof.roles import roles
-from cutune.proof.rows import shared_rows
-from cutune.proof.terms import Atoms, Facts
-from cutune.proof.walk import Walk
+from cutune.proof.flow.cas_loops import without_cas_loops
+from cutune.proof.flow.graph import Graph, Irreducible
+from cutune.proof.flow.walk import Walk
+from cutune.proof.memory.accesses import Access, Recorder
+from cutune.proof.memory.places import Meetings, Spread, meetings
+from cutune.proof.memory.roles import roles
+from cutune.proof.memory.rows import shared_rows
+from cutune.proof.values.bounds import Bound, common
+from cutune.proof.values.kept import KeptGrid
+from cutune.proof.values.operations import NotUnderstood, Operations
+from cutune.proof.values.predicates import Comparison, facts_of
+from cutune.proof.values.terms import Atoms, Facts
 
 _DIMENSIONS = ("x", "y", "z")
 #: Blocks beyond which an entry is not walked.

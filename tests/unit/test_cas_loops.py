@@ -8,7 +8,7 @@ import pytest
 
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Instruction, Module
-from cutune.proof.cas_loops import without_cas_loops
+from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.toolchain.nvcc import find_nvcc
 
 pytestmark = pytest.mark.nvcc

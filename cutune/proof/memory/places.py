@@ -29,9 +29,9 @@ from cutune.frontend.values.polynomial import (
     Polynomial,
     TooLarge,
 )
-from cutune.proof.accesses import Access
-from cutune.proof.operations import NotUnderstood
-from cutune.proof.terms import Atoms
+from cutune.proof.memory.accesses import Access
+from cutune.proof.values.operations import NotUnderstood
+from cutune.proof.values.terms import Atoms
 
 #: Variables whose addresses no program can ask for: tables of the mathematical library, texts.
 _HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")

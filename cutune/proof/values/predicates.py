@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cutune.frontend.values.polynomial import Polynomial
-from cutune.proof.terms import NOTHING, Atoms, Facts
+from cutune.proof.values.terms import NOTHING, Atoms, Facts
 
 _NEGATED = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 _NEGATED |= {"lo": "hs", "hs": "lo", "ls": "hi", "hi": "ls"}

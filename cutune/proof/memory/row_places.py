@@ -14,15 +14,15 @@ from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.frontend.values.polynomial import ZERO, Atom, Polynomial
-from cutune.proof.operations import NotUnderstood
-from cutune.proof.places import (
+from cutune.proof.memory.places import (
     Meetings,
     Place,
     Spread,
     is_multiple,
     never_overlap,
 )
-from cutune.proof.terms import Atoms
+from cutune.proof.values.operations import NotUnderstood
+from cutune.proof.values.terms import Atoms
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from cutune.core.codes import Code
 from cutune.emulator.ptx.control_flow import call_target
 from cutune.emulator.ptx.taint import names
 from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variable
-from cutune.proof.operations import FUNCTIONS
+from cutune.proof.values.operations import FUNCTIONS
 
 SPACES = ("param", "global", "const", "local", "shared")
 PREFETCHES = frozenset({"prefetch", "prefetchu"})

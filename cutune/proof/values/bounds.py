@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cutune.frontend.values.polynomial import IDENTITY, ONE, PARAMETER, Atom, Polynomial
-from cutune.proof.predicates import Comparison
-from cutune.proof.terms import Atoms, Operation
+from cutune.proof.values.predicates import Comparison
+from cutune.proof.values.terms import Atoms, Operation
 
 _SMALL = 1 << 19
 #: What tells any two ids apart.

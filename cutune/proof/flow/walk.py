@@ -24,9 +24,9 @@ from cutune.frontend.values.polynomial import (
     Polynomial,
     TooLarge,
 )
-from cutune.proof.graph import Graph
-from cutune.proof.kept import KeptGrid
-from cutune.proof.operations import (
+from cutune.proof.flow.graph import Graph
+from cutune.proof.values.kept import KeptGrid
+from cutune.proof.values.operations import (
     FUNCTIONS,
     NotUnderstood,
     Operations,
@@ -34,7 +34,7 @@ from cutune.proof.operations import (
     bits_of,
     facts_of_predicate,
 )
-from cutune.proof.predicates import (
+from cutune.proof.values.predicates import (
     Comparison,
     Fixed,
     Predicate,
@@ -43,7 +43,7 @@ from cutune.proof.predicates import (
     follows,
     negation,
 )
-from cutune.proof.terms import NOTHING, Atoms, Facts, Interval, modulo
+from cutune.proof.values.terms import NOTHING, Atoms, Facts, Interval, modulo
 
 _MOST_WALKS = 100
 _SPECIAL = {"%tid": THREAD, "%ctaid": BLOCK, "%ntid": BLOCK_SIZE, "%nctaid": GRID_SIZE}

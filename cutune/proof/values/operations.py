@@ -22,7 +22,7 @@ from cutune.frontend.values.polynomial import (
     Polynomial,
     TooLarge,
 )
-from cutune.proof.predicates import (
+from cutune.proof.values.predicates import (
     Both,
     Comparison,
     Fixed,
@@ -32,7 +32,7 @@ from cutune.proof.predicates import (
     facts_of,
     negation,
 )
-from cutune.proof.terms import NOTHING, Atoms, Facts, Interval, Operation, modulo
+from cutune.proof.values.terms import NOTHING, Atoms, Facts, Interval, Operation, modulo
 
 Value = Polynomial | Predicate
 Read = Callable[[str], Value]

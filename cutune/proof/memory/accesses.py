@@ -14,17 +14,17 @@ from cutune.emulator.ptx.control_flow import call_target
 from cutune.emulator.ptx.taint import names, sources
 from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variable, integer
 from cutune.frontend.values.polynomial import OPAQUE, Atom, Polynomial
-from cutune.proof.called import ENDINGS, PREFETCHES, SPACES, is_plain, uncallable
-from cutune.proof.operations import (
+from cutune.proof.flow.walk import Moment
+from cutune.proof.memory.called import ENDINGS, PREFETCHES, SPACES, is_plain, uncallable
+from cutune.proof.values.operations import (
     NotUnderstood,
     Value,
     bits_of,
     facts_of_predicate,
     parts,
 )
-from cutune.proof.predicates import Comparison, Unknown, facts_of
-from cutune.proof.terms import NOTHING, RAW, Atoms, Facts, Interval, Operation
-from cutune.proof.walk import Moment
+from cutune.proof.values.predicates import Comparison, Unknown, facts_of
+from cutune.proof.values.terms import NOTHING, RAW, Atoms, Facts, Interval, Operation
 
 _ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
 _EVERY = frozenset("xyz")

@@ -23,7 +23,7 @@ from cutune.frontend.values.polynomial import (
     Monomial,
     Polynomial,
 )
-from cutune.proof.terms import MOST_THREADS, Atoms, Facts, Interval
+from cutune.proof.values.terms import MOST_THREADS, Atoms, Facts, Interval
 
 _PREFIX = "row"
 #: More than the limit of a row, and what one step adds to it, all less than 2^31.

@@ -17,15 +17,15 @@ from typing import NoReturn
 from cutune.core.codes import Code
 from cutune.emulator.ptx.types import Instruction
 from cutune.frontend.values.polynomial import ONE, ZERO, Polynomial
-from cutune.proof.accesses import Access, Recorder
-from cutune.proof.graph import Graph
-from cutune.proof.kept import KeptGrid
-from cutune.proof.operations import NotUnderstood
-from cutune.proof.places import Meetings, Spread, place_of
-from cutune.proof.predicates import Both, Comparison, Not, Predicate, facts_of
-from cutune.proof.row_places import Position, Row, meet
-from cutune.proof.terms import MOST_THREADS, Atoms, Operation
-from cutune.proof.walk import Walk
+from cutune.proof.flow.graph import Graph
+from cutune.proof.flow.walk import Walk
+from cutune.proof.memory.accesses import Access, Recorder
+from cutune.proof.memory.places import Meetings, Spread, place_of
+from cutune.proof.memory.row_places import Position, Row, meet
+from cutune.proof.values.kept import KeptGrid
+from cutune.proof.values.operations import NotUnderstood
+from cutune.proof.values.predicates import Both, Comparison, Not, Predicate, facts_of
+from cutune.proof.values.terms import MOST_THREADS, Atoms, Operation
 
 _SMALL = 1 << 19
 #: Registers of fewer bits do not hold J.

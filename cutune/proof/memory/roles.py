@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from cutune.frontend.program import Role
 from cutune.frontend.values.polynomial import BLOCK, IDENTITY, OPAQUE, PARAMETER, Atom, Polynomial
-from cutune.proof.accesses import Access
-from cutune.proof.bounds import Bound
-from cutune.proof.graph import Graph
-from cutune.proof.predicates import Both, Comparison, Not, Predicate
-from cutune.proof.terms import Atoms
-from cutune.proof.walk import Walk
+from cutune.proof.flow.graph import Graph
+from cutune.proof.flow.walk import Walk
+from cutune.proof.memory.accesses import Access
+from cutune.proof.values.bounds import Bound
+from cutune.proof.values.predicates import Both, Comparison, Not, Predicate
+from cutune.proof.values.terms import Atoms
 
 _ORDER = tuple(Role)
 
