@@ -10,13 +10,13 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from cutune.analysis.session import Session
 from cutune.core.reading import read_source
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment
 from cutune.rewrite.output import Target
-from cutune.session import Session
 from cutune.stages import collect, emit, fit
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "polybench" / "gemm.cu"

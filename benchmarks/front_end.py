@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
 from cutune.core.source import Source
 from cutune.frontend.syntax.parse import parse
 

@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
+from cutune.analysis.session import Session
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.rewrite.output import Target
-from cutune.session import Session
 from cutune.stages import collect, emit, fit
 
 PAIRS, LAUNCHES = 100, 20_000

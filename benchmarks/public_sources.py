@@ -27,7 +27,8 @@ from pathlib import Path
 
 from benchmarks.compile_lines import compiled_files
 from benchmarks.tree_sitter_counts import recognised, seen_by_tree_sitter
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
+from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_source
 from cutune.frontend.program import Program
@@ -36,7 +37,6 @@ from cutune.frontend.syntax.parse import parse
 from cutune.passes import InstrumentLaunches, ReplaceLaunches
 from cutune.rewrite.output import ShadowTree, Target
 from cutune.rewrite.pipeline import Pass
-from cutune.session import Session
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 SEED = 20261121

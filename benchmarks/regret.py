@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from cutune.analysis.session import Session
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.evaluate import Evaluation
@@ -24,7 +25,6 @@ from cutune.evaluation_tables import print_evaluation
 from cutune.fitted import FittedModel
 from cutune.gpu_stages import evaluate
 from cutune.models.registry import DEFAULT
-from cutune.session import Session
 from cutune.stages import collect, fit
 from cutune.sweep import Sweep, read_sweep
 from cutune.timed import choice_at, with_timings

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace
@@ -19,7 +20,6 @@ from cutune.models.registry import DEFAULT
 from cutune.models_file import read_models
 from cutune.passes import ReplaceLaunches, ReplaceTunables
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.session import Session
 
 
 def replaced(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from cutune.analysis.session import Session
 from cutune.collect import Run, plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -17,7 +18,6 @@ from cutune.frontend.program import Program
 from cutune.measure import Origin
 from cutune.models.registry import DEFAULT
 from cutune.on_gpu import GpuBuild, counters_on_gpu, gpu_name, gpu_target, sweep_on_gpu
-from cutune.session import Session
 from cutune.sweep import Sweep, SweptLaunch, swept_line
 from cutune.toolchain.ptxas import by_kernel
 

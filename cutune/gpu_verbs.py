@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from cutune.analysis.session import Session
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation_tables import print_evaluation, save
@@ -15,7 +16,6 @@ from cutune.gpu_stages import collect_on_gpu, evaluate, sweep
 from cutune.measure import by_entry
 from cutune.measuring import measurements
 from cutune.models_file import read_models
-from cutune.session import Session
 from cutune.summary import print_sweep
 from cutune.sweep import Sweep, read_sweep, write_sweep
 from cutune.training_table import print_training, training_rows

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from cutune.analysis.session import Session
 from cutune.collect import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -22,7 +23,6 @@ from cutune.on_data import counted_on_data
 from cutune.own_races import own_races
 from cutune.record import record_launches, try_candidates
 from cutune.rewrite.pipeline import KernelFacts
-from cutune.session import Session
 from cutune.subjects import Subject, subjects
 from cutune.toolchain.demangle import demangled
 

@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cutune.analysis.linked import ReadSource, linked
+from cutune.analysis.session import Session
 from cutune.collect import plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -23,14 +25,12 @@ from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import alias_folder, runtime_library
 from cutune.fitted import FittedModel
 from cutune.frontend.program import Program
-from cutune.linked import ReadSource, linked
 from cutune.measuring import Part, measure
 from cutune.nvcc.lending import connect, forget_lending, lenders_of
 from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.settings import EMULATED, INSTRUMENT, TUNED
 from cutune.nvcc.units import Unit, forget, registered, working_in
 from cutune.rewrite.pipeline import TranslationUnit
-from cutune.session import Session
 from cutune.stages import facts_for, fit, static_facts
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
+from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.emit import Emitter
@@ -21,7 +22,6 @@ from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.rewrite.prelude import c_string
-from cutune.session import Session
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 _ODD = (5, 7, 100, 160)

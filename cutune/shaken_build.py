@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from pathlib import Path
 
+from cutune.analysis.session import Session, first_error
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import make_folder
@@ -17,7 +18,6 @@ from cutune.frontend.program import Program
 from cutune.frontend.syntax.headers import redirected
 from cutune.random_program import random_program
 from cutune.rewrite.output import ShadowTree, Target
-from cutune.session import Session, first_error
 
 #: What the program takes where the environment names no seed.
 FIRST_SEED = 1

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from cutune.analysis.session import Session
 from cutune.collect import plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -26,7 +27,6 @@ from cutune.neighbours.options import NEIGHBOURS
 from cutune.passes import AttachStaticCounters
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import KernelFacts, TranslationUnit, run_passes
-from cutune.session import Session
 from cutune.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.timed import with_timings
 

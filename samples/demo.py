@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from cutune.analysis.session import Session
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import progress_for
 from cutune.core.workspace import Workspace
@@ -18,7 +19,6 @@ from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment, program_environment
 from cutune.inspect import print_programs
 from cutune.rewrite.output import Target
-from cutune.session import Session
 from cutune.stages import collect, emit, fit
 from cutune.summary import print_choices
 

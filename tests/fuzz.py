@@ -23,7 +23,7 @@ from types import FrameType
 
 from rich.console import Console
 
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.frontend.syntax.parse import parse

@@ -13,11 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from cutune.analysis.host_calls import HostLaunch
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.frontend.launches.verdicts import because
 from cutune.frontend.program import Impurity, Kernel, LaunchSite, Program, Verdict
-from cutune.host_calls import HostLaunch
 from cutune.toolchain.demangle import demangled
 from cutune.toolchain.entry_names import base_name, is_among
 

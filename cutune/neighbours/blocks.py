@@ -13,6 +13,7 @@ from math import gcd
 from statistics import median
 from typing import Any
 
+from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Json, Workspace, read_lines
@@ -21,7 +22,6 @@ from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.measure import Origin
 from cutune.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
 from cutune.neighbours.table import Configuration, Point, TimeTable
-from cutune.session import Session
 from cutune.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 
 #: Values from here on could overflow where a link is tested.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 
+from cutune.analysis.session import Session
 from cutune.collect import Run, plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -30,7 +31,6 @@ from cutune.neighbours.search import search
 from cutune.neighbours.table import Configuration
 from cutune.on_gpu import gpu_target
 from cutune.passes import InstrumentTunables
-from cutune.session import Session
 
 EMULATED, GPU = "emulated", "gpu"
 #: A sweep of more runs is most likely a mistake.

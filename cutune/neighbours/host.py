@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, read_document, read_lines, write_document
@@ -23,7 +24,6 @@ from cutune.neighbours.model import SCHEMA as CHOICES_SCHEMA
 from cutune.neighbours.model import Choice, ChoiceModel, fit_choice, from_json, to_json
 from cutune.neighbours.regions import SCHEMA, HostMeasurement, group_table
 from cutune.passes import ReplaceTunables
-from cutune.session import Session
 
 _SWITCH = """\
 #include <cmath>

@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cutune.analysis.linked import ReadSource, linked
+from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_text
 from cutune.device.profile import DeviceProfile
 from cutune.frontend.program import Program
-from cutune.linked import ReadSource, linked
 from cutune.nvcc.command import Command
 from cutune.nvcc.dependencies import restore_dependencies
 from cutune.nvcc.lending import lenders_of, lends, note
@@ -34,7 +35,6 @@ from cutune.nvcc.settings import (
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import Unit, register, working_in
 from cutune.rewrite.pipeline import TranslationUnit
-from cutune.session import Session
 from cutune.toolchain.locate import found_program
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc
 

@@ -14,6 +14,7 @@ from contextlib import chdir
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from cutune.analysis.session import Session
 from cutune.core.workspace import (
     Json,
     Workspace,
@@ -25,7 +26,6 @@ from cutune.core.workspace import (
 from cutune.nvcc.command import IN_ENVIRONMENT, Command, Item
 from cutune.nvcc.options import NOT_ABOUT_SOURCE
 from cutune.nvcc.unit_key import UNITS, unit_key
-from cutune.session import Session
 
 SCHEMA = "cutune-unit-1"
 

@@ -13,17 +13,17 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.options import WORKSPACE
 
 if TYPE_CHECKING:
+    from cutune.analysis.session import Session
     from cutune.core.workspace import Workspace
     from cutune.device.profile import DeviceProfile
     from cutune.fitted import FittedModel
-    from cutune.session import Session
 
 
 def session_of(options: argparse.Namespace) -> Session:
     """The compiler and its flags."""
+    from cutune.analysis.session import Session
     from cutune.core.progress import progress_for
     from cutune.frontend.syntax.headers import expand_response_files
-    from cutune.session import Session
 
     flags = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
     if options.std is not None:

@@ -25,8 +25,8 @@ def inspect(options: argparse.Namespace) -> int:
             show(error.diagnostic)
             failed = True
     # Loaded where nvcc need not wait for it.
+    from cutune.analysis.linked import linked
     from cutune.inspect import print_programs, to_json
-    from cutune.linked import linked
 
     for program in linked(read):
         try:
@@ -52,8 +52,8 @@ def inspect(options: argparse.Namespace) -> int:
 
 def instrument(options: argparse.Namespace) -> int:
     """Put hooks at the launches of a program."""
+    from cutune.analysis.session import passes_named
     from cutune.rewrite.output import Target, needs_folder
-    from cutune.session import passes_named
 
     session = session_of(options)
     passes = passes_named(options.passes)

@@ -22,11 +22,11 @@ from cutune.verbs.common import (
 )
 
 if TYPE_CHECKING:
+    from cutune.analysis.session import Session
     from cutune.frontend.program import Program
     from cutune.measure import MeasuredKernel
     from cutune.neighbours.model import ChoiceModel
     from cutune.rewrite.output import Target
-    from cutune.session import Session
 
 
 def collect(options: argparse.Namespace) -> int:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.frontend.program import Program
-from cutune.session import Session
 
 pytestmark = pytest.mark.nvcc
 

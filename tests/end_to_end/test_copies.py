@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.session import Session
 from cutune.frontend.program import Program
-from cutune.session import Session
 from tests.end_to_end.tuning import cutune
 
 pytestmark = pytest.mark.nvcc

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
+from cutune.analysis.session import Session
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.emulator.launch_log import read_launches
@@ -20,7 +21,6 @@ from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
 from cutune.passes import AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
-from cutune.session import Session
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc
 
 pytestmark = pytest.mark.nvcc

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.emulator.launch_log import read_launches
 from cutune.frontend.program import Apart, Kernel, Program
@@ -19,7 +20,6 @@ from cutune.passes import ReplaceLaunches
 from cutune.random_program import WIDTHS, random_blocks, random_program
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.session import Session
 from tests.end_to_end.tuning import cutune, run
 
 pytestmark = pytest.mark.nvcc

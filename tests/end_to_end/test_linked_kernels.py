@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.emulator.link import own_build_flags
 from cutune.frontend.program import LaunchSite, Program
-from cutune.session import Session
 from cutune.toolchain.nvcc import find_nvcc
 from tests.end_to_end.tuning import cutune, run
 

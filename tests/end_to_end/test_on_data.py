@@ -8,10 +8,10 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from cutune.analysis.session import Session
 from cutune.core.workspace import Workspace
 from cutune.larger_run import MOST_DOUBLINGS
 from cutune.measuring import measurements
-from cutune.session import Session
 from tests.end_to_end.tuning import compiled, cutune, run, select, tune
 
 pytestmark = pytest.mark.nvcc

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.session import Session
 from cutune.baseline import Conditions
 from cutune.collect import plan_runs
 from cutune.core.codes import Code
@@ -18,7 +19,6 @@ from cutune.device.profile import DeviceProfile
 from cutune.frontend.program import Program
 from cutune.outcome import Place
 from cutune.rewrite.output import Target
-from cutune.session import Session
 from cutune.shake import shake as compare
 from cutune.shake import trials_of
 from cutune.shaken_build import build_both

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
 from cutune.core.edits import Edit, apply_edits
 from cutune.core.reading import read_source
 from cutune.core.source import Source, Span

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
 from cutune.core.codes import Code
 from cutune.core.reading import read_source
 from cutune.core.source import Source

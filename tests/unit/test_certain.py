@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.session import Session
 from cutune.frontend.program import Verdict
-from cutune.session import Session
 
 pytestmark = pytest.mark.nvcc
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
 from cutune.core.edits import apply_edits
 from cutune.core.source import Source
 from cutune.frontend.launches.copies import callee_of_copy, copies

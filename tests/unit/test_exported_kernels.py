@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.host_calls import exported_kernels
+from cutune.analysis.host_calls import exported_kernels
 from cutune.toolchain.nvcc import find_nvcc
 
 EXPORTS = """\

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
 from cutune.core.source import Source
 from cutune.frontend.program import Kernel
 from cutune.frontend.syntax.parse import parse

@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.analyze import analyze
 from cutune.analysis.confirmed import confirmed, unconfirmed
-from cutune.analyze import analyze
+from cutune.analysis.host_calls import (
+    HostLaunch,
+    host_launches,
+    mark_launches,
+    read_launches,
+)
+from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.frontend.program import CompiledCode, Program, Verdict
 from cutune.frontend.syntax.parse import parse
-from cutune.host_calls import (
-    HostLaunch,
-    host_launches,
-    mark_launches,
-    read_launches,
-)
 from cutune.launched import launched_sites
-from cutune.session import Session
 from cutune.toolchain.cudafe import read_steps
 from cutune.toolchain.entry_names import is_among
 from cutune.toolchain.nvcc import find_nvcc

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.session import Session
 from cutune.cli import main
 from cutune.core.reading import read_source
 from cutune.core.workspace import append_lines
@@ -24,7 +25,6 @@ from cutune.measure import Origin
 from cutune.models_file import read_models
 from cutune.neighbours.block_emission import block_deciders
 from cutune.neighbours.blocks import BlockChoice, fit_kernel
-from cutune.session import Session
 from cutune.sweep import SweptLaunch, read_sweep, swept_line
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from tests.unit.test_emitted_code import FAKE_CUDART, SITES, build

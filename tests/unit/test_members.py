@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
 from cutune.core.source import Source
 from cutune.frontend.program import Kernel, Program
 from cutune.frontend.syntax.parse import parse

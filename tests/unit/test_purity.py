@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
 from cutune.core.codes import Code
 from cutune.core.source import Source
 from cutune.frontend.function.variable_names import variable_names

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
+from cutune.analysis.session import Session
 from cutune.core.reading import read_source
 from cutune.frontend.syntax.parse import parse
 from cutune.nvcc.shadow_source import ShadowSource
 from cutune.passes import InstrumentLaunches
-from cutune.session import Session
 
 HEADER = """#pragma once
 __global__ static void fill(int n, float *a) {

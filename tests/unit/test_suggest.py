@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.frontend.program import Program

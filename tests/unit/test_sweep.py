@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.analyze import analyze
+from cutune.analysis.analyze import analyze
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.device.profile import DeviceProfile

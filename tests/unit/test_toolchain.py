@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.session import first_error
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.session import first_error
 from cutune.toolchain import locate
 from cutune.toolchain import nvcc as toolchain
 from cutune.toolchain.nvcc import (

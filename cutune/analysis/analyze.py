@@ -15,7 +15,7 @@ from dataclasses import replace
 from hashlib import sha256
 from types import MappingProxyType
 
-from cutune.copied import ProvenCopy, with_copy
+from cutune.analysis.copied import ProvenCopy, with_copy
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source

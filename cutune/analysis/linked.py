@@ -13,15 +13,15 @@ from contextlib import chdir
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from cutune.analysis.analyze import analyze
 from cutune.analysis.confirmed import confirmed, unconfirmed, without_unproven
-from cutune.analyze import analyze
-from cutune.copied import Compile, ProvenCopy, proven_copies, with_entries_of_copies
+from cutune.analysis.copied import Compile, ProvenCopy, proven_copies, with_entries_of_copies
+from cutune.analysis.host_calls import HostLaunch, exported_kernels, host_launches
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.frontend.program import Kernel, Program
 from cutune.frontend.syntax.parse import Syntax
-from cutune.host_calls import HostLaunch, exported_kernels, host_launches
 from cutune.proof.compiled import Compilation
 from cutune.toolchain.cudafe import untold
 from cutune.toolchain.entry_names import base_name, is_instance

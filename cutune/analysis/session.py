@@ -40,7 +40,7 @@ from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 
 if TYPE_CHECKING:
-    from cutune.linked import ReadSource
+    from cutune.analysis.linked import ReadSource
 
 #: What makes the device's half of a program matter; the preprocessor has expanded `__global__`.
 _DEVICE_CODE = re.compile(r"<<<|\bglobal\b|__global__")
@@ -87,7 +87,7 @@ class Session:
     def load_all(self, paths: Iterable[str], require_nvcc: bool = False) -> list[Program]:
         """The same for all sources of one program: a kernel may be defined in any of them."""
         read = [self.read(path, require_nvcc) for path in paths]
-        from cutune.linked import linked
+        from cutune.analysis.linked import linked
 
         return self.reported(linked(read))
 
@@ -127,7 +127,7 @@ class Session:
         for header in headers:
             if is_rewritten(header):
                 raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=header.path))
-        from cutune.linked import ReadSource
+        from cutune.analysis.linked import ReadSource
 
         nvcc = self.nvcc if compiling is not None else None
         flags = tuple(self.compile_flags(path))
