@@ -22,11 +22,11 @@ from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.evaluate import Evaluation
 from cutune.evaluation_tables import print_evaluation
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.sweep import Sweep, read_sweep
 from cutune.gpu_stages import evaluate
 from cutune.models.registry import DEFAULT
 from cutune.stages import collect, fit
-from cutune.sweep import Sweep, read_sweep
 from cutune.timed import choice_at, with_timings
 
 ROOT = Path(__file__).parents[1]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 
-from cutune.rational_program import Constant, Expression, Lookup, Operation, Operator, Parameter
+from cutune.fit.rational.program import Constant, Expression, Lookup, Operation, Operator, Parameter
 from cutune.selection import BOUND_BAND, LAUNCH_BOUND, SelectionRule
 
 INFIX = {

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from cutune.emit import Emitter, c_name, c_text, double_text, float_text, operation_text
-from cutune.models.lines import TIME, TIME_WITH_FLOOR
-from cutune.rational_program import (
+from cutune.fit.rational.program import (
     CANDIDATE,
     Expression,
     Lookup,
@@ -26,6 +25,7 @@ from cutune.rational_program import (
     parameters,
     tables_of,
 )
+from cutune.models.lines import TIME, TIME_WITH_FLOOR
 
 #: Candidates at once, at most; arrays are padded to a multiple.
 LANES = 2

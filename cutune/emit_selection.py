@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from cutune.device.profile import DeviceProfile
 from cutune.emit import Emitter, bound_text, c_name, emit_choice
 from cutune.emit_model import emit_model, padded
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.c_names import names_in, renamed
-from cutune.measure import MeasuredKernel
 from cutune.models.mechanistic import launchable
 from cutune.models.registry import DEFAULT, MODELS, PerformanceModel
 from cutune.rewrite.prelude import c_string

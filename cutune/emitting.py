@@ -13,11 +13,11 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emit_selection import Decider, emit_selection
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.measurement import Origin
+from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
-from cutune.measure import Origin
 from cutune.models.registry import DEFAULT
-from cutune.models_file import read_models
 from cutune.passes import ReplaceLaunches, ReplaceTunables
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 

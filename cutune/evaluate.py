@@ -14,7 +14,8 @@ import numpy as np
 
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.frontend.candidates import EXTENTS, Block
 from cutune.models.registry import DEFAULT, MODELS
 from cutune.question import Chooser
@@ -31,7 +32,6 @@ from cutune.strategies import (
     own,
     reused,
 )
-from cutune.sweep import SweptLaunch
 
 #: Below this ratio of worst to best the Error says nothing.
 ERROR_SPREAD = 1.25

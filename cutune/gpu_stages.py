@@ -13,12 +13,12 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines
 from cutune.device.profile import DeviceProfile
 from cutune.evaluate import Evaluation, Models, evaluate_sweep
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.measurement import Origin
+from cutune.fit.measurement.sweep import Sweep, SweptLaunch, swept_line
 from cutune.frontend.program import Program
-from cutune.measure import Origin
 from cutune.models.registry import DEFAULT
 from cutune.on_gpu import GpuBuild, counters_on_gpu, gpu_name, gpu_target, sweep_on_gpu
-from cutune.sweep import Sweep, SweptLaunch, swept_line
 from cutune.toolchain.ptxas import by_kernel
 
 COUNTERS_SCHEMA = "cutune-counters-1"

@@ -10,14 +10,14 @@ from cutune.analysis.session import Session
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation_tables import print_evaluation, save
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.measurement import by_entry
+from cutune.fit.measurement.sweep import Sweep, read_sweep, write_sweep
+from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 from cutune.gpu_stages import collect_on_gpu, evaluate, sweep
-from cutune.measure import by_entry
 from cutune.measuring import measurements
-from cutune.models_file import read_models
 from cutune.summary import print_sweep
-from cutune.sweep import Sweep, read_sweep, write_sweep
 from cutune.training_table import print_training, training_rows
 
 Varied = Mapping[str, Sequence[str]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutune.emulator.bytecode.module import Kernel
-from cutune.measure import CodeBlock, MemoryInstruction
+from cutune.fit.measurement.measurement import CodeBlock, MemoryInstruction
 
 _COUNTED_SPACES = ("global", "generic", "shared")
 

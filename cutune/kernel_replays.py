@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from cutune.cells import all_rows, cells, out_of_line
-from cutune.classes import alignment_classes
 from cutune.core.diagnostics import CutuneError
-from cutune.counts import (
+from cutune.fit.count_functions import (
     BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
     UNCERTAIN_LIMIT,
@@ -23,7 +21,10 @@ from cutune.counts import (
     is_bounded_by_no_size,
     uncertain_share,
 )
-from cutune.measure import COUNTS, MeasuredKernel, Measurement
+from cutune.fit.measurement.alignment_classes import alignment_classes
+from cutune.fit.measurement.alignment_table import all_rows, cells, out_of_line
+from cutune.fit.measurement.measurement import COUNTS, MeasuredKernel, Measurement
+from cutune.fit.measurement.size_relations import holding, tying
 from cutune.plan import (
     Replay,
     count_block,
@@ -35,7 +36,6 @@ from cutune.plan import (
     striding_launches,
     training_launches,
 )
-from cutune.relations import holding, tying
 from cutune.subjects import Subject
 
 Progress = Callable[[str, int, int], None]

@@ -16,9 +16,14 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord
+from cutune.fit.measurement.measurement import (
+    KERNEL_SCHEMA,
+    MEASUREMENT_SCHEMA,
+    MeasuredKernel,
+    Measurement,
+)
 from cutune.frontend.program import Program
 from cutune.kernel_replays import collect_kernel, counted_kernel
-from cutune.measure import KERNEL_SCHEMA, MEASUREMENT_SCHEMA, MeasuredKernel, Measurement
 from cutune.on_data import counted_on_data
 from cutune.own_races import own_races
 from cutune.record import record_launches, try_candidates

@@ -16,9 +16,17 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
 from cutune.experiments import CountedRun, Experiment
+from cutune.fit.measurement.measurement import (
+    COUNTS,
+    FEATURES,
+    RUN,
+    SMALLER,
+    MeasuredKernel,
+    Measurement,
+    SiteCounters,
+)
 from cutune.frontend.candidates import Block
 from cutune.larger_run import Cost, larger_run
-from cutune.measure import COUNTS, FEATURES, RUN, SMALLER, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import count_block
 from cutune.record import RECORDED_LAUNCHES
 from cutune.replay import recorded_extents

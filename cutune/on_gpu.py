@@ -21,10 +21,10 @@ from typing import Any
 from cutune.collect import Run, run_program
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.fit.measurement.sweep import SweptLaunch, read_entries, swept_launches
 from cutune.frontend.candidates import Block, as_block, candidate_blocks
 from cutune.frontend.program import DIMENSIONS, LaunchSite, Program
 from cutune.ncu import Counters, profile
-from cutune.sweep import SweptLaunch, read_entries, swept_launches
 from cutune.toolchain.ptxas import StaticCounters
 from cutune.trial import TOLERANCE
 

@@ -6,11 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from cutune.classes import Row, modulus, representatives
-from cutune.counts import LEVELS, CountFunctions, count_points, is_looped
+from cutune.fit.count_functions import LEVELS, CountFunctions, count_points, is_looped
+from cutune.fit.measurement.alignment_classes import Row, modulus, representatives
+from cutune.fit.measurement.measurement import (
+    COUNTS,
+    FEATURES,
+    PROBE,
+    SMALLER,
+    TRAINING,
+    MeasuredKernel,
+)
+from cutune.fit.measurement.size_relations import extents_at
 from cutune.frontend.candidates import WARP, Block, threads_of
-from cutune.measure import COUNTS, FEATURES, PROBE, SMALLER, TRAINING, MeasuredKernel
-from cutune.relations import extents_at
 
 #: Looping kernels are looked at near this size, cheaper ones at larger sizes, costly at smaller.
 BASES = (512, 256, 128)

@@ -23,7 +23,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, make_folder, write_text
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import alias_folder, runtime_library
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
 from cutune.frontend.program import Program
 from cutune.measuring import Part, measure
 from cutune.nvcc.lending import connect, forget_lending, lenders_of

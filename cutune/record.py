@@ -12,7 +12,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.run import device_environment
-from cutune.measure import MeasuredKernel
+from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.trial import (
     Attempt,
     Trial,

@@ -13,15 +13,21 @@ from dataclasses import replace
 from math import prod
 
 from cutune.arguments import NOT_SEEN, integer_argument, integer_place
-from cutune.counts import is_looped
 from cutune.emulator.bytecode.module import Kernel as KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
 from cutune.emulator.sampling import run_sampled
+from cutune.fit.count_functions import is_looped
+from cutune.fit.measurement.measurement import (
+    COUNTS,
+    REPLAYED,
+    MeasuredKernel,
+    Measurement,
+    SiteCounters,
+)
+from cutune.fit.measurement.size_relations import complete, extents_at, with_only
 from cutune.frontend.candidates import Block, warps_of
-from cutune.measure import COUNTS, REPLAYED, MeasuredKernel, Measurement, SiteCounters
 from cutune.plan import Replay
-from cutune.relations import complete, extents_at, with_only
 from cutune.selection import grid_of
 
 #: Every array gets 2^40 bytes of addresses of its own, in a range that no allocation can have.

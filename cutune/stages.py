@@ -14,20 +14,20 @@ from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.emit_selection import Decider
 from cutune.emitting import models_of, replaced
-from cutune.fit import EXACT, fit_model
-from cutune.fitted import FittedModel
+from cutune.fit.fit import EXACT, fit_model
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.measurement import MeasuredKernel, by_entry
+from cutune.fit.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
+from cutune.fit.models_file import write_models
 from cutune.frontend.program import Program
-from cutune.measure import MeasuredKernel, by_entry
 from cutune.measuring import Part, measure, measurements, silent
 from cutune.models.registry import DEFAULT
-from cutune.models_file import write_models
 from cutune.neighbours.block_emission import block_deciders
 from cutune.neighbours.host import block_choices, replacement
 from cutune.neighbours.options import NEIGHBOURS
 from cutune.passes import AttachStaticCounters
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import KernelFacts, TranslationUnit, run_passes
-from cutune.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.timed import with_timings
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 from cutune.device.occupancy import BlockResources, resident_blocks
 from cutune.device.profile import DeviceProfile
+from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.frontend.candidates import Block
-from cutune.sweep import SweptLaunch
 
 OWN, OCCUPANCY, REUSED, NEAREST, FIXED = (
     "the source's default",

@@ -15,11 +15,11 @@ from cutune.emulator.bytecode.module import AssembledModule
 from cutune.emulator.bytecode.module import Kernel as KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
+from cutune.fit.measurement.measurement import MeasuredKernel, Origin
+from cutune.fit.measurement.size_relations import Covered, cover
 from cutune.frontend.program import Kernel, LaunchSite, Program
 from cutune.kernel_code import code_blocks, memory_instructions
 from cutune.launched import launched_sites
-from cutune.measure import MeasuredKernel, Origin
-from cutune.relations import Covered, cover
 from cutune.replay import Made, Replayer, recorded_extents, replayable
 from cutune.rewrite.pipeline import KernelFacts
 from cutune.toolchain.ptxas import StaticCounters

@@ -12,13 +12,13 @@ from rich.table import Table
 
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.size_relations import extents_at
+from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.frontend.candidates import Block
 from cutune.models.registry import DEFAULT
 from cutune.question import Chooser
-from cutune.relations import extents_at
 from cutune.selection import LAUNCH_BOUND, Choice, Prediction
-from cutune.sweep import SweptLaunch
 from cutune.toolchain.demangle import instance_names
 
 #: Sizes that are shown unless others are asked for: matrices, and long vectors.

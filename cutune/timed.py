@@ -17,10 +17,10 @@ import numpy as np
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.profile import DeviceProfile
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.question import choose_block
 from cutune.selection import Choice
-from cutune.sweep import SweptLaunch
 
 #: Times of a launch by the launch floor: wanted, needed, and of blocks that tell something.
 WANTED, NEEDED, TELLING = 3.0, 1.5, 1.3

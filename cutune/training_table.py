@@ -15,15 +15,15 @@ from rich.table import Table
 
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
-from cutune.fitted import FittedModel, PublishedCounts
+from cutune.fit.fitted_model import FittedModel, PublishedCounts
+from cutune.fit.measurement.measurement import Measurement
+from cutune.fit.published_counters import COUNTERS, Collected, collected
+from cutune.fit.rational.functions import constant_function
+from cutune.fit.rational.program import point
+from cutune.fit.rational.values import evaluate
 from cutune.frontend.candidates import Block, threads_of
-from cutune.measure import Measurement
 from cutune.models import mwp_cwp
-from cutune.published import COUNTERS, Collected, collected
 from cutune.question import Question, ask
-from cutune.rational import constant_function
-from cutune.rational_program import point
-from cutune.rational_values import evaluate
 from cutune.summary import shape, standard_output
 
 #: The sizes that the paper's table shows.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cutune.measure import MeasuredKernel, Origin
+from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL = MeasuredKernel(

@@ -18,7 +18,7 @@ from cutune.calibration.suite import ARRAY_WORDS, Case, cases, source
 from cutune.device.profile import FITTED, DeviceProfile, Limits, ModelConstants
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.machine import LoadedModule, load
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
 from cutune.frontend.candidates import Block
 from cutune.gpu import Gpu, LoadedKernels, TimedLaunch
 from cutune.selection import grid_of

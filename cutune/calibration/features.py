@@ -12,20 +12,20 @@ from fractions import Fraction
 from math import prod
 
 from cutune.calibration.suite import ARRAY_WORDS, Case
-from cutune.counts import CountFunctions, passes
 from cutune.emulator.bytecode.module import Kernel
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule
-from cutune.fit import model_of
-from cutune.fitted import Array, FittedModel
-from cutune.kernel_code import code_blocks, memory_instructions
-from cutune.measure import (
+from cutune.fit.count_functions import CountFunctions, passes
+from cutune.fit.fit import model_of
+from cutune.fit.fitted_model import Array, FittedModel
+from cutune.fit.measurement.measurement import (
     FEATURES,
     MeasuredKernel,
     Measurement,
     Origin,
 )
-from cutune.rational import RationalFunction, constant_function
+from cutune.fit.rational.functions import RationalFunction, constant_function
+from cutune.kernel_code import code_blocks, memory_instructions
 from cutune.replay import Replayer, interior_blocks
 from cutune.selection import grid_of
 from cutune.toolchain.ptxas import StaticCounters

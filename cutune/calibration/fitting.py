@@ -16,12 +16,12 @@ from scipy.optimize import least_squares
 
 from cutune.calibration.prior import Belief
 from cutune.device.profile import DeviceProfile
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.rational.program import RationalProgram, point
+from cutune.fit.rational.values import evaluate
 from cutune.frontend.candidates import Block
 from cutune.models.lines import TIME
 from cutune.models.mechanistic import compose_symbolic
-from cutune.rational_program import RationalProgram, point
-from cutune.rational_values import evaluate
 
 Floats = NDArray[np.float64]
 

@@ -12,11 +12,9 @@ from fractions import Fraction
 
 from cutune.device.occupancy import resident_blocks
 from cutune.device.profile import DeviceProfile
-from cutune.fitted import SCATTERED, SECTORS, UNCOALESCED, FittedModel, PublishedCounts
-from cutune.frontend.candidates import warps_of
-from cutune.models.lines import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR, Lines, resources_of
-from cutune.rational import RationalFunction
-from cutune.rational_program import (
+from cutune.fit.fitted_model import SCATTERED, SECTORS, UNCOALESCED, FittedModel, PublishedCounts
+from cutune.fit.rational.functions import RationalFunction
+from cutune.fit.rational.program import (
     CANDIDATE,
     Expression,
     Lookup,
@@ -27,6 +25,8 @@ from cutune.rational_program import (
     maximum,
     minimum,
 )
+from cutune.frontend.candidates import warps_of
+from cutune.models.lines import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR, Lines, resources_of
 
 #: Keeps divisions by counts that may be 0 finite.
 TINY = Fraction(1, 1000)

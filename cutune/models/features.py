@@ -6,10 +6,17 @@ from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 
 from cutune.device.profile import DeviceProfile
-from cutune.fitted import FeatureColumn, FittedModel
+from cutune.fit.fitted_model import FeatureColumn, FittedModel
+from cutune.fit.rational.functions import RationalFunction
+from cutune.fit.rational.program import (
+    CANDIDATE,
+    Expression,
+    Lookup,
+    Parameter,
+    expression,
+    maximum,
+)
 from cutune.models.lines import Lines
-from cutune.rational import RationalFunction
-from cutune.rational_program import CANDIDATE, Expression, Lookup, Parameter, expression, maximum
 
 #: What one unit of a feature costs.
 COST_OF = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from cutune.fitted import BARRIER, FIXED, ISSUE, STEP, in_single_precision
+from cutune.fit.fitted_model import BARRIER, FIXED, ISSUE, STEP, in_single_precision
+from cutune.fit.rational.functions import RationalFunction
+from cutune.fit.rational.program import CANDIDATE, Expression, Lookup, Parameter, maximum, minimum
 from cutune.frontend.candidates import WARP
 from cutune.models.features import Features
-from cutune.rational import RationalFunction
-from cutune.rational_program import CANDIDATE, Expression, Lookup, Parameter, maximum, minimum
 
 #: Threads of a block whose warps stay together in a table, however long it is, and the reads after
 #: which that is half as many; so few warps of an SM do not disturb each other. Rounded from walks

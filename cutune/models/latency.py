@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cutune.device.profile import DeviceProfile
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.rational.program import (
+    Expression,
+    Number,
+    RationalProgram,
+    ceiling,
+    expression,
+    maximum,
+    minimum,
+)
 from cutune.models.counted import (
     LaunchShape,
     WarpCounts,
@@ -21,15 +30,6 @@ from cutune.models.counted import (
 )
 from cutune.models.lines import Lines
 from cutune.models.mwp_cwp import MEMORY_LATENCY, SECTOR_BYTES
-from cutune.rational_program import (
-    Expression,
-    Number,
-    RationalProgram,
-    ceiling,
-    expression,
-    maximum,
-    minimum,
-)
 
 #: Dependent arithmetic, cycles, and sectors per cycle of an SM's L1 (64 bytes): Volta to Hopper.
 ARITHMETIC_LATENCY = Fraction(4)

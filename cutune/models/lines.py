@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from cutune.device.occupancy import BlockResources
-from cutune.fitted import FittedModel
-from cutune.frontend.candidates import EXTENTS, Block, threads_of
-from cutune.rational_program import (
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.rational.program import (
     Definition,
     Expression,
     Lookup,
@@ -25,6 +24,7 @@ from cutune.rational_program import (
     minimum,
     size_name,
 )
+from cutune.frontend.candidates import EXTENTS, Block, threads_of
 
 #: What every program says of each candidate: the time of the launch, the same as the host sees it,
 #: and what one warp costs its SM.

@@ -18,25 +18,14 @@ from math import log2, sqrt
 
 from cutune.device.occupancy import can_launch, resident_blocks
 from cutune.device.profile import DeviceProfile, ModelConstants
-from cutune.fitted import (
+from cutune.fit.fitted_model import (
     ATOMIC,
     ATOMIC_REAL,
     ISSUE,
     FittedModel,
     in_single_precision,
 )
-from cutune.frontend.candidates import WARP, threads_of, warp_footprint, warps_of
-from cutune.models.features import Features
-from cutune.models.issue import issue_cycles
-from cutune.models.lines import (
-    CYCLES_PER_WARP,
-    TIME,
-    TIME_WITH_FLOOR,
-    Lines,
-    resources_of,
-)
-from cutune.models.traffic import define_arrays, define_footprint, define_missed
-from cutune.rational_program import (
+from cutune.fit.rational.program import (
     CANDIDATE,
     TERM,
     Expression,
@@ -50,6 +39,17 @@ from cutune.rational_program import (
     maximum,
     minimum,
 )
+from cutune.frontend.candidates import WARP, threads_of, warp_footprint, warps_of
+from cutune.models.features import Features
+from cutune.models.issue import issue_cycles
+from cutune.models.lines import (
+    CYCLES_PER_WARP,
+    TIME,
+    TIME_WITH_FLOOR,
+    Lines,
+    resources_of,
+)
+from cutune.models.traffic import define_arrays, define_footprint, define_missed
 
 #: Rational substitute for fill^0.79: warps of partly idle blocks are not free.
 FILL_OFFSET, FILL_SLOPE = Fraction(73, 100), Fraction(27, 100)

@@ -12,17 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cutune.device.profile import DeviceProfile
-from cutune.fitted import FittedModel
-from cutune.models.counted import (
-    TINY,
-    LaunchShape,
-    WarpCounts,
-    define_counts,
-    define_launch,
-    finished,
-)
-from cutune.models.lines import Lines
-from cutune.rational_program import (
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.rational.program import (
     Expression,
     Number,
     RationalProgram,
@@ -33,6 +24,15 @@ from cutune.rational_program import (
     maximum,
     minimum,
 )
+from cutune.models.counted import (
+    TINY,
+    LaunchShape,
+    WarpCounts,
+    define_counts,
+    define_launch,
+    finished,
+)
+from cutune.models.lines import Lines
 
 #: Unloaded latency of device memory on GPUs from Volta to Hopper, cycles (published: 450 to 600).
 MEMORY_LATENCY = Fraction(500)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cutune.device.profile import DeviceProfile
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.rational.program import RationalProgram
 from cutune.models import latency, mechanistic, mwp_cwp
-from cutune.rational_program import RationalProgram
 from cutune.selection import (
     NO_OWN_BAND,
     OWN_BAND,

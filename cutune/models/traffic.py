@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from cutune.fitted import FeatureColumn
-from cutune.frontend.candidates import threads_of
-from cutune.models.features import Features
-from cutune.rational_program import (
+from cutune.fit.fitted_model import FeatureColumn
+from cutune.fit.rational.program import (
     Expression,
     Parameter,
     choice,
@@ -22,6 +20,8 @@ from cutune.rational_program import (
     maximum,
     minimum,
 )
+from cutune.frontend.candidates import threads_of
+from cutune.models.features import Features
 
 #: Of the L1 of an SM, what can never be shared memory: 28 KiB, or 32 before Ampere (tuning guides).
 L1_BESIDE_SHARED = 28 * 1024

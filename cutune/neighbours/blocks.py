@@ -17,12 +17,12 @@ from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Json, Workspace, read_lines
+from cutune.fit.measurement.measurement import Origin
+from cutune.fit.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.frontend.candidates import Block, as_block
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
-from cutune.measure import Origin
 from cutune.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
 from cutune.neighbours.table import Configuration, Point, TimeTable
-from cutune.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 
 #: Values from here on could overflow where a link is tested.
 LARGEST = 1 << 31

@@ -18,8 +18,8 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines, make_folder
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment
+from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import HostTunable, Program
-from cutune.measure import Origin
 from cutune.neighbours.regions import (
     HostMeasurement,
     configurations,

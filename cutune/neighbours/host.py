@@ -15,8 +15,8 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, read_document, read_lines, write_document
 from cutune.device.profile import DeviceProfile
+from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import HostTunable, Program
-from cutune.measure import Origin
 from cutune.neighbours.blocks import BlockChoice
 from cutune.neighbours.condition import condition_c
 from cutune.neighbours.emission import c_name, emit_choices

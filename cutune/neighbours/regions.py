@@ -20,8 +20,8 @@ from typing import Any
 from cutune.collect import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import HostTunable
-from cutune.measure import Origin
 from cutune.neighbours.condition import holds
 from cutune.neighbours.table import Configuration, Point, TimeTable
 

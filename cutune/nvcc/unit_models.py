@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cutune.core.workspace import Workspace
-from cutune.fitted import FittedModel
-from cutune.models_file import read_models
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.models_file import read_models
 from cutune.nvcc.unit_key import UNITS
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cutune.analysis.session import Session
     from cutune.core.workspace import Workspace
     from cutune.device.profile import DeviceProfile
-    from cutune.fitted import FittedModel
+    from cutune.fit.fitted_model import FittedModel
 
 
 def session_of(options: argparse.Namespace) -> Session:

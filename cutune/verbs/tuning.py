@@ -23,8 +23,8 @@ from cutune.verbs.common import (
 
 if TYPE_CHECKING:
     from cutune.analysis.session import Session
+    from cutune.fit.measurement.measurement import MeasuredKernel
     from cutune.frontend.program import Program
-    from cutune.measure import MeasuredKernel
     from cutune.neighbours.model import ChoiceModel
     from cutune.rewrite.output import Target
 
@@ -70,7 +70,7 @@ def _collect_tunables(
 def _run_collect(
     session: Session, programs: Sequence[Program], options: argparse.Namespace
 ) -> list[MeasuredKernel]:
-    from cutune.fit import PAPER
+    from cutune.fit.fit import PAPER
     from cutune.stages import collect
 
     return collect(

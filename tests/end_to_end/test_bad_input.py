@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.models_file import SCHEMA
+from cutune.fit.models_file import SCHEMA
 from tests.end_to_end.tuning import SAMPLES, cutune
 
 GEMM = SAMPLES / "gemm.cu"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from cutune.core.workspace import Workspace, append_lines
+from cutune.fit.measurement.sweep import read_sweep, swept_line
+from cutune.fit.models_file import read_models
+from cutune.fit.rational.program import point
+from cutune.fit.rational.values import evaluate
 from cutune.models import mwp_cwp
-from cutune.models_file import read_models
 from cutune.ncu import parse
-from cutune.rational_program import point
-from cutune.rational_values import evaluate
-from cutune.sweep import read_sweep, swept_line
 from tests.end_to_end.tuning import H200, SAMPLES, cutune, tune
 
 pytestmark = pytest.mark.nvcc

@@ -18,7 +18,7 @@ from cutune.core.workspace import append_lines
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
-from cutune.measure import Origin
+from cutune.fit.measurement.measurement import Origin
 from cutune.neighbours import collect
 from cutune.neighbours.regions import HostMeasurement, measure
 from cutune.toolchain.nvcc import find_nvcc

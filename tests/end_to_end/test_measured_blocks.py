@@ -9,8 +9,8 @@ import pytest
 
 from cutune.core.reading import read_source
 from cutune.core.workspace import append_lines
-from cutune.measure import Origin
-from cutune.sweep import SweptLaunch, swept_line
+from cutune.fit.measurement.measurement import Origin
+from cutune.fit.measurement.sweep import SweptLaunch, swept_line
 from tests.end_to_end.tuning import H200, SAMPLES, cutune
 
 pytestmark = pytest.mark.nvcc

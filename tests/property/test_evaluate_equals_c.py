@@ -15,8 +15,7 @@ from pycparser import c_ast, c_parser
 
 from cutune.emit import emit_choice
 from cutune.emit_model import emit_model, padded
-from cutune.models.lines import TIME, TIME_WITH_FLOOR
-from cutune.rational_program import (
+from cutune.fit.rational.program import (
     CANDIDATE,
     Constant,
     Definition,
@@ -27,7 +26,8 @@ from cutune.rational_program import (
     Parameter,
     RationalProgram,
 )
-from cutune.rational_values import evaluate
+from cutune.fit.rational.values import evaluate
+from cutune.models.lines import TIME, TIME_WITH_FLOOR
 from cutune.selection import (
     OWN_BAND,
     OWN_BAND_ON_DATA,

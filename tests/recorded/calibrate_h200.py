@@ -18,7 +18,7 @@ from cutune.calibration.fitting import Calibration, fit_constants
 from cutune.calibration.prior import beliefs, prior_constants
 from cutune.calibration.suite import Case, cases
 from cutune.device.profile import DeviceProfile, Limits
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
 from cutune.toolchain.nvcc import find_nvcc
 
 RECORDED = Path(__file__).with_name("calibration_h200.json")

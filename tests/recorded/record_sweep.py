@@ -23,8 +23,15 @@ from statistics import median
 from benchmarks.regret import JUDGES
 from cutune.analysis.session import Session
 from cutune.core.workspace import make_folder
+from cutune.fit.measurement.sweep import (
+    Sweep,
+    SweptLaunch,
+    read_entries,
+    read_sweep,
+    swept_launches,
+    write_sweep,
+)
 from cutune.on_gpu import candidates_text, gpu_target
-from cutune.sweep import Sweep, SweptLaunch, read_entries, read_sweep, swept_launches, write_sweep
 from cutune.toolchain.ptxas import by_kernel
 from cutune.trial import TOLERANCE
 

@@ -11,10 +11,10 @@ from cutune.calibration.fitting import TimedCase, fit_constants
 from cutune.calibration.prior import beliefs
 from cutune.calibration.suite import cases
 from cutune.device.profile import DeviceProfile
+from cutune.fit.rational.program import point
+from cutune.fit.rational.values import evaluate
 from cutune.models.lines import TIME
 from cutune.models.mechanistic import CONSTANTS, compose, compose_symbolic
-from cutune.rational_program import point
-from cutune.rational_values import evaluate
 from tests.recorded.calibrate_h200 import models_of_suite, recalibrate
 
 H200 = DeviceProfile.named("h200")

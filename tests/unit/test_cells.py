@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from cutune.cells import Cells, all_rows, cells, out_of_line
-from cutune.classes import Row, alignment_classes
+from cutune.fit.measurement.alignment_classes import Row, alignment_classes
+from cutune.fit.measurement.alignment_table import Cells, all_rows, cells, out_of_line
+from cutune.fit.measurement.measurement import (
+    FEATURES,
+    PROBE,
+    Measurement,
+    MemoryInstruction,
+    SiteCounters,
+)
 from cutune.frontend.candidates import Block
-from cutune.measure import FEATURES, PROBE, Measurement, MemoryInstruction, SiteCounters
 from tests import measured
 
 BLOCK: Block = (32, 8, 1)

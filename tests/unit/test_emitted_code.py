@@ -15,7 +15,7 @@ import pytest
 
 from cutune.device.profile import DeviceProfile
 from cutune.emit_selection import emit_selection
-from cutune.models_file import read_models
+from cutune.fit.models_file import read_models
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 
 pytestmark = pytest.mark.nvcc  # for its headers alone

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from cutune.device.profile import DeviceProfile
-from cutune.fitted import FittedModel
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.measurement import MemoryInstruction
 from cutune.frontend.candidates import Block
-from cutune.measure import MemoryInstruction
 from cutune.models.mechanistic import compose
 from cutune.models.registry import DEFAULT, MODELS
 from cutune.selection import NO_OWN_BAND, Choice, select

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cutune.measure import COUNTS, Measurement, by_entry
+from cutune.fit.measurement.measurement import COUNTS, Measurement, by_entry
 from tests.measured import KERNEL
 
 FIRST = Measurement(

@@ -20,12 +20,12 @@ from cutune.core.reading import read_source
 from cutune.core.workspace import append_lines
 from cutune.device.profile import DeviceProfile
 from cutune.emit_selection import emit_selection
+from cutune.fit.measurement.measurement import Origin
+from cutune.fit.measurement.sweep import SweptLaunch, read_sweep, swept_line
+from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
-from cutune.measure import Origin
-from cutune.models_file import read_models
 from cutune.neighbours.block_emission import block_deciders
 from cutune.neighbours.blocks import BlockChoice, fit_kernel
-from cutune.sweep import SweptLaunch, read_sweep, swept_line
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from tests.unit.test_emitted_code import FAKE_CUDART, SITES, build
 

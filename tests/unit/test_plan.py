@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutune.classes import representatives
-from cutune.counts import MAX_POINTS, CountFunctions, count_points
+from cutune.fit.count_functions import MAX_POINTS, CountFunctions, count_points
+from cutune.fit.measurement.alignment_classes import representatives
+from cutune.fit.measurement.measurement import CodeBlock, MeasuredKernel, MemoryInstruction
+from cutune.fit.rational.functions import constant_function
 from cutune.frontend.candidates import Block
-from cutune.measure import CodeBlock, MeasuredKernel, MemoryInstruction
 from cutune.plan import base_size
-from cutune.rational import constant_function
 from cutune.replay import interior_blocks, spread_blocks
 from tests import measured
 

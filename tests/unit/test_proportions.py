@@ -7,10 +7,15 @@ from math import exp
 
 import pytest
 
-from cutune.counts import CountFunctions
-from cutune.measure import FEATURES, Measurement, MemoryInstruction, SiteCounters
-from cutune.proportions import at_large_sizes, proportions, without_idle_warps
-from cutune.rational import constant_function
+from cutune.fit.count_functions import CountFunctions
+from cutune.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
+from cutune.fit.measurement.measurement import (
+    FEATURES,
+    Measurement,
+    MemoryInstruction,
+    SiteCounters,
+)
+from cutune.fit.rational.functions import constant_function
 from tests.measured import KERNEL
 
 PLANE = replace(

@@ -7,13 +7,13 @@ from fractions import Fraction
 import pytest
 
 from cutune.device.profile import DeviceProfile
+from cutune.fit.rational.program import Constant, RationalProgram, expression
+from cutune.fit.rational.values import evaluate, value_of
 from cutune.models import latency, mwp_cwp
 from cutune.models.counted import LaunchShape, WarpCounts
 from cutune.models.lines import Lines
 from cutune.models.registry import MODELS
 from cutune.options import MODEL_NAMES
-from cutune.rational_program import Constant, RationalProgram, expression
-from cutune.rational_values import evaluate, value_of
 from cutune.selection import PUBLISHED_BAND, published_rule
 
 

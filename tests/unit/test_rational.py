@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutune.counts import count_points
-from cutune.numerical_fit import fit_numerical
-from cutune.rational import Polynomial, RationalFunction
-from cutune.rational_fit import fit, fit_quotient
-from cutune.rational_program import size_name
-from cutune.rational_values import value_of
+from cutune.fit.count_functions import count_points
+from cutune.fit.rational.exact_fit import fit, fit_quotient
+from cutune.fit.rational.functions import Polynomial, RationalFunction
+from cutune.fit.rational.numerical_fit import fit_numerical
+from cutune.fit.rational.program import size_name
+from cutune.fit.rational.values import value_of
 
 VARIABLES = ("NI", "NJ")
 GRID = list(product((32, 64, 96, 128, 160), repeat=2))

@@ -6,12 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.counts import CountFunctions
-from cutune.measure import CodeBlock, MeasuredKernel, MemoryInstruction
+from cutune.fit.count_functions import CountFunctions
+from cutune.fit.measurement.measurement import CodeBlock, MeasuredKernel, MemoryInstruction
+from cutune.fit.measurement.size_relations import (
+    Covered,
+    complete,
+    cover,
+    extents_at,
+    holding,
+    tying,
+)
+from cutune.fit.rational.exact_fit import fit
+from cutune.fit.rational.functions import RationalFunction
 from cutune.plan import LARGEST_LAUNCH, feature_launches
-from cutune.rational import RationalFunction
-from cutune.rational_fit import fit
-from cutune.relations import Covered, complete, cover, extents_at, holding, tying
 from tests import measured
 from tests.unit.test_measure import FIRST
 

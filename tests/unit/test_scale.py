@@ -6,10 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from cutune.counts import CountFunctions
-from cutune.measure import FEATURES, CodeBlock, Measurement, MemoryInstruction, SiteCounters
-from cutune.rational import constant_function
-from cutune.scale import Scale
+from cutune.fit.count_functions import CountFunctions
+from cutune.fit.measurement.measurement import (
+    FEATURES,
+    CodeBlock,
+    Measurement,
+    MemoryInstruction,
+    SiteCounters,
+)
+from cutune.fit.per_warp import Scale
+from cutune.fit.rational.functions import constant_function
 from tests.measured import KERNEL
 
 NOTHING = constant_function(("n",), 0)

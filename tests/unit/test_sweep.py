@@ -16,11 +16,18 @@ from cutune.core.source import Source
 from cutune.device.profile import DeviceProfile
 from cutune.evaluate import Case, Evaluation, evaluate_sweep
 from cutune.evaluation_tables import to_csv, to_json
+from cutune.fit.measurement.sweep import (
+    Sweep,
+    SweptLaunch,
+    read_entries,
+    read_sweep,
+    swept_launches,
+    write_sweep,
+)
 from cutune.frontend.candidates import Block
 from cutune.frontend.syntax.parse import parse
 from cutune.models.registry import DEFAULT
 from cutune.strategies import FIXED, NEAREST, OCCUPANCY, OWN, REUSED, by_occupancy
-from cutune.sweep import Sweep, SweptLaunch, read_entries, read_sweep, swept_launches, write_sweep
 from cutune.toolchain.ptxas import StaticCounters
 
 RECORDED = Path(__file__).parents[1] / "recorded"

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from cutune.device.profile import DeviceProfile
-from cutune.fitted import FeatureColumn, FittedModel
+from cutune.fit.fitted_model import FeatureColumn, FittedModel
+from cutune.fit.models_file import read_models
+from cutune.fit.rational.functions import constant_function
+from cutune.fit.rational.program import point
+from cutune.fit.rational.values import evaluate
 from cutune.frontend.candidates import threads_of
 from cutune.models.lines import TIME
 from cutune.models.mechanistic import compose
 from cutune.models.traffic import L1_BESIDE_SHARED
-from cutune.models_file import read_models
-from cutune.rational import constant_function
-from cutune.rational_program import point
-from cutune.rational_values import evaluate
 
 H200 = DeviceProfile.named("h200")
 L1_BYTES = H200.limits.shared_bytes_per_sm + L1_BESIDE_SHARED

@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.syntax.annotation import Values
-from cutune.measure import MeasuredKernel
 from cutune.trial import (
     NOT_ALLOWED,
     SCHEMA,

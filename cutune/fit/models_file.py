@@ -11,16 +11,16 @@ from typing import Any
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Json, read_document, write_document
-from cutune.fitted import (
+from cutune.fit.fitted_model import (
     Array,
     FeatureColumn,
     FittedModel,
     PublishedCounts,
     in_single_precision,
 )
+from cutune.fit.measurement.measurement import MeasuredKernel
+from cutune.fit.rational.functions import Polynomial, RationalFunction
 from cutune.frontend.candidates import as_block
-from cutune.measure import MeasuredKernel
-from cutune.rational import Polynomial, RationalFunction
 
 SCHEMA = "cutune-models-5"
 COMMAND = "cutune fit"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import gcd, prod
 
-from cutune.measure import PROBE, MeasuredKernel, Measurement
+from cutune.fit.measurement.measurement import PROBE, MeasuredKernel, Measurement
 
 LINE_BYTES = 128
 TOLERANCE = 0.03

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lstsq
 
-from cutune.rational import Exponents, Polynomial, RationalFunction, constant_function
+from cutune.fit.rational.functions import Exponents, Polynomial, RationalFunction, constant_function
 
 Floats = NDArray[np.float64]
 

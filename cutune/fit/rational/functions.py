@@ -1,6 +1,6 @@
 """Polynomials and their quotients over data parameters: what counted totals are functions of.
 
-`cutune.rational_fit` finds them.
+`cutune.fit.rational.exact_fit` finds them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.rational_program import Expression, expression, size_name
-from cutune.rational_program import Parameter as Name
+from cutune.fit.rational.program import Expression, expression, size_name
+from cutune.fit.rational.program import Parameter as Name
 
 Exponents = tuple[int, ...]
 Floats = NDArray[np.float64]

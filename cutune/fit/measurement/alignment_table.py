@@ -11,9 +11,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from cutune.classes import TOLERANCE, Row, distance, features_of, felt_alignments, felt_row
+from cutune.fit.measurement.alignment_classes import (
+    TOLERANCE,
+    Row,
+    distance,
+    features_of,
+    felt_alignments,
+    felt_row,
+)
+from cutune.fit.measurement.measurement import FEATURES, MeasuredKernel, Measurement
 from cutune.frontend.candidates import Block
-from cutune.measure import FEATURES, MeasuredKernel, Measurement
 
 Classes = Sequence[Sequence[int]]
 

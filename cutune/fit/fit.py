@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from cutune.cells import all_rows, cells
-from cutune.classes import alignment_classes
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.counts import (
+from cutune.fit.count_functions import (
     BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
     UNCERTAIN_LIMIT,
@@ -19,7 +17,8 @@ from cutune.counts import (
     is_looped,
     uncertain_share,
 )
-from cutune.fitted import (
+from cutune.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
+from cutune.fit.fitted_model import (
     ATOMIC,
     ATOMIC_REAL,
     BARRIER,
@@ -33,10 +32,17 @@ from cutune.fitted import (
     FittedModel,
     in_single_precision,
 )
+from cutune.fit.measurement.alignment_classes import alignment_classes
+from cutune.fit.measurement.alignment_table import all_rows, cells
+from cutune.fit.measurement.measurement import (
+    COUNTS,
+    FEATURES,
+    SMALLER,
+    MeasuredKernel,
+    Measurement,
+)
+from cutune.fit.per_warp import NEAR_ONE, Scale, growth
 from cutune.frontend.candidates import Block
-from cutune.measure import COUNTS, FEATURES, SMALLER, MeasuredKernel, Measurement
-from cutune.proportions import at_large_sizes, proportions, without_idle_warps
-from cutune.scale import NEAR_ONE, Scale, growth
 
 #: The ways of fitting.
 EXACT, PAPER = "exact", "paper"
@@ -93,7 +99,7 @@ def fit_model(
     published = None
     if method == PAPER:
         # Takes half a second to import.
-        from cutune.published import fit_published  # noqa: PLC0415
+        from cutune.fit.published_counters import fit_published  # noqa: PLC0415
 
         published = fit_published(facts, measurements)
     if isinstance(published, Diagnostic):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.rational_program import (
+from cutune.fit.rational.program import (
     CANDIDATE,
     Constant,
     Expression,

@@ -2,7 +2,7 @@
 
 Counts of an emulated device are integers, so the exact fit over the rationals comes first: a zero
 residual on every sample, the largest ones held out, is a certificate. Only where no exact function
-of low degree exists, a numerical fit is made (`cutune.numerical_fit`). `cutune.paper_fit` has the
+of low degree exists, a numerical fit is made (`cutune.fit.rational.numerical_fit`). `cutune.fit.rational.published_fit` has the
 published method.
 """
 
@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from cutune.rational import (
+from cutune.fit.rational.functions import (
     SINGULAR,
     Exponents,
     Polynomial,
@@ -54,7 +54,7 @@ def fit(
     if exact is not None:
         return exact
     # Takes half a second to import, and most counts are exact.
-    from cutune.numerical_fit import fit_numerical  # noqa: PLC0415
+    from cutune.fit.rational.numerical_fit import fit_numerical  # noqa: PLC0415
 
     return fit_numerical(variables, points, values)
 

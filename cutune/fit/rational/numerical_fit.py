@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import svd
 from scipy.optimize import least_squares
 
-from cutune.rational import (
+from cutune.fit.rational.functions import (
     SINGULAR,
     Exponents,
     Floats,
