@@ -25,9 +25,9 @@ from cutune.evaluation_tables import print_evaluation
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.sweep import Sweep, read_sweep
 from cutune.gpu_stages import evaluate
-from cutune.models.registry import DEFAULT
+from cutune.models.selection.model_check import choice_at, with_timings
+from cutune.models.selection.registry import DEFAULT
 from cutune.stages import collect, fit
-from cutune.timed import choice_at, with_timings
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "recorded"

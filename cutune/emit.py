@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 from cutune.fit.rational.program import Constant, Expression, Lookup, Operation, Operator, Parameter
-from cutune.selection import BOUND_BAND, LAUNCH_BOUND, SelectionRule
+from cutune.models.selection.choose import BOUND_BAND, LAUNCH_BOUND, SelectionRule
 
 INFIX = {
     Operator.ADD: "+",

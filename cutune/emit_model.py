@@ -25,7 +25,7 @@ from cutune.fit.rational.program import (
     parameters,
     tables_of,
 )
-from cutune.models.lines import TIME, TIME_WITH_FLOOR
+from cutune.models.definitions import TIME, TIME_WITH_FLOOR
 
 #: Candidates at once, at most; arrays are padded to a multiple.
 LANES = 2

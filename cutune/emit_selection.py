@@ -19,9 +19,9 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.c_names import names_in, renamed
 from cutune.models.mechanistic import launchable
-from cutune.models.registry import DEFAULT, MODELS, PerformanceModel
+from cutune.models.selection.choose import GRID_LIMITS, LARGEST_SIZE, SelectionRule
+from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
 from cutune.rewrite.prelude import c_string
-from cutune.selection import GRID_LIMITS, LARGEST_SIZE, SelectionRule
 
 #: Words of a key before the sizes: guards, block, three extents.
 KEY_HEAD = 5

@@ -17,7 +17,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
-from cutune.models.registry import DEFAULT
+from cutune.models.selection.registry import DEFAULT
 from cutune.passes import ReplaceLaunches, ReplaceTunables
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 

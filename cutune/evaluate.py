@@ -17,8 +17,8 @@ from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.frontend.candidates import EXTENTS, Block
-from cutune.models.registry import DEFAULT, MODELS
-from cutune.question import Chooser
+from cutune.models.selection.question import Chooser
+from cutune.models.selection.registry import DEFAULT, MODELS
 from cutune.strategies import (
     FIXED,
     NEAREST,

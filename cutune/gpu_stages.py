@@ -17,7 +17,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import Sweep, SweptLaunch, swept_line
 from cutune.frontend.program import Program
-from cutune.models.registry import DEFAULT
+from cutune.models.selection.registry import DEFAULT
 from cutune.on_gpu import GpuBuild, counters_on_gpu, gpu_name, gpu_target, sweep_on_gpu
 from cutune.toolchain.ptxas import by_kernel
 

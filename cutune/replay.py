@@ -27,8 +27,8 @@ from cutune.fit.measurement.measurement import (
 )
 from cutune.fit.measurement.size_relations import complete, extents_at, with_only
 from cutune.frontend.candidates import Block, warps_of
+from cutune.models.selection.choose import grid_of
 from cutune.plan import Replay
-from cutune.selection import grid_of
 
 #: Every array gets 2^40 bytes of addresses of its own, in a range that no allocation can have.
 GHOST_BASE = 1 << 56

@@ -21,14 +21,14 @@ from cutune.fit.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.fit.models_file import write_models
 from cutune.frontend.program import Program
 from cutune.measuring import Part, measure, measurements, silent
-from cutune.models.registry import DEFAULT
+from cutune.models.selection.model_check import with_timings
+from cutune.models.selection.registry import DEFAULT
 from cutune.neighbours.block_emission import block_deciders
 from cutune.neighbours.host import block_choices, replacement
 from cutune.neighbours.options import NEIGHBOURS
 from cutune.passes import AttachStaticCounters
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import KernelFacts, TranslationUnit, run_passes
-from cutune.timed import with_timings
 
 
 def collect(

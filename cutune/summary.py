@@ -16,9 +16,9 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.frontend.candidates import Block
-from cutune.models.registry import DEFAULT
-from cutune.question import Chooser
-from cutune.selection import LAUNCH_BOUND, Choice, Prediction
+from cutune.models.selection.choose import LAUNCH_BOUND, Choice, Prediction
+from cutune.models.selection.question import Chooser
+from cutune.models.selection.registry import DEFAULT
 from cutune.toolchain.demangle import instance_names
 
 #: Sizes that are shown unless others are asked for: matrices, and long vectors.

@@ -23,7 +23,7 @@ from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
 from cutune.frontend.candidates import Block, threads_of
 from cutune.models import mwp_cwp
-from cutune.question import Question, ask
+from cutune.models.selection.question import Question, ask
 from cutune.summary import shape, standard_output
 
 #: The sizes that the paper's table shows.

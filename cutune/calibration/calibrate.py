@@ -21,7 +21,7 @@ from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.fitted_model import FittedModel
 from cutune.frontend.candidates import Block
 from cutune.gpu import Gpu, LoadedKernels, TimedLaunch
-from cutune.selection import grid_of
+from cutune.models.selection.choose import grid_of
 from cutune.toolchain.nvcc import Nvcc
 
 Progress = Callable[[str, int, int], None]

@@ -26,8 +26,8 @@ from cutune.fit.measurement.measurement import (
 )
 from cutune.fit.rational.functions import RationalFunction, constant_function
 from cutune.kernel_code import code_blocks, memory_instructions
+from cutune.models.selection.choose import grid_of
 from cutune.replay import Replayer, interior_blocks
-from cutune.selection import grid_of
 from cutune.toolchain.ptxas import StaticCounters
 
 #: One window of eight executions out of so many is traced in long loops.

@@ -20,7 +20,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.rational.program import RationalProgram, point
 from cutune.fit.rational.values import evaluate
 from cutune.frontend.candidates import Block
-from cutune.models.lines import TIME
+from cutune.models.definitions import TIME
 from cutune.models.mechanistic import compose_symbolic
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from cutune.fit.rational.program import (
     expression,
     maximum,
 )
-from cutune.models.lines import Lines
+from cutune.models.definitions import Lines
 
 #: What one unit of a feature costs.
 COST_OF = {

@@ -21,15 +21,15 @@ from cutune.fit.rational.program import (
     maximum,
     minimum,
 )
-from cutune.models.counted import (
+from cutune.models.definitions import Lines
+from cutune.models.mwp_cwp import MEMORY_LATENCY, SECTOR_BYTES
+from cutune.models.published_inputs import (
     LaunchShape,
     WarpCounts,
     define_counts,
     define_launch,
     finished,
 )
-from cutune.models.lines import Lines
-from cutune.models.mwp_cwp import MEMORY_LATENCY, SECTOR_BYTES
 
 #: Dependent arithmetic, cycles, and sectors per cycle of an SM's L1 (64 bytes): Volta to Hopper.
 ARITHMETIC_LATENCY = Fraction(4)

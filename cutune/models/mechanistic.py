@@ -40,16 +40,16 @@ from cutune.fit.rational.program import (
     minimum,
 )
 from cutune.frontend.candidates import WARP, threads_of, warp_footprint, warps_of
-from cutune.models.features import Features
-from cutune.models.issue import issue_cycles
-from cutune.models.lines import (
+from cutune.models.definitions import (
     CYCLES_PER_WARP,
     TIME,
     TIME_WITH_FLOOR,
     Lines,
     resources_of,
 )
-from cutune.models.traffic import define_arrays, define_footprint, define_missed
+from cutune.models.features import Features
+from cutune.models.issue import issue_cycles
+from cutune.models.memory_traffic import define_arrays, define_footprint, define_missed
 
 #: Rational substitute for fill^0.79: warps of partly idle blocks are not free.
 FILL_OFFSET, FILL_SLOPE = Fraction(73, 100), Fraction(27, 100)

@@ -24,7 +24,8 @@ from cutune.fit.rational.program import (
     maximum,
     minimum,
 )
-from cutune.models.counted import (
+from cutune.models.definitions import Lines
+from cutune.models.published_inputs import (
     TINY,
     LaunchShape,
     WarpCounts,
@@ -32,7 +33,6 @@ from cutune.models.counted import (
     define_launch,
     finished,
 )
-from cutune.models.lines import Lines
 
 #: Unloaded latency of device memory on GPUs from Volta to Hopper, cycles (published: 450 to 600).
 MEMORY_LATENCY = Fraction(500)

@@ -14,8 +14,8 @@ from cutune.verbs.common import device_of, named_model, session_of, varied_value
 
 def select(options: argparse.Namespace) -> int:
     """The block of a kernel at given sizes."""
+    from cutune.models.selection.question import choose_block, parse_size, parse_sizes
     from cutune.nvcc.unit_models import models_in
-    from cutune.question import choose_block, parse_size, parse_sizes
     from cutune.summary import choice_to_json, print_choice
 
     every = None

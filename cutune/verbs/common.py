@@ -104,7 +104,7 @@ def varied_values(words: Sequence[str]) -> dict[str, list[str]]:
 
 def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:
     """The sizes to show choices for, each once."""
-    from cutune.question import parse_size
+    from cutune.models.selection.question import parse_size
 
     sizes = [parse_size(word, "--sizes 1024 2048") for word in words or ()]
     return list(dict.fromkeys(sizes)) or None

@@ -27,8 +27,8 @@ from cutune.fit.rational.program import (
     RationalProgram,
 )
 from cutune.fit.rational.values import evaluate
-from cutune.models.lines import TIME, TIME_WITH_FLOOR
-from cutune.selection import (
+from cutune.models.definitions import TIME, TIME_WITH_FLOOR
+from cutune.models.selection.choose import (
     OWN_BAND,
     OWN_BAND_ON_DATA,
     OwnBand,

@@ -13,7 +13,7 @@ from cutune.calibration.suite import cases
 from cutune.device.profile import DeviceProfile
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
-from cutune.models.lines import TIME
+from cutune.models.definitions import TIME
 from cutune.models.mechanistic import CONSTANTS, compose, compose_symbolic
 from tests.recorded.calibrate_h200 import models_of_suite, recalibrate
 

@@ -13,8 +13,8 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MemoryInstruction
 from cutune.frontend.candidates import Block
 from cutune.models.mechanistic import compose
-from cutune.models.registry import DEFAULT, MODELS
-from cutune.selection import NO_OWN_BAND, Choice, select
+from cutune.models.selection.choose import NO_OWN_BAND, Choice, select
+from cutune.models.selection.registry import DEFAULT, MODELS
 from cutune.summary import choice_to_json, print_choice
 from tests.recorded.calibrate_h200 import models_of_suite
 

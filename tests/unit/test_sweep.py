@@ -26,7 +26,7 @@ from cutune.fit.measurement.sweep import (
 )
 from cutune.frontend.candidates import Block
 from cutune.frontend.syntax.parse import parse
-from cutune.models.registry import DEFAULT
+from cutune.models.selection.registry import DEFAULT
 from cutune.strategies import FIXED, NEAREST, OCCUPANCY, OWN, REUSED, by_occupancy
 from cutune.toolchain.ptxas import StaticCounters
 

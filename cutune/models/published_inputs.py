@@ -26,7 +26,7 @@ from cutune.fit.rational.program import (
     minimum,
 )
 from cutune.frontend.candidates import warps_of
-from cutune.models.lines import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR, Lines, resources_of
+from cutune.models.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR, Lines, resources_of
 
 #: Keeps divisions by counts that may be 0 finite.
 TINY = Fraction(1, 1000)

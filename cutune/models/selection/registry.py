@@ -9,7 +9,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.rational.program import RationalProgram
 from cutune.models import latency, mechanistic, mwp_cwp
-from cutune.selection import (
+from cutune.models.selection.choose import (
     NO_OWN_BAND,
     OWN_BAND,
     OWN_BAND_ASSERTED,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cutune.fit.rational.program import TERM, RationalProgram, point
 from cutune.fit.rational.values import evaluate
 from cutune.frontend.candidates import Block, threads_of
-from cutune.models.lines import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
+from cutune.models.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
 
 #: Below this multiple of the launch floor the choice hardly matters.
 LAUNCH_BOUND = Fraction(13, 10)

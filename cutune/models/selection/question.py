@@ -16,8 +16,8 @@ from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.rational.exact_fit import fit_polynomial
 from cutune.frontend.candidates import Block
 from cutune.models.mechanistic import launchable
-from cutune.models.registry import DEFAULT, MODELS
-from cutune.selection import GRID_LIMITS, LARGEST_SIZE, Choice, select
+from cutune.models.selection.choose import GRID_LIMITS, LARGEST_SIZE, Choice, select
+from cutune.models.selection.registry import DEFAULT, MODELS
 
 _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
 

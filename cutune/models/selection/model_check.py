@@ -19,8 +19,8 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.sweep import SweptLaunch
-from cutune.question import choose_block
-from cutune.selection import Choice
+from cutune.models.selection.choose import Choice
+from cutune.models.selection.question import choose_block
 
 #: Times of a launch by the launch floor: wanted, needed, and of blocks that tell something.
 WANTED, NEEDED, TELLING = 3.0, 1.5, 1.3
