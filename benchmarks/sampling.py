@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from cutune.collect.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.bytecode.module import Kernel
@@ -17,7 +18,6 @@ from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.machine import LoadedModule, load
 from cutune.emulator.sampling import SampledCounters, run_sampled
-from cutune.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS
 from cutune.toolchain.nvcc import find_nvcc
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "polybench"

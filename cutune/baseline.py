@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from cutune.agreement import NOTHING, Agreement, OtherLength, Varying
-from cutune.collect import Run
+from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.outcome import LONGEST_SECONDS, STANDARD_ERROR, Outcome, Place, outcome_of

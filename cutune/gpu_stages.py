@@ -7,7 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from cutune.analysis.session import Session
-from cutune.collect import Run, plan_runs
+from cutune.collect.gpu.instrumented import (
+    GpuBuild,
+    counters_on_gpu,
+    gpu_name,
+    gpu_target,
+    sweep_on_gpu,
+)
+from cutune.collect.run import Run, plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines
@@ -18,7 +25,6 @@ from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import Sweep, SweptLaunch, swept_line
 from cutune.frontend.program import Program
 from cutune.models.selection.registry import DEFAULT
-from cutune.on_gpu import GpuBuild, counters_on_gpu, gpu_name, gpu_target, sweep_on_gpu
 from cutune.toolchain.ptxas import by_kernel
 
 COUNTERS_SCHEMA = "cutune-counters-1"

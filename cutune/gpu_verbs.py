@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cutune.analysis.session import Session
+from cutune.collect.stage import measurements
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation_tables import print_evaluation, save
@@ -16,7 +17,6 @@ from cutune.fit.measurement.sweep import Sweep, read_sweep, write_sweep
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 from cutune.gpu_stages import collect_on_gpu, evaluate, sweep
-from cutune.measuring import measurements
 from cutune.summary import print_sweep
 from cutune.training_table import print_training, training_rows
 

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from cutune.analysis.linked import ReadSource, linked
 from cutune.analysis.session import Session
-from cutune.collect import plan_runs
+from cutune.collect.run import plan_runs
+from cutune.collect.stage import Part, measure
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, make_folder, write_text
@@ -25,7 +26,6 @@ from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import alias_folder, runtime_library
 from cutune.fit.fitted_model import FittedModel
 from cutune.frontend.program import Program
-from cutune.measuring import Part, measure
 from cutune.nvcc.lending import connect, forget_lending, lenders_of
 from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.settings import EMULATED, INSTRUMENT, TUNED

@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from cutune.baseline import Baseline, Conditions, baseline
-from cutune.collect import Run
+from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.outcome import Outcome, outcome_of

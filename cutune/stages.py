@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cutune.analysis.session import Session
-from cutune.collect import plan_runs
+from cutune.collect.run import plan_runs
+from cutune.collect.stage import Part, measure, measurements, silent
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Json, Workspace, read_lines
@@ -20,7 +21,6 @@ from cutune.fit.measurement.measurement import MeasuredKernel, by_entry
 from cutune.fit.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.fit.models_file import write_models
 from cutune.frontend.program import Program
-from cutune.measuring import Part, measure, measurements, silent
 from cutune.models.selection.model_check import with_timings
 from cutune.models.selection.registry import DEFAULT
 from cutune.neighbours.block_emission import block_deciders

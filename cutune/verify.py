@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from cutune.baseline import Baseline, Conditions, baseline
-from cutune.collect import Run
+from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.outcome import outcome_of

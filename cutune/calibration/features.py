@@ -12,6 +12,8 @@ from fractions import Fraction
 from math import prod
 
 from cutune.calibration.suite import ARRAY_WORDS, Case
+from cutune.collect.replay.describe import code_blocks, memory_instructions
+from cutune.collect.replay.replay import Replayer, interior_blocks
 from cutune.emulator.bytecode.module import Kernel
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule
@@ -25,9 +27,7 @@ from cutune.fit.measurement.measurement import (
     Origin,
 )
 from cutune.fit.rational.functions import RationalFunction, constant_function
-from cutune.kernel_code import code_blocks, memory_instructions
 from cutune.models.selection.choose import grid_of
-from cutune.replay import Replayer, interior_blocks
 from cutune.toolchain.ptxas import StaticCounters
 
 #: One window of eight executions out of so many is traced in long loops.

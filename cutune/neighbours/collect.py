@@ -12,7 +12,8 @@ from math import prod
 from pathlib import Path
 
 from cutune.analysis.session import Session
-from cutune.collect import Run, plan_runs
+from cutune.collect.gpu.instrumented import gpu_target
+from cutune.collect.run import Run, plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines, make_folder
@@ -29,7 +30,6 @@ from cutune.neighbours.regions import (
 )
 from cutune.neighbours.search import search
 from cutune.neighbours.table import Configuration
-from cutune.on_gpu import gpu_target
 from cutune.passes import InstrumentTunables
 
 EMULATED, GPU = "emulated", "gpu"

@@ -17,7 +17,7 @@ from cutune.verbs.common import device_of, session_of, show, varied_values
 
 if TYPE_CHECKING:
     from cutune.baseline import Conditions
-    from cutune.collect import Run
+    from cutune.collect.run import Run
     from cutune.frontend.program import Program
     from cutune.shake import Shaken, Trial
 
@@ -137,7 +137,7 @@ def _jobs(options: argparse.Namespace) -> int:
 def _conditions(options: argparse.Namespace, jobs: int = 1) -> Conditions:
     from cutune.agreement import Agreement
     from cutune.baseline import Conditions
-    from cutune.on_gpu import require_gpu
+    from cutune.collect.gpu.instrumented import require_gpu
     from cutune.outcome import Place
 
     tolerance, exact = options.tolerance, options.tolerance is None
@@ -175,7 +175,7 @@ def _built(path: str, place: Path, options: argparse.Namespace) -> Path:
 
 
 def _plan(options: argparse.Namespace, binary: Path) -> list[Run]:
-    from cutune.collect import plan_runs
+    from cutune.collect.run import plan_runs
 
     return plan_runs(options.run, varied_values(options.vary), binary)
 

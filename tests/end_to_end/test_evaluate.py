@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from cutune.collect.gpu.ncu import parse
 from cutune.core.workspace import Workspace, append_lines
 from cutune.fit.measurement.sweep import read_sweep, swept_line
 from cutune.fit.models_file import read_models
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
 from cutune.models import mwp_cwp
-from cutune.ncu import parse
 from tests.end_to_end.tuning import H200, SAMPLES, cutune, tune
 
 pytestmark = pytest.mark.nvcc

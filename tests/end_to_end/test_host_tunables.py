@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cutune.cli import main
-from cutune.collect import Run
+from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_source
 from cutune.core.workspace import append_lines

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from cutune.collect.gpu.instrumented import gpu_name
 from cutune.device.profile import DeviceProfile, profile_names
-from cutune.on_gpu import gpu_name
 from cutune.toolchain.nvcc import find_nvcc
 from tests.end_to_end.tuning import SAMPLES, cutune
 

@@ -11,7 +11,7 @@ import pytest
 
 from cutune.analysis.session import Session
 from cutune.baseline import Conditions
-from cutune.collect import plan_runs
+from cutune.collect.run import plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import write_text

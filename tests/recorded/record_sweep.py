@@ -22,6 +22,8 @@ from statistics import median
 
 from benchmarks.regret import JUDGES
 from cutune.analysis.session import Session
+from cutune.collect.gpu.instrumented import candidates_text, gpu_target
+from cutune.collect.trial import TOLERANCE
 from cutune.core.workspace import make_folder
 from cutune.fit.measurement.sweep import (
     Sweep,
@@ -31,9 +33,7 @@ from cutune.fit.measurement.sweep import (
     swept_launches,
     write_sweep,
 )
-from cutune.on_gpu import candidates_text, gpu_target
 from cutune.toolchain.ptxas import by_kernel
-from cutune.trial import TOLERANCE
 
 ARCHITECTURE = "sm_90"
 HERE = Path(__file__).parent

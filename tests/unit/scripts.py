@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cutune.baseline import Conditions
-from cutune.collect import Run, plan_runs
+from cutune.collect.run import Run, plan_runs
 from cutune.outcome import Place
 
 #: As on a GPU: nothing stands between a program and the machine.

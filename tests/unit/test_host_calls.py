@@ -18,13 +18,13 @@ from cutune.analysis.host_calls import (
     read_launches,
 )
 from cutune.analysis.session import Session
+from cutune.collect.replay.launched import launched_sites
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.frontend.program import CompiledCode, Program, Verdict
 from cutune.frontend.syntax.parse import parse
-from cutune.launched import launched_sites
 from cutune.toolchain.cudafe import read_steps
 from cutune.toolchain.entry_names import is_among
 from cutune.toolchain.nvcc import find_nvcc

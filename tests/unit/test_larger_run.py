@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.collect import Run
-from cutune.larger_run import LIMIT, MOST_DOUBLINGS, Cost, larger_run
+from cutune.collect.larger_run import LIMIT, MOST_DOUBLINGS, Cost, larger_run
+from cutune.collect.run import Run
 
 
 def runs(*values: str) -> list[Run]:

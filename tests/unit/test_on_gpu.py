@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.analyze import analyze
+from cutune.collect.gpu.instrumented import NO_BLOCK, candidates_text, join_counters
+from cutune.collect.gpu.ncu import Counters, explanation, ncu_options, parse, profile
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.frontend.syntax.parse import parse as parse_source
-from cutune.ncu import Counters, explanation, ncu_options, parse, profile
-from cutune.on_gpu import NO_BLOCK, candidates_text, join_counters
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 

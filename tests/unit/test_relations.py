@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from cutune.collect.replay.plan import LARGEST_LAUNCH, feature_launches
 from cutune.fit.count_functions import CountFunctions
 from cutune.fit.measurement.measurement import CodeBlock, MeasuredKernel, MemoryInstruction
 from cutune.fit.measurement.size_relations import (
@@ -18,7 +19,6 @@ from cutune.fit.measurement.size_relations import (
 )
 from cutune.fit.rational.exact_fit import fit
 from cutune.fit.rational.functions import RationalFunction
-from cutune.plan import LARGEST_LAUNCH, feature_launches
 from tests import measured
 from tests.unit.test_measure import FIRST
 

@@ -6,10 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from cutune.fit.measurement.measurement import MeasuredKernel
-from cutune.frontend.block_range import BlockRange
-from cutune.frontend.syntax.annotation import Values
-from cutune.trial import (
+from cutune.collect.trial import (
     NOT_ALLOWED,
     SCHEMA,
     hiding_candidates,
@@ -17,6 +14,9 @@ from cutune.trial import (
     trial_environment,
     with_larger,
 )
+from cutune.fit.measurement.measurement import MeasuredKernel
+from cutune.frontend.block_range import BlockRange
+from cutune.frontend.syntax.annotation import Values
 from tests import measured
 
 KERNEL = replace(

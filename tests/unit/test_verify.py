@@ -190,7 +190,7 @@ def test_without_a_gpu_none_is_compared(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Programs that ignore the error would agree on it."""
-    monkeypatch.setattr("cutune.on_gpu.DRIVER", "libno-such-driver.so")
+    monkeypatch.setattr("cutune.collect.gpu.instrumented.DRIVER", "libno-such-driver.so")
     script(Path("original"), "echo no CUDA-capable device is detected")
     assert main(["verify", "./original", "./original", "--on", "gpu"]) == 1
     output = capsys.readouterr()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-NATIVE = Path(__file__).parent / "native"
+NATIVE = Path(__file__).parents[1] / "native"
 
 _DECLARATION = re.compile(
     r"^(OP1|OP2|OP3|EACH1|EACH2|EACH3|ROUNDED|ROUNDED_CONVERSION|ATOMIC|SPECIAL|HANDLER|HANDLER_OF)\((\w+)(?:,\s*([^\n]*))?",

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from cutune.arguments import integer_argument, unseen_member
+from cutune.collect.replay.arguments import integer_argument, unseen_member
+from cutune.collect.replay.describe import code_blocks, memory_instructions
+from cutune.collect.replay.launched import launched_sites
+from cutune.collect.replay.replay import Made, Replayer, recorded_extents, replayable
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.emulator.bytecode.assemble import assemble
@@ -18,9 +21,6 @@ from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.fit.measurement.size_relations import Covered, cover
 from cutune.frontend.program import Kernel, LaunchSite, Program
-from cutune.kernel_code import code_blocks, memory_instructions
-from cutune.launched import launched_sites
-from cutune.replay import Made, Replayer, recorded_extents, replayable
 from cutune.rewrite.pipeline import KernelFacts
 from cutune.toolchain.ptxas import StaticCounters
 

@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from cutune.arguments import integer_argument
-from cutune.collect import Run
+from cutune.collect.experiments import CountedRun, Experiment
+from cutune.collect.larger_run import Cost, larger_run
+from cutune.collect.record import RECORDED_LAUNCHES
+from cutune.collect.replay.arguments import integer_argument
+from cutune.collect.replay.plan import count_block
+from cutune.collect.replay.replay import recorded_extents
+from cutune.collect.replay.subjects import Subject
+from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
-from cutune.experiments import CountedRun, Experiment
 from cutune.fit.measurement.measurement import (
     COUNTS,
     FEATURES,
@@ -26,11 +31,6 @@ from cutune.fit.measurement.measurement import (
     SiteCounters,
 )
 from cutune.frontend.candidates import Block
-from cutune.larger_run import Cost, larger_run
-from cutune.plan import count_block
-from cutune.record import RECORDED_LAUNCHES
-from cutune.replay import recorded_extents
-from cutune.subjects import Subject
 
 #: Warp instructions that all candidates of a kernel may take in one run: a minute or so.
 BUDGET = 1_500_000_000

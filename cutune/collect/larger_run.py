@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log, log2
 
-from cutune.collect import Run
+from cutune.collect.run import Run
 
 MOST_DOUBLINGS = 6
 #: Doubling what is no size changes the work by less.

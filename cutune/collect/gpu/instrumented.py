@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cutune.collect import Run, run_program
+from cutune.collect.gpu.ncu import Counters, profile
+from cutune.collect.run import Run, run_program
+from cutune.collect.trial import TOLERANCE
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.fit.measurement.sweep import SweptLaunch, read_entries, swept_launches
 from cutune.frontend.candidates import Block, as_block, candidate_blocks
 from cutune.frontend.program import DIMENSIONS, LaunchSite, Program
-from cutune.ncu import Counters, profile
 from cutune.toolchain.ptxas import StaticCounters
-from cutune.trial import TOLERANCE
 
 #: The dimensions of a launch whose block is not known yet.
 NO_BLOCK = (1, 1, 1)

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cutune.collect import RUN_SECONDS, Run, run_program
+from cutune.collect.replay.subjects import Subject
+from cutune.collect.run import RUN_SECONDS, Run, run_program
+from cutune.collect.trial import trial_environment
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, read_launches
 from cutune.emulator.run import device_environment
 from cutune.frontend.candidates import Block
-from cutune.subjects import Subject
-from cutune.trial import trial_environment
 
 #: Looking at one line or sector that is touched takes as long as so many warp instructions.
 TRACING = 4

@@ -7,13 +7,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cutune.collect import Progress, Run, run_program
-from cutune.core.diagnostics import CutuneError
-from cutune.device.profile import DeviceProfile
-from cutune.emulator.launch_log import LaunchRecord, read_launches
-from cutune.emulator.run import device_environment
-from cutune.fit.measurement.measurement import MeasuredKernel
-from cutune.trial import (
+from cutune.collect.run import Progress, Run, run_program
+from cutune.collect.trial import (
     Attempt,
     Trial,
     hiding_candidates,
@@ -21,6 +16,11 @@ from cutune.trial import (
     trial_environment,
     with_larger,
 )
+from cutune.core.diagnostics import CutuneError
+from cutune.device.profile import DeviceProfile
+from cutune.emulator.launch_log import LaunchRecord, read_launches
+from cutune.emulator.run import device_environment
+from cutune.fit.measurement.measurement import MeasuredKernel
 
 #: Launches recorded per launch site and run.
 RECORDED_LAUNCHES = 3

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from cutune.collect import Run, run_program
+from cutune.collect.run import Run, run_program
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile

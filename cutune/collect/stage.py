@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cutune.analysis.session import Session
-from cutune.collect import Run
+from cutune.collect.executed_kernel import counted_on_data
+from cutune.collect.own_races import own_races
+from cutune.collect.record import record_launches, try_candidates
+from cutune.collect.replay.replayed_kernel import collect_kernel, counted_kernel
+from cutune.collect.replay.subjects import Subject, subjects
+from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines, read_lines
@@ -23,12 +28,7 @@ from cutune.fit.measurement.measurement import (
     Measurement,
 )
 from cutune.frontend.program import Program
-from cutune.kernel_replays import collect_kernel, counted_kernel
-from cutune.on_data import counted_on_data
-from cutune.own_races import own_races
-from cutune.record import record_launches, try_candidates
 from cutune.rewrite.pipeline import KernelFacts
-from cutune.subjects import Subject, subjects
 from cutune.toolchain.demangle import demangled
 
 

@@ -11,6 +11,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from cutune.collect.replay.plan import (
+    Replay,
+    count_block,
+    count_launches,
+    feature_launches,
+    first_look,
+    probe_blocks,
+    probe_launches,
+    striding_launches,
+    training_launches,
+)
+from cutune.collect.replay.subjects import Subject
 from cutune.core.diagnostics import CutuneError
 from cutune.fit.count_functions import (
     BOUNDED_BY_NO_SIZE,
@@ -25,18 +37,6 @@ from cutune.fit.measurement.alignment_classes import alignment_classes
 from cutune.fit.measurement.alignment_table import all_rows, cells, out_of_line
 from cutune.fit.measurement.measurement import COUNTS, MeasuredKernel, Measurement
 from cutune.fit.measurement.size_relations import holding, tying
-from cutune.plan import (
-    Replay,
-    count_block,
-    count_launches,
-    feature_launches,
-    first_look,
-    probe_blocks,
-    probe_launches,
-    striding_launches,
-    training_launches,
-)
-from cutune.subjects import Subject
 
 Progress = Callable[[str, int, int], None]
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from cutune.arguments import NOT_SEEN, integer_argument, integer_place
+from cutune.collect.replay.arguments import NOT_SEEN, integer_argument, integer_place
+from cutune.collect.replay.plan import Replay
 from cutune.emulator.bytecode.module import Kernel as KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
@@ -28,7 +29,6 @@ from cutune.fit.measurement.measurement import (
 from cutune.fit.measurement.size_relations import complete, extents_at, with_only
 from cutune.frontend.candidates import Block, warps_of
 from cutune.models.selection.choose import grid_of
-from cutune.plan import Replay
 
 #: Every array gets 2^40 bytes of addresses of its own, in a range that no allocation can have.
 GHOST_BASE = 1 << 56
