@@ -14,9 +14,9 @@ from cutune.analysis.session import Session, first_error
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import make_folder
+from cutune.emit.random_program import random_program
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.headers import redirected
-from cutune.random_program import random_program
 from cutune.rewrite.output import ShadowTree, Target
 
 #: What the program takes where the environment names no seed.

@@ -13,8 +13,8 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
-from cutune.emit_selection import Decider
-from cutune.emitting import models_of, replaced
+from cutune.emit.selection import Decider
+from cutune.emit.tuned_program import models_of, replaced
 from cutune.fit.fit import EXACT, fit_model
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel, by_entry

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cutune.device.profile import DeviceProfile
-from cutune.emit import Emitter
-from cutune.emit_selection import Decider, argument_bits, printed_extents
+from cutune.emit.emitter import Emitter
+from cutune.emit.selection import Decider, argument_bits, printed_extents
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.neighbours.blocks import BlockChoice
 from cutune.neighbours.emission import emit_choices

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 
-from cutune.emit import Emitter
+from cutune.emit.emitter import Emitter
 from cutune.neighbours.classifier import Intervals, Neighbours
 from cutune.neighbours.model import Choice, ChoiceModel
 

@@ -184,7 +184,7 @@ class _Rewriter:
         is_modelled = workspace.models.exists()
         if not is_modelled and not lends(self.unit, self.workspace):
             return None
-        from cutune.emitting import models_of, replaced
+        from cutune.emit.tuned_program import models_of, replaced
 
         program = self._program()
         models = models_of(program, workspace) if is_modelled else []

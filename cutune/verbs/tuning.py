@@ -139,7 +139,7 @@ def emit(options: argparse.Namespace) -> int:
     targets = _targets(programs, options.output, "emit")
     _make_folder_of(targets)
     if options.choose is not None:
-        from cutune.random_program import random_programs
+        from cutune.emit.random_program import random_programs
 
         random_programs(session, programs, options.choose, targets)
         return 0

@@ -14,10 +14,10 @@ import pytest
 
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
+from cutune.emit.random_program import WIDTHS, random_blocks, random_program
 from cutune.emulator.launch_log import read_launches
 from cutune.frontend.program import Apart, Kernel, Program
 from cutune.passes import ReplaceLaunches
-from cutune.random_program import WIDTHS, random_blocks, random_program
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from tests.end_to_end.tuning import cutune, run

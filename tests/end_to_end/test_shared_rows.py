@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.session import Session
+from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
-from cutune.random_program import random_program
 from cutune.rewrite.output import Target
 from tests.end_to_end.tuning import cutune, run, select
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from pycparser import c_ast, c_parser
 
-from cutune.emit import emit_choice
-from cutune.emit_model import emit_model, padded
+from cutune.emit.emitter import emit_choice
+from cutune.emit.model import emit_model, padded
 from cutune.fit.rational.program import (
     CANDIDATE,
     Constant,

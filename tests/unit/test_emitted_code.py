@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cutune.device.profile import DeviceProfile
-from cutune.emit_selection import emit_selection
+from cutune.emit.selection import emit_selection
 from cutune.fit.models_file import read_models
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 

@@ -19,7 +19,7 @@ from cutune.cli import main
 from cutune.core.reading import read_source
 from cutune.core.workspace import append_lines
 from cutune.device.profile import DeviceProfile
-from cutune.emit_selection import emit_selection
+from cutune.emit.selection import emit_selection
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import SweptLaunch, read_sweep, swept_line
 from cutune.fit.models_file import read_models

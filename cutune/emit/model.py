@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from cutune.emit import Emitter, c_name, c_text, double_text, float_text, operation_text
+from cutune.emit.emitter import Emitter, c_name, c_text, double_text, float_text, operation_text
 from cutune.fit.rational.program import (
     CANDIDATE,
     Expression,

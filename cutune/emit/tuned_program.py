@@ -12,7 +12,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
-from cutune.emit_selection import Decider, emit_selection
+from cutune.emit.selection import Decider, emit_selection
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.models_file import read_models

@@ -13,8 +13,8 @@ from pathlib import Path
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.emit import Emitter
-from cutune.emit_selection import SUPPORT, argument_bits
+from cutune.emit.emitter import Emitter
+from cutune.emit.selection import SUPPORT, argument_bits
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.candidates import LARGEST, LARGEST_Z, Block, as_block
 from cutune.frontend.program import DIMENSIONS, Kernel, Program

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cutune.device.profile import DeviceProfile
-from cutune.emit import Emitter, bound_text, c_name, emit_choice
-from cutune.emit_model import emit_model, padded
+from cutune.emit.emitter import Emitter, bound_text, c_name, emit_choice
+from cutune.emit.model import emit_model, padded
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.c_names import names_in, renamed
