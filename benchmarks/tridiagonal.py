@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from cutune.neighbours.classifier import Regret, best_fixed, classifier, regret
-from cutune.neighbours.correction import observed
-from cutune.neighbours.model import ChoiceModel, fit_choice
-from cutune.neighbours.table import Columns, Configuration, Point, TimeTable, read_table
+from cutune.tunables.neighbours.classifier import Regret, best_fixed, classifier, regret
+from cutune.tunables.neighbours.correction import observed
+from cutune.tunables.neighbours.model import ChoiceModel, fit_choice
+from cutune.tunables.neighbours.table import Columns, Configuration, Point, TimeTable, read_table
 from samples.tridiagonal.sweep import (
     BETWEEN,
     FRESH,

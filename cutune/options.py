@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from cutune import __version__
 from cutune.comparing_options import add_shake, add_verify
-from cutune.neighbours.options import NEIGHBOURS, add_host_options, add_table_options
+from cutune.tunables.method_names import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
 #: The names of `models.registry`, which takes numpy to import.

@@ -23,12 +23,12 @@ from cutune.fit.models_file import write_models
 from cutune.frontend.program import Program
 from cutune.models.selection.model_check import with_timings
 from cutune.models.selection.registry import DEFAULT
-from cutune.neighbours.block_emission import block_deciders
-from cutune.neighbours.host import block_choices, replacement
-from cutune.neighbours.options import NEIGHBOURS
 from cutune.passes import AttachStaticCounters
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import KernelFacts, TranslationUnit, run_passes
+from cutune.tunables.emit_blocks import block_deciders
+from cutune.tunables.host import block_choices, replacement
+from cutune.tunables.method_names import NEIGHBOURS
 
 
 def collect(

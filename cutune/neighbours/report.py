@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from cutune.neighbours.classifier import Intervals, Regret
-from cutune.neighbours.model import Choice, ChoiceModel
-from cutune.neighbours.procedure import Distribution, Split
-from cutune.neighbours.table import Configuration
-from cutune.neighbours.transfer import Transfer
+from cutune.tunables.neighbours.classifier import Intervals, Regret
+from cutune.tunables.neighbours.model import Choice, ChoiceModel
+from cutune.tunables.neighbours.published_procedure import Distribution, Split
+from cutune.tunables.neighbours.table import Configuration
+from cutune.tunables.neighbours.transfer import Transfer
 
 
 def print_model(model: ChoiceModel) -> None:

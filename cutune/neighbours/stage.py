@@ -11,14 +11,14 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import write_document, write_text
 from cutune.frontend.syntax.annotation import names_in, read_condition
-from cutune.neighbours.classifier import accuracy, leave_one_out, null_accuracy
-from cutune.neighbours.correction import corrected, observed
-from cutune.neighbours.emission import emit_choices
-from cutune.neighbours.model import SCHEMA, ChoiceModel, fit_choice, to_json
-from cutune.neighbours.procedure import distribution, search
 from cutune.neighbours.report import print_model, print_published_procedure, print_transfers
-from cutune.neighbours.table import Columns, LabelTable, TimeTable, read_labels, read_table
-from cutune.neighbours.transfer import transfer
+from cutune.tunables.neighbours.classifier import accuracy, leave_one_out, null_accuracy
+from cutune.tunables.neighbours.correction import corrected, observed
+from cutune.tunables.neighbours.emit_classifier import emit_choices
+from cutune.tunables.neighbours.model import SCHEMA, ChoiceModel, fit_choice, to_json
+from cutune.tunables.neighbours.published_procedure import distribution, search
+from cutune.tunables.neighbours.table import Columns, LabelTable, TimeTable, read_labels, read_table
+from cutune.tunables.neighbours.transfer import transfer
 
 
 def fit_tables(options: argparse.Namespace) -> int:

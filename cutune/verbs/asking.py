@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from cutune.neighbours.options import NEIGHBOURS
 from cutune.options import parser
+from cutune.tunables.method_names import NEIGHBOURS
 from cutune.verbs.common import device_of, named_model, session_of, varied_values, workspace_of
 
 
@@ -38,7 +38,7 @@ def _select_measured(
 ) -> int:
     from cutune.core.codes import Code
     from cutune.core.diagnostics import CutuneError, Diagnostic
-    from cutune.neighbours.host import read_blocks
+    from cutune.tunables.host import read_blocks
 
     _, choices = read_blocks(workspace_of(options), [device_of(options)], options.file)
     choice = next((one for one in choices if one.kernel == options.kernel), None)

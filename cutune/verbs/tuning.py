@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from cutune.analysis.session import Session
     from cutune.fit.measurement.measurement import MeasuredKernel
     from cutune.frontend.program import Program
-    from cutune.neighbours.model import ChoiceModel
     from cutune.rewrite.output import Target
+    from cutune.tunables.neighbours.model import ChoiceModel
 
 
 def collect(options: argparse.Namespace) -> int:
@@ -53,7 +53,7 @@ def collect(options: argparse.Namespace) -> int:
 def _collect_tunables(
     session: Session, programs: Sequence[Program], options: argparse.Namespace
 ) -> None:
-    from cutune.neighbours.collect import GPU, Sweep, collect_host
+    from cutune.tunables.collect import GPU, Sweep, collect_host
 
     if len(programs) > 1 or options.repetitions < 1:
         parser().error("collect: --tunables takes one FILE, and at least one repetition")
@@ -104,10 +104,10 @@ def fit(options: argparse.Namespace) -> int:
 
 def _fit_neighbours(options: argparse.Namespace) -> int:
     """Classifiers of host tunables, of blocks that were swept, or of both."""
-    from cutune.neighbours.blocks import fit_blocks
-    from cutune.neighbours.host import fit_host, write_choices
     from cutune.neighbours.report import print_model
     from cutune.neighbours.stage import checked_limit
+    from cutune.tunables.host import fit_host, write_choices
+    from cutune.tunables.measured_blocks import fit_blocks
 
     if options.file is None:
         parser().error("fit: --model neighbours needs the program's FILE, or --table")

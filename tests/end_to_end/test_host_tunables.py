@@ -19,9 +19,9 @@ from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
 from cutune.fit.measurement.measurement import Origin
-from cutune.neighbours import collect
-from cutune.neighbours.regions import HostMeasurement, measure
 from cutune.toolchain.nvcc import find_nvcc
+from cutune.tunables import collect
+from cutune.tunables.regions import HostMeasurement, measure
 
 pytestmark = pytest.mark.nvcc
 

@@ -24,9 +24,9 @@ from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import SweptLaunch, read_sweep, swept_line
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
-from cutune.neighbours.block_emission import block_deciders
-from cutune.neighbours.blocks import BlockChoice, fit_kernel
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+from cutune.tunables.emit_blocks import block_deciders
+from cutune.tunables.measured_blocks import BlockChoice, fit_kernel
 from tests.unit.test_emitted_code import FAKE_CUDART, SITES, build
 
 RECORDED = Path(__file__).parents[1] / "recorded"

@@ -14,8 +14,7 @@ import pytest
 
 from cutune.cli import main
 from cutune.core.diagnostics import CutuneError
-from cutune.neighbours.between import densified
-from cutune.neighbours.classifier import (
+from cutune.tunables.neighbours.classifier import (
     Intervals,
     accuracy,
     best_fixed,
@@ -24,12 +23,13 @@ from cutune.neighbours.classifier import (
     null_accuracy,
     regret,
 )
-from cutune.neighbours.condition import condition_c, holds
-from cutune.neighbours.correction import breakpoints, corrected, observed
-from cutune.neighbours.emission import emit_choices
-from cutune.neighbours.model import ChoiceModel, fit_choice, fit_rule, from_json, to_json
-from cutune.neighbours.procedure import distribution, search
-from cutune.neighbours.table import (
+from cutune.tunables.neighbours.condition import condition_c, holds
+from cutune.tunables.neighbours.correction import breakpoints, corrected, observed
+from cutune.tunables.neighbours.emit_classifier import emit_choices
+from cutune.tunables.neighbours.interpolate import densified
+from cutune.tunables.neighbours.model import ChoiceModel, fit_choice, fit_rule, from_json, to_json
+from cutune.tunables.neighbours.published_procedure import distribution, search
+from cutune.tunables.neighbours.table import (
     Columns,
     Configuration,
     Point,
@@ -37,7 +37,7 @@ from cutune.neighbours.table import (
     read_labels,
     read_table,
 )
-from cutune.neighbours.transfer import transfer
+from cutune.tunables.neighbours.transfer import transfer
 
 PUBLISHED = Path(__file__).parents[2] / "samples" / "tridiagonal" / "published"
 Times = dict[Point, dict[Configuration, float]]

@@ -8,8 +8,8 @@ from math import inf
 import pytest
 
 from benchmarks.tridiagonal import all_times
-from cutune.neighbours.search import search
-from cutune.neighbours.table import Configuration
+from cutune.tunables.neighbours.table import Configuration
+from cutune.tunables.search import search
 from samples.tridiagonal.sweep import RECURSION_SIZES, published_streams
 
 CHOICES = ((1, 2, 4, 8), (10, 20, 30))

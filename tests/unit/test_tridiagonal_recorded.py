@@ -12,9 +12,9 @@ from benchmarks.tridiagonal import (
     recursion_table,
     sub_system_table,
 )
-from cutune.neighbours.classifier import Classifier, best_fixed, regret
-from cutune.neighbours.model import fit_rule
-from cutune.neighbours.table import TimeTable
+from cutune.tunables.neighbours.classifier import Classifier, best_fixed, regret
+from cutune.tunables.neighbours.model import fit_rule
+from cutune.tunables.neighbours.table import TimeTable
 from samples.tridiagonal.sweep import FRESH, RECURSION_BETWEEN, RECURSION_SIZES, SIZES
 
 PRECISIONS = ("fp64", "fp32")

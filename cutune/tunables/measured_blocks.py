@@ -21,8 +21,8 @@ from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.frontend.candidates import Block, as_block
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
-from cutune.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
-from cutune.neighbours.table import Configuration, Point, TimeTable
+from cutune.tunables.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
+from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 #: Values from here on could overflow where a link is tested.
 LARGEST = 1 << 31

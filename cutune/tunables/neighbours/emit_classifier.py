@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 
 from cutune.emit.emitter import Emitter
-from cutune.neighbours.classifier import Intervals, Neighbours
-from cutune.neighbours.model import Choice, ChoiceModel
+from cutune.tunables.neighbours.classifier import Intervals, Neighbours
+from cutune.tunables.neighbours.model import Choice, ChoiceModel
 
 #: The product of max(a, b) / min(a, b), in the order of `ratio_distance`.
 _RATIO = """\

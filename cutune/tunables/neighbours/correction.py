@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from cutune.neighbours.table import Configuration, Point, TimeTable
+from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 #: The largest loss that the published correction by hand accepts is 3.96 %.
 DEFAULT_LIMIT = 0.04

@@ -21,16 +21,16 @@ from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import HostTunable, Program
-from cutune.neighbours.regions import (
+from cutune.passes import InstrumentTunables
+from cutune.tunables.neighbours.table import Configuration
+from cutune.tunables.regions import (
     HostMeasurement,
     configurations,
     is_allowed,
     measure,
     merged,
 )
-from cutune.neighbours.search import search
-from cutune.neighbours.table import Configuration
-from cutune.passes import InstrumentTunables
+from cutune.tunables.search import search
 
 EMULATED, GPU = "emulated", "gpu"
 #: A sweep of more runs is most likely a mistake.

@@ -13,9 +13,9 @@ from cutune.device.profile import DeviceProfile
 from cutune.emit.emitter import Emitter
 from cutune.emit.selection import Decider, argument_bits, printed_extents
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
-from cutune.neighbours.blocks import BlockChoice
-from cutune.neighbours.emission import emit_choices
 from cutune.rewrite.prelude import c_string
+from cutune.tunables.measured_blocks import BlockChoice
+from cutune.tunables.neighbours.emit_classifier import emit_choices
 
 
 def block_deciders(program: Program, choices: Sequence[BlockChoice]) -> list[Decider]:

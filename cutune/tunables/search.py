@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf, prod
 
-from cutune.neighbours.table import Configuration
+from cutune.tunables.neighbours.table import Configuration
 
 Choices = Sequence[Sequence[int]]
 """The values of each tunable."""

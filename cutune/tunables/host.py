@@ -17,13 +17,13 @@ from cutune.core.workspace import Workspace, read_document, read_lines, write_do
 from cutune.device.profile import DeviceProfile
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import HostTunable, Program
-from cutune.neighbours.blocks import BlockChoice
-from cutune.neighbours.condition import condition_c
-from cutune.neighbours.emission import c_name, emit_choices
-from cutune.neighbours.model import SCHEMA as CHOICES_SCHEMA
-from cutune.neighbours.model import Choice, ChoiceModel, fit_choice, from_json, to_json
-from cutune.neighbours.regions import SCHEMA, HostMeasurement, group_table
 from cutune.passes import ReplaceTunables
+from cutune.tunables.measured_blocks import BlockChoice
+from cutune.tunables.neighbours.condition import condition_c
+from cutune.tunables.neighbours.emit_classifier import c_name, emit_choices
+from cutune.tunables.neighbours.model import SCHEMA as CHOICES_SCHEMA
+from cutune.tunables.neighbours.model import Choice, ChoiceModel, fit_choice, from_json, to_json
+from cutune.tunables.regions import SCHEMA, HostMeasurement, group_table
 
 _SWITCH = """\
 #include <cmath>

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cutune.neighbours.between import densified
-from cutune.neighbours.classifier import (
+from cutune.tunables.neighbours.classifier import (
     Classifier,
     Intervals,
     Neighbours,
@@ -23,8 +22,9 @@ from cutune.neighbours.classifier import (
     null_accuracy,
     regret,
 )
-from cutune.neighbours.correction import corrected, observed
-from cutune.neighbours.table import Configuration, Point, TimeTable
+from cutune.tunables.neighbours.correction import corrected, observed
+from cutune.tunables.neighbours.interpolate import densified
+from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 SCHEMA = "cutune-choices/1"
 FEWEST_TO_LEAVE_OUT = 3

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from math import exp, log
 
-from cutune.neighbours.table import Configuration, Point, TimeTable
+from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 #: Sizes to be put between two measured ones.
 STEPS = 7

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cutune.neighbours.classifier import Regret, regret
-from cutune.neighbours.correction import DEFAULT_LIMIT
-from cutune.neighbours.model import fit_rule
-from cutune.neighbours.table import TimeTable
+from cutune.tunables.neighbours.classifier import Regret, regret
+from cutune.tunables.neighbours.correction import DEFAULT_LIMIT
+from cutune.tunables.neighbours.model import fit_rule
+from cutune.tunables.neighbours.table import TimeTable
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import HostTunable
-from cutune.neighbours.condition import holds
-from cutune.neighbours.table import Configuration, Point, TimeTable
+from cutune.tunables.neighbours.condition import holds
+from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 LINE_SCHEMA = "cutune-region-1"
 SCHEMA = "cutune-host-measurement-1"

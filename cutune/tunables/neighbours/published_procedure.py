@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.neighbours.table import Configuration, Point
+from cutune.tunables.neighbours.table import Configuration, Point
 
 TEST_SHARE = 0.25
 FOLDS = 5

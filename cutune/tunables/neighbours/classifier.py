@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from cutune.neighbours.table import Configuration, Point, TimeTable
+from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 
 @dataclass(frozen=True)
