@@ -12,7 +12,7 @@ from cutune.device.profile import DeviceProfile, ModelConstants, profile_names
 from cutune.summary import standard_output
 
 if TYPE_CHECKING:
-    from cutune.calibration.fitting import Calibration
+    from cutune.evaluation.calibration.fit_constants import Calibration
 
 #: Worst cases of a calibration that are shown.
 SHOWN = 5

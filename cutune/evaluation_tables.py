@@ -13,8 +13,8 @@ from typing import Any
 from rich.table import Table
 
 from cutune.core.workspace import replace_file, write_document
-from cutune.evaluate import Case, Evaluation, Score
-from cutune.strategies import OWN
+from cutune.evaluation.evaluate import Case, Evaluation, Score
+from cutune.evaluation.strategies import OWN
 from cutune.summary import shape, standard_output
 
 SCHEMA = "cutune-evaluation-1"

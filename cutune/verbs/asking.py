@@ -92,11 +92,11 @@ def show_device(options: argparse.Namespace) -> int:
 
 
 def _calibrate(options: argparse.Namespace) -> int:
-    from cutune.calibration.calibrate import calibrate
     from cutune.core.progress import progress_for
     from cutune.core.workspace import write_text
     from cutune.device_summary import print_calibration
-    from cutune.gpu import open_gpu
+    from cutune.evaluation.calibration.calibrate import calibrate
+    from cutune.evaluation.calibration.gpu import open_gpu
     from cutune.toolchain.nvcc import find_nvcc
 
     nvcc = find_nvcc(options.nvcc)

@@ -16,15 +16,15 @@ from cutune.options import parser
 from cutune.verbs.common import device_of, session_of, show, varied_values
 
 if TYPE_CHECKING:
-    from cutune.baseline import Conditions
     from cutune.collect.run import Run
+    from cutune.evaluation.baseline import Conditions
+    from cutune.evaluation.shake import Shaken, Trial
     from cutune.frontend.program import Program
-    from cutune.shake import Shaken, Trial
 
 
 def verify(options: argparse.Namespace) -> int:
     """Do a program and its tuned form give the same?"""
-    from cutune.verify import verify
+    from cutune.evaluation.verify import verify
 
     conditions = _conditions(options)
     failed = False
@@ -81,8 +81,8 @@ def _shaken(
     folder: Path,
 ) -> list[Shaken]:
     """What each run gave, up to the first that is another."""
-    from cutune.shake import shake
-    from cutune.shaken_build import build_both
+    from cutune.evaluation.shake import shake
+    from cutune.evaluation.shaken_build import build_both
 
     session = session_of(options)
     session.progress("compiling", 0, 1)
@@ -102,7 +102,7 @@ def _shaken(
 
 def _show_difference(found: Shaken, options: argparse.Namespace) -> None:
     """Say which trial differs, in what, and how to see it again."""
-    from cutune.shake import SEED
+    from cutune.evaluation.shake import SEED
 
     trial = found.trial
     assert trial is not None, "a difference was found by a trial"
@@ -115,7 +115,7 @@ def _show_difference(found: Shaken, options: argparse.Namespace) -> None:
 
 
 def _trials(options: argparse.Namespace) -> list[Trial]:
-    from cutune.shake import SEED, trials_of
+    from cutune.evaluation.shake import SEED, trials_of
 
     if options.seeds < 0 or (options.jobs is not None and options.jobs < 1):
         parser().error("shake: --seeds takes a count, --jobs one from 1")
@@ -135,10 +135,10 @@ def _jobs(options: argparse.Namespace) -> int:
 
 
 def _conditions(options: argparse.Namespace, jobs: int = 1) -> Conditions:
-    from cutune.agreement import Agreement
-    from cutune.baseline import Conditions
     from cutune.collect.gpu.instrumented import require_gpu
-    from cutune.outcome import Place
+    from cutune.evaluation.agreement import Agreement
+    from cutune.evaluation.baseline import Conditions
+    from cutune.evaluation.outcome import Place
 
     tolerance, exact = options.tolerance, options.tolerance is None
     relative = 1e-5 if exact else tolerance

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.session import Session
-from cutune.baseline import Conditions
 from cutune.collect.run import plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import write_text
 from cutune.device.profile import DeviceProfile
+from cutune.evaluation.baseline import Conditions
+from cutune.evaluation.outcome import Place
+from cutune.evaluation.shake import shake as compare
+from cutune.evaluation.shake import trials_of
+from cutune.evaluation.shaken_build import build_both
 from cutune.frontend.program import Program
-from cutune.outcome import Place
 from cutune.rewrite.output import Target
-from cutune.shake import shake as compare
-from cutune.shake import trials_of
-from cutune.shaken_build import build_both
 from tests.end_to_end.tuning import run
 
 pytestmark = pytest.mark.nvcc

@@ -12,12 +12,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from cutune.calibration.calibrate import calibrated, emulated_module, timed_cases
-from cutune.calibration.features import case_model
-from cutune.calibration.fitting import Calibration, fit_constants
-from cutune.calibration.prior import beliefs, prior_constants
-from cutune.calibration.suite import Case, cases
 from cutune.device.profile import DeviceProfile, Limits
+from cutune.evaluation.calibration.calibrate import calibrated, emulated_module, timed_cases
+from cutune.evaluation.calibration.emulate import case_model
+from cutune.evaluation.calibration.fit_constants import Calibration, fit_constants
+from cutune.evaluation.calibration.prior import beliefs, prior_constants
+from cutune.evaluation.calibration.suite import Case, cases
 from cutune.fit.fitted_model import FittedModel
 from cutune.toolchain.nvcc import find_nvcc
 

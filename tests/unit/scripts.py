@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cutune.baseline import Conditions
 from cutune.collect.run import Run, plan_runs
-from cutune.outcome import Place
+from cutune.evaluation.baseline import Conditions
+from cutune.evaluation.outcome import Place
 
 #: As on a GPU: nothing stands between a program and the machine.
 PLAIN = Conditions(Place(None))

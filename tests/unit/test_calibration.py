@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cutune.calibration.fitting import TimedCase, fit_constants
-from cutune.calibration.prior import beliefs
-from cutune.calibration.suite import cases
 from cutune.device.profile import DeviceProfile
+from cutune.evaluation.calibration.fit_constants import TimedCase, fit_constants
+from cutune.evaluation.calibration.prior import beliefs
+from cutune.evaluation.calibration.suite import cases
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
 from cutune.models.definitions import TIME

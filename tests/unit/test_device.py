@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cutune.calibration.prior import DOUBLE_LANES, beliefs
-from cutune.calibration.published import published_profiles
 from cutune.cli import main
 from cutune.device.occupancy import BlockResources, resident_blocks
 from cutune.device.profile import DeviceProfile, ModelConstants, profile_names, shipped_profiles
+from cutune.evaluation.calibration.data_sheets import published_profiles
+from cutune.evaluation.calibration.prior import DOUBLE_LANES, beliefs
 
 
 @pytest.mark.parametrize("name", profile_names())

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cutune.baseline import Conditions
 from cutune.cli import main
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.outcome import Place
-from cutune.shake import Shaken, shake, trials_of
+from cutune.evaluation.baseline import Conditions
+from cutune.evaluation.outcome import Place
+from cutune.evaluation.shake import Shaken, shake, trials_of
 from tests.unit.scripts import PLAIN, runs, script
 
 SAYS = 'echo "sum $1"'
@@ -76,8 +76,8 @@ def test_what_the_rewriting_alone_did_is_told_apart() -> None:
 def test_a_program_that_ends_otherwise_differs(
     wrong: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cutune.shake._SECONDS", 0.2)
-    monkeypatch.setattr("cutune.shake._TIMES_SLOWER", 0.0)
+    monkeypatch.setattr("cutune.evaluation.shake._SECONDS", 0.2)
+    monkeypatch.setattr("cutune.evaluation.shake._TIMES_SLOWER", 0.0)
     found = shaken(SAYS, f'[ "$CUTUNE_SEED" = 2 ] && {wrong}; {SAYS}')
     assert [(str(one.trial), one.reason) for one in found] == 2 * [("seed 2", reason)]
 

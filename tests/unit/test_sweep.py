@@ -14,7 +14,8 @@ from cutune.analysis.analyze import analyze
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.device.profile import DeviceProfile
-from cutune.evaluate import Case, Evaluation, evaluate_sweep
+from cutune.evaluation.evaluate import Case, Evaluation, evaluate_sweep
+from cutune.evaluation.strategies import FIXED, NEAREST, OCCUPANCY, OWN, REUSED, by_occupancy
 from cutune.evaluation_tables import to_csv, to_json
 from cutune.fit.measurement.sweep import (
     Sweep,
@@ -27,7 +28,6 @@ from cutune.fit.measurement.sweep import (
 from cutune.frontend.candidates import Block
 from cutune.frontend.syntax.parse import parse
 from cutune.models.selection.registry import DEFAULT
-from cutune.strategies import FIXED, NEAREST, OCCUPANCY, OWN, REUSED, by_occupancy
 from cutune.toolchain.ptxas import StaticCounters
 
 RECORDED = Path(__file__).parents[1] / "recorded"

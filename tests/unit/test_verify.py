@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cutune.agreement import Agreement
-from cutune.baseline import Baseline, Conditions, baseline
 from cutune.cli import main
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.profile import DeviceProfile
-from cutune.outcome import Place
-from cutune.verify import verify
+from cutune.evaluation.agreement import Agreement
+from cutune.evaluation.baseline import Baseline, Conditions, baseline
+from cutune.evaluation.outcome import Place
+from cutune.evaluation.verify import verify
 from tests.unit.scripts import PLAIN, runs, script
 
 #: A number that no other run has.
@@ -92,7 +92,7 @@ def test_a_status_that_varies_is_an_error() -> None:
 
 def test_a_kernel_that_fails_unseen_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the emulated device a program may go on as if nothing had happened."""
-    monkeypatch.setattr("cutune.outcome.program_environment", lambda program: {})
+    monkeypatch.setattr("cutune.evaluation.outcome.program_environment", lambda program: {})
     conditions = replace(PLAIN, place=Place(DeviceProfile.named("h200")))
     said = "cutune: illegal address: kernel k"
     found = refused(f"echo 1; echo '{said}' >&2", conditions)

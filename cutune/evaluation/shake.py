@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from cutune.baseline import Baseline, Conditions, baseline
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.outcome import Outcome, outcome_of
+from cutune.evaluation.baseline import Baseline, Conditions, baseline
+from cutune.evaluation.outcome import Outcome, outcome_of
 
 SEED = "CUTUNE_SEED"
 #: A warp may have a single thread, and programs run side by side: so much slower is no failure.

@@ -19,7 +19,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines
 from cutune.device.profile import DeviceProfile
-from cutune.evaluate import Evaluation, Models, evaluate_sweep
+from cutune.evaluation.evaluate import Evaluation, Models, evaluate_sweep
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import Sweep, SweptLaunch, swept_line

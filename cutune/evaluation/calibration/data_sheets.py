@@ -1,6 +1,6 @@
 """Profiles of GPUs that were not calibrated: published figures in, profile files out.
 
-`python -m cutune.calibration.published` writes the shipped profiles of all cards in the table.
+`python -m cutune.evaluation.calibration.data_sheets` writes the shipped profiles of all cards in the table.
 Rates and limits are the maker's; constants of the model are published where they are, and
 otherwise those of the calibrated H200, which in cycles are about the same on GPUs since Volta.
 """
@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from cutune.calibration.prior import beliefs
 from cutune.device.profile import DeviceProfile, Limits, ModelConstants
+from cutune.evaluation.calibration.prior import beliefs
 
 KIB = 1 << 10
 PROFILES = Path(__file__).parents[1] / "device" / "profiles"

@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from cutune.calibration.features import case_model
-from cutune.calibration.fitting import FIXED, Calibration, TimedCase, fit_constants
-from cutune.calibration.prior import Belief, beliefs, prior_constants
-from cutune.calibration.suite import ARRAY_WORDS, Case, cases, source
 from cutune.device.profile import FITTED, DeviceProfile, Limits, ModelConstants
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.machine import LoadedModule, load
+from cutune.evaluation.calibration.emulate import case_model
+from cutune.evaluation.calibration.fit_constants import FIXED, Calibration, TimedCase, fit_constants
+from cutune.evaluation.calibration.gpu import Gpu, LoadedKernels, TimedLaunch
+from cutune.evaluation.calibration.prior import Belief, beliefs, prior_constants
+from cutune.evaluation.calibration.suite import ARRAY_WORDS, Case, cases, source
 from cutune.fit.fitted_model import FittedModel
 from cutune.frontend.candidates import Block
-from cutune.gpu import Gpu, LoadedKernels, TimedLaunch
 from cutune.models.selection.choose import grid_of
 from cutune.toolchain.nvcc import Nvcc
 

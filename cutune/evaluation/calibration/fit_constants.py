@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from cutune.calibration.prior import Belief
 from cutune.device.profile import DeviceProfile
+from cutune.evaluation.calibration.prior import Belief
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.rational.program import RationalProgram, point
 from cutune.fit.rational.values import evaluate

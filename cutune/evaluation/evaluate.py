@@ -14,12 +14,7 @@ import numpy as np
 
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
-from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.sweep import SweptLaunch
-from cutune.frontend.candidates import EXTENTS, Block
-from cutune.models.selection.question import Chooser
-from cutune.models.selection.registry import DEFAULT, MODELS
-from cutune.strategies import (
+from cutune.evaluation.strategies import (
     FIXED,
     NEAREST,
     OCCUPANCY,
@@ -32,6 +27,11 @@ from cutune.strategies import (
     own,
     reused,
 )
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.sweep import SweptLaunch
+from cutune.frontend.candidates import EXTENTS, Block
+from cutune.models.selection.question import Chooser
+from cutune.models.selection.registry import DEFAULT, MODELS
 
 #: Below this ratio of worst to best the Error says nothing.
 ERROR_SPREAD = 1.25

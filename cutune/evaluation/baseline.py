@@ -12,11 +12,11 @@ import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from cutune.agreement import NOTHING, Agreement, OtherLength, Varying
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.outcome import LONGEST_SECONDS, STANDARD_ERROR, Outcome, Place, outcome_of
+from cutune.evaluation.agreement import NOTHING, Agreement, OtherLength, Varying
+from cutune.evaluation.outcome import LONGEST_SECONDS, STANDARD_ERROR, Outcome, Place, outcome_of
 
 #: What the emulated device says of a kernel that did not do its work; the program may not look.
 _FAILED_KERNEL = re.compile(

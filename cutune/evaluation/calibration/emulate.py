@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
-from cutune.calibration.suite import ARRAY_WORDS, Case
 from cutune.collect.replay.describe import code_blocks, memory_instructions
 from cutune.collect.replay.replay import Replayer, interior_blocks
 from cutune.emulator.bytecode.module import Kernel
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule
+from cutune.evaluation.calibration.suite import ARRAY_WORDS, Case
 from cutune.fit.count_functions import CountFunctions, passes
 from cutune.fit.fit import model_of
 from cutune.fit.fitted_model import Array, FittedModel

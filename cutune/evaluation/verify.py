@@ -10,11 +10,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from cutune.baseline import Baseline, Conditions, baseline
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.outcome import outcome_of
+from cutune.evaluation.baseline import Baseline, Conditions, baseline
+from cutune.evaluation.outcome import outcome_of
 
 
 def verify(
