@@ -17,7 +17,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment
 from cutune.rewrite.output import Target
-from cutune.stages import collect, emit, fit
+from cutune.stages.stages import collect, emit, fit
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "polybench" / "gemm.cu"
 

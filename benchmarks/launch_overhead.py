@@ -17,7 +17,7 @@ from cutune.analysis.session import Session
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.rewrite.output import Target
-from cutune.stages import collect, emit, fit
+from cutune.stages.stages import collect, emit, fit
 
 PAIRS, LAUNCHES = 100, 20_000
 PROGRAM = """

@@ -27,7 +27,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.sweep import Sweep, read_sweep
 from cutune.models.selection.model_check import choice_at, with_timings
 from cutune.models.selection.registry import DEFAULT
-from cutune.stages import collect, fit
+from cutune.stages.stages import collect, fit
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "recorded"

@@ -19,7 +19,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment, program_environment
 from cutune.inspect import print_programs
 from cutune.rewrite.output import Target
-from cutune.stages import collect, emit, fit
+from cutune.stages.stages import collect, emit, fit
 from cutune.summary import print_choices
 
 SAMPLE = Path(__file__).parent / "polybench" / "gemm.cu"

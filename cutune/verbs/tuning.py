@@ -71,7 +71,7 @@ def _run_collect(
     session: Session, programs: Sequence[Program], options: argparse.Namespace
 ) -> list[MeasuredKernel]:
     from cutune.fit.fit import PAPER
-    from cutune.stages import collect
+    from cutune.stages.stages import collect
 
     return collect(
         session,
@@ -95,7 +95,7 @@ def fit(options: argparse.Namespace) -> int:
         return fit_tables(options)
     if options.model == "neighbours":
         return _fit_neighbours(options)
-    from cutune.stages import fit
+    from cutune.stages.stages import fit
     from cutune.summary import print_models
 
     print_models(fit(session_of(options), workspace_of(options), options.fit, device_of(options)))
@@ -131,7 +131,7 @@ def _fit_neighbours(options: argparse.Namespace) -> int:
 
 def emit(options: argparse.Namespace) -> int:
     """Write the tuned program."""
-    from cutune.stages import emit
+    from cutune.stages.stages import emit
 
     session = session_of(options)
     # What is not proven on compiled code is not written.
@@ -178,9 +178,9 @@ def tune(options: argparse.Namespace) -> int:
     session, device, workspace = session_of(options), device_of(options), workspace_of(options)
     sizes = sizes_to_show(options.sizes)
     # The later stages are loaded while nvcc is at work.
-    Thread(target=import_module, args=("cutune.stages",)).start()
+    Thread(target=import_module, args=("cutune.stages.stages",)).start()
     programs = session.load_all(options.files, require_nvcc=True)
-    from cutune.stages import emit, fit
+    from cutune.stages.stages import emit, fit
     from cutune.summary import print_choices
 
     targets = _targets(programs, options.output, "tune")
@@ -208,7 +208,7 @@ def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
 
 
 def _tune_project(options: argparse.Namespace) -> int:
-    from cutune.project import Project, tune_project
+    from cutune.stages.project import Project, tune_project
     from cutune.summary import print_choices
 
     if options.files or options.output is not None:

@@ -31,7 +31,7 @@ from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.settings import EMULATED, INSTRUMENT, TUNED
 from cutune.nvcc.units import Unit, forget, registered, working_in
 from cutune.rewrite.pipeline import TranslationUnit
-from cutune.stages import facts_for, fit, static_facts
+from cutune.stages.stages import facts_for, fit, static_facts
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS
 
 
