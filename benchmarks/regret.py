@@ -18,11 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from cutune.analysis.session import Session
+from cutune.cli.report.evaluations import print_evaluation
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation
 from cutune.evaluation.sweep_gpu import evaluate
-from cutune.evaluation_tables import print_evaluation
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.sweep import Sweep, read_sweep
 from cutune.models.selection.model_check import choice_at, with_timings

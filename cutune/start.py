@@ -16,6 +16,6 @@ def main() -> int:
         return main_nvcc(sys.argv[2:])
     # Trees and tokens live until the end: looking for cycles among them finds none.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-    from cutune.cli import main as main_verbs
+    from cutune.cli.main import main as main_verbs
 
     return main_verbs()

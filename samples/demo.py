@@ -12,15 +12,15 @@ import tempfile
 from pathlib import Path
 
 from cutune.analysis.session import Session
+from cutune.cli.report.choices import print_choices
+from cutune.cli.report.programs import print_programs
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import progress_for
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment, program_environment
-from cutune.inspect import print_programs
 from cutune.rewrite.output import Target
 from cutune.stages.stages import collect, emit, fit
-from cutune.summary import print_choices
 
 SAMPLE = Path(__file__).parent / "polybench" / "gemm.cu"
 VARIED = {"n": ["128", "256", "512"]}

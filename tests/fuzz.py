@@ -24,15 +24,15 @@ from types import FrameType
 from rich.console import Console
 
 from cutune.analysis.analyze import analyze
+from cutune.cli.report.programs import print_programs, to_json
+from cutune.cli.report.suggestions import print_suggestions, suggestions_to_json
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.frontend.syntax.parse import parse
 from cutune.frontend.syntax.tokens import lex
-from cutune.inspect import print_programs, to_json
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.replace_launches import ReplaceLaunches
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.suggest import print_suggestions, suggestions_to_json
 
 ROOT = Path(__file__).parents[1]
 LARGEST_FILE = 60_000

@@ -15,16 +15,16 @@ import pytest
 from rich.console import Console
 
 from cutune.analysis.analyze import analyze
+from cutune.cli.report.programs import print_programs
+from cutune.cli.report.suggestions import print_suggestions
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.frontend.syntax.parse import parse
-from cutune.inspect import print_programs
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.instrument_tunables import InstrumentTunables
 from cutune.passes.replace_launches import ReplaceLaunches
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from cutune.suggest import print_suggestions
 
 GOLDEN = Path(__file__).parent / "golden"
 EXPECT = re.compile(r"//\s*expect (CT\d{3}): (.*?)\s*$")

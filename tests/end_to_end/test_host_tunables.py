@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli import main
+from cutune.cli.main import main
 from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_source

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.analyze import analyze
+from cutune.cli.report.programs import to_json
 from cutune.core.codes import Code
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.frontend.program import Kernel, Program
 from cutune.frontend.syntax.headers import find_headers
 from cutune.frontend.syntax.parse import parse
-from cutune.inspect import to_json
 from cutune.toolchain.nvcc import find_nvcc
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli import main
+from cutune.cli.main import main
 from cutune.device.occupancy import BlockResources, resident_blocks
 from cutune.device.profile import DeviceProfile, ModelConstants, profile_names, shipped_profiles
 from cutune.evaluation.calibration.data_sheets import published_profiles

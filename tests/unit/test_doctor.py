@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cutune import doctor
-from cutune.cli import main
-from cutune.doctor import BROKEN, FOUND, MISSING, Finding, main_doctor
+from cutune.cli import doctor
+from cutune.cli.doctor import BROKEN, FOUND, MISSING, Finding, main_doctor
+from cutune.cli.main import main
 from cutune.toolchain.nvcc import TOOLKIT_PACKAGES
 
 GOOD = Finding("nvcc", FOUND, "13.0.88", needed=True)

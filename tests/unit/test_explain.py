@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from cutune.cli.report.choices import choice_to_json, print_choice
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MemoryInstruction
@@ -15,7 +16,6 @@ from cutune.frontend.candidates import Block
 from cutune.models.mechanistic import compose
 from cutune.models.selection.choose import NO_OWN_BAND, Choice, select
 from cutune.models.selection.registry import DEFAULT, MODELS
-from cutune.summary import choice_to_json, print_choice
 from tests.recorded.calibrate_h200 import models_of_suite
 
 H200 = DeviceProfile.named("h200")

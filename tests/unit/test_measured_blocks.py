@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.session import Session
-from cutune.cli import main
+from cutune.cli.main import main
 from cutune.core.reading import read_source
 from cutune.core.workspace import append_lines
 from cutune.device.profile import DeviceProfile

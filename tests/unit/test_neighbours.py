@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli import main
+from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
 from cutune.tunables.neighbours.classifier import (
     Intervals,

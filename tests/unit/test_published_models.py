@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from cutune.cli.options import MODEL_NAMES
 from cutune.device.profile import DeviceProfile
 from cutune.fit.rational.program import Constant, RationalProgram, expression
 from cutune.fit.rational.values import evaluate, value_of
@@ -14,7 +15,6 @@ from cutune.models.definitions import Lines
 from cutune.models.published_inputs import LaunchShape, WarpCounts
 from cutune.models.selection.choose import PUBLISHED_BAND, published_rule
 from cutune.models.selection.registry import MODELS
-from cutune.options import MODEL_NAMES
 
 
 def counts(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli import main
+from cutune.cli.main import main
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.evaluation.baseline import Conditions

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from cutune.analysis.analyze import analyze
+from cutune.cli.report.suggestions import suggestions, suggestions_to_json
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
-from cutune.suggest import suggestions, suggestions_to_json
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

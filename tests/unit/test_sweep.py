@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.analyze import analyze
+from cutune.cli.report.evaluations import to_csv, to_json
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Case, Evaluation, evaluate_sweep
 from cutune.evaluation.strategies import FIXED, NEAREST, OCCUPANCY, OWN, REUSED, by_occupancy
-from cutune.evaluation_tables import to_csv, to_json
 from cutune.fit.measurement.sweep import (
     Sweep,
     SweptLaunch,

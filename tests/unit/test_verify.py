@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli import main
+from cutune.cli.main import main
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.profile import DeviceProfile

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from lark import UnexpectedInput
 
+from cutune.cli.report.classifiers import print_model, print_published_procedure, print_transfers
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import write_document, write_text
 from cutune.frontend.syntax.annotation import names_in, read_condition
-from cutune.neighbours.report import print_model, print_published_procedure, print_transfers
 from cutune.tunables.neighbours.classifier import accuracy, leave_one_out, null_accuracy
 from cutune.tunables.neighbours.correction import corrected, observed
 from cutune.tunables.neighbours.emit_classifier import emit_choices

@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass
 
 from rich.console import Console
 
+from cutune.cli.report.suggested_blocks import Proposal, proposal
 from cutune.core.codes import Code
 from cutune.core.reference import MEANINGS
 from cutune.frontend.host_formula import constant
 from cutune.frontend.launches.annotations import ASSERTABLE
 from cutune.frontend.program import Kernel, LaunchSite, Program, Verdict
 from cutune.frontend.unit.integers import integer_type
-from cutune.suggested_blocks import Proposal, proposal
 
 Json = dict[str, object]
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cutune.cli.options import WORKSPACE
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.options import WORKSPACE
 
 if TYPE_CHECKING:
     from cutune.analysis.session import Session

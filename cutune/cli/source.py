@@ -8,8 +8,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from cutune.cli.common import session_of, show
 from cutune.core.diagnostics import CutuneError
-from cutune.verbs.common import session_of, show
 
 
 def inspect(options: argparse.Namespace) -> int:
@@ -26,7 +26,7 @@ def inspect(options: argparse.Namespace) -> int:
             failed = True
     # Loaded where nvcc need not wait for it.
     from cutune.analysis.linked import linked
-    from cutune.inspect import print_programs, to_json
+    from cutune.cli.report.programs import print_programs, to_json
 
     for program in linked(read):
         try:
@@ -37,14 +37,14 @@ def inspect(options: argparse.Namespace) -> int:
     if options.json:
         document = to_json(programs)
         if options.suggest:
-            from cutune.suggest import suggestions_to_json
+            from cutune.cli.report.suggestions import suggestions_to_json
 
             document["suggestions"] = suggestions_to_json(programs)
         print(json.dumps(document, indent=1))
     else:
         print_programs(programs)
     if options.suggest and not options.json:
-        from cutune.suggest import print_suggestions
+        from cutune.cli.report.suggestions import print_suggestions
 
         print_suggestions(programs)
     return 1 if failed else 0

@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.options import parser
-from cutune.verbs.common import device_of, session_of, show, varied_values
+from cutune.cli.common import device_of, session_of, show, varied_values
+from cutune.cli.options import parser
 
 if TYPE_CHECKING:
     from cutune.collect.run import Run
@@ -46,7 +46,7 @@ def verify(options: argparse.Namespace) -> int:
 
 def shake(options: argparse.Namespace) -> int:
     """Does a program give the same with random configurations?"""
-    from cutune.inspect import print_programs
+    from cutune.cli.report.programs import print_programs
 
     trials = _trials(options)
     # What is wrong with the options is said before anything is built.

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cutune.analysis.session import Session
+from cutune.cli.report.choices import print_sweep
+from cutune.cli.report.evaluations import print_evaluation, save
+from cutune.cli.report.training import print_training, training_rows
 from cutune.collect.stage import measurements
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.sweep_gpu import collect_on_gpu, evaluate, sweep
-from cutune.evaluation_tables import print_evaluation, save
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import by_entry
 from cutune.fit.measurement.sweep import Sweep, read_sweep, write_sweep
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
-from cutune.summary import print_sweep
-from cutune.training_table import print_training, training_rows
 
 Varied = Mapping[str, Sequence[str]]
 

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from cutune.cli.common import show
+from cutune.cli.options import parse
 from cutune.core.diagnostics import CutuneError
-from cutune.options import parse
-from cutune.verbs.common import show
 
 #: The module below `cutune.verbs` and the function of each verb; imported when it is asked for.
 VERBS = {

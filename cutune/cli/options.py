@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from cutune import __version__
-from cutune.comparing_options import add_shake, add_verify
+from cutune.cli.comparing_options import add_shake, add_verify
 from cutune.tunables.method_names import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"

@@ -7,16 +7,16 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from cutune.options import parser
+from cutune.cli.common import device_of, named_model, session_of, varied_values, workspace_of
+from cutune.cli.options import parser
 from cutune.tunables.method_names import NEIGHBOURS
-from cutune.verbs.common import device_of, named_model, session_of, varied_values, workspace_of
 
 
 def select(options: argparse.Namespace) -> int:
     """The block of a kernel at given sizes."""
+    from cutune.cli.report.choices import choice_to_json, print_choice
     from cutune.models.selection.question import choose_block, parse_size, parse_sizes
     from cutune.nvcc.unit_models import models_in
-    from cutune.summary import choice_to_json, print_choice
 
     every = None
     if options.all_sizes is not None:
@@ -61,7 +61,7 @@ def _select_measured(
 
 def evaluate(options: argparse.Namespace) -> int:
     """Chosen blocks against an exhaustive sweep."""
-    from cutune.gpu_verbs import evaluate_verb
+    from cutune.cli.gpu import evaluate_verb
 
     if not options.files and options.recorded is None and not options.training:
         parser().error("evaluate: name the sources to be swept, or a sweep with --from")
@@ -72,8 +72,8 @@ def evaluate(options: argparse.Namespace) -> int:
 
 def show_device(options: argparse.Namespace) -> int:
     """Show profiles, or calibrate one."""
+    from cutune.cli.report.devices import print_profile, print_profiles
     from cutune.device.profile import DeviceProfile, shipped_profiles
-    from cutune.device_summary import print_profile, print_profiles
 
     if options.calibrate:
         return _calibrate(options)
@@ -92,9 +92,9 @@ def show_device(options: argparse.Namespace) -> int:
 
 
 def _calibrate(options: argparse.Namespace) -> int:
+    from cutune.cli.report.devices import print_calibration
     from cutune.core.progress import progress_for
     from cutune.core.workspace import write_text
-    from cutune.device_summary import print_calibration
     from cutune.evaluation.calibration.calibrate import calibrate
     from cutune.evaluation.calibration.gpu import open_gpu
     from cutune.toolchain.nvcc import find_nvcc

@@ -13,6 +13,7 @@ from statistics import median
 
 from rich.table import Table
 
+from cutune.cli.report.choices import shape, standard_output
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel, PublishedCounts
@@ -24,7 +25,6 @@ from cutune.fit.rational.values import evaluate
 from cutune.frontend.candidates import Block, threads_of
 from cutune.models import mwp_cwp
 from cutune.models.selection.question import Question, ask
-from cutune.summary import shape, standard_output
 
 #: The sizes that the paper's table shows.
 SHOWN_SIZES = (256, 512)

@@ -7,8 +7,8 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from cutune.options import parser
-from cutune.verbs.common import session_of
+from cutune.cli.common import session_of
+from cutune.cli.options import parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
 
 def doctor(options: argparse.Namespace) -> int:
     """What the machine has and lacks."""
-    from cutune.doctor import clear_cache, main_doctor
+    from cutune.cli.doctor import clear_cache, main_doctor
 
     if options.clear_cache:
         return clear_cache(options.quiet)

@@ -36,7 +36,7 @@ def to_json(programs: Iterable[Program]) -> Json:
     """All launches and kernels; `schema` names the form of the document."""
     read = tuple(programs)
     return {
-        "schema": "cutune.inspect/1",
+        "schema": "cutune.cli.report.programs/1",
         "launches": [_launch_json(p, site) for p in read for site in p.launches],
         "kernels": [_kernel_json(p, kernel) for p in read for kernel in p.kernels],
         "tunables": [_tunable_json(tunable) for p in read for tunable in p.tunables],

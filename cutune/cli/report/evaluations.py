@@ -12,10 +12,10 @@ from typing import Any
 
 from rich.table import Table
 
+from cutune.cli.report.choices import shape, standard_output
 from cutune.core.workspace import replace_file, write_document
 from cutune.evaluation.evaluate import Case, Evaluation, Score
 from cutune.evaluation.strategies import OWN
-from cutune.summary import shape, standard_output
 
 SCHEMA = "cutune-evaluation-1"
 #: Columns of the picture of one launch.

@@ -9,10 +9,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.options import parser
-from cutune.verbs.common import (
+from cutune.cli.common import (
     device_of,
     devices_of,
     session_of,
@@ -20,6 +17,9 @@ from cutune.verbs.common import (
     varied_values,
     workspace_of,
 )
+from cutune.cli.options import parser
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
 
 if TYPE_CHECKING:
     from cutune.analysis.session import Session
@@ -39,7 +39,7 @@ def collect(options: argparse.Namespace) -> int:
         _collect_tunables(session, programs, options)
         return 0
     if options.on == "gpu":
-        from cutune.gpu_verbs import collect_verb
+        from cutune.cli.gpu import collect_verb
 
         varied, device = varied_values(options.vary), device_of(options)
         collect_verb(session, programs, varied, device, workspace_of(options), options)
@@ -90,13 +90,13 @@ def _run_collect(
 def fit(options: argparse.Namespace) -> int:
     """Fit models to measurements."""
     if options.table:
-        from cutune.neighbours.stage import fit_tables
+        from cutune.cli.fit_table import fit_tables
 
         return fit_tables(options)
     if options.model == "neighbours":
         return _fit_neighbours(options)
+    from cutune.cli.report.choices import print_models
     from cutune.stages.stages import fit
-    from cutune.summary import print_models
 
     print_models(fit(session_of(options), workspace_of(options), options.fit, device_of(options)))
     return 0
@@ -104,8 +104,8 @@ def fit(options: argparse.Namespace) -> int:
 
 def _fit_neighbours(options: argparse.Namespace) -> int:
     """Classifiers of host tunables, of blocks that were swept, or of both."""
-    from cutune.neighbours.report import print_model
-    from cutune.neighbours.stage import checked_limit
+    from cutune.cli.fit_table import checked_limit
+    from cutune.cli.report.classifiers import print_model
     from cutune.tunables.host import fit_host, write_choices
     from cutune.tunables.measured_blocks import fit_blocks
 
@@ -180,8 +180,8 @@ def tune(options: argparse.Namespace) -> int:
     # The later stages are loaded while nvcc is at work.
     Thread(target=import_module, args=("cutune.stages.stages",)).start()
     programs = session.load_all(options.files, require_nvcc=True)
+    from cutune.cli.report.choices import print_choices
     from cutune.stages.stages import emit, fit
-    from cutune.summary import print_choices
 
     targets = _targets(programs, options.output, "tune")
     if not _run_collect(session, programs, options):
@@ -208,8 +208,8 @@ def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
 
 
 def _tune_project(options: argparse.Namespace) -> int:
+    from cutune.cli.report.choices import print_choices
     from cutune.stages.project import Project, tune_project
-    from cutune.summary import print_choices
 
     if options.files or options.output is not None:
         parser().error("tune: with --make, no sources and no -o")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from cutune.cli.report.choices import standard_output
 from cutune.device.profile import DeviceProfile, ModelConstants, profile_names
-from cutune.summary import standard_output
 
 if TYPE_CHECKING:
     from cutune.evaluation.calibration.fit_constants import Calibration
