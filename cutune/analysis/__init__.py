@@ -1,1 +1,1 @@
-"""What `analyze` is made of: from the tokens of one function to proven facts about it."""
+"""Text and compiled code joined: source in, proven `Program` out."""

@@ -168,7 +168,7 @@ def _emulated_device(nvcc: Nvcc | None, compiler: Finding) -> Finding:
     if nvcc is None or compiler.state != FOUND:
         return Finding(name, MISSING, "needs nvcc and a host compiler", needed=True)
     # Not needed to answer the other questions, and its first use compiles for some time.
-    from cutune.emulator.link import runtime_library  # noqa: PLC0415
+    from cutune.emulator.link import runtime_library
 
     try:
         return Finding(name, FOUND, str(runtime_library(nvcc)), needed=True)

@@ -10,7 +10,7 @@ from cutune.analysis.session import Session
 from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.evaluations import print_evaluation, save
 from cutune.cli.report.training import print_training, training_rows
-from cutune.collect.stage import measurements
+from cutune.collect.collect import measurements
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.sweep_gpu import collect_on_gpu, evaluate, sweep

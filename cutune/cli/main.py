@@ -14,7 +14,7 @@ from cutune.cli.common import show
 from cutune.cli.options import parse
 from cutune.core.diagnostics import CutuneError
 
-#: The module below `cutune.verbs` and the function of each verb; imported when it is asked for.
+#: The module below `cutune.cli` and the function of each verb; imported when it is asked for.
 VERBS = {
     "inspect": ("source", "inspect"),
     "instrument": ("source", "instrument"),
@@ -56,6 +56,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _verb(name: str) -> Callable[[argparse.Namespace], int]:
     module, function = VERBS[name]
     verb: Callable[[argparse.Namespace], int] = getattr(
-        import_module(f"cutune.verbs.{module}"), function
+        import_module(f"cutune.cli.{module}"), function
     )
     return verb

@@ -1,1 +1,1 @@
-"""."""
+"""The instrumented program runs; measurements come out."""

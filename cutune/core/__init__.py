@@ -1,1 +1,1 @@
-"""."""
+"""What everything stands on: sources, edits, diagnostics, workspaces, progress."""

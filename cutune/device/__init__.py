@@ -1,1 +1,1 @@
-"""."""
+"""GPUs: profiles with limits, rates and constants, and occupancy."""

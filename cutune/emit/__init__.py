@@ -1,1 +1,1 @@
-"""."""
+"""Models in, C out: the selection routine of a tuned program."""

@@ -1,1 +1,1 @@
-"""."""
+"""Counts in, rational functions of the sizes out."""

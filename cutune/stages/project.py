@@ -17,8 +17,8 @@ from pathlib import Path
 
 from cutune.analysis.linked import ReadSource, linked
 from cutune.analysis.session import Session
+from cutune.collect.collect import Part, measure
 from cutune.collect.run import plan_runs
-from cutune.collect.stage import Part, measure
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, make_folder, write_text

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cutune.analysis.session import Session
+from cutune.collect.collect import Part, measure, measurements, silent
 from cutune.collect.run import plan_runs
-from cutune.collect.stage import Part, measure, measurements, silent
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Json, Workspace, read_lines

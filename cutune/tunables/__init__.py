@@ -1,1 +1,1 @@
-"""."""
+"""Host parameters: measured times in, the choice by nearest neighbours out."""

@@ -9,8 +9,8 @@ from subprocess import CompletedProcess
 import pytest
 
 from cutune.analysis.session import Session
+from cutune.collect.collect import measurements
 from cutune.collect.larger_run import MOST_DOUBLINGS
-from cutune.collect.stage import measurements
 from cutune.core.workspace import Workspace
 from tests.end_to_end.tuning import compiled, cutune, run, select, tune
 

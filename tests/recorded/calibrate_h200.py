@@ -22,7 +22,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.toolchain.nvcc import find_nvcc
 
 RECORDED = Path(__file__).with_name("calibration_h200.json")
-PROFILE = Path(__file__).parents[2] / "cutune" / "profiles" / "h200.json"
+PROFILE = Path(__file__).parents[2] / "cutune" / "device" / "profiles" / "h200.json"
 QUERIED = ("compute_capability", "sm_count", "clock_ghz", "dram_gbs", "l2_bytes", "limits")
 
 

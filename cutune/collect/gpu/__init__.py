@@ -1,1 +1,1 @@
-"""."""
+"""The instrumented program on a real GPU: times, and counters of ncu."""

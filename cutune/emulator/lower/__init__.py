@@ -1,1 +1,1 @@
-"""."""
+"""PTX instructions to operations of the 32-lane machine."""

@@ -1,1 +1,1 @@
-"""."""
+"""The model's constants of a GPU: micro-kernels timed there, constants fitted."""

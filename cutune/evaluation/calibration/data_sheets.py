@@ -1,7 +1,7 @@
 """Profiles of GPUs that were not calibrated: published figures in, profile files out.
 
-`python -m cutune.evaluation.calibration.data_sheets` writes the shipped profiles of all cards in the table.
-Rates and limits are the maker's; constants of the model are published where they are, and
+`python -m cutune.evaluation.calibration.data_sheets` writes the shipped profiles of all cards in
+the table. Rates and limits are the maker's; constants of the model are published where they are, and
 otherwise those of the calibrated H200, which in cycles are about the same on GPUs since Volta.
 """
 

@@ -69,7 +69,9 @@ class Case:
 
 def source() -> str:
     """The text of the micro-kernels."""
-    return (resources.files("cutune.calibration") / "kernels.cu").read_text(encoding="utf-8")
+    return (resources.files("cutune.evaluation.calibration") / "kernels.cu").read_text(
+        encoding="utf-8"
+    )
 
 
 def cases() -> tuple[Case, ...]:

@@ -3,7 +3,7 @@
 A program takes integer data parameters (sizes) and the integers that describe one candidate, and
 evaluates named rational quantities by a straight line of definitions (Brandt et al., section 2:
 integers and rationals, + - * /, floor, ceil, comparison; a choice is a branch node of the flow
-chart). Three readers: `evaluate` (numpy, all candidates at once), `cutune.emit.emitter` (C), and reports.
+chart). Three readers: `evaluate` (numpy, all candidates at once), `emit` (C), and reports.
 
 Numbers are IEEE doubles in both readers, with the same operations in the same order, so that
 `evaluate` and the compiled C agree to the last bit.

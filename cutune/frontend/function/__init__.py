@@ -1,1 +1,1 @@
-"""."""
+"""One device function, normalised for pycparser: its names, parameters, variables."""

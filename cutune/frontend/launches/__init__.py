@@ -1,1 +1,1 @@
-"""."""
+"""Launch sites and annotations of kernels: what may be rewritten, and why not."""

@@ -1,1 +1,1 @@
-"""."""
+"""In which dimensions a kernel uses nothing but its global id, by its text."""

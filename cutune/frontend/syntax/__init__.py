@@ -1,1 +1,1 @@
-"""."""
+"""Text to syntax: tokens, brackets, functions, kernels, launches, pragmas."""

@@ -1,1 +1,1 @@
-"""."""
+"""What holds in a whole translation unit: macros, scopes, types, library functions."""

@@ -1,1 +1,1 @@
-"""."""
+"""What expressions of a device function are worth: polynomials, ranges, guards."""

@@ -1,1 +1,1 @@
-"""."""
+"""Which thread block is chosen from what a model predicts."""

@@ -1,1 +1,1 @@
-"""."""
+"""The walk over a compiled function: the value of every operand, conditions at every block."""

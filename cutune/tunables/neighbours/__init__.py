@@ -1,1 +1,1 @@
-"""."""
+"""Nearest neighbours over tables of times, as data and as C."""

@@ -1,1 +1,0 @@
-"""Host parameters chosen by nearest neighbours: tables of measured times to classifiers to C."""
