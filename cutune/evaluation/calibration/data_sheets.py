@@ -1,8 +1,8 @@
 """Profiles of GPUs that were not calibrated: published figures in, profile files out.
 
 `python -m cutune.evaluation.calibration.data_sheets` writes the shipped profiles of all cards in
-the table. Rates and limits are the maker's; constants of the model are published where they are, and
-otherwise those of the calibrated H200, which in cycles are about the same on GPUs since Volta.
+the table. Rates and limits are the maker's. Constants of the model are published where they are;
+otherwise they are those of the calibrated H200, about the same in cycles on GPUs since Volta.
 """
 
 from __future__ import annotations
