@@ -20,6 +20,7 @@ from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
 from cutune.fit.measurement.measurement import (
     COUNTS,
@@ -30,7 +31,6 @@ from cutune.fit.measurement.measurement import (
     Measurement,
     SiteCounters,
 )
-from cutune.frontend.candidates import Block
 
 #: Warp instructions that all candidates of a kernel may take in one run: a minute or so.
 BUDGET = 1_500_000_000

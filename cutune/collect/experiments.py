@@ -17,9 +17,9 @@ from cutune.collect.run import RUN_SECONDS, Run, run_program
 from cutune.collect.trial import trial_environment
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, read_launches
 from cutune.emulator.run import device_environment
-from cutune.frontend.candidates import Block
 
 #: Looking at one line or sector that is touched takes as long as so many warp instructions.
 TRACING = 4

@@ -14,8 +14,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from cutune.device.thread_block import Block, as_block
 from cutune.fit.measurement.measurement import MeasuredKernel
-from cutune.frontend.candidates import Block, as_block
 
 Attempt = tuple[int, Block]
 """A launch site and the block that it was tried with."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cutune.device.profile import Limits
-from cutune.frontend.candidates import WARP
+from cutune.device.thread_block import WARP
 
 SUB_PARTITIONS = 4
 REGISTER_UNIT = 256

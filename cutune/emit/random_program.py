@@ -13,10 +13,10 @@ from pathlib import Path
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.device.thread_block import LARGEST, LARGEST_Z, Block, as_block
 from cutune.emit.emitter import Emitter
 from cutune.emit.selection import SUPPORT, argument_bits
 from cutune.frontend.block_range import BlockRange
-from cutune.frontend.candidates import LARGEST, LARGEST_Z, Block, as_block
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target

@@ -13,13 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import GRID_LIMITS
 from cutune.emit.emitter import Emitter, bound_text, c_name, emit_choice
 from cutune.emit.model import emit_model, padded
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.c_names import names_in, renamed
 from cutune.models.mechanistic import launchable
-from cutune.models.selection.choose import GRID_LIMITS, LARGEST_SIZE, SelectionRule
+from cutune.models.selection.choose import LARGEST_SIZE, SelectionRule
 from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
 from cutune.rewrite.prelude import c_string
 

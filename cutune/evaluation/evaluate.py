@@ -14,6 +14,7 @@ import numpy as np
 
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import EXTENTS, Block
 from cutune.evaluation.strategies import (
     FIXED,
     NEAREST,
@@ -29,7 +30,6 @@ from cutune.evaluation.strategies import (
 )
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.sweep import SweptLaunch
-from cutune.frontend.candidates import EXTENTS, Block
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.registry import DEFAULT, MODELS
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 from cutune.device.occupancy import BlockResources, resident_blocks
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
 from cutune.fit.measurement.sweep import SweptLaunch
-from cutune.frontend.candidates import Block
 
 OWN, OCCUPANCY, REUSED, NEAREST, FIXED = (
     "the source's default",

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from cutune.device.thread_block import LARGEST, WARP
 from cutune.fit.fitted_model import Array
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.rational.exact_fit import fit
 from cutune.fit.rational.functions import RationalFunction
-from cutune.frontend.candidates import LARGEST, WARP
 
 #: Multiples of 32, so that unrolled loops have no remainder and warps are full.
 LEVELS = (32, 64, 96, 128, 160, 192, 224, 256)

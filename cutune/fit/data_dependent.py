@@ -13,12 +13,12 @@ from itertools import combinations_with_replacement
 from math import expm1, prod, sqrt
 from statistics import median
 
+from cutune.device.thread_block import WARP, threads_of
 from cutune.fit.count_functions import Fitter, count_points
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement, SiteCounters
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.rational.exact_fit import fit
 from cutune.fit.rational.functions import Polynomial, RationalFunction, constant_function
-from cutune.frontend.candidates import WARP, threads_of
 
 #: What threads share by chance: how often that is gets less with the size.
 WITHIN_WARP = "load_cost_x20"

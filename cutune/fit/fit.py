@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
+from cutune.device.thread_block import Block
 from cutune.fit.count_functions import (
     BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
@@ -42,7 +43,6 @@ from cutune.fit.measurement.measurement import (
     Measurement,
 )
 from cutune.fit.per_warp import NEAR_ONE, Scale, growth
-from cutune.frontend.candidates import Block
 
 #: The ways of fitting.
 EXACT, PAPER = "exact", "paper"

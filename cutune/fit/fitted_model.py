@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cutune.device.thread_block import Block
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.rational.functions import RationalFunction
-from cutune.frontend.candidates import Block
 
 #: Kinds of columns that only the published models read, per execution and group: 32-byte sectors,
 #: instructions that need more of them than a coalesced one, and the sectors of these.

@@ -11,6 +11,7 @@ from typing import Any
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Json, read_document, write_document
+from cutune.device.thread_block import as_block
 from cutune.fit.fitted_model import (
     Array,
     FeatureColumn,
@@ -20,7 +21,6 @@ from cutune.fit.fitted_model import (
 )
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.rational.functions import Polynomial, RationalFunction
-from cutune.frontend.candidates import as_block
 
 SCHEMA = "cutune-models-5"
 COMMAND = "cutune fit"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
+from cutune.device.thread_block import warp_footprint, warps_of
 from cutune.fit.count_functions import CountFunctions
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
 from cutune.fit.measurement.size_relations import extents_at
-from cutune.frontend.candidates import warp_footprint, warps_of
 
 #: Ratios that close to 1 are 1.
 NEAR_ONE = 0.02

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
+from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import PublishedCounts
 from cutune.fit.measurement.measurement import TRAINING, MeasuredKernel, Measurement
 from cutune.fit.rational.published_fit import fit_paper
-from cutune.frontend.candidates import Block
 
 COUNTERS = ("issued", "memory", "uncoalesced", "scattered", "sectors", "barriers")
 AXES = ("block_x", "block_y", "block_z")

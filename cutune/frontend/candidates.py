@@ -5,42 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
+from cutune.device.thread_block import LARGEST, LARGEST_Z, WARP, Block, keeps_warps, threads_of
 from cutune.frontend.block_range import BlockRange
-
-Block = tuple[int, int, int]
-
-#: What models call the threads that a launch has to cover, or its blocks where the grid is kept.
-EXTENTS = ("extent_x", "extent_y", "extent_z")
-WARP = 32
-LARGEST = 1024
-LARGEST_Z = 64
-#: Bytes of shared memory of a block, unless the program raises the limit (CUDA guide, 5.4).
-LARGEST_SHARED = 49152
-
-
-def as_block(values: Sequence[int]) -> Block:
-    """Three integers, as JSON holds them in a list."""
-    x, y, z = values
-    return (x, y, z)
-
-
-def threads_of(block: Block) -> int:
-    """Threads of a block."""
-    x, y, z = block
-    return x * y * z
-
-
-def warps_of(block: Block) -> int:
-    """Warps of a block, the last one possibly with idle lanes."""
-    return -(-threads_of(block) // WARP)
-
-
-def warp_footprint(block: Block) -> Block:
-    """How many ids one warp covers per dimension; for shapes that are no powers of two, nearly."""
-    x = min(block[0], WARP)
-    y = min(block[1], max(1, WARP // x))
-    z = min(block[2], max(1, WARP // (x * y)))
-    return (x, y, z)
 
 
 def candidate_blocks(
@@ -83,17 +49,6 @@ def candidate_blocks(
     if needs_warps:
         shapes = {shape for shape in shapes if keeps_warps(kept, shape)}
     return tuple(sorted(shapes | {kept}))
-
-
-def keeps_warps(before: Block, after: Block) -> bool:
-    """Has each warp the same threads with both blocks? `cutune_launch.h` has the same rule.
-
-    Warps are 32 neighbours in x, or else the same whole rows.
-    """
-    if before[0] % WARP == 0:
-        return after[0] % WARP == 0
-    are_rows = all(x * y % WARP == 0 for x, y, _ in (before, after))
-    return after[0] == before[0] and are_rows and WARP % before[0] == 0
 
 
 def _bounded(axes: list[list[int]], max_threads: int) -> list[Block]:

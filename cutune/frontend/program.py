@@ -14,8 +14,8 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.edits import Edit
 from cutune.core.source import Source, Span
+from cutune.device.thread_block import EXTENTS, Block
 from cutune.frontend.block_range import BlockRange
-from cutune.frontend.candidates import EXTENTS, Block
 from cutune.frontend.host_formula import Formula
 
 DIMENSIONS = ("x", "y", "z")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from cutune.device.occupancy import BlockResources
+from cutune.device.thread_block import EXTENTS, Block, threads_of
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.rational.program import (
     Definition,
@@ -24,7 +25,6 @@ from cutune.fit.rational.program import (
     minimum,
     size_name,
 )
-from cutune.frontend.candidates import EXTENTS, Block, threads_of
 
 #: What every program says of each candidate: the time of the launch, the same as the host sees it,
 #: and what one warp costs its SM.

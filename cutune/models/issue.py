@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from cutune.device.thread_block import WARP
 from cutune.fit.fitted_model import BARRIER, FIXED, ISSUE, STEP, in_single_precision
 from cutune.fit.rational.functions import RationalFunction
 from cutune.fit.rational.program import CANDIDATE, Expression, Lookup, Parameter, maximum, minimum
-from cutune.frontend.candidates import WARP
 from cutune.models.features import Features
 
 #: Threads of a block whose warps stay together in a table, however long it is, and the reads after

@@ -18,6 +18,7 @@ from math import log2, sqrt
 
 from cutune.device.occupancy import can_launch, resident_blocks
 from cutune.device.profile import DeviceProfile, ModelConstants
+from cutune.device.thread_block import WARP, threads_of, warp_footprint, warps_of
 from cutune.fit.fitted_model import (
     ATOMIC,
     ATOMIC_REAL,
@@ -39,7 +40,6 @@ from cutune.fit.rational.program import (
     maximum,
     minimum,
 )
-from cutune.frontend.candidates import WARP, threads_of, warp_footprint, warps_of
 from cutune.models.definitions import (
     CYCLES_PER_WARP,
     TIME,

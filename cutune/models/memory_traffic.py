@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from cutune.device.thread_block import threads_of
 from cutune.fit.fitted_model import FeatureColumn
 from cutune.fit.rational.program import (
     Expression,
@@ -20,7 +21,6 @@ from cutune.fit.rational.program import (
     maximum,
     minimum,
 )
-from cutune.frontend.candidates import threads_of
 from cutune.models.features import Features
 
 #: Of the L1 of an SM, what can never be shared memory: 28 KiB, or 32 before Ampere (tuning guides).

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from cutune.device.occupancy import resident_blocks
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import warps_of
 from cutune.fit.fitted_model import SCATTERED, SECTORS, UNCOALESCED, FittedModel, PublishedCounts
 from cutune.fit.rational.functions import RationalFunction
 from cutune.fit.rational.program import (
@@ -25,7 +26,6 @@ from cutune.fit.rational.program import (
     maximum,
     minimum,
 )
-from cutune.frontend.candidates import warps_of
 from cutune.models.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR, Lines, resources_of
 
 #: Keeps divisions by counts that may be 0 finite.

@@ -17,9 +17,9 @@ from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Json, Workspace, read_lines
+from cutune.device.thread_block import Block, as_block
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
-from cutune.frontend.candidates import Block, as_block
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.tunables.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
 from cutune.tunables.neighbours.table import Configuration, Point, TimeTable

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.frontend.candidates import keeps_warps
+from cutune.device.thread_block import keeps_warps
 from tests.end_to_end.tuning import host_program
 
 pytestmark = pytest.mark.nvcc

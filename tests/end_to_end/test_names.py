@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.frontend.candidates import EXTENTS
+from cutune.device.thread_block import EXTENTS
 from tests.end_to_end.tuning import compiled, run, select, tune
 
 pytestmark = pytest.mark.nvcc

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from cutune.device.thread_block import Block
 from cutune.fit.measurement.alignment_classes import Row, alignment_classes
 from cutune.fit.measurement.alignment_table import Cells, all_rows, cells, out_of_line
 from cutune.fit.measurement.measurement import (
@@ -14,7 +15,6 @@ from cutune.fit.measurement.measurement import (
     MemoryInstruction,
     SiteCounters,
 )
-from cutune.frontend.candidates import Block
 from tests import measured
 
 BLOCK: Block = (32, 8, 1)

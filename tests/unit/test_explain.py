@@ -10,9 +10,9 @@ import pytest
 
 from cutune.cli.report.choices import choice_to_json, print_choice
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MemoryInstruction
-from cutune.frontend.candidates import Block
 from cutune.models.mechanistic import compose
 from cutune.models.selection.choose import NO_OWN_BAND, Choice, select
 from cutune.models.selection.registry import DEFAULT, MODELS

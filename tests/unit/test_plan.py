@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from cutune.collect.replay.plan import base_size
 from cutune.collect.replay.replay import interior_blocks, spread_blocks
+from cutune.device.thread_block import Block
 from cutune.fit.count_functions import MAX_POINTS, CountFunctions, count_points
 from cutune.fit.measurement.alignment_classes import representatives
 from cutune.fit.measurement.measurement import CodeBlock, MeasuredKernel, MemoryInstruction
 from cutune.fit.rational.functions import constant_function
-from cutune.frontend.candidates import Block
 from tests import measured
 
 EXTENT = st.integers(1, 5000)

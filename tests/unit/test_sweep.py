@@ -15,6 +15,7 @@ from cutune.cli.report.evaluations import to_csv, to_json
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
 from cutune.evaluation.evaluate import Case, Evaluation, evaluate_sweep
 from cutune.evaluation.strategies import FIXED, NEAREST, OCCUPANCY, OWN, REUSED, by_occupancy
 from cutune.fit.measurement.sweep import (
@@ -25,7 +26,6 @@ from cutune.fit.measurement.sweep import (
     swept_launches,
     write_sweep,
 )
-from cutune.frontend.candidates import Block
 from cutune.frontend.syntax.parse import parse
 from cutune.models.selection.registry import DEFAULT
 from cutune.toolchain.ptxas import StaticCounters

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import threads_of
 from cutune.fit.fitted_model import FeatureColumn, FittedModel
 from cutune.fit.models_file import read_models
 from cutune.fit.rational.functions import constant_function
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
-from cutune.frontend.candidates import threads_of
 from cutune.models.definitions import TIME
 from cutune.models.mechanistic import compose
 from cutune.models.memory_traffic import L1_BESIDE_SHARED

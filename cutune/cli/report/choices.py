@@ -12,10 +12,10 @@ from rich.table import Table
 
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.measurement.sweep import SweptLaunch
-from cutune.frontend.candidates import Block
 from cutune.models.selection.choose import LAUNCH_BOUND, Choice, Prediction
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.registry import DEFAULT

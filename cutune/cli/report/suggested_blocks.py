@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from cutune.frontend.candidates import LARGEST, LARGEST_Z, WARP
+from cutune.device.thread_block import LARGEST, LARGEST_Z, WARP
 from cutune.frontend.program import DIMENSIONS, Kernel
 
 #: A cast, and opening brackets.

@@ -16,13 +16,13 @@ from rich.table import Table
 from cutune.cli.report.choices import shape, standard_output
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block, threads_of
 from cutune.fit.fitted_model import FittedModel, PublishedCounts
 from cutune.fit.measurement.measurement import Measurement
 from cutune.fit.published_counters import COUNTERS, Collected, collected
 from cutune.fit.rational.functions import constant_function
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
-from cutune.frontend.candidates import Block, threads_of
 from cutune.models import mwp_cwp
 from cutune.models.selection.question import Question, ask
 

@@ -23,8 +23,9 @@ from cutune.collect.run import Run, run_program
 from cutune.collect.trial import TOLERANCE
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.device.thread_block import Block, as_block
 from cutune.fit.measurement.sweep import SweptLaunch, read_entries, swept_launches
-from cutune.frontend.candidates import Block, as_block, candidate_blocks
+from cutune.frontend.candidates import candidate_blocks
 from cutune.frontend.program import DIMENSIONS, LaunchSite, Program
 from cutune.toolchain.ptxas import StaticCounters
 

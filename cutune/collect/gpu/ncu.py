@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.frontend.candidates import Block, as_block
+from cutune.device.thread_block import Block, as_block
 
 #: Name in cutune, and metric of ncu.
 METRICS = {

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from cutune.device.thread_block import WARP, Block, threads_of
 from cutune.fit.count_functions import LEVELS, CountFunctions, count_points, is_looped
 from cutune.fit.measurement.alignment_classes import Row, modulus, representatives
 from cutune.fit.measurement.measurement import (
@@ -17,7 +18,6 @@ from cutune.fit.measurement.measurement import (
     MeasuredKernel,
 )
 from cutune.fit.measurement.size_relations import extents_at
-from cutune.frontend.candidates import WARP, Block, threads_of
 
 #: Looping kernels are looked at near this size, cheaper ones at larger sizes, costly at smaller.
 BASES = (512, 256, 128)

@@ -14,6 +14,7 @@ from math import prod
 
 from cutune.collect.replay.arguments import NOT_SEEN, integer_argument, integer_place
 from cutune.collect.replay.plan import Replay
+from cutune.device.thread_block import Block, grid_of, warps_of
 from cutune.emulator.bytecode.module import Kernel as KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import Counters, LoadedModule
@@ -27,8 +28,6 @@ from cutune.fit.measurement.measurement import (
     SiteCounters,
 )
 from cutune.fit.measurement.size_relations import complete, extents_at, with_only
-from cutune.frontend.candidates import Block, warps_of
-from cutune.models.selection.choose import grid_of
 
 #: Every array gets 2^40 bytes of addresses of its own, in a range that no allocation can have.
 GHOST_BASE = 1 << 56

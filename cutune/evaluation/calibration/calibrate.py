@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from cutune.device.profile import FITTED, DeviceProfile, Limits, ModelConstants
+from cutune.device.thread_block import Block, grid_of
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.machine import LoadedModule, load
 from cutune.evaluation.calibration.emulate import case_model
@@ -20,8 +21,6 @@ from cutune.evaluation.calibration.gpu import Gpu, LoadedKernels, TimedLaunch
 from cutune.evaluation.calibration.prior import Belief, beliefs, prior_constants
 from cutune.evaluation.calibration.suite import ARRAY_WORDS, Case, cases, source
 from cutune.fit.fitted_model import FittedModel
-from cutune.frontend.candidates import Block
-from cutune.models.selection.choose import grid_of
 from cutune.toolchain.nvcc import Nvcc
 
 Progress = Callable[[str, int, int], None]

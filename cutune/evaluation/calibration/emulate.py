@@ -13,6 +13,7 @@ from math import prod
 
 from cutune.collect.replay.describe import code_blocks, memory_instructions
 from cutune.collect.replay.replay import Replayer, interior_blocks
+from cutune.device.thread_block import grid_of
 from cutune.emulator.bytecode.module import Kernel
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule
@@ -27,7 +28,6 @@ from cutune.fit.measurement.measurement import (
     Origin,
 )
 from cutune.fit.rational.functions import RationalFunction, constant_function
-from cutune.models.selection.choose import grid_of
 from cutune.toolchain.ptxas import StaticCounters
 
 #: One window of eight executions out of so many is traced in long loops.

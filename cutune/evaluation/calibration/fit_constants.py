@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
 from cutune.evaluation.calibration.prior import Belief
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.rational.program import RationalProgram, point
 from cutune.fit.rational.values import evaluate
-from cutune.frontend.candidates import Block
 from cutune.models.definitions import TIME
 from cutune.models.mechanistic import compose_symbolic
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.frontend.candidates import Block
+from cutune.device.thread_block import Block
 
 #: The GPU is kept busy this long while what is timed is queued.
 SPIN_CYCLES = 120_000

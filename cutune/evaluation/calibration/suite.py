@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 
-from cutune.frontend.candidates import Block
+from cutune.device.thread_block import Block
 
 #: Words of each of the three arrays that every micro-kernel gets.
 ARRAY_WORDS = 1 << 27

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from cutune.device.thread_block import Block
 from cutune.fit.measurement.alignment_classes import (
     TOLERANCE,
     Row,
@@ -20,7 +21,6 @@ from cutune.fit.measurement.alignment_classes import (
     felt_row,
 )
 from cutune.fit.measurement.measurement import FEATURES, MeasuredKernel, Measurement
-from cutune.frontend.candidates import Block
 
 Classes = Sequence[Sequence[int]]
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from cutune.core.source import Source
+from cutune.device.thread_block import LARGEST_SHARED, Block, threads_of, warps_of
 from cutune.fit.rational.from_c import parse_expression
 from cutune.fit.rational.values import value_of
 from cutune.frontend.block_range import BlockRange
-from cutune.frontend.candidates import LARGEST_SHARED, Block, candidate_blocks, threads_of, warps_of
+from cutune.frontend.candidates import candidate_blocks
 from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL_SCHEMA = "cutune-kernel-3"

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 
+from cutune.device.thread_block import WARP, Block
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
 from cutune.fit.rational.from_c import parse_expression
 from cutune.fit.rational.values import value_of
 from cutune.frontend.c_names import names_in
-from cutune.frontend.candidates import WARP, Block
 
 #: What may be added to each size of a product: nodes and faces are one more than cells.
 SHIFTS = (0, 1, -1)

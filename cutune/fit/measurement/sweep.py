@@ -16,7 +16,7 @@ from typing import Any
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import read_document, replace_file
-from cutune.frontend.candidates import Block, as_block
+from cutune.device.thread_block import Block, as_block
 from cutune.frontend.program import Program
 from cutune.toolchain.ptxas import StaticCounters
 

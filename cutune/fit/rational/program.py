@@ -17,7 +17,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any, Union
 
-from cutune.frontend.candidates import EXTENTS
+from cutune.device.thread_block import EXTENTS
 
 Number = Union[int, Fraction, "Expression"]
 

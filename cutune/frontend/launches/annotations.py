@@ -17,9 +17,10 @@ from lark import Token, Tree
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.device.thread_block import LARGEST
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.c_names import names_in as names_in_c
-from cutune.frontend.candidates import LARGEST, candidate_blocks
+from cutune.frontend.candidates import candidate_blocks
 from cutune.frontend.configuration.shared_memory import is_bounded
 from cutune.frontend.program import (
     DIMENSIONS,

@@ -29,7 +29,7 @@ from itertools import pairwise
 from cutune.core.codes import Code
 from cutune.core.edits import Edit, apply_edits
 from cutune.core.source import Source, Span
-from cutune.frontend.candidates import Block
+from cutune.device.thread_block import Block
 from cutune.frontend.host_formula import constant
 from cutune.frontend.program import (
     DIMENSIONS,

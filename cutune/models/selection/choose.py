@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from cutune.device.thread_block import GRID_LIMITS, NONE_KEPT, Block, grid_of, threads_of
 from cutune.fit.rational.program import TERM, RationalProgram, point
 from cutune.fit.rational.values import evaluate
-from cutune.frontend.candidates import Block, threads_of
 from cutune.models.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
 
 #: Below this multiple of the launch floor the choice hardly matters.
@@ -58,9 +58,6 @@ NO_OWN_BAND = OwnBand.of(Fraction(0))
 PUBLISHED_BAND = Fraction(102, 100)
 #: Sizes from here on are not exact in the products of the model.
 LARGEST_SIZE = 1 << 31
-#: Blocks that a grid may have per dimension.
-GRID_LIMITS = (2147483647, 65535, 65535)
-NONE_KEPT = (False, False, False)
 #: What is reported as "candidates within 2 %".
 REPORTED_BAND = 1.02
 #: Regret on the sweeps of docs/evaluation.md: geometric mean and 90th percentile.
@@ -259,15 +256,6 @@ def choose(
     band = [int(c) for c in np.flatnonzero(valid & (floored <= limit))]
     ranks = rule.bound_ranks if bound else rule.ranks
     return min(band, key=lambda c: (ranks[c], time[c], c))
-
-
-def grid_of(block: Block, extents: Block, kept: Sequence[bool] = NONE_KEPT) -> Block:
-    """Blocks per dimension that cover the extents; where the grid is kept, these are blocks."""
-    x, y, z = (
-        extent if is_kept else -(-extent // size)
-        for extent, size, is_kept in zip(extents, block, kept, strict=True)
-    )
-    return (x, y, z)
 
 
 def _is_valid(

@@ -10,13 +10,13 @@ from fractions import Fraction
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import GRID_LIMITS, Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.rational.exact_fit import fit_polynomial
-from cutune.frontend.candidates import Block
 from cutune.models.mechanistic import launchable
-from cutune.models.selection.choose import GRID_LIMITS, LARGEST_SIZE, Choice, select
+from cutune.models.selection.choose import LARGEST_SIZE, Choice, select
 from cutune.models.selection.registry import DEFAULT, MODELS
 
 _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)

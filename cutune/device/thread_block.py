@@ -1,0 +1,76 @@
+"""Thread blocks and grids: their shapes, their warps, and what every device allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Block = tuple[int, int, int]
+
+
+#: What models call the threads that a launch has to cover, or its blocks where the grid is kept.
+EXTENTS = ("extent_x", "extent_y", "extent_z")
+
+
+WARP = 32
+
+
+LARGEST = 1024
+
+
+LARGEST_Z = 64
+
+
+#: Bytes of shared memory of a block, unless the program raises the limit (CUDA guide, 5.4).
+LARGEST_SHARED = 49152
+
+
+def as_block(values: Sequence[int]) -> Block:
+    """Three integers, as JSON holds them in a list."""
+    x, y, z = values
+    return (x, y, z)
+
+
+def threads_of(block: Block) -> int:
+    """Threads of a block."""
+    x, y, z = block
+    return x * y * z
+
+
+def warps_of(block: Block) -> int:
+    """Warps of a block, the last one possibly with idle lanes."""
+    return -(-threads_of(block) // WARP)
+
+
+def warp_footprint(block: Block) -> Block:
+    """How many ids one warp covers per dimension; for shapes that are no powers of two, nearly."""
+    x = min(block[0], WARP)
+    y = min(block[1], max(1, WARP // x))
+    z = min(block[2], max(1, WARP // (x * y)))
+    return (x, y, z)
+
+
+def keeps_warps(before: Block, after: Block) -> bool:
+    """Has each warp the same threads with both blocks? `cutune_launch.h` has the same rule.
+
+    Warps are 32 neighbours in x, or else the same whole rows.
+    """
+    if before[0] % WARP == 0:
+        return after[0] % WARP == 0
+    are_rows = all(x * y % WARP == 0 for x, y, _ in (before, after))
+    return after[0] == before[0] and are_rows and WARP % before[0] == 0
+
+
+#: Blocks that a grid may have per dimension.
+GRID_LIMITS = (2147483647, 65535, 65535)
+
+
+NONE_KEPT = (False, False, False)
+
+
+def grid_of(block: Block, extents: Block, kept: Sequence[bool] = NONE_KEPT) -> Block:
+    """Blocks per dimension that cover the extents; where the grid is kept, these are blocks."""
+    x, y, z = (
+        extent if is_kept else -(-extent // size)
+        for extent, size, is_kept in zip(extents, block, kept, strict=True)
+    )
+    return (x, y, z)
