@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import gcd
 
 from cutune.core.codes import Code
 from cutune.frontend.values.polynomial import (
@@ -25,11 +24,10 @@ from cutune.frontend.values.polynomial import (
     STRIDE,
     ZERO,
     Atom,
-    Monomial,
     Polynomial,
-    TooLarge,
 )
 from cutune.proof.memory.accesses import Access
+from cutune.proof.memory.one_place import ID_BITS, Place, never_overlap, pinned, place_of
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
 
@@ -37,8 +35,6 @@ from cutune.proof.values.terms import Atoms
 _HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
 #: So far may ids move an unsigned index in one dimension: in three they stay below 2^32.
 _INDICES = Polynomial.constant(1 << 30)
-#: What tells any two ids apart.
-_ID_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -69,19 +65,6 @@ class Meetings:
         return True
 
 
-@dataclass(frozen=True)
-class Place:
-    """An access as base + offset; no base where it is not known.
-
-    `unsigned`: the parts of the offset that are right only where they are less than 2^32.
-    """
-
-    access: Access
-    base: Atom | None
-    offset: Polynomial
-    unsigned: tuple[Polynomial, ...] = ()
-
-
 def meetings(
     accesses: Iterable[Access],
     atoms: Atoms,
@@ -106,46 +89,6 @@ def meetings(
         ]
     )
     return job.found
-
-
-def place_of(access: Access, atoms: Atoms) -> Place:
-    """Where an access happens."""
-    if access.address is None:
-        return Place(access, None, ZERO)
-    unsigned: list[Polynomial] = []
-    try:
-        address = _loose(access.address, atoms, unsigned)
-    except TooLarge:
-        return Place(access, None, ZERO)
-    bases = [m[0] for m, c in address.terms if len(m) == 1 and c == 1 and _is_base(m[0])]
-    if len(bases) != 1:
-        return Place(access, None, ZERO)
-    offset = address - Polynomial.of({(bases[0],): 1})
-    return Place(access, bases[0], offset, tuple(dict.fromkeys(unsigned)))
-
-
-def _loose(value: Polynomial, atoms: Atoms, unsigned: list[Polynomial]) -> Polynomial:
-    """The same with extended numbers taken as what they extend."""
-    result = ZERO
-    for monomial, coefficient in value.terms:
-        product = Polynomial.constant(coefficient)
-        for atom in monomial:
-            product = product * _inner(atom, atoms, unsigned)
-        result = result + product
-    return result
-
-
-def _inner(atom: Atom, atoms: Atoms, unsigned: list[Polynomial]) -> Polynomial:
-    operation = atoms.operation(atom) if atom.kind == OPAQUE else None
-    if operation is not None and operation.name in ("s32", "u32"):
-        operand = operation.operands[0]
-        assert isinstance(operand, Polynomial), "numbers are extended"
-        value = _loose(operand, atoms, unsigned)
-        # Numbers with a sign do not overflow; others may wrap around in any program.
-        if operation.name == "u32":
-            unsigned.append(value)
-        return value
-    return Polynomial.of({(atom,): 1})
 
 
 @dataclass
@@ -219,9 +162,9 @@ class _Job:
         bytes = max(write.access.bytes, other.access.bytes)
         if write.offset == other.offset:
             return all(self._has_own_place(place, bytes) for place in (write, other))
-        if _pinned(write) == _pinned(other, write):
+        if pinned(write) == pinned(other, write):
             return self._has_own_place(other, bytes)
-        return _pinned(other) == _pinned(write, other) and self._has_own_place(write, bytes)
+        return pinned(other) == pinned(write, other) and self._has_own_place(write, bytes)
 
     def _are_columns(self, first: Place, second: Place) -> bool:
         """Places `id + rows * width` with the id below the width: a column for each thread."""
@@ -326,7 +269,7 @@ class _Job:
             facts = self.atoms.of(comparison.left)
             # Twice an id may be one number for several threads, modulo 2^32.
             is_id = len(ids) == 1 and len(ids[0][0]) == 1 and abs(ids[0][1]) == 1
-            is_alone = is_id and len(facts.ids) == 1 and comparison.bits >= _ID_BITS
+            is_alone = is_id and len(facts.ids) == 1 and comparison.bits >= ID_BITS
             # What differs between rounds of a loop is equal to each id in turn.
             is_steady = not facts.is_loaded and not facts.loops
             if comparison.relation == "eq" and is_alone and is_steady:
@@ -397,55 +340,10 @@ class _Job:
         self.found.spreads.add(Spread(larger, smaller, dimension))
 
 
-def _is_base(atom: Atom) -> bool:
-    if atom.kind == PARAMETER:
-        return atom.name.endswith(":b64")
-    return atom.kind == OPAQUE and atom.name.startswith("&")
-
-
 def _size(step: Polynomial) -> tuple[int, int, str]:
     """Constants before products of parameters, smaller before larger."""
     degree = max((len(monomial) for monomial, _ in step.terms), default=0)
     return degree, max(abs(c) for _, c in step.terms), str(step.terms)
-
-
-def never_overlap(first: Place, second: Place) -> bool:
-    """Members of structures: do both stay in different bytes of the steps they move in?"""
-    step = 0
-    for place in (first, second):
-        for monomial, coefficient in place.offset.terms:
-            if monomial:
-                step = gcd(step, coefficient)
-    begins = [_constant(place.offset.terms) for place in (first, second)]
-    sizes = first.access.bytes, second.access.bytes
-    if step == 0:
-        return begins[0] + sizes[0] <= begins[1] or begins[1] + sizes[1] <= begins[0]
-    distance = (begins[1] - begins[0]) % step
-    return sizes[0] <= distance and distance + sizes[1] <= step
-
-
-def _pinned(place: Place, where: Place | None = None) -> Polynomial:
-    """The offset with those ids replaced that are known where another access is: `i == 0`."""
-    offset = place.offset
-    for comparison in (where or place).access.known:
-        terms = dict(comparison.left.terms)
-        constant = terms.pop((), 0)
-        if comparison.relation == "eq" and len(terms) == 1 and comparison.bits >= _ID_BITS:
-            ((monomial, coefficient),) = terms.items()
-            if len(monomial) == 1 and monomial[0].kind == IDENTITY and abs(coefficient) == 1:
-                value = Polynomial.constant(-constant * coefficient)
-                offset = _replaced(offset, monomial[0], value)
-    return offset
-
-
-def _replaced(value: Polynomial, atom: Atom, by: Polynomial) -> Polynomial:
-    result = ZERO
-    for monomial, coefficient in value.terms:
-        product = Polynomial.constant(coefficient)
-        for factor in monomial:
-            product = product * (by if factor == atom else Polynomial.of({(factor,): 1}))
-        result = result + product
-    return result
 
 
 def is_multiple(width: Polynomial, value: Polynomial) -> bool:
@@ -460,7 +358,3 @@ def is_multiple(width: Polynomial, value: Polynomial) -> bool:
         if coefficient % step:
             return False
     return True
-
-
-def _constant(terms: tuple[tuple[Monomial, int], ...]) -> int:
-    return next((coefficient for monomial, coefficient in terms if not monomial), 0)

@@ -14,13 +14,8 @@ from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.frontend.values.polynomial import ZERO, Atom, Polynomial
-from cutune.proof.memory.places import (
-    Meetings,
-    Place,
-    Spread,
-    is_multiple,
-    never_overlap,
-)
+from cutune.proof.memory.one_place import Place, never_overlap
+from cutune.proof.memory.places import Meetings, Spread, is_multiple
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
 

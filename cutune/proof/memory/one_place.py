@@ -1,0 +1,124 @@
+"""Where one access leads. Takes an access, gives its place; do two places ever overlap?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+from cutune.frontend.values.polynomial import (
+    IDENTITY,
+    OPAQUE,
+    PARAMETER,
+    ZERO,
+    Atom,
+    Monomial,
+    Polynomial,
+    TooLarge,
+)
+from cutune.proof.memory.accesses import Access
+from cutune.proof.values.terms import Atoms
+
+#: What tells any two ids apart.
+ID_BITS = 32
+
+
+@dataclass(frozen=True)
+class Place:
+    """An access as base + offset; no base where it is not known.
+
+    `unsigned`: the parts of the offset that are right only where they are less than 2^32.
+    """
+
+    access: Access
+    base: Atom | None
+    offset: Polynomial
+    unsigned: tuple[Polynomial, ...] = ()
+
+
+def place_of(access: Access, atoms: Atoms) -> Place:
+    """Where an access happens."""
+    if access.address is None:
+        return Place(access, None, ZERO)
+    unsigned: list[Polynomial] = []
+    try:
+        address = _loose(access.address, atoms, unsigned)
+    except TooLarge:
+        return Place(access, None, ZERO)
+    bases = [m[0] for m, c in address.terms if len(m) == 1 and c == 1 and _is_base(m[0])]
+    if len(bases) != 1:
+        return Place(access, None, ZERO)
+    offset = address - Polynomial.of({(bases[0],): 1})
+    return Place(access, bases[0], offset, tuple(dict.fromkeys(unsigned)))
+
+
+def _loose(value: Polynomial, atoms: Atoms, unsigned: list[Polynomial]) -> Polynomial:
+    """The same with extended numbers taken as what they extend."""
+    result = ZERO
+    for monomial, coefficient in value.terms:
+        product = Polynomial.constant(coefficient)
+        for atom in monomial:
+            product = product * _inner(atom, atoms, unsigned)
+        result = result + product
+    return result
+
+
+def _inner(atom: Atom, atoms: Atoms, unsigned: list[Polynomial]) -> Polynomial:
+    operation = atoms.operation(atom) if atom.kind == OPAQUE else None
+    if operation is not None and operation.name in ("s32", "u32"):
+        operand = operation.operands[0]
+        assert isinstance(operand, Polynomial), "numbers are extended"
+        value = _loose(operand, atoms, unsigned)
+        # Numbers with a sign do not overflow; others may wrap around in any program.
+        if operation.name == "u32":
+            unsigned.append(value)
+        return value
+    return Polynomial.of({(atom,): 1})
+
+
+def never_overlap(first: Place, second: Place) -> bool:
+    """Members of structures: do both stay in different bytes of the steps they move in?"""
+    step = 0
+    for place in (first, second):
+        for monomial, coefficient in place.offset.terms:
+            if monomial:
+                step = gcd(step, coefficient)
+    begins = [_constant(place.offset.terms) for place in (first, second)]
+    sizes = first.access.bytes, second.access.bytes
+    if step == 0:
+        return begins[0] + sizes[0] <= begins[1] or begins[1] + sizes[1] <= begins[0]
+    distance = (begins[1] - begins[0]) % step
+    return sizes[0] <= distance and distance + sizes[1] <= step
+
+
+def pinned(place: Place, where: Place | None = None) -> Polynomial:
+    """The offset with those ids replaced that are known where another access is: `i == 0`."""
+    offset = place.offset
+    for comparison in (where or place).access.known:
+        terms = dict(comparison.left.terms)
+        constant = terms.pop((), 0)
+        if comparison.relation == "eq" and len(terms) == 1 and comparison.bits >= ID_BITS:
+            ((monomial, coefficient),) = terms.items()
+            if len(monomial) == 1 and monomial[0].kind == IDENTITY and abs(coefficient) == 1:
+                value = Polynomial.constant(-constant * coefficient)
+                offset = _replaced(offset, monomial[0], value)
+    return offset
+
+
+def _replaced(value: Polynomial, atom: Atom, by: Polynomial) -> Polynomial:
+    result = ZERO
+    for monomial, coefficient in value.terms:
+        product = Polynomial.constant(coefficient)
+        for factor in monomial:
+            product = product * (by if factor == atom else Polynomial.of({(factor,): 1}))
+        result = result + product
+    return result
+
+
+def _is_base(atom: Atom) -> bool:
+    if atom.kind == PARAMETER:
+        return atom.name.endswith(":b64")
+    return atom.kind == OPAQUE and atom.name.startswith("&")
+
+
+def _constant(terms: tuple[tuple[Monomial, int], ...]) -> int:
+    return next((coefficient for monomial, coefficient in terms if not monomial), 0)
