@@ -79,9 +79,9 @@ def memory_counts(record: LaunchRecord) -> dict[str, int]:
         site = sites.get(logged.site)
         if site is None or site.space not in ("global", "generic"):
             continue
-        totals[f"{site.kind} requests"] += logged.executions
-        totals[f"{site.kind} instructions"] += logged.executions
-        totals[f"{site.kind} sectors"] += logged.sectors
+        totals[f"{site.kind} requests"] += logged["executions"]
+        totals[f"{site.kind} instructions"] += logged["executions"]
+        totals[f"{site.kind} sectors"] += logged["sectors"]
     return dict(totals)
 
 

@@ -13,6 +13,7 @@ from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
 from cutune.collect.record import RECORDED_LAUNCHES
 from cutune.collect.replay.arguments import integer_argument
+from cutune.collect.replay.describe import NOT_EXECUTED, site_counters
 from cutune.collect.replay.plan import count_block
 from cutune.collect.replay.replay import recorded_extents
 from cutune.collect.replay.subjects import Subject
@@ -205,24 +206,9 @@ def _sites(subject: Subject, record: LaunchRecord) -> tuple[SiteCounters, ...]:
 
 def _site(logged: LoggedSite | None, pointers: Sequence[Pointer]) -> SiteCounters:
     if logged is None:
-        return SiteCounters(*(0,) * 9, array=-1, low=0, high=0, sectors=0, lines=0)
+        return NOT_EXECUTED
     array, start = _array_of(logged, pointers)
-    return SiteCounters(
-        executions=logged.executions,
-        lanes=logged.lanes,
-        busiest=logged.busiest,
-        traced=logged.traced,
-        load_cost_x20=logged.load_cost_x20,
-        store_cost_x20=logged.store_cost_x20,
-        rewritten_sectors=logged.rewritten_sectors,
-        new_sectors=logged.new_sectors,
-        missing=logged.missing,
-        array=array,
-        low=logged.lowest - start if array >= 0 else 0,
-        high=logged.highest - start if array >= 0 else 0,
-        sectors=logged.sectors,
-        lines=logged.lines,
-    )
+    return site_counters(logged.counters, array, start)
 
 
 def _array_of(logged: LoggedSite, pointers: Sequence[Pointer]) -> tuple[int, int]:
@@ -233,10 +219,10 @@ def _array_of(logged: LoggedSite, pointers: Sequence[Pointer]) -> tuple[int, int
     inside = [
         (pointer.base + pointer.delta, index)
         for index, pointer in enumerate(pointers)
-        if pointer.base <= logged.lowest < pointer.base + pointer.size
+        if pointer.base <= logged["lowest"] < pointer.base + pointer.size
     ]
     if not inside:
         return -1, 0
-    before = [found for found in inside if found[0] <= logged.lowest]
+    before = [found for found in inside if found[0] <= logged["lowest"]]
     start, index = max(before, default=min(inside))
     return index, start

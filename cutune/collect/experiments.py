@@ -119,4 +119,4 @@ def _experiments(records: Iterable[LaunchRecord]) -> Iterator[Experiment]:
 
 def _touched(site: LoggedSite) -> int:
     """Lines and new sectors, roughly."""
-    return (site.load_cost_x20 + site.store_cost_x20) // 20 + site.new_sectors
+    return (site["load_cost_x20"] + site["store_cost_x20"]) // 20 + site["new_sectors"]

@@ -6,8 +6,8 @@ The replacement libcudart writes it (native/runtime_log.cpp) when CUTUNE_LAUNCH_
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,24 +46,14 @@ class LoggedMember:
 
 @dataclass(frozen=True)
 class LoggedSite:
-    """Counters of one static memory instruction: `struct Site` of native/machine.h."""
+    """Counters of one static memory instruction, by the names of `emulator/counters.py`."""
 
     site: int
-    executions: int
-    lanes: int
-    busiest: int
-    traced: int
-    sectors: int
-    full_sectors: int
-    lines: int
-    wavefronts: int
-    load_cost_x20: int
-    store_cost_x20: int
-    rewritten_sectors: int
-    new_sectors: int
-    missing: int
-    lowest: int
-    highest: int
+    counters: Mapping[str, int]
+
+    def __getitem__(self, counter: str) -> int:
+        """One of the counters."""
+        return self.counters[counter]
 
 
 @dataclass(frozen=True)
@@ -118,7 +108,6 @@ def read_launches(path: Path) -> Iterator[LaunchRecord]:
 
 def _record(entry: dict[str, Any]) -> LaunchRecord:
     counters = entry["counters"] or _NO_COUNTERS
-    names = [field.name for field in fields(LoggedSite)]
     return LaunchRecord(
         sequence=entry["sequence"],
         site=entry["site"],
@@ -134,7 +123,7 @@ def _record(entry: dict[str, Any]) -> LaunchRecord:
         executed_blocks=counters["executed_blocks"],
         working_threads=counters["working_threads"],
         blocks=tuple(LoggedBlock(*block) for block in counters["blocks"]),
-        sites=tuple(LoggedSite(*(site[name] for name in names)) for site in counters["sites"]),
+        sites=tuple(LoggedSite(site["site"], site) for site in counters["sites"]),
         members=tuple(LoggedMember(*member) for member in entry["members"]),
     )
 

@@ -22,30 +22,10 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.build import machine_library
 from cutune.emulator.bytecode.module import AssembledModule, Kernel
+from cutune.emulator.counters import site_counters
 
-SITE = np.dtype(
-    [
-        (name, np.uint64)
-        for name in (
-            "executions",
-            "lanes",
-            "busiest",
-            "traced",
-            "sectors",
-            "full_sectors",
-            "lines",
-            "wavefronts",
-            "load_cost_x20",
-            "store_cost_x20",
-            "rewritten_sectors",
-            "new_sectors",
-            "missing",
-            "lowest",
-            "highest",
-        )
-    ]
-)
-"""Counters of a static memory instruction; mirrors `struct Site` in machine.h."""
+SITE = np.dtype([(counter.name, np.uint64) for counter in site_counters()])
+"""Counters of a static memory instruction, as `struct Site` of machine.h has them."""
 
 _OUTCOMES = (
     None,

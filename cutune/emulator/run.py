@@ -294,7 +294,7 @@ def _not_run(path: object, reason: str) -> CutuneError:
 def _summary(name: str, launches: list[LaunchRecord]) -> KernelSummary:
     configurations = Counter((launch.grid, launch.block) for launch in launches)
     ((grid, block), _) = configurations.most_common(1)[0]
-    sites = [site for launch in launches for site in launch.sites if site.sectors]
+    sites = [site for launch in launches for site in launch.sites if site["sectors"]]
     return KernelSummary(
         kernel=name,
         launches=len(launches),
@@ -303,8 +303,8 @@ def _summary(name: str, launches: list[LaunchRecord]) -> KernelSummary:
         block=block,
         warp_instructions=sum(launch.warp_instructions for launch in launches),
         thread_instructions=sum(launch.thread_instructions for launch in launches),
-        traced_requests=sum(site.traced for site in sites),
-        sectors=sum(site.sectors for site in sites),
+        traced_requests=sum(site["traced"] for site in sites),
+        sectors=sum(site["sectors"] for site in sites),
     )
 
 

@@ -199,14 +199,14 @@ def test_the_launch_log_tells_what_was_launched(build: Build, tmp_path: Path) ->
     assert Path(launch.module).read_text().count(".entry") == 1
     assert launch.site is None and launch.executed_blocks == 4
     # 1000 threads in 32 warps; two loads and a store each.
-    assert sum(site.executions for site in launch.sites) == 3 * 32
-    assert sum(site.lanes for site in launch.sites) == 3 * 1000
+    assert sum(site["executions"] for site in launch.sites) == 3 * 32
+    assert sum(site["lanes"] for site in launch.sites) == 3 * 1000
 
 
 def test_tracing_counts_sectors(build: Build, tmp_path: Path) -> None:
     (launch,) = launches(build(PROGRAMS / "vector_add.cu"), tmp_path, CUTUNE_COUNT="trace")
-    assert sum(site.sectors for site in launch.sites) == 3 * 1000 * 4 // 32
-    assert sum(site.traced for site in launch.sites) == 3 * 32
+    assert sum(site["sectors"] for site in launch.sites) == 3 * 1000 * 4 // 32
+    assert sum(site["traced"] for site in launch.sites) == 3 * 32
 
 
 def test_launch_sites_and_the_limit_of_the_log(build: Build, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_line_becomes_a_record(tmp_path: Path) -> None:
     assert launch.parameters[:4] == b"\x0a\0\0\0" and len(launch.parameters) == 16
     assert launch.pointers == (Pointer(offset=8, base=4096, size=100, delta=4),)
     assert launch.members == (LoggedMember(2, 0, 4, 4, is_signed=True),)
-    assert launch.executed_blocks == 4 and launch.sites[0].sectors == 128
+    assert launch.executed_blocks == 4 and launch.sites[0]["sectors"] == 128
     assert launch.working_threads == 1000 and launch.blocks == (LoggedBlock(7, 32, 1000),)
 
 

@@ -1,11 +1,21 @@
-"""What measurements keep of a kernel: an assembled kernel in, its blocks and accesses out."""
+"""What measurements keep of a kernel and of its launches: code and counters in, their types out."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
 from cutune.emulator.bytecode.module import Kernel
-from cutune.fit.measurement.measurement import CodeBlock, MemoryInstruction
+from cutune.emulator.counters import site_counters as counters_of_machine
+from cutune.fit.measurement.measurement import CodeBlock, MemoryInstruction, SiteCounters
 
 _COUNTED_SPACES = ("global", "generic", "shared")
+#: The counters of the machine that a measurement keeps as they are.
+_KEPT = {f.name for f in fields(SiteCounters)} & {c.name for c in counters_of_machine()}
+NOT_EXECUTED = SiteCounters(**dict.fromkeys(_KEPT, 0), array=-1, low=0, high=0)
 
 
 def code_blocks(code: Kernel) -> tuple[CodeBlock, ...]:
@@ -40,3 +50,13 @@ def memory_instructions(code: Kernel) -> tuple[MemoryInstruction, ...]:
         for index, site in enumerate(code.sites)
         if site.space in _COUNTED_SPACES
     )
+
+
+def site_counters(counted: Mapping[str, int] | np.void, array: int, start: int) -> SiteCounters:
+    """Counters of one memory instruction in one launch, by the machine's names.
+
+    `array`: the pointer parameter that it went through, or -1; `start`: what that points to.
+    """
+    values: dict[str, Any] = {name: int(counted[name]) for name in _KEPT}
+    low, high = (int(counted[end]) - start if array >= 0 else 0 for end in ("lowest", "highest"))
+    return SiteCounters(**values, array=array, low=low, high=high)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from math import prod
 
 from cutune.collect.replay.arguments import NOT_SEEN, integer_argument, integer_place
+from cutune.collect.replay.describe import site_counters
 from cutune.collect.replay.plan import Replay
 from cutune.device.thread_block import Block, grid_of, warps_of
 from cutune.emulator.bytecode.module import Kernel as KernelCode
@@ -225,29 +226,12 @@ class Replayer:
         found = []
         for memory in self._facts.memory:
             site = counters.sites[memory.site]
-            low, high = int(site["lowest"]), int(site["highest"])
+            low = int(site["lowest"])
             array, start = -1, 0
             if site["traced"] and GHOST_BASE <= low < GHOST_BASE + GHOSTS[1]:
                 array = (low - GHOST_BASE) // ARRAY_BYTES
                 start = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
-            found.append(
-                SiteCounters(
-                    executions=int(site["executions"]),
-                    lanes=int(site["lanes"]),
-                    busiest=int(site["busiest"]),
-                    traced=int(site["traced"]),
-                    load_cost_x20=int(site["load_cost_x20"]),
-                    store_cost_x20=int(site["store_cost_x20"]),
-                    rewritten_sectors=int(site["rewritten_sectors"]),
-                    new_sectors=int(site["new_sectors"]),
-                    missing=int(site["missing"]),
-                    array=array,
-                    low=low - start if array >= 0 else 0,
-                    high=high - start if array >= 0 else 0,
-                    sectors=int(site["sectors"]),
-                    lines=int(site["lines"]),
-                )
-            )
+            found.append(site_counters(site, array, start))
         return tuple(found)
 
 

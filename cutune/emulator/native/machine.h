@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "machine_counters.h"
+
 namespace cutune {
 
 // ---- what the machine asks of its owner -------------------------------------------------------
@@ -58,22 +60,10 @@ uint64_t module_variable(ModuleImage* module, const std::string& name, uint64_t*
 
 // ---- launches ---------------------------------------------------------------------------------
 
-struct Site {  // counters of one static memory instruction; costs are defined in docs/system.md
-    uint64_t executions;         // by warps, in all executed blocks
-    uint64_t lanes;              // active lanes in these
-    uint64_t busiest;            // executions by the warp with most, summed over traced blocks
-    uint64_t traced;             // executions that the following counters stand for
-    uint64_t sectors;            // of 32 bytes, distinct per execution
-    uint64_t full_sectors;       // sectors of which all 32 bytes were touched
-    uint64_t lines;              // of 128 bytes, distinct per execution
-    uint64_t wavefronts;         // distinct 4-byte words in the busiest of 32 banks
-    uint64_t load_cost_x20;      // sum of max(20 wavefronts, 7 lines)
-    uint64_t store_cost_x20;     // sum of max(5/8 bytes + 30 partial lines, 33 lines), fresh ones
-    uint64_t rewritten_sectors;  // other parts of sectors that the warp's store just before touched
-    uint64_t new_sectors;        // first touched by the block in a window of 8 executions
-    uint64_t missing;            // steps of the block (warps side by side) with such a sector
-    uint64_t lowest;             // lowest and one past the highest address touched
-    uint64_t highest;
+struct Site {  // counters of one static memory instruction
+#define COUNTER(name, kind, unit, what) uint64_t name;
+    CUTUNE_SITE_COUNTERS(COUNTER)
+#undef COUNTER
 };
 
 // Of a static memory instruction, when only some windows of executions are traced.

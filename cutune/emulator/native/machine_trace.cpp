@@ -16,12 +16,15 @@ namespace cutune {
 
 namespace {
 
-constexpr u64 Site::*TRACED_SUMS[] = {
-    &Site::traced,          &Site::sectors,           &Site::full_sectors,
-    &Site::lines,           &Site::wavefronts,        &Site::load_cost_x20,
-    &Site::store_cost_x20,  &Site::rewritten_sectors, &Site::new_sectors,
-    &Site::missing,
-};
+#define counted(name)
+#define traced(name) &Site::name,
+#define range(name)
+#define COUNTER(name, kind, unit, what) kind(name)
+constexpr u64 Site::*TRACED_SUMS[] = {CUTUNE_SITE_COUNTERS(COUNTER)};
+#undef COUNTER
+#undef range
+#undef traced
+#undef counted
 
 void uniform_features(u64 address, u32 bytes, Features& f) {
     f.line[0] = 0;

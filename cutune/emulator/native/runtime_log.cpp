@@ -83,15 +83,9 @@ std::string pointers(const uint8_t* parameters, uint32_t bytes) {
 }
 
 std::string site_counters(size_t number, const Site& site) {
-    return "{" + field("site", number) + "," + field("executions", site.executions) + "," +
-           field("lanes", site.lanes) + "," + field("busiest", site.busiest) + "," + field("traced", site.traced) + "," +
-           field("sectors", site.sectors) + "," + field("full_sectors", site.full_sectors) + "," +
-           field("lines", site.lines) + "," + field("wavefronts", site.wavefronts) + "," +
-           field("load_cost_x20", site.load_cost_x20) + "," +
-           field("store_cost_x20", site.store_cost_x20) + "," +
-           field("rewritten_sectors", site.rewritten_sectors) + "," +
-           field("new_sectors", site.new_sectors) + "," + field("missing", site.missing) + "," +
-           field("lowest", site.lowest) + "," + field("highest", site.highest) + "}";
+#define COUNTER(name, kind, unit, what) +"," + field(#name, site.name)
+    return "{" + field("site", number) CUTUNE_SITE_COUNTERS(COUNTER) + "}";
+#undef COUNTER
 }
 
 // Only basic blocks and sites that were executed: a module may have many kernels.
