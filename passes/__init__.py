@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cutune.passes.attach_static_counters import AttachStaticCounters
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.instrument_tunables import InstrumentTunables
 from cutune.passes.replace_launches import ReplaceLaunches
@@ -10,7 +9,6 @@ from cutune.passes.replace_tunables import ReplaceTunables
 from cutune.rewrite.pipeline import Pass
 
 PASSES: tuple[type[Pass], ...] = (
-    AttachStaticCounters,
     InstrumentLaunches,
     InstrumentTunables,
     ReplaceLaunches,
@@ -19,7 +17,6 @@ PASSES: tuple[type[Pass], ...] = (
 
 __all__ = [
     "PASSES",
-    "AttachStaticCounters",
     "InstrumentLaunches",
     "InstrumentTunables",
     "ReplaceLaunches",

@@ -23,7 +23,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 
 if TYPE_CHECKING:
     from cutune.analysis.session import Session
-    from cutune.fit.measurement.measurement import MeasuredKernel
+    from cutune.collect.collect import Collected
     from cutune.frontend.program import Program
     from cutune.rewrite.output import Target
     from cutune.tunables.neighbours.model import ChoiceModel
@@ -69,7 +69,7 @@ def _collect_tunables(
 
 def _run_collect(
     session: Session, programs: Sequence[Program], options: argparse.Namespace
-) -> list[MeasuredKernel]:
+) -> list[Collected]:
     from cutune.fit.fit import PAPER
     from cutune.stages.stages import collect
 
@@ -181,19 +181,20 @@ def tune(options: argparse.Namespace) -> int:
     Thread(target=import_module, args=("cutune.stages.stages",)).start()
     programs = session.load_all(options.files, require_nvcc=True)
     from cutune.cli.report.choices import print_choices
-    from cutune.stages.stages import emit, fit
+    from cutune.stages.stages import emit, fit_collected
 
     targets = _targets(programs, options.output, "tune")
-    if not _run_collect(session, programs, options):
+    collected = _run_collect(session, programs, options)
+    if not collected:
         raise _nothing_modelled(options.files, "none of them could be measured")
     own = {str(Path(path).resolve()) for path in options.files}
-    fitted = fit(session, workspace, options.fit, device)
+    fitted = fit_collected(session, workspace, collected, options.fit, device)
     models = [model for model in fitted if model.facts.origin.path in own]
     if not models:
         raise _nothing_modelled(options.files, "none of their kernels could be modelled")
     _make_folder_of(targets)
     written = [
-        emit(session, program, workspace, devices_of(options), target, options.model)
+        emit(session, program, workspace, devices_of(options), target, options.model, fitted)
         for program, target in zip(programs, targets, strict=True)
     ]
     print_choices(models, device, sizes, options.model)

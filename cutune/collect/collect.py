@@ -6,7 +6,7 @@ program runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.analysis.session import Session
@@ -15,6 +15,7 @@ from cutune.collect.own_races import own_races
 from cutune.collect.record import record_launches, try_candidates
 from cutune.collect.replay.replayed_kernel import collect_kernel, counted_kernel
 from cutune.collect.replay.subjects import Subject, subjects
+from cutune.collect.resources import Resources
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -28,8 +29,18 @@ from cutune.fit.measurement.measurement import (
     Measurement,
 )
 from cutune.frontend.program import Program
-from cutune.rewrite.pipeline import KernelFacts
 from cutune.toolchain.demangle import demangled
+
+
+@dataclass(frozen=True)
+class Collected:
+    """A kernel that was measured now, and all that is known of it.
+
+    `measurements` may hold those of other kernels, too: see `by_entry`.
+    """
+
+    kernel: MeasuredKernel
+    measurements: Sequence[Measurement]
 
 
 @dataclass(frozen=True)
@@ -37,16 +48,17 @@ class Part:
     """One source of the program that is measured; its launch sites have ids of their own."""
 
     program: Program
-    facts: tuple[KernelFacts, ...]
+    resources: Resources
     workspace: Workspace
 
-    def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> None:
-        """Add a kernel and its measurements to the workspace."""
+    def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> MeasuredKernel:
+        """Add a kernel and its measurements to the workspace; the kernel as it stands there."""
         # Each source is loaded alone when it is emitted, and counts from 1 then.
         before = self.program.launches[0].id - 1
         alone = replace(kernel, sites=tuple(site - before for site in kernel.sites))
         append_lines(self.workspace.measurements, [alone.to_json()])
         append_lines(self.workspace.measurements, (m.to_json() for m in measured))
+        return alone
 
 
 @dataclass(frozen=True)
@@ -65,28 +77,36 @@ def measure(
     device: DeviceProfile,
     candidate_set: str,
     training: bool = False,
-) -> list[list[MeasuredKernel]]:
+) -> list[list[Collected]]:
     """Run the instrumented program, count its kernels, append to the workspaces of its parts.
 
-    Returns the kernels of each part that were measured.
+    Returns the kernels of each part that were measured, with their measurements.
     """
     launches = record_launches(runs, device, session.progress)
     recording = Recording(runs, launches, device)
     found = []
     for part in parts:
-        seen = subjects(part.program, launches, part.facts, candidate_set, session.warn)
+        known = _known(session, part.workspace)
+        seen = subjects(part.program, launches, part.resources, candidate_set, session.warn)
         tried = _tried(session, runs[0], seen, device) if seen else []
-        measured, left = _replay(session, part, tried, training)
-        found.append(measured + _count_on_data(session, part, recording, left))
+        measured, left = _replay(session, part, tried, known, training)
+        found.append(measured + _count_on_data(session, part, recording, left, known))
     return found
 
 
+def _known(session: Session, workspace: Workspace) -> list[Measurement]:
+    """What earlier calls have measured."""
+    return measurements(session, workspace)[1] if workspace.measurements.exists() else []
+
+
 def _replay(
-    session: Session, part: Part, found: Sequence[Subject], training: bool
-) -> tuple[list[MeasuredKernel], list[Subject]]:
+    session: Session,
+    part: Part,
+    found: Sequence[Subject],
+    known: Sequence[Measurement],
+    training: bool,
+) -> tuple[list[Collected], list[Subject]]:
     """Replay what can be; also returns others that were executed and may be counted with data."""
-    path = part.workspace.measurements
-    known = measurements(session, part.workspace)[1] if path.exists() else []
     done, left = [], []
     for described in found:
         if described.kernel.on_data:
@@ -97,10 +117,13 @@ def _replay(
             if counted.problem and described.record.is_executed:
                 left.append(_on_data(session, part, described, counted.problem))
                 continue
-            part.append(counted.subject.kernel, counted.new)
-            replayed = collect_kernel(counted, known, session.progress, training)
-            append_lines(path, (m.to_json() for m in replayed))
-            done.append(counted.subject.kernel)
+            kernel = part.append(counted.subject.kernel, counted.new)
+            replayed: list[Measurement] = []
+            replays = collect_kernel(counted, known, session.progress, training)
+            # They are written as they come.
+            lines = (m.to_json() for m in _kept(replays, replayed))
+            append_lines(part.workspace.measurements, lines)
+            done.append(Collected(kernel, [*known, *counted.new, *replayed]))
         except CutuneError as error:
             if error.diagnostic.code is Code.UNWRITABLE_FILE:
                 raise
@@ -115,6 +138,13 @@ def _replay(
     return done, left
 
 
+def _kept(measured: Iterable[Measurement], found: list[Measurement]) -> Iterator[Measurement]:
+    """The same measurements; those that have been seen stand in `found`."""
+    for measurement in measured:
+        found.append(measurement)
+        yield measurement
+
+
 def _on_data(session: Session, part: Part, subject: Subject, reason: str) -> Subject:
     kernel = subject.kernel
     defined = part.program.kernel(kernel.kernel)
@@ -125,8 +155,12 @@ def _on_data(session: Session, part: Part, subject: Subject, reason: str) -> Sub
 
 
 def _count_on_data(
-    session: Session, part: Part, recording: Recording, found: Sequence[Subject]
-) -> list[MeasuredKernel]:
+    session: Session,
+    part: Part,
+    recording: Recording,
+    found: Sequence[Subject],
+    known: Sequence[Measurement],
+) -> list[Collected]:
     """Count these while the program runs; returns those that were counted."""
     done = []
     counted = counted_on_data(
@@ -139,8 +173,8 @@ def _count_on_data(
     )
     try:
         for subject, measured in counted:
-            part.append(subject.kernel, measured)
-            done.append(subject.kernel)
+            kernel = part.append(subject.kernel, measured)
+            done.append(Collected(kernel, [*known, *measured]))
     except CutuneError as error:
         if error.diagnostic.code is not Code.RUN_FAILED:
             raise

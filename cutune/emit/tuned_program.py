@@ -40,14 +40,17 @@ def replaced(
     return unit
 
 
-def models_of(program: Program, workspace: Workspace) -> list[FittedModel]:
-    """The models that were made of this program.
+def models_of(
+    program: Program, workspace: Workspace, fitted: Sequence[FittedModel] | None = None
+) -> list[FittedModel]:
+    """The models that were made of this program: of those at hand, or of the saved ones.
 
     Raises:
         CutuneError: CT009 when there are none, CT513 when it has changed since.
     """
     origin = Origin.of(program.source, program.deciding_files)
-    models = [m for m in read_models(workspace.models) if m.facts.origin.path == origin.path]
+    known = read_models(workspace.models) if fitted is None else fitted
+    models = [m for m in known if m.facts.origin.path == origin.path]
     if any(model.facts.origin != origin for model in models):
         raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
     return models

@@ -17,7 +17,6 @@ from cutune.core.edits import Edit, EditConflict, apply_edits
 from cutune.core.source import Source
 from cutune.frontend.program import Program
 from cutune.rewrite.prelude import prelude_edit
-from cutune.toolchain.ptxas import StaticCounters
 
 
 @dataclass(frozen=True)
@@ -30,23 +29,12 @@ class OwnedEdit:
 
 
 @dataclass(frozen=True)
-class KernelFacts:
-    """What was learnt about one compiled kernel; a template has one entry per instance."""
-
-    kernel: str
-    #: The mangled name.
-    symbol: str
-    static_counters: StaticCounters
-
-
-@dataclass(frozen=True)
 class TranslationUnit:
     """A program on its way through the passes."""
 
     program: Program
     edits: tuple[OwnedEdit, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    facts: tuple[KernelFacts, ...] = ()
     #: What stands before line 1 of the source; empty where no pass wants anything there.
     prelude: str = ""
 
@@ -70,10 +58,6 @@ class TranslationUnit:
     def with_prelude(self, text: str) -> TranslationUnit:
         """This unit with further text before line 1 of the source, behind earlier passes'."""
         return replace(self, prelude=self.prelude + text)
-
-    def with_facts(self, facts: Iterable[KernelFacts]) -> TranslationUnit:
-        """This unit with further facts about its kernels."""
-        return replace(self, facts=self.facts + tuple(facts))
 
     def rewritten(self) -> Source:
         """The source with all edits made.
@@ -110,7 +94,7 @@ class Pass(ABC):
 
     @abstractmethod
     def run(self, unit: TranslationUnit) -> TranslationUnit:
-        """The unit with this pass's edits, messages or facts added."""
+        """The unit with this pass's edits or messages added."""
 
 
 def run_passes(

@@ -13,11 +13,13 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from cutune.analysis.linked import ReadSource, linked
 from cutune.analysis.session import Session
 from cutune.collect.collect import Part, measure
+from cutune.collect.resources import Resources, or_none, resources_of, with_lent
 from cutune.collect.run import plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -30,8 +32,7 @@ from cutune.nvcc.lending import connect, forget_lending, lenders_of
 from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.settings import EMULATED, INSTRUMENT, TUNED
 from cutune.nvcc.units import Unit, forget, registered, working_in
-from cutune.rewrite.pipeline import TranslationUnit
-from cutune.stages.stages import facts_for, fit, static_facts
+from cutune.stages.stages import fit_collected
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS
 
 
@@ -104,18 +105,22 @@ def _models(
         lenders = lenders_of(unit, workspace)
         program, *others = linked([read.source(one) for one in (unit, *lenders)])
         session.reported([program])
-        lent = [read.facts(lender, p) for lender, p in zip(lenders, others, strict=True)]
-        facts = facts_for(read.facts(unit, program), lent)
+        lent = [(p, read.resources(lender, p)) for lender, p in zip(lenders, others, strict=True)]
+        resources = with_lent(program, read.resources(unit, program), lent)
         numbered = program.numbered_behind(unit.first_site)
-        parts.append(Part(numbered, facts, unit.own_workspace(workspace).create()))
+        parts.append(Part(numbered, resources, unit.own_workspace(workspace).create()))
     folders = (alias_folder(session.nvcc), runtime_library(session.nvcc).parent)
     before = os.environ.get("LD_LIBRARY_PATH")
     searched = ":".join([*map(str, folders), *filter(None, [before])])
     libraries = {"LD_LIBRARY_PATH": searched}
     runs = plan_runs(project.run, project.vary, Path(), libraries, project.launches_only)
     measured = measure(session, parts, runs, device, candidate_set)
-    seen = {id(part) for part, kernels in zip(parts, measured, strict=True) if kernels}
-    return [m for part in parts if id(part) in seen for m in fit(session, part.workspace)]
+    return [
+        model
+        for part, collected in zip(parts, measured, strict=True)
+        if collected
+        for model in fit_collected(session, part.workspace, collected)
+    ]
 
 
 @dataclass(frozen=True)
@@ -134,13 +139,11 @@ class _Sources:
                 self.known[unit.key] = own.read(unit.source, require_nvcc=True)
         return self.known[unit.key]
 
-    def facts(self, unit: Unit, program: Program) -> TranslationUnit:
+    def resources(self, unit: Unit, program: Program) -> Resources:
         """What the compiler says of its kernels."""
         with working_in(unit):
             own = unit.session(self.session).with_flags(COMPATIBILITY_FLAGS)
-            found = static_facts(own, program, self.device)
-        self.session.report(found.diagnostics)
-        return found
+            return or_none(self.session, program, partial(resources_of, own, program, self.device))
 
 
 def _remove(outputs: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cutune.analysis.session import Session
-from cutune.collect.collect import Part, measure, measurements, silent
+from cutune.collect.collect import Collected, Part, measure, measurements, silent
+from cutune.collect.resources import or_none, resources_of, with_lent
 from cutune.collect.run import plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -17,15 +18,13 @@ from cutune.emit.selection import Decider
 from cutune.emit.tuned_program import models_of, replaced
 from cutune.fit.fit import EXACT, fit_model
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.measurement import MeasuredKernel, by_entry
+from cutune.fit.measurement.measurement import MeasuredKernel, Measurement, by_entry
 from cutune.fit.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
-from cutune.fit.models_file import write_models
+from cutune.fit.models_file import read_models, write_models
 from cutune.frontend.program import Program
 from cutune.models.selection.model_check import with_timings
 from cutune.models.selection.registry import DEFAULT
-from cutune.passes import AttachStaticCounters
 from cutune.rewrite.output import Target
-from cutune.rewrite.pipeline import KernelFacts, TranslationUnit, run_passes
 from cutune.tunables.emit_blocks import block_deciders
 from cutune.tunables.host import block_choices, replacement
 from cutune.tunables.method_names import NEIGHBOURS
@@ -42,7 +41,7 @@ def collect(
     others: Sequence[Program] = (),
     training: bool = False,
     launches_only: bool = False,
-) -> list[MeasuredKernel]:
+) -> list[Collected]:
     """Instrument, compile, run on the emulated device, replay; append to the workspace.
 
     `others` are the further sources that the program is linked from. `training`: kernels are
@@ -55,12 +54,13 @@ def collect(
     workspace.create()
     session.progress("compiling", 0, 1)
     with ThreadPoolExecutor(1) as pool:
-        facts = [pool.submit(static_facts, session, one, device) for one in programs]
+        asked = [pool.submit(resources_of, session, one, device) for one in programs]
         binary = session.build_instrumented(programs, workspace.folder)
-        units = [future.result() for future in facts]
-    for unit in units:
-        session.report(unit.diagnostics)
-    parts = [Part(unit.program, facts_for(unit, units), workspace) for unit in units]
+    known = [
+        (one, or_none(session, one, future.result))
+        for one, future in zip(programs, asked, strict=True)
+    ]
+    parts = [Part(one, with_lent(one, own, known), workspace) for one, own in known]
     session.progress("compiling", 1, 1)
     runs = plan_runs(template, vary, binary, launches_only=launches_only)
     measured = measure(session, parts, runs, device, candidate_set, training)
@@ -77,24 +77,6 @@ def _numbered(programs: Sequence[Program]) -> list[Program]:
     return found
 
 
-def facts_for(unit: TranslationUnit, units: Iterable[TranslationUnit]) -> tuple[KernelFacts, ...]:
-    """Facts about the kernels of a unit, and about those that others lend it."""
-    found = list(unit.facts)
-    for kernel in unit.program.borrowed:
-        lending = (other for other in units if other.program.code == kernel.elsewhere)
-        found += (fact for one in lending for fact in one.facts if fact.symbol in kernel.entries)
-    return tuple(found)
-
-
-def static_facts(session: Session, program: Program, device: DeviceProfile) -> TranslationUnit:
-    """What the compiler says of the kernels of a program, not yet reported."""
-    flags = tuple(session.compile_flags(program.source.path))
-    counters = AttachStaticCounters(
-        nvcc=session.nvcc, flags=flags, architecture=device.architecture
-    )
-    return run_passes((counters,), TranslationUnit(program))
-
-
 def fit(
     session: Session,
     workspace: Workspace,
@@ -105,7 +87,36 @@ def fit(
 
     `device`: where there are timings on it, they test the models.
     """
-    kernels, measured = measurements(session, workspace)
+    models = _fitted(session, *measurements(session, workspace), method)
+    return _saved(session, workspace, models, device)
+
+
+def fit_collected(
+    session: Session,
+    workspace: Workspace,
+    collected: Sequence[Collected],
+    method: str = EXACT,
+    device: DeviceProfile | None = None,
+) -> list[FittedModel]:
+    """Fit the kernels that were measured now; saved models of others stay. All of them."""
+    try:
+        saved = read_models(workspace.models) if workspace.models.exists() else []
+    except CutuneError:  # of another version of cutune: they are made again
+        return fit(session, workspace, method, device)
+    kernels = [one.kernel for one in collected]
+    known = [measurement for one in collected for measurement in one.measurements]
+    models = _fitted(session, kernels, known, method)
+    fresh = {model.facts.place for model in models}
+    others = [model for model in saved if model.facts.place not in fresh]
+    return _saved(session, workspace, [*others, *models], device)
+
+
+def _fitted(
+    session: Session,
+    kernels: Sequence[MeasuredKernel],
+    measured: Sequence[Measurement],
+    method: str,
+) -> list[FittedModel]:
     models = []
     for index, (kernel, own) in enumerate(by_entry(kernels, measured)):
         session.progress("fitting", index, len(kernels))
@@ -114,9 +125,18 @@ def fit(
             session.warn(model)
         else:
             models.append(model)
+    session.progress("fitting", 1, 1)
+    return models
+
+
+def _saved(
+    session: Session,
+    workspace: Workspace,
+    models: list[FittedModel],
+    device: DeviceProfile | None,
+) -> list[FittedModel]:
     if device is not None:
         models = _timed(session, workspace, models, device)
-    session.progress("fitting", 1, 1)
     write_models(workspace.models, models)
     return models
 
@@ -153,8 +173,12 @@ def emit(
     devices: Sequence[DeviceProfile],
     target: Target,
     performance: str = DEFAULT,
+    fitted: Sequence[FittedModel] | None = None,
 ) -> Path:
-    """Write the tuned program; the path of its source."""
+    """Write the tuned program; the path of its source.
+
+    `fitted`: the models; None: the saved ones.
+    """
     tunables = replacement(program, workspace)
     # Of a program whose host tunables were measured, launches need not have been.
     measured = workspace.models.exists() or not tunables.routines
@@ -163,6 +187,6 @@ def emit(
         # Kernels that were not swept keep their model, where there is one.
         deciders = block_deciders(program, block_choices(program, workspace, devices))
         performance, measured = DEFAULT, workspace.models.exists()
-    models = models_of(program, workspace) if measured else []
+    models = models_of(program, workspace, fitted) if measured else []
     unit = replaced(session, program, models, devices, performance, tunables, deciders)
     return target.write(unit)

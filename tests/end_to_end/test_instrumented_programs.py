@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,21 @@ import pytest
 
 from cutune.analysis.analyze import analyze
 from cutune.analysis.session import Session
+from cutune.collect.resources import or_none, resources_of
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
 from cutune.core.reading import read_source
 from cutune.core.source import Source
+from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import read_launches
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
-from cutune.passes import AttachStaticCounters, InstrumentLaunches, ReplaceLaunches
+from cutune.passes import InstrumentLaunches, ReplaceLaunches
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc
+from cutune.toolchain.ptxas import kernel_name
 
 pytestmark = pytest.mark.nvcc
 
@@ -148,11 +154,21 @@ def test_two_instrumented_files_link(nvcc: Nvcc, tmp_path: Path) -> None:
     subprocess.run([program], check=True)
 
 
-def test_static_counters_are_attached(nvcc: Nvcc) -> None:
-    unit = TranslationUnit(program_of(nvcc, GEMM))
-    (facts,) = run_passes([AttachStaticCounters(nvcc)], unit).facts
-    assert facts.kernel == "gemm_kernel"
-    assert facts.static_counters.registers > 10
+def test_the_compiler_says_what_a_kernel_needs(nvcc: Nvcc) -> None:
+    found = resources_of(Session(), program_of(nvcc, GEMM), DeviceProfile.named("h200"))
+    ((symbol, resources),) = found.items()
+    assert kernel_name(symbol) == "gemm_kernel"
+    assert resources.registers > 10
+
+
+def test_a_source_that_does_not_compile_needs_nothing(nvcc: Nvcc, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.cu"
+    broken.write_text("__global__ void k() { nothing; }")
+    said: list[Diagnostic] = []
+    session, program = Session(warn=said.append), program_of(nvcc, GEMM)
+    ask = partial(Session().nvcc.static_counters, broken)
+    assert or_none(session, program, ask) == {}
+    assert [diagnostic.code for diagnostic in said] == [Code.NO_STATIC_COUNTERS]
 
 
 # ---- the probe at work

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -21,7 +21,6 @@ from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.fit.measurement.size_relations import Covered, cover
 from cutune.frontend.program import Kernel, LaunchSite, Program
-from cutune.rewrite.pipeline import KernelFacts
 from cutune.toolchain.ptxas import StaticCounters
 
 FEW_REGISTERS = 32
@@ -48,12 +47,14 @@ class Subject:
 def subjects(
     program: Program,
     recorded: Sequence[Sequence[LaunchRecord]],
-    facts: Sequence[KernelFacts],
+    static_counters: Mapping[str, StaticCounters],
     candidate_set: str,
     warn: Callable[[Diagnostic], None],
 ) -> list[Subject]:
-    """The kernels that were launched, are tunable, and whose work can be counted."""
-    registers = {fact.symbol: fact.static_counters for fact in facts}
+    """The kernels that were launched, are tunable, and whose work can be counted.
+
+    `static_counters`: by mangled name, as far as the compiler told them.
+    """
     loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
     found = []
     for kernel, sites in launched_sites(program, recorded, warn):
@@ -77,7 +78,7 @@ def subjects(
             warn(Diagnostic.at(said, kernel.source, kernel.span, kernel=kernel.name, reason=reason))
             if not is_counted:
                 continue
-        static = registers.get(record.kernel, StaticCounters(FEW_REGISTERS))
+        static = static_counters.get(record.kernel, StaticCounters(FEW_REGISTERS))
         described = _describe(
             kernel,
             sites,

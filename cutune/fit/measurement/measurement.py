@@ -190,6 +190,11 @@ class MeasuredKernel:
             if variable
         }
 
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """What tells it from all other kernels of a workspace: source, name, compiled entry."""
+        return self.origin.path, self.kernel, self.entry
+
     def to_json(self) -> dict[str, Any]:
         """As a line of measurements.jsonl."""
         return {"schema": KERNEL_SCHEMA, **asdict(self)}
@@ -307,7 +312,7 @@ def by_entry(
     have the sizes that it has then. A launch that was counted
     twice, by two runs at the same time, counts once.
     """
-    latest = {(f.origin.path, f.kernel, f.entry): f for f in facts}
+    latest = {f.place: f for f in facts}
     groups: dict[tuple[str, str], list[Measurement]] = {}
     for measurement in {(m.source, m.key): m for m in measurements}.values():
         groups.setdefault((measurement.entry, measurement.code), []).append(measurement)

@@ -1,0 +1,52 @@
+"""What the compiler says about the kernels of a program: registers and shared memory of each.
+
+Takes programs, gives `Resources`: static counters by mangled name; a template has one entry per
+instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from cutune.analysis.session import Session
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.device.profile import DeviceProfile
+from cutune.frontend.program import Program
+from cutune.toolchain.ptxas import StaticCounters
+
+Resources = Mapping[str, StaticCounters]
+
+
+def resources_of(session: Session, program: Program, device: DeviceProfile) -> Resources:
+    """Compile the source as it is, for one device.
+
+    Raises:
+        CutuneError: CT701 when nvcc cannot.
+    """
+    path = program.source.path
+    flags = session.compile_flags(path)
+    return session.nvcc.static_counters(path, flags, device.architecture)
+
+
+def or_none(session: Session, program: Program, ask: Callable[[], Resources]) -> Resources:
+    """What `ask` gives. Where the compiler fails, a warning says so, and nothing is known."""
+    try:
+        return ask()
+    except CutuneError as error:
+        reason = error.diagnostic.message
+        session.warn(Diagnostic.at(Code.NO_STATIC_COUNTERS, program.source, reason=reason))
+        return {}
+
+
+def with_lent(
+    program: Program, own: Resources, lending: Iterable[tuple[Program, Resources]]
+) -> Resources:
+    """Those of a source's own kernels and of the kernels that other sources lend it."""
+    found = dict(own)
+    others = list(lending)
+    for kernel in program.borrowed:
+        for other, resources in others:
+            if other.code == kernel.elsewhere:
+                found |= {name: resources[name] for name in kernel.entries if name in resources}
+    return found
