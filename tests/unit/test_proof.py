@@ -136,6 +136,24 @@ PURE: Mapping[str, str] = {
         "for (int i = id(); i < n; i += gridDim.x * blockDim.x)\n#pragma unroll 1\n"
         "for (int k = 0; k < m; ++k) a[k * n + i] = 1;"
     ),
+    # Places as numbers of mixed radix, ids as their lower digits.
+    "groups_of_four": (
+        f"{X} {Y} if (i < n && j < m) {{ float *p = a + (size_t)i * 4 * m + j;"
+        " for (int k = 0; k < 4; ++k) p[(size_t)k * m] += k; }"
+    ),
+    "groups_that_meet": (
+        f"{X} {Y} if (i < n && j < m) {{ float *p = a + (size_t)i * 4 * m + j;"
+        " for (int k = 0; k < 5; ++k) p[(size_t)k * m] += k; }"
+    ),
+    "groups_of_other_rows": (
+        f"{X} {Y} if (i < n && j < m) {{ float *p = a + (size_t)i * 4 * n + j;"
+        " for (int k = 0; k < 4; ++k) p[(size_t)k * n] += k; }"
+    ),
+    "fields": f"{X} {Y} if (i < n && j < m) {{ a[j * n + i] += 1; a[(m + j) * n + i] = 2; }}",
+    "fields_too_near": (
+        f"{X} {Y} if (i < n && j < m) {{ a[j * n + i] += 1; a[(m - 1 + j) * n + i] = 2; }}"
+    ),
+    "fields_of_any_row": (f"{X} {Y} if (j < m) {{ a[j * n + i] += 1; a[(m + j) * n + i] = 2; }}"),
     # One thread writes what all of them read.
     "told_by_one": f"{X} if (i == 0) a[0] = n; if (i < n) b[i] = a[0];",
     "told_by_one_later": (
@@ -256,6 +274,12 @@ EXPECTED = {
     "columns_by_pitch": "x < n; apart 4 * m >= 4 * x",
     "planes": "x < n; y < m",
     "strided_columns": "x; stride x",
+    "groups_of_four": "x < n; y < m; apart 16 * m >= 4 * y",
+    "groups_that_meet": "x < n; y < m; warps; apart 16 * m >= 4 * y",
+    "groups_of_other_rows": "x < n; y < m; warps; apart 16 * n >= 4 * y",
+    "fields": "x < n; y < m",
+    "fields_too_near": "x < n; y < m; warps",
+    "fields_of_any_row": "x; y < m; warps; apart 4 * n >= 4 * x",
     "told_by_one": "x; warps; meet 0 1",
     "told_by_one_later": "x; warps; meet 0 1; apart 4 * n >= 4 * x",
     "wider_for_some": "x; warps; meet 0 1",

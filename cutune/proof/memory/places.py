@@ -155,6 +155,7 @@ class _Job:
             never_overlap(write, other)
             or self._are_one_place(write, other)
             or self._are_columns(write, other)
+            or self._are_digits(write, other)
         )
 
     def _are_one_place(self, write: Place, other: Place) -> bool:
@@ -181,6 +182,68 @@ class _Job:
             len(width.terms) == 1 and is_multiple(width, rest) and is_multiple(width, other_rest)
             for width in widths
         )
+
+    def _are_digits(self, first: Place, second: Place) -> bool:
+        """Places that are numbers of mixed radix, with the ids as their lower digits.
+
+        `x * s + y * (s * width) + …`: each step is a constant times the step before it times a row
+        in which the id before it stays, so that equal places have equal ids, if all else in them
+        is a multiple of these widths, too: of the last one as well, or less than the last step.
+        """
+        steps, other_steps = _steps(first), _steps(second)
+        if steps is None or steps != other_steps or not self.indexed <= steps.keys():
+            return False
+        (dimension, least), *others = sorted(steps.items(), key=lambda item: _size(item[1]))
+        bytes = max(first.access.bytes, second.access.bytes)
+        if least.literal is None or abs(least.literal) < bytes:
+            return False
+        rest = self._rest_of_both(first, second)
+        return rest is not None and self._tell_apart(dimension, least, others, rest)
+
+    def _tell_apart(
+        self,
+        dimension: str,
+        step: Polynomial,
+        others: Sequence[tuple[str, Polynomial]],
+        rest: Sequence[Polynomial],
+    ) -> bool:
+        """Do the digits from this one on tell threads apart, whatever the rest is?"""
+        for row in self._rows(dimension):
+            width = step * row
+            if len(width.terms) != 1 or not all(is_multiple(width, one) for one in rest):
+                continue
+            if not others:
+                return True
+            (following, larger), *behind = others
+            times = _quotient(larger, width)
+            if not times:
+                continue
+            # In the last digit the rest may stand for a part of the step.
+            parts = [_quotient(one, width) for one in rest]
+            is_last = not behind and len(parts) == 1 and parts[0] is not None
+            if is_last and 0 < abs(parts[0] or 0) < abs(times):
+                return True
+            if self._tell_apart(following, larger, behind, rest):
+                return True
+        return False
+
+    def _rest_of_both(self, first: Place, second: Place) -> list[Polynomial] | None:
+        """What is added to the ids: the difference, and each part that moves in a loop."""
+        moving: list[Polynomial] = []
+        steady = [ZERO, ZERO]
+        for index, place in enumerate((first, second)):
+            for monomial, coefficient in place.offset.terms:
+                if any(atom.kind == IDENTITY for atom in monomial):
+                    continue
+                facts = [self.atoms.facts(atom) for atom in monomial]
+                if any(one.ids or one.is_loaded for one in facts):
+                    return None
+                term = Polynomial.of({monomial: coefficient})
+                if any(one.loops for one in facts):
+                    moving.append(term)
+                else:
+                    steady[index] += term
+        return [*moving, steady[1] - steady[0]]
 
     def _column(self, place: Place, dimension: str) -> tuple[int, Polynomial]:
         """The offset as step * id + rest."""
@@ -344,6 +407,30 @@ def _size(step: Polynomial) -> tuple[int, int, str]:
     """Constants before products of parameters, smaller before larger."""
     degree = max((len(monomial) for monomial, _ in step.terms), default=0)
     return degree, max(abs(c) for _, c in step.terms), str(step.terms)
+
+
+def _steps(place: Place) -> dict[str, Polynomial] | None:
+    """What each id is multiplied by; None where ids are multiplied with each other."""
+    steps: dict[str, Polynomial] = {}
+    for monomial, coefficient in place.offset.terms:
+        ids = [atom for atom in monomial if atom.kind == IDENTITY]
+        if len(ids) > 1:
+            return None
+        if ids:
+            rest = tuple(atom for atom in monomial if atom != ids[0])
+            step = Polynomial.of({rest: coefficient})
+            steps[ids[0].name] = steps.get(ids[0].name, ZERO) + step
+    return steps
+
+
+def _quotient(value: Polynomial, width: Polynomial) -> int | None:
+    """The constant by which a width of one term has to be multiplied to give a value."""
+    ((monomial, step),) = width.terms
+    if value == ZERO:
+        return 0
+    if len(value.terms) != 1 or value.terms[0][0] != monomial or value.terms[0][1] % step:
+        return None
+    return value.terms[0][1] // step
 
 
 def is_multiple(width: Polynomial, value: Polynomial) -> bool:
