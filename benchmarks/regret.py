@@ -1,11 +1,11 @@
 """How far the chosen blocks are from the best of exhaustive sweeps recorded on an H200.
 
-Tunes the samples and the judge sets without a GPU, then compares with tests/recorded/*_h200.json;
-`cutune evaluate --from` does the same for models that are there already. No timing enters the
-choice.
+Tunes the samples and the judge sets without a GPU, then compares with the sweeps in
+tests/recorded; `cutune evaluate --from` does the same for models that are there already. No timing
+enters the choice.
 
-    python -m benchmarks regret                  # all
-    python -m benchmarks.regret judge_fourth …   # only these: polybench, judge, judge_second, …
+    python -m benchmarks regret                   # all
+    python -m benchmarks.regret 13 14 polybench   # only these: sets by folder name, and the samples
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.program_sets import JUDGES, SAMPLES, recorded_sweep, set_name
 from cutune.analysis.session import Session
 from cutune.cli.report.evaluations import print_evaluation
 from cutune.core.workspace import Workspace
@@ -29,27 +30,6 @@ from cutune.models.selection.model_check import choice_at, with_timings
 from cutune.models.selection.registry import DEFAULT
 from cutune.stages.stages import collect, fit
 
-ROOT = Path(__file__).parents[1]
-RECORDED = ROOT / "tests" / "recorded"
-SAMPLES = ROOT / "samples" / "polybench"
-#: Each has a sizes.json.
-JUDGE_SETS = (
-    "judge",
-    "judge_second",
-    "judge_third",
-    "judge_fourth",
-    "judge_fifth",
-    "judge_sixth",
-    "judge_seventh",
-    "judge_eighth",
-    "judge_ninth",
-    "judge_tenth",
-    "judge_eleventh",
-    "judge_twelfth",
-    "judge_thirteenth",
-    "judge_fourteenth",
-)
-JUDGES = tuple(ROOT / "benchmarks" / name for name in JUDGE_SETS)
 #: Up to here launches of the samples mostly cost what launching costs; others may reuse timings.
 TRAIN = 512
 #: Blocks of each kernel that are timed there, in the second table of the samples.
@@ -60,9 +40,12 @@ SMALL = ("64", "96")
 
 def main(only: Sequence[str] = ()) -> None:
     """Print the scores of the samples, then those of the judge sets, and every launch of these."""
+    known = [SAMPLES.name, *(folder.name for folder in JUDGES)]
+    if unknown := set(only).difference(known):
+        sys.exit(f"no such set: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     device = DeviceProfile.named("h200")
     if not only or SAMPLES.name in only:
-        samples = read_sweep(RECORDED / "polybench_h200.json")
+        samples = read_sweep(recorded_sweep(SAMPLES))
         models = [model for path in _programs(SAMPLES) for model in tuned(path, SMALL, device)]
         print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
         print(f"with timings of {TIMED} blocks at N = {TRAIN}:")
@@ -72,9 +55,9 @@ def main(only: Sequence[str] = ()) -> None:
     for folder in JUDGES:
         if only and folder.name not in only:
             continue
-        recorded = RECORDED / f"{folder.name}_h200.json"
+        recorded = recorded_sweep(folder)
         if not recorded.exists():
-            print(f"{folder.name} has not been swept yet")
+            print(f"{set_name(folder)} has not been swept yet")
             continue
         plan = json.loads((folder / "sizes.json").read_text())
         models = [
@@ -82,7 +65,7 @@ def main(only: Sequence[str] = ()) -> None:
             for path in _programs(folder)
             for model in tuned(path, [str(n) for n in plan[path.stem]["emulated"]], device)
         ]
-        print(f"{folder.name}:")
+        print(f"{set_name(folder)}:")
         evaluations.append(evaluate(read_sweep(recorded), models, device))
         print_evaluation(evaluations[-1], per_launch=True)
     if len(evaluations) > 1:

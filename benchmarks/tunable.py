@@ -23,7 +23,6 @@ from pathlib import Path
 
 from benchmarks.compile_lines import compile_options, compiled_files
 from benchmarks.launch_verdicts import (
-    REPOSITORY,
     Inspected,
     LaunchVerdict,
     ProgramFiles,
@@ -32,6 +31,7 @@ from benchmarks.launch_verdicts import (
     read,
     to_document,
 )
+from benchmarks.program_sets import JUDGES, SAMPLES, set_name
 
 SEED = 21
 COUNT = 60
@@ -71,14 +71,12 @@ def main(arguments: Sequence[str] = ()) -> int:
 
 def own_programs() -> Iterator[ProgramFiles]:
     """The samples and the judge sets, with the options of the command line that they name."""
-    samples = REPOSITORY / "samples"
-    folders = [samples / "polybench", samples / "tridiagonal"]
-    for folder in (*folders, *sorted((REPOSITORY / "benchmarks").glob("judge*"))):
+    for folder in (SAMPLES, SAMPLES.parent / "tridiagonal", *JUDGES):
         for path in sorted(folder.glob("*.cu")):
             named = _COMPILED_AS.search(path.read_text(encoding="latin-1"))
             words = shlex.split(named[1]) if named is not None else []
             unit = Unit((path.name,), tuple(compile_options(words, folder)))
-            yield ProgramFiles(folder.name, path.stem, folder, (unit,))
+            yield ProgramFiles(set_name(folder), path.stem, folder, (unit,))
 
 
 def public_program(collection: Path, name: str) -> ProgramFiles:

@@ -1,4 +1,4 @@
-"""Classifiers of blocks as C++. Takes `BlockChoice`s, gives deciders for `emit_selection`.
+"""Classifiers of blocks as C++. Takes `BlockChoice`s, gives deciders for `emit/selection.py`.
 
 A routine keeps the program's own block unless the launch lies where it was measured and the chosen
 block covers the same threads.

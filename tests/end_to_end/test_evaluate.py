@@ -119,7 +119,7 @@ def test_timings_test_the_model(workspace: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_to_judge(workspace: Path) -> None:
-    words = ("--workspace", workspace, "--from", RECORDED / "judge_h200.json")
+    words = ("--workspace", workspace, "--from", RECORDED / "judges" / "01_h200.json")
     done = cutune("evaluate", SAMPLES / "mvt.cu", *words)
     assert done.returncode == 1
     assert "[CT516]" in done.stderr and "triad" in done.stderr

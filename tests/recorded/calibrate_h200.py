@@ -1,4 +1,4 @@
-"""Makes cutune/profiles/h200.json from the recorded times of the micro-kernels.
+"""Makes cutune/device/profiles/h200.json from the recorded times of the micro-kernels.
 
 `python -m tests.recorded.calibrate_h200` does what `cutune device --calibrate` does on the GPU,
 with the times of calibration_h200.json in place of new ones.

@@ -1,4 +1,4 @@
-"""How the recorded sweeps, judge_h200.json and others, were made.
+"""How the recorded sweeps, polybench_h200.json and those in judges/, were made.
 
 python -m tests.recorded.record_sweep prepare FOLDER [NAME …]    # of programs or sets; needs nvcc
 python3 FOLDER/run_sweeps.py FOLDER OUTPUT SECONDS [PASSES]          # on the GPU
@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from benchmarks.regret import JUDGES
+from benchmarks.program_sets import JUDGES, SAMPLES, recorded_sweep
 from cutune.analysis.session import Session
 from cutune.collect.gpu.instrumented import candidates_text, gpu_target
 from cutune.collect.trial import TOLERANCE
@@ -37,9 +37,7 @@ from cutune.toolchain.ptxas import by_kernel
 
 ARCHITECTURE = "sm_90"
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-POLYBENCH = ROOT / "samples" / "polybench"
-RECORDED = {place: HERE / f"{place.name}_h200.json" for place in (*JUDGES, POLYBENCH)}
+RECORDED = {place: recorded_sweep(place) for place in (*JUDGES, SAMPLES)}
 METHOD = (
     "instrumented programs, CUTUNE_MODE=sweep: least of the event times per block after one"
     " warm-up, of three, or of 18 below 50 us (of one for blocks three times slower than the best);"
@@ -54,11 +52,11 @@ def _judged(place: Path) -> dict[str, Sequence[int]]:
     return {name: of_program["judged"] for name, of_program in sizes.items()}
 
 
-POLYBENCH_SIZES = (512, 1000, 1024, 1500, 2048, 3000)
+SAMPLE_SIZES = (512, 1000, 1024, 1500, 2048, 3000)
 #: Sizes per program.
 PLAN: Mapping[Path, Mapping[str, Sequence[int]]] = {
     **{place: _judged(place) for place in JUDGES},
-    POLYBENCH: {path.stem: POLYBENCH_SIZES for path in sorted(POLYBENCH.glob("*.cu"))},
+    SAMPLES: {path.stem: SAMPLE_SIZES for path in sorted(SAMPLES.glob("*.cu"))},
 }
 #: Their last kernel takes minutes at the larger sizes: one repetition, and no longer than that.
 SLOW, SLOW_SECONDS = ("corr", "covar"), 10.0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.program_sets import JUDGES, SAMPLES, recorded_sweep, set_name
 from cutune.analysis.analyze import analyze
 from cutune.cli.report.evaluations import to_csv, to_json
 from cutune.core.diagnostics import CutuneError
@@ -69,20 +70,25 @@ def test_a_damaged_sweep(tmp_path: Path) -> None:
     assert caught.value.diagnostic.code.number == "CT012"
 
 
-@pytest.mark.parametrize("name", ["polybench", "judge"])
-def test_recorded_sweeps_are_whole(name: str) -> None:
-    """Every launch has its own block, more than one size per kernel, and the device's registers."""
-    sweep = read_sweep(RECORDED / f"{name}_h200.json")
+#: Its launch was not tunable when its set was swept.
+NOT_SWEPT = {"residual_norm"}
+
+
+@pytest.mark.parametrize("folder", [SAMPLES, *JUDGES], ids=set_name)
+def test_recorded_sweeps_are_whole(folder: Path) -> None:
+    """Every program is there, each launch with its own block, its size and its registers."""
+    sweep = read_sweep(recorded_sweep(folder))
     assert sweep.device == "NVIDIA H200"
     for one in sweep.launches:
-        assert one.own in one.microseconds and len(one.microseconds) >= 23
+        assert one.own in one.microseconds
         assert one.registers is not None and one.size is not None
-    assert {one.program for one in sweep.launches} == {
-        path.stem
-        for folder in ("samples/polybench", "benchmarks/judge")
-        if (name == "judge") == (folder != "samples/polybench")
-        for path in (RECORDED.parents[1] / folder).glob("*.cu")
-    }
+    swept = {one.program for one in sweep.launches}
+    assert swept == {path.stem for path in folder.glob("*.cu")} - NOT_SWEPT
+
+
+def test_judge_sets_are_numbered() -> None:
+    assert [folder.name for folder in JUDGES] == [f"{n + 1:02}" for n in range(len(JUDGES))]
+    assert all((folder / "sizes.json").exists() for folder in JUDGES) and len(JUDGES) >= 14
 
 
 SOURCE = """

@@ -1,8 +1,9 @@
 // Leaps: a launch without data passes over iterations of a loop at whose addresses nobody looks.
 //
-// cutune/emulator/leaps.py says which blocks repeat in a way that their registers foretell. Counters
-// and registers become what they would be had all iterations been executed. Warps whose loops differ
-// in length may come in another order then, which shows a little in what a block touches first.
+// cutune/emulator/ptx/leaps.py says which blocks repeat in a way that their registers foretell.
+// Counters and registers become what they would be had all iterations been executed. Warps whose
+// loops differ in length may come in another order then, which shows a little in what a block touches
+// first.
 #include <algorithm>
 
 #include "machine_core.h"

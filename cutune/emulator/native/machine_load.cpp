@@ -1,4 +1,4 @@
-// Loads assembled modules. The layout of an image is written by cutune/emulator/assemble.py.
+// Loads assembled modules. cutune/emulator/bytecode/assemble.py writes the layout of an image.
 #include <algorithm>
 #include <cstdlib>
 

@@ -126,7 +126,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     return result;
 }
 
-// As cutune/emulator/assemble.py has it.
+// As cutune/emulator/bytecode/assemble.py has it.
 constexpr int UNSUPPORTED = 3;
 
 // A program that goes on without its kernels prints nonsense: it ends here.

@@ -1,0 +1,21 @@
+"""The sets of programs whose launches were swept on an H200, and where their sweeps are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RECORDED = ROOT / "tests" / "recorded"
+SAMPLES = ROOT / "samples" / "polybench"
+#: The judge sets. Each has a folder with a number for its name, and a sizes.json there.
+JUDGES = tuple(sorted((ROOT / "benchmarks" / "judges").glob("[0-9]*")))
+
+
+def set_name(folder: Path) -> str:
+    """`polybench`, or `judges/13`."""
+    return f"judges/{folder.name}" if folder in JUDGES else folder.name
+
+
+def recorded_sweep(folder: Path) -> Path:
+    """Where the sweep of a set is kept."""
+    return RECORDED / f"{set_name(folder)}_h200.json"
