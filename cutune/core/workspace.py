@@ -35,11 +35,6 @@ class Workspace:
         return self.folder / "measurements.jsonl"
 
     @property
-    def launches(self) -> Path:
-        """Launches of the program as it ran."""
-        return self.folder / "launches.jsonl"
-
-    @property
     def models(self) -> Path:
         """Fitted models, one per kernel."""
         return self.folder / "models.json"

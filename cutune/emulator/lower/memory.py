@@ -65,7 +65,6 @@ def _site(emitter: Emitter, instruction: Instruction, kind: str, size: int, lowe
             size,
             bool(instruction.guard),
             instruction.line,
-            instruction.source_line,
             kind == "atomic" and instruction.modifiers[-1] in REALS,
         )
     )

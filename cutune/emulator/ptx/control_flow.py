@@ -47,7 +47,6 @@ class BasicBlock:
     instructions: tuple[Instruction, ...]
     terminator: Terminator
     loop: int = -1
-    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,6 @@ class Loop:
     header: int
     blocks: frozenset[int]
     parent: int = -1
-    depth: int = 1
 
 
 @dataclass(frozen=True)
@@ -302,8 +300,7 @@ def _nested(loops: list[Loop]) -> list[Loop]:
     found: list[Loop] = []
     for loop in loops:
         around = [i for i, outer in enumerate(found) if loop.header in outer.blocks]
-        parent = around[-1] if around else -1
-        found.append(replace(loop, parent=parent, depth=len(around) + 1))
+        found.append(replace(loop, parent=around[-1] if around else -1))
     return found
 
 
@@ -357,9 +354,7 @@ def _renumbered(
     for index, loop in enumerate(loops):
         for block in loop.blocks:
             innermost[block] = index
-    found = []
-    for new, old in enumerate(order):
-        inside = innermost[new]
-        depth = loops[inside].depth if inside >= 0 else 0
-        found.append(replace(_retarget(blocks[old], place), loop=inside, depth=depth))
+    found = (
+        replace(_retarget(blocks[old], place), loop=innermost[new]) for new, old in enumerate(order)
+    )
     return ControlFlow(tuple(found), tuple(loops))

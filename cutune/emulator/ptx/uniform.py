@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from cutune.emulator.ptx.control_flow import ControlFlow, Loop
 from cutune.emulator.ptx.detours import blocks_between, post_dominators
+from cutune.emulator.ptx.opcode_sets import VARYING
 from cutune.emulator.ptx.taint import names, results, sources, spaces
 from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction
 
@@ -21,10 +22,6 @@ UNIFORM_BYTES = 8
 MOST_ROUNDS = 8
 Item = TypeVar("Item")
 _OF_THREADS = ("%tid", "%laneid", "%lanemask", "%clock", "%globaltimer")
-#: Memory that may hold another value for each thread, and what threads tell each other.
-_VARYING = frozenset(
-    ["ldu", "atom", "tex", "tld4", "suld", "shfl", "vote", "match", "redux", "activemask", "call"]
-)
 
 
 def varying_registers(function: Function) -> frozenset[str]:
@@ -138,7 +135,7 @@ def _number(operand: str) -> int | None:
 
 
 def _varies(instruction: Instruction, varying: set[str]) -> bool:
-    if instruction.opcode in _VARYING:
+    if instruction.opcode in VARYING:
         return True
     is_load = instruction.opcode == "ld" and "param" not in spaces(instruction)
     if is_load and not _is_constant(instruction):

@@ -6,7 +6,7 @@ An instruction that is not named here is not understood (`NotUnderstood`), whate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from cutune.core.codes import Code
@@ -75,7 +75,6 @@ class Operations:
 
     atoms: Atoms
     uses_lanes: bool = False
-    _bits: dict[str, int] = field(default_factory=dict)
 
     def compute(
         self, instruction: Instruction, read: Read, loops: frozenset[int]
