@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +12,7 @@ from cutune.collect.replay.describe import code_blocks, memory_instructions
 from cutune.collect.replay.launched import launched_sites
 from cutune.collect.replay.replay import Made, Replayer, recorded_extents, replayable
 from cutune.core.codes import Code
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.bytecode.module import AssembledModule
 from cutune.emulator.bytecode.module import Kernel as KernelCode
@@ -50,7 +50,7 @@ def subjects(
     recorded: Sequence[Sequence[LaunchRecord]],
     facts: Sequence[KernelFacts],
     candidate_set: str,
-    warn: Callable[[Diagnostic], None],
+    warn: Warn,
 ) -> list[Subject]:
     """The kernels that were launched, are tunable, and whose work can be counted."""
     registers = {fact.symbol: fact.static_counters for fact in facts}

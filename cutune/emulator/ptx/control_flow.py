@@ -15,7 +15,7 @@ irreducible graph (none seen from nvcc) lanes may meet later than they could: re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.emulator.ptx.types import Function, Instruction, Label, PtxError
@@ -72,6 +72,27 @@ def control_flow(function: Function, is_builtin: Callable[[str], bool]) -> Contr
     loops = _nested(_natural_loops(blocks))
     order = _order(blocks, loops)
     return _renumbered(blocks, loops, order)
+
+
+def on_all_ways(neighbours: Sequence[Sequence[int]], order: Iterable[int]) -> list[int]:
+    """By block: which blocks, as bits, are on all ways from it to a block without neighbours?
+
+    With successors these are its post-dominators, with predecessors its dominators; `order` that
+    of the blocks, in which neighbours come first where they can.
+    """
+    everything, order = (1 << len(neighbours)) - 1, tuple(order)
+    found = [everything] * len(neighbours)
+    changed = True
+    while changed:
+        changed = False
+        for block in order:
+            common = everything if neighbours[block] else 0
+            for other in neighbours[block]:
+                common &= found[other]
+            common |= 1 << block
+            changed |= common != found[block]
+            found[block] = common
+    return found
 
 
 def call_target(instruction: Instruction) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cutune.emulator.ptx.control_flow import BasicBlock, ControlFlow
+from cutune.emulator.ptx.control_flow import BasicBlock, ControlFlow, on_all_ways
 from cutune.emulator.ptx.opcode_sets import BINDING, LEAVING, MEMORY
 from cutune.emulator.ptx.types import Instruction
 
@@ -69,18 +69,8 @@ def blocks_between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
 def post_dominators(flow: ControlFlow) -> list[int]:
     """Immediate post-dominator of each block; the number of blocks stands for the exit."""
     count = len(flow.blocks)
-    everything = (1 << (count + 1)) - 1
-    sets = [everything] * count + [1 << count]
-    changed = True
-    while changed:
-        changed = False
-        for index in range(count - 1, -1, -1):
-            common = everything
-            for target in flow.blocks[index].terminator.targets or (count,):
-                common &= sets[target]
-            common |= 1 << index
-            changed |= common != sets[index]
-            sets[index] = common
+    successors = [block.terminator.targets or (count,) for block in flow.blocks]
+    sets = on_all_ways([*successors, ()], reversed(range(count + 1)))
     # Of the strict post-dominators the nearest is itself post-dominated by all others.
     return [
         max(
