@@ -22,7 +22,13 @@ from pathlib import Path
 
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord, read_launches
+from cutune.emulator.lower.memory import BUILTINS
 from cutune.emulator.machine import LoadedModule, load
+from cutune.emulator.ptx.control_flow import control_flow
+from cutune.emulator.ptx.opcode_sets import ATOMICS, BARRIERS, BRANCHES, LEAVING, LOADS, SPECIAL
+from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.taint import spaces
+from cutune.emulator.ptx.types import Instruction
 
 RECORDED = Path(__file__).parent / "recorded" / "counters_h200.json"
 #: What both count of memory: name to the metric of ncu.
@@ -41,6 +47,15 @@ ARITHMETIC = {
     "control": (("branch",), ("control",)),
     "memory": (("load", "store"), ("memory",)),
 }
+#: PTX opcodes that are of one class, whatever their types.
+_CLASSES = {
+    "branch": LEAVING | BRANCHES | {"call", "trap"},
+    "barrier": BARRIERS,
+    "move": {"mov", "cvta", "selp"},
+    "convert": {"cvt"},
+    "atomic": ATOMICS,
+}
+_FLOATS = frozenset(("f32", "f16", "f16x2", "bf16", "bf16x2"))
 _SASS = "smsp__sass_thread_inst_executed_op_{}_pred_on"
 
 
@@ -88,17 +103,45 @@ def memory_counts(record: LaunchRecord) -> dict[str, int]:
 def class_counts(record: LaunchRecord) -> Counter[str]:
     """Thread instructions of a launch by class: run again, without data or memory."""
     module = _module(record.module)
-    kernel = module.kernel(record.kernel)
     base = min(pointer.base for pointer in record.pointers)
     end = max(pointer.base + pointer.size for pointer in record.pointers)
     counters = module.run(
         record.kernel, record.grid, record.block, record.parameters, ghosts=(base, end - base)
     )
+    function = parse(Path(record.module).read_text(encoding="utf-8")).functions[record.kernel]
     totals: Counter[str] = Counter()
-    for block, lanes in zip(kernel.blocks, counters.block_lanes, strict=True):
-        for name, count in block.instructions.items():
-            totals[name] += count * int(lanes)
+    # Kernels of the samples call no functions, whose blocks would follow.
+    flow = control_flow(function, BUILTINS.__contains__)
+    for block, lanes in zip(flow.blocks, counters.block_lanes, strict=True):
+        for instruction in block.instructions:
+            totals[instruction_class(instruction)] += int(lanes)
     return totals
+
+
+def instruction_class(instruction: Instruction) -> str:
+    """The class under which an instruction is counted."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if opcode in (*LOADS, "st"):
+        return _memory_class(instruction)
+    found = next((name for name, opcodes in _CLASSES.items() if opcode in opcodes), "")
+    if found:
+        return found
+    kind = modifiers[-1] if modifiers else ""
+    if "f64" in modifiers:
+        return "double"
+    if opcode in SPECIAL or (opcode == "div" and kind == "f32"):
+        return "special"
+    if kind in _FLOATS:
+        return "fma" if opcode in ("fma", "mad") else "float"
+    return "integer"
+
+
+def _memory_class(instruction: Instruction) -> str:
+    where = spaces(instruction)
+    if "param" in where:
+        return "move"
+    direction = "store" if instruction.opcode == "st" else "load"
+    return f"shared_{direction}" if "shared" in where else direction
 
 
 def launches(log: Path) -> dict[tuple[str, int], LaunchRecord]:

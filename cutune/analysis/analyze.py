@@ -50,6 +50,12 @@ from cutune.proof.confirm import MemberPlaces, confirmed
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
 
 
+ByName = Mapping[str, Sequence[Kernel]]
+"""All kernels of a name."""
+Entries = Mapping[str, tuple[str, ...]]
+"""Entries of the compiled code by the name of a kernel, where there is one."""
+
+
 def analyze(
     syntax: Syntax,
     expanded: str | None = None,
@@ -81,58 +87,94 @@ def analyze(
     own = (syntax, *_speaking(headers, everything=expanded is None))
     unit = replace(_unit(own, expanded), counting=counting_macros((syntax.source, *headers)))
     prover = Prover(unit)
-    by_name = _proven(prover)
-    entries: Mapping[str, tuple[str, ...]] = {}
+    by_name: ByName = _proven(prover)
+    entries: Entries = {}
     code = None
     if compilation is not None:
         compiled = compilation.finished(by_name)
-        for name, found in by_name.items():
-            made = compiled.entries(name)
-            judged = (_confirmed(prover, k, compiled, copies.get(name)) for k in found)
-            by_name[name] = [replace(k, entries=made, layouts=_layouts(prover, k)) for k in judged]
+        by_name = _on_compiled_code(prover, by_name, compiled, copies)
         code = _code(syntax.source, compiled)
         # Which instance of a template a launch calls is another question.
         names = certain_kernels(unit, expanded or "", own, (syntax.source, *headers))
         entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
-    for kernel in elsewhere:
-        if kernel.name not in by_name and kernel.layouts == _layouts(prover, kernel):
-            by_name[kernel.name] = [kernel]
-    kernels_by_name: Mapping[str, Sequence[Kernel]] = by_name
-    diagnostics = [*syntax.diagnostics]
-    for file in own:
-        kernels_by_name, ignored = annotated(file, kernels_by_name, unit.typedefs)
-        diagnostics += ignored
-    launches: list[LaunchSite] = []
-    for file in own:
-        first, is_early = len(launches) + 1, file.source.path in early
-        table = KernelTable(kernels_by_name)
-        sites, remarks = launch_sites(file, unit, table, first, is_early)
-        launches += [replace(site, entries=entries.get(site.kernel, ())) for site in sites]
-        diagnostics += remarks
-    launched = {site.kernel for site in launches}
-    known = [kernel for found in kernels_by_name.values() for kernel in found]
-    kernels = tuple(k for k in known if k.source is syntax.source or k.name in launched)
-    listed = {id(kernel) for kernel in kernels}
-    unlaunched = tuple(k for k in known if id(k) not in listed and k.elsewhere is None)
+    by_name, ignored = _annotated(own, unit, _with_borrowed(prover, by_name, elsewhere))
+    launches, remarks = _launches(own, unit, by_name, entries, early)
+    kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
+    diagnostics = (*syntax.diagnostics, *ignored, *remarks)
     if not kernels and not launches and not diagnostics:
-        diagnostics.append(Diagnostic.at(Code.HOST_ONLY, syntax.source))
+        diagnostics = (Diagnostic.at(Code.HOST_ONLY, syntax.source),)
     late = [file for file in own[1:] if file.source.path not in early]
+    too_early = _too_early(file for file in own[1:] if file.source.path in early)
     host = host_tunables([*late, syntax])
     return Program(
         syntax.source,
         kernels,
-        tuple(launches),
-        (
-            *diagnostics,
-            *host.diagnostics,
-            *_too_early(file for file in own[1:] if file.source.path in early),
-        ),
+        launches,
+        (*diagnostics, *host.diagnostics, *too_early),
         headers,
         host.tunables,
         host.regions,
         unlaunched,
         code,
     )
+
+
+def _on_compiled_code(
+    prover: Prover, by_name: ByName, compiled: Compiled, copies: Mapping[str, ProvenCopy]
+) -> ByName:
+    """The kernels as their compiled code has them."""
+    return {
+        name: [
+            replace(kernel, entries=compiled.entries(name), layouts=_layouts(prover, kernel))
+            for kernel in (_confirmed(prover, k, compiled, copies.get(name)) for k in found)
+        ]
+        for name, found in by_name.items()
+    }
+
+
+def _with_borrowed(prover: Prover, by_name: ByName, elsewhere: Iterable[Kernel]) -> ByName:
+    """Also kernels of other translation units of which this one has only a declaration."""
+    found = dict(by_name)
+    for kernel in elsewhere:
+        if kernel.name not in found and kernel.layouts == _layouts(prover, kernel):
+            found[kernel.name] = [kernel]
+    return found
+
+
+def _annotated(
+    own: Iterable[Syntax], unit: Unit, by_name: ByName
+) -> tuple[ByName, list[Diagnostic]]:
+    """The kernels with the annotations of all files applied, and what could not be."""
+    diagnostics: list[Diagnostic] = []
+    for file in own:
+        by_name, ignored = annotated(file, by_name, unit.typedefs)
+        diagnostics += ignored
+    return by_name, diagnostics
+
+
+def _launches(
+    own: Iterable[Syntax], unit: Unit, by_name: ByName, entries: Entries, early: Container[str]
+) -> tuple[tuple[LaunchSite, ...], list[Diagnostic]]:
+    """The launches of all files, and what there is to say about them."""
+    launches: list[LaunchSite] = []
+    diagnostics: list[Diagnostic] = []
+    for file in own:
+        first, is_early = len(launches) + 1, file.source.path in early
+        sites, remarks = launch_sites(file, unit, KernelTable(by_name), first, is_early)
+        launches += [replace(site, entries=entries.get(site.kernel, ())) for site in sites]
+        diagnostics += remarks
+    return tuple(launches), diagnostics
+
+
+def _kernels_of(
+    source: Source, by_name: ByName, launches: Iterable[LaunchSite]
+) -> tuple[tuple[Kernel, ...], tuple[Kernel, ...]]:
+    """Kernels of the source or launched in it, and those of its headers that are neither."""
+    launched = {site.kernel for site in launches}
+    known = [kernel for found in by_name.values() for kernel in found]
+    kernels = tuple(k for k in known if k.source is source or k.name in launched)
+    listed = {id(kernel) for kernel in kernels}
+    return kernels, tuple(k for k in known if id(k) not in listed and k.elsewhere is None)
 
 
 def _code(source: Source, compiled: Compiled) -> CompiledCode:

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.progress import Progress
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.core.workspace import make_folder
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 #: What makes the device's half of a program matter; the preprocessor has expanded `__global__`.
 _DEVICE_CODE = re.compile(r"<<<|\bglobal\b|__global__")
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Session:
 
     nvcc_option: str | None = None
     flags: tuple[str, ...] = ()
-    warn: Callable[[Diagnostic], None] = field(default=lambda diagnostic: None)
+    warn: Warn = field(default=lambda diagnostic: None)
     progress: Progress = field(default=lambda what, done, total: None)
     #: Where the program will run besides what its flags say: kernels are proven for these, too.
     architectures: tuple[str, ...] = (EMULATED,)

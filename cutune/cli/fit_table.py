@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from lark import UnexpectedInput
@@ -17,7 +18,14 @@ from cutune.tunables.neighbours.correction import corrected, observed
 from cutune.tunables.neighbours.emit_classifier import emit_choices
 from cutune.tunables.neighbours.model import SCHEMA, ChoiceModel, fit_choice, to_json
 from cutune.tunables.neighbours.published_procedure import distribution, search
-from cutune.tunables.neighbours.table import Columns, LabelTable, TimeTable, read_labels, read_table
+from cutune.tunables.neighbours.table import (
+    Columns,
+    Configuration,
+    Point,
+    TimeTable,
+    read_labels,
+    read_table,
+)
 from cutune.tunables.neighbours.transfer import transfer
 
 
@@ -92,8 +100,7 @@ def _named(word: str) -> tuple[str, str]:
     return (name, path) if equals and not Path(word).exists() else (Path(word).stem, word)
 
 
-def _show_labels(table: LabelTable, split: int | None) -> None:
-    labels = table.labels
+def _show_labels(labels: Mapping[Point, Configuration], split: int | None) -> None:
     print(
         f"{len(labels)} labelled sizes: leave-one-out accuracy "
         f"{accuracy(leave_one_out(labels), labels):.3f}, most frequent class "

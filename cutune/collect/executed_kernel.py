@@ -6,7 +6,7 @@ such a kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cutune.collect.experiments import CountedRun, Experiment
@@ -19,7 +19,8 @@ from cutune.collect.replay.replay import recorded_extents
 from cutune.collect.replay.subjects import Subject
 from cutune.collect.run import Run
 from cutune.core.codes import Code
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.diagnostics import Diagnostic, Warn
+from cutune.core.progress import Progress
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, Pointer
@@ -39,9 +40,6 @@ BUDGET = 1_500_000_000
 GROWTH = 2
 #: Launches alike with so many times the work of each other have it from data alone.
 UNSTEADY = 4
-
-Progress = Callable[[str, int, int], None]
-Warn = Callable[[Diagnostic], None]
 
 
 def counted_on_data(

@@ -31,9 +31,8 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one kernel's candidates: how many were compared, and which differ."""
+    """What came of one kernel's candidates: which differ, and by how much."""
 
-    compared: int
     differing: tuple[Block, ...]
     largest_difference: float
 
@@ -108,7 +107,7 @@ def read_trials(
             differing |= {*kernel.candidates()} - tried
         differing.discard(kernel.original)
         largest = max((e["difference"] for e in own if "difference" in e), default=0.0)
-        trials[kernel.entry] = Trial(len(own), tuple(sorted(differing)), largest)
+        trials[kernel.entry] = Trial(tuple(sorted(differing)), largest)
     return trials
 
 

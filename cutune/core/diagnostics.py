@@ -7,6 +7,7 @@ emulation, 5xx fitting, 6xx emitting, 7xx nvcc wrapper. A released code keeps it
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,10 @@ class Diagnostic:
         # Tabs stay tabs, so that the caret stands below its character in any terminal.
         indent = "".join("\t" if c == "\t" else " " for c in before)
         return f"{place.line:5d} | {shown(line)}\n      | {indent}^{'~' * (width - 1)}"
+
+
+#: Says something to the user, and goes on.
+Warn = Callable[[Diagnostic], None]
 
 
 def shown(text: str) -> str:

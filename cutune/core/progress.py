@@ -9,29 +9,30 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress as Bars
 
-Report = Callable[[str, int, int], None]
+#: Is told an activity, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], None]
 SECONDS_BETWEEN_LINES = 15.0
 
 
-def progress_for(quiet: bool) -> Report:
+def progress_for(quiet: bool) -> Progress:
     """A function `(activity, done, total)` that shows how far things are."""
     if quiet:
         return lambda activity, done, total: None
     return _bars() if sys.stderr.isatty() else _Lines(SECONDS_BETWEEN_LINES)
 
 
-def _bars() -> Report:
+def _bars() -> Progress:
     # Verbs that show no bar start faster without.
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import (  # noqa: PLC0415
         BarColumn,
         MofNCompleteColumn,
-        Progress,
         TextColumn,
         TimeElapsedColumn,
     )
+    from rich.progress import Progress as Bars  # noqa: PLC0415
 
     columns = (
         TextColumn("{task.description:<28}"),
@@ -39,7 +40,7 @@ def _bars() -> Report:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    state: dict[str, Progress] = {}
+    state: dict[str, Bars] = {}
 
     def report(activity: str, done: int, total: int) -> None:
         # One live display at a time, closed when its activity ends, so that messages can pass.
@@ -47,7 +48,7 @@ def _bars() -> Report:
             for progress in state.values():
                 progress.stop()
             state.clear()
-            state[activity] = Progress(*columns, console=Console(stderr=True))
+            state[activity] = Bars(*columns, console=Console(stderr=True))
             state[activity].add_task(activity, total=total)
             state[activity].start()
         state[activity].update(state[activity].task_ids[0], completed=done, total=total)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -33,11 +33,6 @@ class Workspace:
     def measurements(self) -> Path:
         """Counts and features of replayed or real launches."""
         return self.folder / "measurements.jsonl"
-
-    @property
-    def launches(self) -> Path:
-        """Launches of the program as it ran."""
-        return self.folder / "launches.jsonl"
 
     @property
     def models(self) -> Path:
@@ -187,7 +182,7 @@ def read_lines(
     schema: str,
     convert: Callable[[Json], T],
     command: str,
-    warn: Callable[[Diagnostic], None],
+    warn: Warn,
 ) -> Iterator[T]:
     """The entries of an append-only file that have this schema, converted; others are skipped.
 

@@ -7,7 +7,6 @@ can be reached. Launches with `ghosts` need no memory at all.
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import struct
 from collections.abc import Sequence
@@ -96,22 +95,6 @@ class Counters:
     sites: NDArray[np.void]
 
 
-class Checker:
-    """Looks on while launches run: `check` of a launch. It knows which buffers hold nothing yet."""
-
-    def __init__(self) -> None:
-        self.handle: int = _machine().cutune_checker()
-
-    def allocated(self, array: NDArray[Any]) -> None:
-        """From now on, nothing was written to the array."""
-        _machine().cutune_checker_allocated(self.handle, pointer(array), array.nbytes)
-
-    def findings(self) -> list[dict[str, Any]]:
-        """What the last launch of this thread was found to do, with PTX lines."""
-        found: list[dict[str, Any]] = json.loads(_machine().cutune_findings())
-        return found
-
-
 class LoadedModule:
     """A module in the machine's memory, with its variables."""
 
@@ -140,12 +123,6 @@ class LoadedModule:
             raise _error(Code.UNKNOWN_KERNEL, name=name, known=", ".join(kernels) or "none")
         return kernels[name]
 
-    def variable(self, name: str) -> tuple[int, int]:
-        """Address and size of a variable of the module; (0, 0) if there is none."""
-        size = ctypes.c_uint64(0)
-        address = self._library.cutune_variable(self._handle, name.encode(), ctypes.byref(size))
-        return int(address), size.value
-
     def run(
         self,
         kernel: str,
@@ -161,7 +138,6 @@ class LoadedModule:
         ghosts: tuple[int, int] | None = None,
         instruction_limit: int = 0,
         buffers: Sequence[NDArray[Any]] = (),
-        checker: Checker | None = None,
         threads: int | None = None,
     ) -> Counters:
         """Run a launch, or only the given `blocks` (linear indices) of it.
@@ -196,7 +172,7 @@ class LoadedModule:
             instruction_limit,
             None if traced is None else traced.ctypes.data,
             0 if traced is None else len(traced),
-            None if checker is None else checker.handle,
+            None,
             host_threads() if threads is None else threads,
         )
         return self._run(facts, launch, buffers)
@@ -281,14 +257,6 @@ def _machine() -> ctypes.CDLL:
     )
     library.cutune_unload.restype = None
     library.cutune_unload.argtypes = (ctypes.c_void_p,)
-    library.cutune_variable.restype = ctypes.c_uint64
-    library.cutune_variable.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-    library.cutune_checker.restype = ctypes.c_void_p
-    library.cutune_checker.argtypes = ()
-    library.cutune_checker_allocated.restype = None
-    library.cutune_checker_allocated.argtypes = (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t)
-    library.cutune_findings.restype = ctypes.c_char_p
-    library.cutune_findings.argtypes = ()
     library.cutune_run.restype = ctypes.c_bool
     library.cutune_run.argtypes = (
         ctypes.c_void_p,

@@ -8,7 +8,7 @@ what the rewriting of the text did could show.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
+from cutune.core.progress import Progress
 from cutune.evaluation.baseline import Baseline, Conditions, baseline
 from cutune.evaluation.outcome import Outcome, outcome_of
 
 SEED = "CUTUNE_SEED"
 #: A warp may have a single thread, and programs run side by side: so much slower is no failure.
 _SECONDS, _TIMES_SLOWER = 60.0, 100.0
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from cutune.device.thread_block import LARGEST, WARP
-from cutune.fit.fitted_model import Array
+from cutune.fit.fitted_model import Array, Totals
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.rational.exact_fit import fit
@@ -37,23 +37,15 @@ Fitter = Callable[[Sequence[int], bool], RationalFunction]
 
 
 @dataclass(frozen=True)
-class CountFunctions:
+class CountFunctions(Totals):
     """Totals of a launch as functions of its variables.
 
-    `double`, `special`, `barriers`: passes through these units. `constants`: uniform reads of
-    constant memory. `groups`: distinct execution totals of memory instructions; `group_of`: per
+    `groups`: distinct execution totals of memory instructions; `group_of`: per
     memory instruction the index of its group, or -1 where it is never executed. `shares`: of all
     memory accesses, those in each group. `strides`: numbers of blocks, of which any divides the
     same work, as where a loop strides by the whole grid.
     """
 
-    working: RationalFunction
-    steps: RationalFunction
-    instructions: RationalFunction
-    double: RationalFunction
-    special: RationalFunction
-    barriers: RationalFunction
-    constants: RationalFunction
     groups: tuple[RationalFunction, ...]
     group_of: tuple[int, ...]
     arrays: tuple[Array, ...]

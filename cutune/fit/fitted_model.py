@@ -78,17 +78,31 @@ class PublishedCounts:
 
 
 @dataclass(frozen=True)
-class FittedModel:
-    """Everything that the performance model needs of one kernel.
-
-    All functions are totals over the threads of a launch, in `facts.variables`.
+class Totals:
+    """Totals over the threads of a launch, in `facts.variables` of its kernel.
 
     Attributes:
-        facts: the kernel as it was measured.
         working: threads that touch memory.
         steps: dependent load steps. instructions: issue slots.
         double, special, barriers: passes through the FP64 and the special-function units; barriers.
         constants: uniform reads of constant memory, of 8 bytes each.
+    """
+
+    working: RationalFunction
+    steps: RationalFunction
+    instructions: RationalFunction
+    double: RationalFunction
+    special: RationalFunction
+    barriers: RationalFunction
+    constants: RationalFunction
+
+
+@dataclass(frozen=True)
+class FittedModel(Totals):
+    """Everything that the performance model needs of one kernel.
+
+    Attributes:
+        facts: the kernel as it was measured.
         looped: does a loop hold memory accesses?
         groups: executions of the instructions of each count group.
         requests: memory instructions in each count group.
@@ -102,13 +116,6 @@ class FittedModel:
     """
 
     facts: MeasuredKernel
-    working: RationalFunction
-    steps: RationalFunction
-    instructions: RationalFunction
-    double: RationalFunction
-    special: RationalFunction
-    barriers: RationalFunction
-    constants: RationalFunction
     looped: bool
     groups: tuple[RationalFunction, ...]
     requests: tuple[int, ...]

@@ -14,15 +14,13 @@ from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.rational.program import (
     Expression,
-    Number,
     RationalProgram,
     ceiling,
     expression,
     maximum,
-    minimum,
 )
 from cutune.models.definitions import Lines
-from cutune.models.mwp_cwp import MEMORY_LATENCY, SECTOR_BYTES
+from cutune.models.mwp_cwp import MEMORY_LATENCY
 from cutune.models.published_inputs import (
     LaunchShape,
     WarpCounts,
@@ -56,21 +54,6 @@ class Machine:
             MEMORY_LATENCY,
             ARITHMETIC_LATENCY,
         )
-
-
-def memory_throughput(warps: Number, arithmetic: Number, machine: Machine, sms: int) -> Expression:
-    """Memory instructions per cycle and SM where each follows `arithmetic` others.
-
-    Args:
-        warps: resident warps per SM.
-
-    Latency by Little's law, bandwidth for 4 bytes per thread, issue, and arithmetic units.
-    """
-    arithmetic = expression(arithmetic)
-    in_flight = warps / (machine.memory_latency + arithmetic * machine.arithmetic_latency)
-    bandwidth = machine.bytes_per_cycle / (sms * 4 * SECTOR_BYTES)
-    issue = machine.issue_per_cycle / (arithmetic + 1)
-    return minimum(minimum(in_flight, bandwidth), issue)
 
 
 def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:

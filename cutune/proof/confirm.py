@@ -197,25 +197,27 @@ class _Joined:
         raw = next((one.raw for one in found if one.raw is not None), None)
         indexed = any(one.indexed for one in found)
         stride = any(one.grid_stride for one in found)
-        name = DIMENSIONS[axis]
-        if raw is None and any(one.grid_kept for one in found):
-            # Where the text was followed to a global id, that is a contradiction.
-            is_other = is_followed and text.impurity is None
-            if all(one.grid_kept for one in found) and not is_other:
-                return DimensionFacts(True, grid_kept=True)
-            raw = f"blockDim.{name}"
-        if raw is not None:
-            code = Code.BLOCK_DEPENDENT
-            impurity = Impurity(code, code.template.format(what=raw, d=name), self.kernel.span)
-            if is_followed and text.indexed and text.impurity is None:
-                impurity = self._contradiction(f"the compiled code {impurity.message}")
-            return DimensionFacts(indexed, text.impurity or impurity)
         # Where the text was not followed to a global id, the compiled code decides.
         is_followed = is_followed and text.impurity is None
+        if raw is None and any(one.grid_kept for one in found):
+            # Where the text was followed to a global id, that is a contradiction.
+            if all(one.grid_kept for one in found) and not is_followed:
+                return DimensionFacts(True, grid_kept=True)
+            raw = f"blockDim.{DIMENSIONS[axis]}"
+        if raw is not None:
+            return DimensionFacts(indexed, self._block_dependent(axis, raw, is_followed))
         guard = None if stride else self._guard(axis, text, is_followed)
         if isinstance(guard, Impurity):
             return DimensionFacts(indexed, guard)
         return DimensionFacts(indexed, None, guard, stride or text.grid_stride)
+
+    def _block_dependent(self, axis: int, raw: str, is_followed: bool) -> Impurity:
+        """Why a dimension stays that the compiled code does not read as a global id alone."""
+        text, code = self.kernel.dimensions[axis], Code.BLOCK_DEPENDENT
+        message = code.template.format(what=raw, d=DIMENSIONS[axis])
+        if is_followed and text.indexed:
+            return self._contradiction(f"the compiled code {message}")
+        return text.impurity or Impurity(code, message, self.kernel.span)
 
     def _contradiction(self, what: str) -> Impurity:
         code = Code.CONTRADICTION

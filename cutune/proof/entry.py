@@ -55,11 +55,10 @@ class EntryDimension:
 
 @dataclass(frozen=True)
 class Refused:
-    """Why an entry may not be changed in any dimension, and the line of its source, if known."""
+    """Why an entry may not be changed in any dimension."""
 
     code: Code
     message: str
-    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,6 @@ class EntryProof:
     dimensions: tuple[EntryDimension, EntryDimension, EntryDimension]
     refused: Refused | None = None
     needs_warps: bool = False
-    uses_lanes: bool = False
     pointers: tuple[tuple[str, str], ...] = ()
     spreads: tuple[Spread, ...] = ()
     max_threads: int = 1024
@@ -105,12 +103,12 @@ def _proof(module: Module, function: Function, kept: str | None = None) -> Entry
     try:
         return _Job(module, function, sizes, KeptGrid(kept) if kept else None).proof()
     except NotUnderstood as error:
-        code, what, line = error.code, error.what, error.instruction.source_line
+        code, what = error.code, error.what
     except Irreducible:
-        code, what, line = Code.NOT_PROVEN, "a loop with several entries", 0
+        code, what = Code.NOT_PROVEN, "a loop with several entries"
     except (PtxError, ValueError, AssertionError, KeyError, RecursionError) as error:
-        code, what, line = Code.NOT_PROVEN, f"compiled code that is not read ({error})", 0
-    refused = Refused(code, code.template.format(what=what), line)
+        code, what = Code.NOT_PROVEN, f"compiled code that is not read ({error})"
+    refused = Refused(code, code.template.format(what=what))
     return EntryProof(function.name, sizes, (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
 
 
@@ -221,7 +219,6 @@ class _Job:
             (dimensions[0], dimensions[1], dimensions[2]),
             None,
             meeting.keep_warps or uses_lanes,
-            uses_lanes,
             tuple(sorted(meeting.pointers)),
             _sorted(meeting),
             self._max_threads(),

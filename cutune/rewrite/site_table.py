@@ -277,28 +277,39 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
         f"cutune_guard_{site.id}_{name}" if rule is Rule.GUARD else "nullptr"
         for name, rule in zip(DIMENSIONS, rules, strict=True)
     ]
-    needed = {
+    shared = _or_null(f"cutune_shared_{site.id}", site.shared is not None)
+    needs_warps = _boolean(kernel.needs_warps)
+    is_one, edits = _boolean(_is_one_kernel(program, kernel)), _boolean(_edits_graphs(program))
+    read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
+    indexed = sum(1 << axis for axis, facts in enumerate(kernel.dimensions) if facts.indexed)
+    is_bound = bool(kernel.may_meet or kernel.apart)
+    free = _or_null(f"cutune_free_{site.id}", is_bound)
+    integers, pointers = (_free_positions(site, kernel) if is_bound else None) or ((), ())
+    code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
+    proven = _or_null(f"cutune_proven_{code}", bool(kernel.proven_for))
+    witness = _or_null(_WITNESS, bool(kernel.proven_for) and site.called is None)
+    return (
+        f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
+        f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
+        f"{_bits(_guarding(kernel, rules))}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
+        f"{needs_warps}, {is_one}, {indexed}u, {free}, "
+        f"{_bits({*integers, *pointers})}, {proven}, {witness}, {edits}}},"
+    )
+
+
+def _guarding(kernel: Kernel, rules: Iterable[Rule]) -> set[int]:
+    """Positions of the parameters that guard bounds are made of."""
+    return {
         position
         for rule, facts in zip(rules, kernel.dimensions, strict=True)
         if rule is Rule.GUARD and facts.guard is not None
         for position in guard_parameters(kernel, facts.guard) or ()
     }
-    shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
-    needs_warps = "true" if kernel.needs_warps else "false"
-    is_one = "true" if _is_one_kernel(program, kernel) else "false"
-    edits = "true" if _edits_graphs(program) else "false"
-    read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
-    indexed = sum(1 << axis for axis, facts in enumerate(kernel.dimensions) if facts.indexed)
-    is_bound = bool(kernel.may_meet or kernel.apart)
-    free = f"cutune_free_{site.id}" if is_bound else "nullptr"
-    positions = (_free_positions(site, kernel) or ((), ())) if is_bound else ((), ())
-    code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
-    proven = f"cutune_proven_{code}" if kernel.proven_for else "nullptr"
-    witness = _WITNESS if kernel.proven_for and site.called is None else "nullptr"
-    return (
-        f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
-        f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
-        f"{_bits(needed)}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
-        f"{needs_warps}, {is_one}, {indexed}u, {free}, "
-        f"{_bits({*positions[0], *positions[1]})}, {proven}, {witness}, {edits}}},"
-    )
+
+
+def _or_null(name: str, is_there: bool) -> str:
+    return name if is_there else "nullptr"
+
+
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"

@@ -150,7 +150,7 @@ class Nvcc:
     def static_counters(
         self, path: str | Path, flags: Sequence[str] = (), architecture: str = "sm_90"
     ) -> dict[str, StaticCounters]:
-        """Registers, shared memory, stack and spills by mangled kernel name, from ptxas."""
+        """Registers and shared memory by mangled kernel name, from ptxas."""
         with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
             output = Path(folder) / "module.cubin"
             target = f"-arch={self.architecture(architecture)}"

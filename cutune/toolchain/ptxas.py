@@ -11,12 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _COMPILING = re.compile(r"Compiling entry function '([^']+)'")
-_PROPERTIES = re.compile(r"Function properties for (\S+)")
-_STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
-_LOCAL = re.compile(r"(\d+)(?:\+\d+)? bytes lmem")
-_CONSTANT = re.compile(r"(\d+)(?:\+\d+)? bytes cmem\[\d+\]")
 
 
 @dataclass(frozen=True)
@@ -25,47 +21,20 @@ class StaticCounters:
 
     registers: int
     static_shared_bytes: int = 0
-    spill_store_bytes: int = 0
-    spill_load_bytes: int = 0
-    stack_bytes: int = 0
-    #: Kernel parameters and constants; 0 where the compiler does not say (CUDA 13).
-    constant_bytes: int = 0
 
 
 def parse_ptxas(text: str) -> dict[str, StaticCounters]:
     """Counters by mangled kernel name, from the output of `nvcc -Xptxas -v`."""
     counters: dict[str, StaticCounters] = {}
-    entry = function = ""
-    stack = (0, 0, 0)
+    entry = ""
     for line in text.splitlines():
         if found := _COMPILING.search(line):
-            entry, stack = found[1], (0, 0, 0)
-        elif found := _PROPERTIES.search(line):
-            function = found[1]
-        elif (found := _STACK.search(line)) and function == entry:
-            # Functions that an entry calls are listed too; their stack is not the entry's.
-            stack = (int(found[1]), int(found[2]), int(found[3]))
+            entry = found[1]
         elif entry and (found := _USED.search(line)):
-            counters[entry] = _totals(line, int(found[1]), stack)
+            shared = _SHARED.search(line)
+            counters[entry] = StaticCounters(int(found[1]), int(shared[1]) if shared else 0)
             entry = ""
     return counters
-
-
-def _totals(line: str, registers: int, stack: tuple[int, int, int]) -> StaticCounters:
-    local = _first(_LOCAL, line)
-    return StaticCounters(
-        registers,
-        static_shared_bytes=_first(_SHARED, line),
-        stack_bytes=max(stack[0], local),
-        spill_store_bytes=stack[1],
-        spill_load_bytes=stack[2],
-        constant_bytes=sum(int(size) for size in _CONSTANT.findall(line)),
-    )
-
-
-def _first(pattern: re.Pattern[str], line: str) -> int:
-    found = pattern.search(line)
-    return int(found[1]) if found else 0
 
 
 _NESTED_NAME = re.compile(r"_Z(?P<nested>N)?[LKVr]*(?=\d)")

@@ -105,7 +105,7 @@ inner:
 
 def test_nested_loops() -> None:
     flow = flow_of(NESTED)
-    assert [block.depth for block in flow.blocks] == [0, 1, 2, 1, 0]
+    assert [block.loop for block in flow.blocks] == [-1, 0, 1, 0, -1]
     assert [loop.parent for loop in flow.loops] == [-1, 0]
 
 
@@ -215,7 +215,6 @@ def test_taint(body: str, reason: str) -> None:
     verdict = assemble(kernel(body)).kernels["k"].obliviousness
     assert verdict.holds == (not reason)
     assert re.search(reason, verdict.reason)
-    assert (verdict.line > 0) == bool(reason)
 
 
 @pytest.mark.parametrize(

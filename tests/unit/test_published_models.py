@@ -8,7 +8,7 @@ import pytest
 
 from cutune.cli.options import MODEL_NAMES
 from cutune.device.profile import DeviceProfile
-from cutune.fit.rational.program import Constant, RationalProgram, expression
+from cutune.fit.rational.program import RationalProgram, expression
 from cutune.fit.rational.values import evaluate, value_of
 from cutune.models import latency, mwp_cwp
 from cutune.models.definitions import Lines
@@ -101,20 +101,6 @@ def test_departure_delays_of_a_profile() -> None:
 
 #: Issue, sectors and bytes per cycle, latency of memory and of arithmetic.
 GPU = latency.Machine(Fraction(4), Fraction(2), Fraction(1280), Fraction(400), Fraction(4))
-
-
-@pytest.mark.parametrize(
-    ("warps", "arithmetic", "expected"),
-    [
-        (8, 0, 8 / 400),  # few warps: Little's law
-        (8, 25, 8 / 500),  # latency of both
-        (64, 0, 0.1),  # bandwidth: 1280 bytes per cycle over 100 SMs and 128 bytes
-        (64, 99, min(64 / 796, 4 / 100)),  # issue
-    ],
-)
-def test_throughput_of_volkov(warps: int, arithmetic: int, expected: float) -> None:
-    throughput = latency.memory_throughput(Constant(Fraction(warps)), arithmetic, GPU, sms=100)
-    assert value_of(throughput, {}) == pytest.approx(expected)
 
 
 def test_bounds_of_a_launch() -> None:

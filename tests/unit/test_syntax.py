@@ -166,7 +166,6 @@ def test_functions_of_classes() -> None:
         "g",
         "h",
     ]
-    assert [function.in_class for function in syntax.functions] == [True] * 4 + [False] * 2
 
 
 @pytest.mark.parametrize(

@@ -78,3 +78,9 @@ def test_larger_blocks() -> None:
 
 def test_kernels_are_read_back() -> None:
     assert MeasuredKernel.from_json(json.loads(json.dumps(KERNEL.to_json()))) == KERNEL
+
+
+def test_an_older_kernel_that_says_more_of_its_code_is_read() -> None:
+    entry = json.loads(json.dumps(KERNEL.to_json()))
+    entry["static"] |= {"spill_store_bytes": 8, "stack_bytes": 16}
+    assert MeasuredKernel.from_json(entry) == KERNEL

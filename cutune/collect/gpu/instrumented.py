@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from cutune.collect.run import Run, run_program
 from cutune.collect.trial import TOLERANCE
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.progress import Progress
 from cutune.device.thread_block import Block, as_block
 from cutune.fit.measurement.sweep import SweptLaunch, read_entries, swept_launches
 from cutune.frontend.candidates import candidate_blocks
@@ -35,8 +36,6 @@ NO_BLOCK = (1, 1, 1)
 DRIVER = "libcuda.so.1"
 REPETITIONS = 5
 WHERE = "the GPU"
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)

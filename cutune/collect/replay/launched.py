@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.frontend.program import Kernel, LaunchSite, Program
 from cutune.toolchain.entry_names import is_among
@@ -14,7 +14,7 @@ from cutune.toolchain.entry_names import is_among
 def launched_sites(
     program: Program,
     recorded: Sequence[Sequence[LaunchRecord]],
-    warn: Callable[[Diagnostic], None],
+    warn: Warn,
 ) -> Iterator[tuple[Kernel, list[LaunchSite]]]:
     """Kernels with those of their sites that were launched as one and the same instance.
 

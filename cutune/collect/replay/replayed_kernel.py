@@ -7,7 +7,7 @@ all candidates are traced in each class.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -24,6 +24,7 @@ from cutune.collect.replay.plan import (
 )
 from cutune.collect.replay.subjects import Subject
 from cutune.core.diagnostics import CutuneError
+from cutune.core.progress import Progress
 from cutune.fit.count_functions import (
     BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
@@ -37,8 +38,6 @@ from cutune.fit.measurement.alignment_classes import alignment_classes
 from cutune.fit.measurement.alignment_table import all_rows, cells, out_of_line
 from cutune.fit.measurement.measurement import COUNTS, MeasuredKernel, Measurement
 from cutune.fit.measurement.size_relations import holding, tying
-
-Progress = Callable[[str, int, int], None]
 
 #: Eight times the blocks that do less than so many times the work divide it among them.
 MORE_WORK = 2

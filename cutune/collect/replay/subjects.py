@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +12,7 @@ from cutune.collect.replay.describe import code_blocks, memory_instructions
 from cutune.collect.replay.launched import launched_sites
 from cutune.collect.replay.replay import Made, Replayer, recorded_extents, replayable
 from cutune.core.codes import Code
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.bytecode.module import AssembledModule
 from cutune.emulator.bytecode.module import Kernel as KernelCode
@@ -20,7 +20,7 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.fit.measurement.size_relations import Covered, cover
-from cutune.frontend.program import Kernel, LaunchSite, Program
+from cutune.frontend.program import DIMENSIONS, Kernel, LaunchSite, Program
 from cutune.toolchain.ptxas import StaticCounters
 
 FEW_REGISTERS = 32
@@ -49,7 +49,7 @@ def subjects(
     recorded: Sequence[Sequence[LaunchRecord]],
     static_counters: Mapping[str, StaticCounters],
     candidate_set: str,
-    warn: Callable[[Diagnostic], None],
+    warn: Warn,
 ) -> list[Subject]:
     """The kernels that were launched, are tunable, and whose work can be counted.
 
@@ -116,21 +116,18 @@ def _describe(
     order = kernel.argument_names
     sizes = tuple(parameter.name for parameter in kernel.data_parameters if parameter.is_size)
     others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
-    free = [name in kernel.pure_dimensions for name in "xyz"]
+    positions = tuple(order.index(name) for name in sizes)
+    free = [name in kernel.pure_dimensions for name in DIMENSIONS]
     guards = [facts.guard for facts in kernel.dimensions]
     kept = [facts.grid_kept for facts in kernel.dimensions]
-    # Without a guard only T is known; where it never is more than 1, it is no variable.
-    variable = [
-        guard is None and any(recorded_extents(r, kept)[axis] > 1 for r in records)
-        for axis, guard in enumerate(guards)
-    ]
+    unguarded = _unguarded(guards, records, kept)
     covers = [
-        _cover(records, code, [order.index(name) for name in sizes], sizes, axis)
-        if variable[axis] and not kept[axis] and not kernel.asserted
+        _cover(records, code, positions, sizes, axis)
+        if unguarded[axis] and not kept[axis] and not kernel.asserted
         else None
         for axis in range(3)
     ]
-    variable = [varies and text is None for varies, text in zip(variable, covers, strict=True)]
+    variable = [varies and text is None for varies, text in zip(unguarded, covers, strict=True)]
     return MeasuredKernel(
         kernel=kernel.name,
         entry=record.kernel,
@@ -138,7 +135,7 @@ def _describe(
         origin=origin,
         sites=tuple(site.id for site in sites),
         parameters=sizes,
-        positions=tuple(order.index(name) for name in sizes),
+        positions=positions,
         kept=tuple((name, integer_argument(record, code, order.index(name))) for name in others),
         free=(free[0], free[1], free[2]),
         guards=(guards[0], guards[1], guards[2]),
@@ -157,18 +154,27 @@ def _describe(
         rejected=(),
         uncertain=code.obliviousness.uncertain,
         static=static,
-        recorded=tuple(
-            (
-                tuple(integer_argument(r, code, order.index(name)) for name in sizes),
-                recorded_extents(r, kept),
-            )
-            for r in records
-        ),
+        recorded=tuple((_integers(r, code, positions), recorded_extents(r, kept)) for r in records),
         code_blocks=code_blocks(code),
         memory=memory_instructions(code),
         covers=(covers[0], covers[1], covers[2]),
         on_data=not code.oblivious,
     )
+
+
+def _unguarded(
+    guards: Sequence[str | None], records: Sequence[LaunchRecord], kept: Sequence[bool]
+) -> list[bool]:
+    """Per axis: is only T known? Where it never is more than 1, it is no variable."""
+    extents = [recorded_extents(record, kept) for record in records]
+    return [
+        guard is None and any(extent[axis] > 1 for extent in extents)
+        for axis, guard in enumerate(guards)
+    ]
+
+
+def _integers(record: LaunchRecord, code: KernelCode, positions: Sequence[int]) -> tuple[int, ...]:
+    return tuple(integer_argument(record, code, position) for position in positions)
 
 
 def _cover(
@@ -179,11 +185,6 @@ def _cover(
     axis: int,
 ) -> str | None:
     launches = [
-        Covered(
-            tuple(integer_argument(r, code, position) for position in positions),
-            r.grid[axis],
-            r.block[axis],
-        )
-        for r in records
+        Covered(_integers(r, code, positions), r.grid[axis], r.block[axis]) for r in records
     ]
     return cover(names, launches)

@@ -23,7 +23,6 @@ from cutune.emulator.bytecode.module import (
     Kernel,
     Parameter,
     Site,
-    class_counts,
     code_digest,
     load_phases,
 )
@@ -197,30 +196,23 @@ class _Assembler:
             flow, first = self.flows[each], self.first_block[each]
             constants = uniform_reads(flow, varying_registers(self.functions[each]))
             offset = len(blocks)
-            region_of = {}
             phase_of: dict[int, int] = {}  # by line
             for k, block in enumerate(flow.blocks):
                 loop = block.loop + loops if block.loop >= 0 else -1
-                region_of[first + k] = loop
-                counts = class_counts(block)
                 phases, demand = load_phases(block), demand_of(block)
                 phase_of |= {i.line: n for i, n in zip(block.instructions, phases, strict=True)}
                 demand = demand + Demand(constants=constants[k])
                 deepest = max(phases, default=0)
-                blocks.append(Block(offset + k, counts, loop, block.depth, deepest, demand))
+                blocks.append(Block(offset + k, loop, deepest, demand))
                 block_indices.append(first + k)
             for index in self.site_range[each]:
                 access, block_index, _, _ = self.sites[index]
                 sites.append(
                     Site(
-                        len(sites),
                         access.kind,
                         access.space,
                         access.bytes,
                         offset + block_index - first,
-                        region_of[block_index],
-                        access.line,
-                        access.source_line,
                         access.real,
                         phase_of[access.line],
                     )
@@ -229,7 +221,7 @@ class _Assembler:
             loops += len(flow.loops)
         return Kernel(
             name,
-            tuple(Parameter(p.name, p.type, p.size, o) for o, p in parameter_offsets(function)),
+            tuple(Parameter(p.type, p.size, o) for o, p in parameter_offsets(function)),
             tuple(blocks),
             tuple(sites),
             self._verdict(name),
@@ -388,7 +380,6 @@ def assemble(text: str) -> AssembledModule:
         MappingProxyType(kernels),
         len(assembler.blocks),
         len(assembler.sites),
-        MappingProxyType(dict(module.files)),
     )
 
 

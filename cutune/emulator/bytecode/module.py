@@ -8,30 +8,16 @@ from hashlib import sha256
 from types import MappingProxyType
 
 from cutune.emulator.ptx.control_flow import BasicBlock
+from cutune.emulator.ptx.opcode_sets import LOADS
 from cutune.emulator.ptx.taint import Obliviousness, results, sources, spaces
-from cutune.emulator.ptx.types import Function, Instruction, Label
+from cutune.emulator.ptx.types import Function, Label
 from cutune.emulator.ptx.units import Demand
-
-_FIXED = {
-    **dict.fromkeys(("bra", "brx", "ret", "exit", "call", "trap"), "branch"),
-    **dict.fromkeys(("bar", "barrier"), "barrier"),
-    **dict.fromkeys(("mov", "cvta", "selp"), "move"),
-    **dict.fromkeys(("atom", "red"), "atomic"),
-    **dict.fromkeys(("membar", "fence", "prefetch", "prefetchu", "nanosleep", "mbarrier"), "other"),
-    **dict.fromkeys(("shfl", "vote", "match", "redux", "activemask"), "other"),
-    **dict.fromkeys(("tex", "tld4", "suld", "sust", "mma", "wmma"), "other"),
-    "ldmatrix": "shared_load",
-    "cvt": "convert",
-}
-_SPECIAL = frozenset(["rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"])
-_FLOATS = frozenset(("f32", "f16", "f16x2", "bf16", "bf16x2"))
 
 
 @dataclass(frozen=True)
 class Parameter:
     """A kernel parameter and its place in the parameter buffer."""
 
-    name: str
     type: str
     size: int
     offset: int
@@ -42,9 +28,7 @@ class Block:
     """A basic block. `loop` is -1 outside of loops; indices of loops are those of its function."""
 
     index: int
-    instructions: MappingProxyType[str, int]
     loop: int
-    depth: int
     load_phases: int
     demand: Demand
 
@@ -57,14 +41,10 @@ class Site:
     among the load phases of its block.
     """
 
-    index: int
     kind: str
     space: str
     bytes: int
     block: int
-    region: int
-    line: int
-    source_line: int
     real: bool
     phase: int
 
@@ -107,7 +87,6 @@ class AssembledModule:
     kernels: MappingProxyType[str, Kernel]
     block_count: int
     site_count: int
-    files: MappingProxyType[int, str]
 
 
 def code_digest(function: Function) -> str:
@@ -129,40 +108,6 @@ def code_digest(function: Function) -> str:
     return sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def instruction_class(instruction: Instruction) -> str:
-    """The class under which an instruction is counted."""
-    opcode, modifiers = instruction.opcode, instruction.modifiers
-    if opcode in ("ld", "ldu", "st"):
-        return _memory_class(instruction)
-    if opcode in _FIXED:
-        return _FIXED[opcode]
-    kind = modifiers[-1] if modifiers else ""
-    if "f64" in modifiers:
-        return "double"
-    if opcode in _SPECIAL or (opcode == "div" and kind == "f32"):
-        return "special"
-    if kind in _FLOATS:
-        return "fma" if opcode in ("fma", "mad") else "float"
-    return "integer"
-
-
-def _memory_class(instruction: Instruction) -> str:
-    where = spaces(instruction)
-    if "param" in where:
-        return "move"
-    direction = "store" if instruction.opcode == "st" else "load"
-    return f"shared_{direction}" if "shared" in where else direction
-
-
-def class_counts(block: BasicBlock) -> MappingProxyType[str, int]:
-    """Instructions of a block by class."""
-    counts: dict[str, int] = {}
-    for instruction in block.instructions:
-        name = instruction_class(instruction)
-        counts[name] = counts.get(name, 0) + 1
-    return MappingProxyType(counts)
-
-
 def load_phases(block: BasicBlock) -> list[int]:
     """Groups of global loads that cannot overlap within one pass: that of each load.
 
@@ -179,7 +124,7 @@ def load_phases(block: BasicBlock) -> list[int]:
         opcode, where = instruction.opcode, spaces(instruction)
         is_global = not where & {"shared", "local", "const", "param"}
         phase = max((depth.get(name, 0) for name in sources(instruction)), default=0)
-        if opcode in ("ld", "ldu") and is_global:
+        if opcode in LOADS and is_global:
             if written:
                 fence, written = deepest, False
             phase = 1 + (phase if "nc" in instruction.modifiers else max(phase, fence))
@@ -187,5 +132,5 @@ def load_phases(block: BasicBlock) -> list[int]:
         elif opcode in ("st", "red", "atom") and is_global:
             written = deepest > 0
         depth |= dict.fromkeys(results(instruction), phase)
-        phases.append(phase if opcode in ("ld", "ldu") and is_global else deepest)
+        phases.append(phase if opcode in LOADS and is_global else deepest)
     return phases

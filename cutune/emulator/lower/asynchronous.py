@@ -16,7 +16,7 @@ def _site(emitter: Emitter, kind: str, space: str, size: int) -> int:
     at = emitter.instruction
     assert at is not None
     guarded = bool(at.guard)
-    return emitter.symbols.site(Access(kind, space, size, guarded, at.line, at.source_line))
+    return emitter.symbols.site(Access(kind, space, size, guarded, at.line))
 
 
 def _copy(emitter: Emitter, instruction: Instruction) -> None:

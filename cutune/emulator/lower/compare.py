@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cutune.emulator.lower.encoder import Emitter
 from cutune.emulator.lower.opcodes import bits_type, handlers
 from cutune.emulator.ptx.types import Instruction
@@ -88,17 +90,8 @@ def set_predicate(emitter: Emitter, instruction: Instruction) -> None:
 def _set_predicate_pair(
     emitter: Emitter, instruction: Instruction, names: list[str], third: str
 ) -> None:
-    kind = instruction.modifiers[-1].removesuffix("x2")
-    a, b = (emitter.source(text, "b32") for text in instruction.operands[1:3])
     results = []
-    for part in ("low_b32", "high_b32"):
-        wide = []
-        for source in (a, b):
-            half, single = emitter.temporary("b32"), emitter.temporary("f32")
-            emitter.emit(part, d=half, a=source)
-            emitter.emit(f"cvt_f32_{kind}", d=single, a=half)
-            wide.append(single)
-        holds = _compare(emitter, instruction.modifiers[0], "f32", (wide[0], wide[1]))
+    for holds in _compared_halves(emitter, instruction):
         results.append(_combined(emitter, instruction, holds, third))
     if len(names) == 1:
         both = emitter.temporary("pred")
@@ -106,6 +99,20 @@ def _set_predicate_pair(
         results = [both]
     for name, result in zip(names, results, strict=True):
         emitter.emit("mov_b32", d=emitter.destination(name, "pred"), a=result)
+
+
+def _compared_halves(emitter: Emitter, instruction: Instruction) -> Iterator[int]:
+    """Does the comparison hold for the low halves, and does it for the high ones?"""
+    kind = instruction.modifiers[-1].removesuffix("x2")
+    operands = [emitter.source(text, "b32") for text in instruction.operands[1:3]]
+    for part in ("low_b32", "high_b32"):
+        wide = []
+        for operand in operands:
+            half, single = emitter.temporary("b32"), emitter.temporary("f32")
+            emitter.emit(part, d=half, a=operand)
+            emitter.emit(f"cvt_f32_{kind}", d=single, a=half)
+            wide.append(single)
+        yield _compare(emitter, instruction.modifiers[0], "f32", (wide[0], wide[1]))
 
 
 def set_value(emitter: Emitter, instruction: Instruction) -> None:
@@ -130,18 +137,10 @@ def set_value(emitter: Emitter, instruction: Instruction) -> None:
 
 
 def _set_pair(emitter: Emitter, instruction: Instruction) -> None:
-    result_kind, kind = instruction.modifiers[-2:]
-    a, b = (emitter.source(text, "b32") for text in instruction.operands[1:3])
+    result_kind = instruction.modifiers[-2]
     one = {"f16x2": 0x3C00, "bf16x2": 0x3F80}.get(result_kind, 0xFFFF)
     halves = []
-    for part in ("low_b32", "high_b32"):
-        wide = []
-        for source in (a, b):
-            half, single = emitter.temporary("b32"), emitter.temporary("f32")
-            emitter.emit(part, d=half, a=source)
-            emitter.emit(f"cvt_f32_{kind.removesuffix('x2')}", d=single, a=half)
-            wide.append(single)
-        holds = _compare(emitter, instruction.modifiers[0], "f32", (wide[0], wide[1]))
+    for holds in _compared_halves(emitter, instruction):
         value = emitter.temporary("b32")
         emitter.emit(
             "selp_b32",

@@ -25,15 +25,8 @@ from cutune.emulator.lower.opcodes import (
     is_rounded,
     rounding,
 )
+from cutune.emulator.ptx.opcode_sets import HINTS
 from cutune.emulator.ptx.types import Instruction
-
-# Hints.
-_NOTHING = frozenset(
-    """
-    prefetch prefetchu discard applypriority nanosleep pmevent
-    griddepcontrol setmaxnreg brkpt createpolicy
-    """.split()  # noqa: SIM905
-)
 
 
 def lower(emitter: Emitter, instruction: Instruction) -> None:
@@ -55,7 +48,7 @@ def lower(emitter: Emitter, instruction: Instruction) -> None:
 
 
 def _lower(emitter: Emitter, instruction: Instruction) -> None:
-    if instruction.opcode in _NOTHING:
+    if instruction.opcode in HINTS:
         return
     lowering = _LOWERINGS.get(instruction.opcode, regular)
     lowering(emitter, instruction)

@@ -56,7 +56,6 @@ class Access:
     bytes: int
     guarded: bool
     line: int
-    source_line: int
     real: bool = False
 
 

@@ -115,8 +115,7 @@ def _fragment(emitter: Emitter, instruction: Instruction) -> None:
     number, size = _ELEMENTS[kind]
     access = "store" if store else "load"
     guarded = bool(instruction.guard)
-    at = (instruction.line, instruction.source_line)
-    site = emitter.symbols.site(Access(access, space, size, guarded, *at))
+    site = emitter.symbols.site(Access(access, space, size, guarded, instruction.line))
     flags = _COLUMNS * by_columns + _STORE * store
     table = emitter.table([rows, columns, number, flags, len(slots), *slots])
     emitter.emit(
@@ -146,9 +145,10 @@ def _load_matrix(emitter: Emitter, instruction: Instruction) -> None:
     base, offset = emitter.memory_operand(instruction.operands[1])
     shared = space_of(instruction) == "shared"
     slots = _slots(emitter, instruction.operands[0], "b32", write=True)
-    at = (instruction.line, instruction.source_line)
     space = "shared" if shared else "generic"
-    site = emitter.symbols.site(Access("load", space, 16, bool(instruction.guard), *at))
+    site = emitter.symbols.site(
+        Access("load", space, 16, bool(instruction.guard), instruction.line)
+    )
     emitter.emit(
         "matrix_load",
         a=emitter.source(base, "u32" if shared else "u64"),

@@ -65,7 +65,6 @@ def _site(emitter: Emitter, instruction: Instruction, kind: str, size: int, lowe
             size,
             bool(instruction.guard),
             instruction.line,
-            instruction.source_line,
             kind == "atomic" and instruction.modifiers[-1] in REALS,
         )
     )
@@ -80,13 +79,18 @@ def _flags(instruction: Instruction, space: str) -> int:
     return flags | (SPINNING if set(_SPIN) & set(instruction.modifiers) else 0)
 
 
-def _load(emitter: Emitter, instruction: Instruction) -> None:
-    target, address = instruction.operands[:2]
+def _moved(emitter: Emitter, instruction: Instruction, operand: str) -> tuple[str, list[str]]:
+    """The type that a load or store moves, and the elements of the operand on its other side."""
     kind = instruction.modifiers[-1]
     if kind == "b128" or "v8" in instruction.modifiers:
         raise emitter.unsupported()
+    return kind, _elements(operand) if operand.startswith("{") else [operand]
+
+
+def _load(emitter: Emitter, instruction: Instruction) -> None:
+    target, address = instruction.operands[:2]
+    kind, parts = _moved(emitter, instruction, target)
     base, offset = emitter.memory_operand(address)
-    parts = _elements(target) if target.startswith("{") else [target]
     parameters = {p.name: o for o, p in offsets_of(emitter.function)}
     if space_of(instruction) == "param" and emitter.function.is_kernel and base in parameters:
         for k, part in enumerate(parts):
@@ -134,12 +138,9 @@ def _receiver(emitter: Emitter, text: str, kind: str) -> tuple[int, Callable[[],
 
 def _store(emitter: Emitter, instruction: Instruction) -> None:
     address, value = instruction.operands[:2]
-    kind = instruction.modifiers[-1]
-    if kind == "b128" or "v8" in instruction.modifiers:
-        raise emitter.unsupported()
+    kind, parts = _moved(emitter, instruction, value)
     base, _ = emitter.memory_operand(address)
     space = _lowered_space(emitter, instruction, base)
-    parts = _elements(value) if value.startswith("{") else [value]
     bits = f"b{8 * TYPE_BYTES[kind]}"
     lane = "b64" if bits == "b64" else "b32"
     sources = [emitter.source(part, kind if kind in ("f32", "f64") else lane) for part in parts]

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "machine.h"
-#include "machine_written.h"
 
 using namespace cutune;
 
@@ -49,19 +48,9 @@ void copy_text(const std::string& text, char* to, size_t size) {
     to[length] = 0;
 }
 
-thread_local std::string last_findings;
-
 }  // namespace
 
 extern "C" {
-
-// A checker knows what its owner says of memory; a launch may name it. Freed with the process.
-Checker* cutune_checker(void) { return make_checker(); }
-void cutune_checker_allocated(Checker* checker, uint64_t base, uint64_t size) {
-    written_of(checker)->track(base, size);
-}
-// Of this thread's last launch: a list in JSON, or nothing without a checker.
-const char* cutune_findings(void) { return last_findings.c_str(); }
 
 struct cutune_totals {
     int32_t outcome;
@@ -79,10 +68,6 @@ ModuleImage* cutune_load(const uint8_t* bytes, size_t size, char* error, size_t 
 
 void cutune_unload(ModuleImage* module) { unload_module(module); }
 
-uint64_t cutune_variable(ModuleImage* module, const char* name, uint64_t* size) {
-    return module_variable(module, name, size);
-}
-
 // The arrays have one entry per basic block and per site of the module. False: no such kernel.
 bool cutune_run(ModuleImage* module, const char* name, const Launch* launch,
                 const Allocation* allocations, size_t allocation_count, cutune_totals* totals,
@@ -91,7 +76,6 @@ bool cutune_run(ModuleImage* module, const char* name, const Launch* launch,
     if (!kernel) return false;
     Table memory(allocations, allocation_count);
     const Report report = run(module, kernel, *launch, &memory);
-    last_findings = report.findings;
     totals->outcome = static_cast<int32_t>(report.outcome);
     copy_text(report.message, totals->message, sizeof totals->message);
     totals->warp_instructions = report.warp_instructions;

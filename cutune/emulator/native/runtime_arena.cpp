@@ -19,6 +19,16 @@ constexpr size_t kFreedKept = 16384;
 
 uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
+Block living(uint64_t base, uint64_t bytes, MemoryKind kind, unsigned flags) {
+    Block block;
+    block.base = base;
+    block.size = bytes;
+    block.live = true;
+    block.kind = kind;
+    block.flags = flags;
+    return block;
+}
+
 }  // namespace
 
 Arena::Arena(uint64_t capacity) : capacity_(capacity) {
@@ -82,13 +92,7 @@ uint64_t Arena::allocate(uint64_t bytes, MemoryKind kind, unsigned flags) {
     if (bytes == 0 || bytes > capacity_ || used_ > capacity_ - bytes) return 0;
     const uint64_t base = take(span_of(bytes), bytes < kSmall ? kAlignment : kPage);
     if (base == 0) return 0;
-    Block fresh;
-    fresh.base = base;
-    fresh.size = bytes;
-    fresh.live = true;
-    fresh.kind = kind;
-    fresh.flags = flags;
-    blocks_[base] = fresh;
+    blocks_[base] = living(base, bytes, kind, flags);
     used_ += bytes;
     if (written && kind == MemoryKind::device) written->track(base, bytes);
     return base;
@@ -130,13 +134,7 @@ bool Arena::adopt(uint64_t base, uint64_t size, MemoryKind kind, unsigned flags)
         const Block& before = std::prev(after)->second;
         if (before.base + before.size > base) return false;
     }
-    Block foreign;
-    foreign.base = base;
-    foreign.size = size;
-    foreign.live = true;
-    foreign.kind = kind;
-    foreign.flags = flags;
-    blocks_.emplace(base, foreign);
+    blocks_.emplace(base, living(base, size, kind, flags));
     return true;
 }
 

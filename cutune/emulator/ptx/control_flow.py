@@ -15,7 +15,7 @@ irreducible graph (none seen from nvcc) lanes may meet later than they could: re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.emulator.ptx.types import Function, Instruction, Label, PtxError
@@ -47,7 +47,6 @@ class BasicBlock:
     instructions: tuple[Instruction, ...]
     terminator: Terminator
     loop: int = -1
-    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,6 @@ class Loop:
     header: int
     blocks: frozenset[int]
     parent: int = -1
-    depth: int = 1
 
 
 @dataclass(frozen=True)
@@ -74,6 +72,27 @@ def control_flow(function: Function, is_builtin: Callable[[str], bool]) -> Contr
     loops = _nested(_natural_loops(blocks))
     order = _order(blocks, loops)
     return _renumbered(blocks, loops, order)
+
+
+def on_all_ways(neighbours: Sequence[Sequence[int]], order: Iterable[int]) -> list[int]:
+    """By block: which blocks, as bits, are on all ways from it to a block without neighbours?
+
+    With successors these are its post-dominators, with predecessors its dominators; `order` that
+    of the blocks, in which neighbours come first where they can.
+    """
+    everything, order = (1 << len(neighbours)) - 1, tuple(order)
+    found = [everything] * len(neighbours)
+    changed = True
+    while changed:
+        changed = False
+        for block in order:
+            common = everything if neighbours[block] else 0
+            for other in neighbours[block]:
+                common &= found[other]
+            common |= 1 << block
+            changed |= common != found[block]
+            found[block] = common
+    return found
 
 
 def call_target(instruction: Instruction) -> str:
@@ -302,8 +321,7 @@ def _nested(loops: list[Loop]) -> list[Loop]:
     found: list[Loop] = []
     for loop in loops:
         around = [i for i, outer in enumerate(found) if loop.header in outer.blocks]
-        parent = around[-1] if around else -1
-        found.append(replace(loop, parent=parent, depth=len(around) + 1))
+        found.append(replace(loop, parent=around[-1] if around else -1))
     return found
 
 
@@ -357,9 +375,7 @@ def _renumbered(
     for index, loop in enumerate(loops):
         for block in loop.blocks:
             innermost[block] = index
-    found = []
-    for new, old in enumerate(order):
-        inside = innermost[new]
-        depth = loops[inside].depth if inside >= 0 else 0
-        found.append(replace(_retarget(blocks[old], place), loop=inside, depth=depth))
+    found = (
+        replace(_retarget(blocks[old], place), loop=innermost[new]) for new, old in enumerate(order)
+    )
     return ControlFlow(tuple(found), tuple(loops))

@@ -10,12 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cutune.emulator.ptx.control_flow import BasicBlock, ControlFlow
+from cutune.emulator.ptx.control_flow import BasicBlock, ControlFlow, on_all_ways
+from cutune.emulator.ptx.opcode_sets import BINDING, LEAVING, MEMORY
 from cutune.emulator.ptx.types import Instruction
-
-_LEAVING = ("ret", "exit")
-_BINDING = frozenset(["bar", "barrier", "call", "trap", "ret", "exit", "brx"])
-_MEMORY = frozenset(["ld", "ldu", "st", "atom", "red"])
 
 
 @dataclass(frozen=True)
@@ -37,9 +34,9 @@ def detour(flow: ControlFlow, branch: Instruction) -> Detour | None:
         return None
     blocks = [flow.blocks[index] for index in between]
     instructions = tuple(i for block in blocks for i in block.instructions)
-    if any(i.opcode in _BINDING for i in instructions) or any(map(_leaves, blocks)):
+    if any(i.opcode in BINDING for i in instructions) or any(map(_leaves, blocks)):
         return None
-    accesses = sum(i.opcode in _MEMORY and "param" not in i.modifiers for i in instructions)
+    accesses = sum(i.opcode in MEMORY and "param" not in i.modifiers for i in instructions)
     if accesses and any(block.loop >= 0 for block in blocks):
         return None
     return Detour(instructions, accesses)
@@ -54,7 +51,7 @@ def in_loop(flow: ControlFlow, instruction: Instruction) -> bool:
 
 
 def _leaves(block: BasicBlock) -> bool:
-    return block.terminator.kind in _LEAVING
+    return block.terminator.kind in LEAVING
 
 
 def blocks_between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
@@ -72,18 +69,8 @@ def blocks_between(flow: ControlFlow, start: int, meeting: int) -> set[int]:
 def post_dominators(flow: ControlFlow) -> list[int]:
     """Immediate post-dominator of each block; the number of blocks stands for the exit."""
     count = len(flow.blocks)
-    everything = (1 << (count + 1)) - 1
-    sets = [everything] * count + [1 << count]
-    changed = True
-    while changed:
-        changed = False
-        for index in range(count - 1, -1, -1):
-            common = everything
-            for target in flow.blocks[index].terminator.targets or (count,):
-                common &= sets[target]
-            common |= 1 << index
-            changed |= common != sets[index]
-            sets[index] = common
+    successors = [block.terminator.targets or (count,) for block in flow.blocks]
+    sets = on_all_ways([*successors, ()], reversed(range(count + 1)))
     # Of the strict post-dominators the nearest is itself post-dominated by all others.
     return [
         max(

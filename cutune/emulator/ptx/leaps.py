@@ -15,16 +15,10 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 
 from cutune.emulator.ptx.control_flow import BasicBlock
+from cutune.emulator.ptx.opcode_sets import ARITHMETIC
 from cutune.emulator.ptx.taint import results, sources, spaces
 from cutune.emulator.ptx.types import Instruction, integer
 
-_ARITHMETIC = frozenset(
-    """
-    abs add and bfe bfi bfind brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma fns lg2 lop3
-    mad mad24 max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr
-    sin slct sqrt sub tanh testp xor
-    """.split()  # noqa: SIM905
-)
 _INTEGERS = frozenset(("s32", "u32", "b32", "s64", "u64", "b64"))
 _NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
 #: Comparisons that may end a loop: the other way round, and with the sides exchanged.
@@ -129,7 +123,7 @@ def _is_plain(instruction: Instruction) -> bool:
         return False
     if instruction.opcode == "st":
         return "global" in spaces(instruction)
-    return instruction.opcode in _ARITHMETIC or instruction.opcode in ("ld", "ldu")
+    return instruction.opcode in ARITHMETIC or instruction.opcode in ("ld", "ldu")
 
 
 def _executed(

@@ -52,7 +52,6 @@ _QUALIFIER = re.compile(r"\s*\.([\w:]+)(?:\s+(\d+)(?=[\s.]))?")
 _POINTER = re.compile(r"\.ptr\b(?:\s*\.(?:global|const|local|shared))?(?:\s*\.align\s+\d+)?")
 _DECLARATOR = re.compile(rf"({_NAME})\s*((?:\[[^\]]*\]\s*)*)$")
 _LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)")
-_FILE = re.compile(r'\s+(\d+)\s+"((?:\\.|[^"\\])*)"')
 _FUNCTION_DIRECTIVE = re.compile(r"\.(\w+)\s*([\d,\s]*)")
 _IDENTIFIER = re.compile(_NAME)
 
@@ -86,7 +85,6 @@ def _linked(units: list[tuple[str, int]]) -> Module:
     functions: dict[str, Function] = {}
     variables: dict[str, Variable] = {}
     aliases: dict[str, str] = {}
-    files: dict[int, str] = {}
     taken: set[str] = set()
     for number, (text, lines) in enumerate(units):
         module = modules[number]
@@ -100,8 +98,7 @@ def _linked(units: list[tuple[str, int]]) -> Module:
             if variable.name not in variables or variables[variable.name].external:
                 variables[variable.name] = variable
         aliases.update(module.aliases)
-        files.update(module.files)
-    return Module(functions, tuple(variables.values()), aliases, files, modules[0].target)
+    return Module(functions, tuple(variables.values()), aliases, modules[0].target)
 
 
 def _renamed_apart(text: str, names: Iterable[str], number: int) -> str:
@@ -125,7 +122,6 @@ class _Parser:
         self.text = text
         self.lines_before = lines_before
         self.newlines = [match.start() for match in re.finditer("\n", text)]
-        self.files: dict[int, str] = {}
         self.target = ""
 
     def line(self, position: int) -> int:
@@ -169,17 +165,13 @@ class _Parser:
                 elif keyword != "pragma":
                     raise self.fail(match.start(2), f"directive .{keyword} is not supported")
                 position = stop + 1
-        return Module(
-            functions, tuple(variables), aliases, self.files, self.target, frozenset(local)
-        )
+        return Module(functions, tuple(variables), aliases, self.target, frozenset(local))
 
     def _line_directive(self, keyword: str, position: int) -> int:
         end = self.text.find("\n", position)
         end = len(self.text) if end < 0 else end
         if keyword == "target":
             self.target = self.text[position:end].strip()
-        if keyword == "file" and (match := _FILE.match(self.text, position)):
-            self.files[int(match.group(1))] = match.group(2)
         return end
 
     def _semicolon(self, position: int) -> int:

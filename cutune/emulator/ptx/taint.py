@@ -17,53 +17,10 @@ from itertools import chain
 
 from cutune.emulator.ptx.control_flow import ControlFlow, call_target, control_flow
 from cutune.emulator.ptx.detours import detour, in_loop
+from cutune.emulator.ptx.opcode_sets import BARRIERS, MEMORY, STEERING, UNCOUNTED, WITHOUT_RESULT
 from cutune.emulator.ptx.types import Function, Instruction
 
 _NAME = re.compile(r"[%$A-Za-z_][\w$@]*")
-_NO_RESULT = frozenset(
-    [
-        "st",
-        "sust",
-        "red",
-        "bra",
-        "brx",
-        "ret",
-        "exit",
-        "bar",
-        "barrier",
-        "membar",
-        "fence",
-        "trap",
-        "call",
-        "prefetch",
-        "prefetchu",
-        "nanosleep",
-        "discard",
-        "applypriority",
-        "cp",
-        "brkpt",
-        "pmevent",
-    ]
-)
-_STEERING = frozenset(
-    [
-        "bra",
-        "brx",
-        "ret",
-        "exit",
-        "bar",
-        "barrier",
-        "call",
-        "trap",
-        "ld",
-        "st",
-        "atom",
-        "red",
-        "ldu",
-    ]
-)
-_MEMORY = frozenset(["ld", "ldu", "st", "atom", "red"])
-_UNCOUNTED = frozenset(["tex", "tld4", "suld", "sust", "wmma"])
 #: System calls that are rare, or end the launch.
 _WITHOUT_COST = frozenset(["vprintf", "__assertfail", "free"])
 _CLOCKS = ("%clock", "%globaltimer", "%smid", "%warpid")
@@ -71,7 +28,7 @@ _CLOCKS = ("%clock", "%globaltimer", "%smid", "%warpid")
 
 @dataclass(frozen=True)
 class Obliviousness:
-    """The verdict; when it is no, the reason and the PTX line where it shows.
+    """The verdict; when it is no, the reason.
 
     `countable`: do counters tell what it does, given the data? `uncertain`: memory instructions
     that data decide about, each at most once per thread. `loaded`: registers that hold what depends
@@ -80,7 +37,6 @@ class Obliviousness:
 
     holds: bool
     reason: str = ""
-    line: int = 0
     countable: bool = True
     uncertain: int = 0
     loaded: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
@@ -88,8 +44,8 @@ class Obliviousness:
 
 def results(instruction: Instruction) -> tuple[str, ...]:
     """The registers that an instruction writes."""
-    has_result = instruction.opcode not in _NO_RESULT
-    if instruction.opcode in ("bar", "barrier") and "red" in instruction.modifiers:
+    has_result = instruction.opcode not in WITHOUT_RESULT
+    if instruction.opcode in BARRIERS and "red" in instruction.modifiers:
         has_result = True
     if not has_result or not instruction.operands:
         return ()
@@ -132,7 +88,7 @@ def _is_countable(function: Function, functions: dict[str, Function], seen: set[
     for instruction in function.body or ():
         if not isinstance(instruction, Instruction):
             continue
-        if instruction.opcode in _UNCOUNTED:
+        if instruction.opcode in UNCOUNTED:
             return False
         if (
             instruction.opcode == "call"
@@ -224,7 +180,7 @@ class _Analysis:
             return None
         if callee is None or callee.body is None or target in self.above:
             self.tainted.update(returned)
-            return Obliviousness(False, f"calls {target}", instruction.line)
+            return Obliviousness(False, f"calls {target}")
         inner = _Analysis(callee, self.functions, self.above)
         inner.memory = self.memory
         problem, results_tainted = inner.verdict(self._is_tainted(tuple(arguments)))
@@ -234,19 +190,19 @@ class _Analysis:
         return None if problem.holds else problem
 
     def _judge(self, instruction: Instruction) -> Obliviousness:
-        opcode, line = instruction.opcode, instruction.line
-        if opcode in _UNCOUNTED:
-            return Obliviousness(False, f"'{opcode}' is not among the counters", line)
+        opcode = instruction.opcode
+        if opcode in UNCOUNTED:
+            return Obliviousness(False, f"'{opcode}' is not among the counters")
         decided = instruction.guard in self.tainted and id(instruction) not in self.on_detour
-        if decided and opcode in _STEERING and not self._is_detour(instruction):
+        if decided and opcode in STEERING and not self._is_detour(instruction):
             what = "a branch" if opcode == "bra" else f"whether '{opcode}' is executed"
-            return Obliviousness(False, f"{what} depends on loaded data", line)
+            return Obliviousness(False, f"{what} depends on loaded data")
         if opcode == "brx" and self._is_tainted(names(instruction.operands[0])):
-            return Obliviousness(False, "a branch depends on loaded data", line)
-        if opcode in _MEMORY and "param" not in spaces(instruction):
+            return Obliviousness(False, "a branch depends on loaded data")
+        if opcode in MEMORY and "param" not in spaces(instruction):
             place = 0 if opcode in ("st", "red") else 1
             if self._is_tainted(names(instruction.operands[place])):
-                return Obliviousness(False, "an address depends on loaded data", line)
+                return Obliviousness(False, "an address depends on loaded data")
         return Obliviousness(True)
 
     @cached_property
@@ -255,7 +211,7 @@ class _Analysis:
 
     def _is_detour(self, instruction: Instruction) -> bool:
         """May data decide about this? Then what depends on it is tainted too."""
-        if instruction.opcode in _MEMORY and not in_loop(self._flow, instruction):
+        if instruction.opcode in MEMORY and not in_loop(self._flow, instruction):
             self.detours[instruction.line] = 1
             return True
         found = detour(self._flow, instruction) if instruction.opcode == "bra" else None

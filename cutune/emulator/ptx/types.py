@@ -89,7 +89,6 @@ class Module:
     functions: dict[str, Function]
     variables: tuple[Variable, ...]
     aliases: dict[str, str]
-    files: dict[int, str]
     target: str
     local: frozenset[str] = frozenset()
 

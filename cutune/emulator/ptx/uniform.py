@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from cutune.emulator.ptx.control_flow import ControlFlow, Loop
 from cutune.emulator.ptx.detours import blocks_between, post_dominators
+from cutune.emulator.ptx.opcode_sets import VARYING
 from cutune.emulator.ptx.taint import names, results, sources, spaces
 from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction
 
@@ -21,10 +22,6 @@ UNIFORM_BYTES = 8
 MOST_ROUNDS = 8
 Item = TypeVar("Item")
 _OF_THREADS = ("%tid", "%laneid", "%lanemask", "%clock", "%globaltimer")
-#: Memory that may hold another value for each thread, and what threads tell each other.
-_VARYING = frozenset(
-    ["ldu", "atom", "tex", "tld4", "suld", "shfl", "vote", "match", "redux", "activemask", "call"]
-)
 
 
 def varying_registers(function: Function) -> frozenset[str]:
@@ -94,22 +91,34 @@ def _around_uneven_loops(flow: ControlFlow, varying: frozenset[str]) -> set[int]
 def _rounds(flow: ControlFlow, loop: Loop) -> int | None:
     """How many rounds a loop makes that counts from one number to another; None for others."""
     inside = [i for index in loop.blocks for i in flow.blocks[index].instructions]
-    others = [block for index, block in enumerate(flow.blocks) if index not in loop.blocks]
-    outside = [i for block in others for i in block.instructions]
-    ends = (flow.blocks[index].terminator for index in loop.blocks)
-    end = _only(end for end in ends if not set(end.targets) <= loop.blocks)
-    test = _only(i for i in inside if i.opcode == "setp" and end and end.guard in results(i))
+    test = _test(flow, loop, inside)
     if test is None:
         return None
+    others = [block for index, block in enumerate(flow.blocks) if index not in loop.blocks]
+    outside = [i for block in others for i in block.instructions]
     counter, limit = test.operands[1], _number(test.operands[2])
-    start = _only(i for i in outside if counter in results(i))
-    step = _only(i for i in inside if counter in results(i))
-    if not start or not step or start.opcode != "mov" or step.opcode not in ("add", "sub"):
-        return None
-    first, each = _number(start.operands[-1]), _number(step.operands[-1])
+    first = _operand_of_only(outside, counter, ("mov",))
+    each = _operand_of_only(inside, counter, ("add", "sub"))
     if limit is None or first is None or not each:
         return None
     return -(-abs(limit - first) // abs(each))
+
+
+def _test(flow: ControlFlow, loop: Loop, inside: Iterable[Instruction]) -> Instruction | None:
+    """The comparison on which the loop is left, if there is one way out of it."""
+    ends = (flow.blocks[index].terminator for index in loop.blocks)
+    end = _only(end for end in ends if not set(end.targets) <= loop.blocks)
+    if end is None:
+        return None
+    return _only(i for i in inside if i.opcode == "setp" and end.guard in results(i))
+
+
+def _operand_of_only(
+    instructions: Iterable[Instruction], register: str, opcodes: tuple[str, ...]
+) -> int | None:
+    """The number that is the last operand of the one instruction that writes the register."""
+    found = _only(i for i in instructions if register in results(i))
+    return _number(found.operands[-1]) if found and found.opcode in opcodes else None
 
 
 def _only(items: Iterable[Item]) -> Item | None:
@@ -126,7 +135,7 @@ def _number(operand: str) -> int | None:
 
 
 def _varies(instruction: Instruction, varying: set[str]) -> bool:
-    if instruction.opcode in _VARYING:
+    if instruction.opcode in VARYING:
         return True
     is_load = instruction.opcode == "ld" and "param" not in spaces(instruction)
     if is_load and not _is_constant(instruction):

@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cutune.emulator.ptx.control_flow import BasicBlock
+from cutune.emulator.ptx.opcode_sets import BARRIERS, NOT_ISSUED, SPECIAL
 from cutune.emulator.ptx.types import Instruction
 
-#: Instructions that take no issue slot of their own after ptxas.
-NOT_ISSUED = frozenset(("mov", "cvta", "selp", "cvt"))
-SPECIAL = frozenset(("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"))
-WIDE = frozenset(("s64", "u64", "b64"))
+_WIDE = frozenset(("s64", "u64", "b64"))
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def instruction_demand(instruction: Instruction) -> Demand:
     """The demand of one instruction."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     kind = modifiers[-1] if modifiers else ""
-    if opcode in ("bar", "barrier"):
+    if opcode in BARRIERS:
         return Demand(slots=1, barriers=1)
     if opcode == "cvt":
         # Between FP64 and anything else: a pass through the FP64 unit.
@@ -76,6 +74,6 @@ def _quotient(kind: str, is_approximate: bool) -> Demand:
         return Demand(slots=14, double=10, special=1)
     if kind == "f32":
         return Demand(slots=3, special=1) if is_approximate else Demand(slots=12, special=1)
-    if kind in WIDE:
+    if kind in _WIDE:
         return Demand(slots=70, special=4)
     return Demand(slots=20, special=3)

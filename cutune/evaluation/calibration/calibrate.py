@@ -7,10 +7,11 @@ what the timed kernels do, so that their times tell what a unit of each kind of 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from cutune.core.progress import Progress
 from cutune.device.profile import FITTED, DeviceProfile, Limits, ModelConstants
 from cutune.device.thread_block import Block, grid_of
 from cutune.emulator.bytecode.assemble import assemble
@@ -22,8 +23,6 @@ from cutune.evaluation.calibration.prior import Belief, beliefs, prior_constants
 from cutune.evaluation.calibration.suite import ARRAY_WORDS, Case, cases, source
 from cutune.fit.fitted_model import FittedModel
 from cutune.toolchain.nvcc import Nvcc
-
-Progress = Callable[[str, int, int], None]
 
 REGISTERS_PER_THREAD = 255
 WARP_THREADS = 32

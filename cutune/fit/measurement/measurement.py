@@ -206,7 +206,9 @@ class MeasuredKernel:
         values = {f.name: _frozen(entry[f.name]) for f in fields(MeasuredKernel) if f.name in entry}
         values["allowed"] = BlockRange.from_json(entry["allowed"])
         values["origin"] = Origin(**entry["origin"])
-        values["static"] = StaticCounters(**entry["static"])
+        # Older files say more of it.
+        static = {f.name: entry["static"][f.name] for f in fields(StaticCounters)}
+        values["static"] = StaticCounters(**static)
         values["code_blocks"] = tuple(CodeBlock(**block) for block in entry["code_blocks"])
         values["memory"] = tuple(MemoryInstruction(**m) for m in entry["memory"])
         return MeasuredKernel(**values)

@@ -71,28 +71,40 @@ def _in_block(formula: Formula, block: Sequence[Formula]) -> Formula | None:
     if axes:
         return Name(axes[0]) if len(axes) == 1 else None
     match formula:
-        case Number(value, real):
-            is_whole = value.denominator == 1 and not real
-            return formula if is_whole and value <= _LARGEST_LITERAL else None
+        case Number():
+            return formula if _is_whole(formula) else None
         case Name(_, _, value):
             return _in_block(value, block) if value is not None else None
         case Cast(type_, operand):
-            size = basic_size(type_.split())
-            is_wide = (
-                size is not None and size >= 4 and type_.split()[-1] not in ("float", "double")
-            )
-            return _in_block(operand, block) if is_wide and not is_real(operand) else None
+            is_exact = _is_wide_integer(type_) and not is_real(operand)
+            return _in_block(operand, block) if is_exact else None
         case Call(name, (left, right)) if name.removeprefix("std::") in ("min", "max"):
             sign = "<" if name.endswith("min") else ">"
-            a, b = _in_block(left, block), _in_block(right, block)
-            if a is None or b is None:
-                return None
-            return Operation("?:", (Operation(sign, (a, b)), a, b))
+            return _extremum(sign, _in_block(left, block), _in_block(right, block))
         case Operation(operator, operands):
             known = [_in_block(operand, block) for operand in operands]
             found = [operand for operand in known if operand is not None]
             return _operation(operator, found) if len(found) == len(known) else None
     return None
+
+
+def _is_whole(number: Number) -> bool:
+    value = number.value
+    return value.denominator == 1 and not number.is_real and value <= _LARGEST_LITERAL
+
+
+def _is_wide_integer(type_: str) -> bool:
+    """Does a type of at least 32 bits hold whole numbers only?"""
+    words = type_.split()
+    size = basic_size(words)
+    return size is not None and size >= 4 and words[-1] not in ("float", "double")
+
+
+def _extremum(sign: str, left: Formula | None, right: Formula | None) -> Formula | None:
+    """The smaller (`<`) or the larger (`>`) of two."""
+    if left is None or right is None:
+        return None
+    return Operation("?:", (Operation(sign, (left, right)), left, right))
 
 
 def _operation(operator: str, operands: list[Formula]) -> Formula | None:

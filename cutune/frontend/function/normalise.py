@@ -182,25 +182,37 @@ def _functional_casts(tokens: list[Token], types: frozenset[str]) -> list[Token]
     for index, token in enumerate(tokens):
         following = tokens[index + 1].text if index + 1 < len(tokens) else ""
         before = tokens[index - 1] if index else NO_TOKEN
-        is_type = token.kind == "IDENTIFIER" and (
-            token.text in types or token.text in BUILTIN_TYPES
-        )
-        starts = before.kind != "IDENTIFIER" or before.text in ("return", "else", "case")
+        is_type = _starts_expression(before) and _is_type(token, types)
         if index in braces:
             out.append(word("(" if token.text == "{" else ")", token, "PUNCTUATION"))
-        elif is_type and following == "{" and starts:
+        elif is_type and following == "{":
             braces |= {index + 1, pairs[index + 1]}
             out.append(word("__construct", token))
-        elif is_type and following == "(" and starts and not _is_declarator(tokens, index + 1):
+        elif is_type and following == "(" and not _is_declarator(tokens, index + 1):
             out += _cast(tokens, index, pairs)
-        elif (token.text == "{" and before.text in ("return", "(", ",")) or (
-            token.text == "{" and before.text == "=" and _is_assignment(tokens, index - 1)
-        ):
+        elif token.text == "{" and _is_list(tokens, index):
             braces |= {index, pairs[index]}
             out += [word("__init", token), word("(", token, "PUNCTUATION")]
         else:
             out.append(token)
     return out
+
+
+def _starts_expression(before: Token) -> bool:
+    """May an expression start behind this token?"""
+    return before.kind != "IDENTIFIER" or before.text in ("return", "else", "case")
+
+
+def _is_type(token: Token, types: frozenset[str]) -> bool:
+    return token.kind == "IDENTIFIER" and (token.text in types or token.text in BUILTIN_TYPES)
+
+
+def _is_list(tokens: list[Token], opener: int) -> bool:
+    """Does the brace open a list of values, `return {a, b}` or `x = {a, b}`?"""
+    before = tokens[opener - 1].text if opener else ""
+    if before == "=":
+        return _is_assignment(tokens, opener - 1)
+    return before in ("return", "(", ",")
 
 
 def _cast(tokens: list[Token], index: int, pairs: dict[int, int]) -> list[Token]:

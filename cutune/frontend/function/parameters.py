@@ -23,24 +23,24 @@ def parameter_of(
     """parameter = type NAME? ("[" … "]")* ("=" default)?."""
     tokens = _without_default(tokens)
     brackets = next((i for i, token in enumerate(tokens) if token.text == "["), len(tokens))
-    index = brackets - 1
-    names = [i for i in range(brackets) if tokens[i].kind == "IDENTIFIER"]
-    is_named = (
-        index > 0
-        and tokens[index].kind == "IDENTIFIER"
-        and (len(names) > 1 and (tokens[index - 1].text != "::"))
-    )
-    name = tokens[index].text if is_named else ""
-    type_tokens = [*tokens[: index if is_named else brackets], *tokens[brackets:]]
+    is_named = _is_named(tokens[:brackets])
+    name = tokens[brackets - 1].text if is_named else ""
+    type_tokens = [*tokens[: brackets - 1 if is_named else brackets], *tokens[brackets:]]
     texts = [token.text for token in type_tokens]
     words = _folded(texts)
-    is_pointer = "*" in texts or "[" in texts or "(" in texts or "..." in texts
-    is_reference = "&" in texts or "&&" in texts
+    is_pointer = not {"*", "[", "(", "..."}.isdisjoint(texts)
+    is_reference = not {"&", "&&"}.isdisjoint(texts)
     integer = None if is_pointer or is_reference else integer_type(words, typedefs)
     is_value = not is_pointer and (not is_reference or "const" in texts)
     value = tuple(word for word in words if word != "&") if is_value else ()
     type_ = ParameterType(name, integer, is_pointer, is_reference, value)
     return Parameter(name, type_text(texts)), type_
+
+
+def _is_named(tokens: Sequence[Token]) -> bool:
+    """Is the last of these words the parameter's name, rather than one of its type?"""
+    names = [token for token in tokens if token.kind == "IDENTIFIER"]
+    return len(names) > 1 and tokens[-1] is names[-1] and tokens[-2].text != "::"
 
 
 def takes(part: Part, function: Function, count: int) -> bool:

@@ -137,12 +137,8 @@ class _Judge:
         shared = self._shared_formula(item, kernel, resolved)
         callee = self._callee(item, kernel)
         refusal = self._refusal(item, name, kernel, code, resolved, shared)
-        if refusal is None and kernel is not None:
-            refusal = self._without_copy(item, kernel, callee, resolved)
-        if refusal is None and callee is None and kernel is not None and kernel.elsewhere:
-            refusal = _refusal(Code.UNCERTAIN_ADDRESS, name=name)
-        if refusal is None and callee is None:
-            refusal = self._doubt(item)
+        if refusal is None:
+            refusal = self._uncertain_kernel(item, name, kernel, callee, resolved)
         if refusal is None and kernel is not None and not (kernel.asserted or kernel.shared):
             # Proven not to use any.
             shared = None
@@ -167,6 +163,23 @@ class _Judge:
             deduced=callee.deduced if callee else (),
         )
         return site, refusal
+
+    def _uncertain_kernel(
+        self,
+        launch: Launch,
+        name: str,
+        kernel: Kernel | None,
+        callee: Callee | None,
+        resolved: Configuration | None,
+    ) -> Refusal | None:
+        """The reason against a launch at which another kernel than the proven one may run."""
+        if kernel is not None and (found := self._without_copy(launch, kernel, callee, resolved)):
+            return found
+        if callee is not None:
+            return None
+        if kernel is not None and kernel.elsewhere:
+            return _refusal(Code.UNCERTAIN_ADDRESS, name=name)
+        return self._doubt(launch)
 
     def _callee(self, launch: Launch, kernel: Kernel | None) -> Callee | None:
         """How the launch names its kernel, if that alone says which one it is."""

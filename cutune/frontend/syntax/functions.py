@@ -52,7 +52,6 @@ class Function:
     #: Identifiers of the head before the name: qualifiers and return type.
     qualifiers: tuple[str, ...]
     is_kernel: bool
-    in_class: bool
 
     @property
     def is_device_code(self) -> bool:
@@ -96,27 +95,22 @@ class _Scan:
         """declaration = head (";" | body | "{" declaration* "}")."""
         tokens, partner = self.tokens, self.brackets.partner
         index = first = 0
-        classes: list[int] = []
         while index < len(tokens):
             text = tokens[index].text
             if text in ("(", "["):
                 index = max(index, partner[index]) + 1
                 continue
             if text == "{":
-                function = self._function(first, index, bool(classes))
+                function = self._function(first, index)
                 if function is not None:
                     yield function
                     first = index = max(index, partner[index]) + 1
                     continue
                 if self._is_scope(first, index):
-                    if self._is_class(first, index):
-                        classes.append(partner[index])
                     first = index = index + 1
                     continue
                 index = max(index, partner[index]) + 1
                 continue
-            if classes and index == classes[-1]:
-                classes.pop()
             is_access = text == ":" and tokens[index - 1].text in ("public", "private", "protected")
             if text in (";", "}") or is_access:
                 first = index + 1
@@ -136,13 +130,13 @@ class _Scan:
             if text in (";", "}", "="):
                 return
             if text == "{":
-                function = self._function(first, index, False)
+                function = self._function(first, index)
                 if function is not None:
                     yield function
                 return
             index = (partner[index] if text in ("(", "[") and partner[index] > 0 else index) + 1
 
-    def _function(self, first: int, brace: int, in_class: bool) -> Function | None:
+    def _function(self, first: int, brace: int) -> Function | None:
         """head = template? qualifier* NAME "(" … ")" trailer*; gives None for other braces."""
         head = self._head_before(self._after_template(first, brace), brace)
         if head.is_none or not head.groups:
@@ -161,7 +155,6 @@ class _Scan:
             (brace, self.brackets.partner[brace]) if self.brackets.partner[brace] >= 0 else None,
             qualifiers,
             any(q in self.kernel_qualifiers for q in qualifiers),
-            in_class,
         )
 
     def _head_before(self, start: int, brace: int) -> _Head:
@@ -262,9 +255,6 @@ class _Scan:
         is_linkage = self.tokens[brace - 1].kind == "STRING" and brace > 1
         return is_linkage or _has(self._scope_words, start, brace)
 
-    def _is_class(self, first: int, brace: int) -> bool:
-        return _has(self._class_words, self._after_template(first, brace), brace)
-
     @cached_property
     def _no_scope_words(self) -> list[int]:
         return self._places(_NO_SCOPE)
@@ -272,10 +262,6 @@ class _Scan:
     @cached_property
     def _scope_words(self) -> list[int]:
         return self._places(_SCOPES)
-
-    @cached_property
-    def _class_words(self) -> list[int]:
-        return self._places(_CLASSES)
 
     def _places(self, words: frozenset[str]) -> list[int]:
         return [index for index, token in enumerate(self.tokens) if token.text in words]

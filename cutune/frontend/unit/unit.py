@@ -40,8 +40,7 @@ class FunctionText:
     """A function definition cut out of its file, macros expanded."""
 
     function: Function
-    source: Source
-    #: The whole definition in `source`.
+    #: The whole definition in its file.
     span: Span
     head: tuple[Token, ...]
     parameters: tuple[tuple[Token, ...], ...]
@@ -171,7 +170,6 @@ class Unit:
             impurity = Impurity(Code.UNRESOLVED_NAME, message, token.span)
         return FunctionText(
             function,
-            part.source,
             span,
             tuple(head),
             tuple(tuple(p) for p in split_commas(parameters)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -97,14 +97,6 @@ class Polynomial:
 
 ZERO = Polynomial(())
 ONE = Polynomial.constant(1)
-
-
-def total(polynomials: Iterable[Polynomial]) -> Polynomial:
-    """Their sum."""
-    result = ZERO
-    for polynomial in polynomials:
-        result = result + polynomial
-    return result
 
 
 def _with_stride(monomial: Monomial) -> Monomial:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cutune.emulator.ptx.control_flow import ControlFlow
+from cutune.emulator.ptx.control_flow import ControlFlow, on_all_ways
 from cutune.emulator.ptx.taint import results, sources
 from cutune.emulator.ptx.types import Instruction
 
@@ -67,25 +67,13 @@ class Graph:
     @cached_property
     def dominators(self) -> tuple[int, ...]:
         """Per block those that lie on every way to it, itself included."""
-        return _dominators(self.predecessors, range(self.count), 0)
+        return tuple(on_all_ways([(), *self.predecessors[1:]], range(self.count)))
 
     @cached_property
     def postdominators(self) -> tuple[int, ...]:
         """Per block those that lie on every way from it to an end, itself included."""
-        successors = [tuple(dict.fromkeys(b.terminator.targets)) for b in self.flow.blocks]
-        full = (1 << self.count) - 1
-        found = [full] * self.count
-        changed = True
-        while changed:
-            changed = False
-            for block in reversed(range(self.count)):
-                common = full if successors[block] else 0
-                for target in successors[block]:
-                    common &= found[target]
-                common |= 1 << block
-                changed |= common != found[block]
-                found[block] = common
-        return tuple(found)
+        successors = [block.terminator.targets for block in self.flow.blocks]
+        return tuple(on_all_ways(successors, reversed(range(self.count))))
 
     def deciders(self, block: int) -> list[int]:
         """Blocks whose branches may decide from where a block is reached."""
@@ -183,27 +171,6 @@ class Graph:
                     found[index] |= passing
                     changed |= bool(passing)
         return tuple(frozenset(names) for names in found)
-
-
-def _dominators(
-    predecessors: Sequence[Sequence[int]], order: Sequence[int], entry: int
-) -> tuple[int, ...]:
-    full = (1 << len(predecessors)) - 1
-    found = [full] * len(predecessors)
-    found[entry] = 1 << entry
-    changed = True
-    while changed:
-        changed = False
-        for block in order:
-            if block == entry:
-                continue
-            common = full
-            for other in predecessors[block]:
-                common &= found[other]
-            common |= 1 << block
-            changed |= common != found[block]
-            found[block] = common
-    return tuple(found)
 
 
 def _used_and_defined(instructions: Sequence[Instruction]) -> tuple[set[str], set[str]]:

@@ -6,7 +6,7 @@ An instruction that is not named here is not understood (`NotUnderstood`), whate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from cutune.core.codes import Code
@@ -75,7 +75,6 @@ class Operations:
 
     atoms: Atoms
     uses_lanes: bool = False
-    _bits: dict[str, int] = field(default_factory=dict)
 
     def compute(
         self, instruction: Instruction, read: Read, loops: frozenset[int]
@@ -211,22 +210,20 @@ class Operations:
 
     def _interval(self, instruction: Instruction, operands: tuple[Value, ...]) -> Interval:
         opcode, kind = instruction.opcode, instruction.modifiers[-1]
-        ranges = [self.atoms.interval(v) for v in operands if isinstance(v, Polynomial)]
-        constants = [v.literal for v in operands if isinstance(v, Polynomial)]
-        last = constants[-1] if constants else None
         whole = _whole(kind)
+        known = [value for value in operands if isinstance(value, Polynomial)]
+        ranges = [_within(self.atoms.interval(value), whole) for value in known]
+        constants = [value.literal for value in known]
         if opcode == "and" and (masks := [c for c in constants if c is not None and c >= 0]):
             return Interval(0, min(masks))
-        if opcode == "shr" and kind[0] == "s" and last is not None and 0 < last < bits_of(kind):
-            low, high = _within(ranges[0], whole)
-            assert low is not None and high is not None
-            return Interval(low >> last, high >> last)
-        if opcode in ("shr", "div", "rem") and last is not None and last > 0:
-            return _reduced(opcode, _within(ranges[0], whole), last)
         if opcode in ("min", "max", "selp") and len(ranges) > 1:
-            first, second = (_within(r, whole) for r in ranges[:2])
-            return _hull(opcode, first, second)
-        return whole
+            return _hull(opcode, ranges[0], ranges[1])
+        last = constants[-1] if constants else None
+        if opcode not in ("shr", "div", "rem") or last is None or last <= 0:
+            return whole
+        if opcode == "shr" and kind[0] == "s" and last < bits_of(kind):
+            return _shifted_right(ranges[0], last)
+        return _reduced(opcode, ranges[0], last)
 
     def _unpacked(self, instruction: Instruction, read: Read) -> list[tuple[str, Value]]:
         """`mov.b64 {%r1, %r2}, %rd3`."""
@@ -420,13 +417,19 @@ def _within(interval: Interval, whole: Interval) -> Interval:
     return interval if interval.within(whole.low, whole.high) else whole
 
 
+def _shifted_right(interval: Interval, by: int) -> Interval:
+    low, high = interval
+    assert low is not None and high is not None
+    return Interval(low >> by, high >> by)
+
+
 def _reduced(opcode: str, interval: Interval, by: int) -> Interval:
     low, high = interval
     assert low is not None and high is not None
     if low < 0:
         return Interval(None, None)
     if opcode == "shr":
-        return Interval(low >> by, high >> by)
+        return _shifted_right(interval, by)
     return Interval(low // by, high // by) if opcode == "div" else Interval(0, by - 1)
 
 

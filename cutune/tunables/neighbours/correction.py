@@ -7,9 +7,6 @@ where several configurations are nearly as fast, and a heuristic wants few steps
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import pairwise
-
 from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 #: The largest loss that the published correction by hand accepts is 3.96 %.
@@ -31,12 +28,6 @@ def corrected(table: TimeTable, limit: float = DEFAULT_LIMIT) -> dict[Point, Con
     if len(table.sizes) == 1:
         return _fewest_intervals(table, limit)
     return _fewest_configurations(table, limit)
-
-
-def breakpoints(labels: Mapping[Point, Configuration]) -> int:
-    """How often the configuration changes along a single size."""
-    ordered = [labels[point] for point in sorted(labels)]
-    return sum(a != b for a, b in pairwise(ordered))
 
 
 def _allowed(table: TimeTable, point: Point, limit: float) -> dict[Configuration, float]:

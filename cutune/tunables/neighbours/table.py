@@ -79,15 +79,6 @@ class TimeTable:
         return TimeTable(self.sizes, self.tunables, {p: self.times[p] for p in points})
 
 
-@dataclass(frozen=True)
-class LabelTable:
-    """A best configuration by size, without times."""
-
-    sizes: tuple[str, ...]
-    tunables: tuple[str, ...]
-    labels: Mapping[Point, Configuration]
-
-
 def read_table(path: str | Path, columns: Columns) -> TimeTable:
     """Read measured times; a configuration that was measured repeatedly gets its median.
 
@@ -111,8 +102,8 @@ def read_table(path: str | Path, columns: Columns) -> TimeTable:
     return TimeTable(columns.sizes, columns.tunables, times)
 
 
-def read_labels(path: str | Path, columns: Columns) -> LabelTable:
-    """Read best configurations.
+def read_labels(path: str | Path, columns: Columns) -> Mapping[Point, Configuration]:
+    """Read the best configuration by size.
 
     Raises:
         CutuneError: CT001, CT540, CT541, CT542, CT543 where two rows contradict each other.
@@ -124,7 +115,7 @@ def read_labels(path: str | Path, columns: Columns) -> LabelTable:
             raise row.error(Code.CONTRADICTING_ROWS, columns.tunables[0])
     if not labels:
         raise CutuneError(Diagnostic.at(Code.EMPTY_TABLE, None, path=path))
-    return LabelTable(columns.sizes, columns.tunables, labels)
+    return labels
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,57 @@
+"""PTX opcodes by what they do. The one table from which analyses and the lowering read."""
+
+from __future__ import annotations
+
+
+def _opcodes(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: End a thread.
+LEAVING = _opcodes("ret exit")
+BRANCHES = _opcodes("bra brx")
+#: Wait for all warps of the block.
+BARRIERS = _opcodes("bar barrier")
+ATOMICS = _opcodes("atom red")
+LOADS = _opcodes("ld ldu")
+#: Access memory by an address among their operands, and count as such.
+MEMORY = LOADS | ATOMICS | {"st"}
+#: Access memory in ways that are not among the counters.
+UNCOUNTED = _opcodes("tex tld4 suld sust wmma")
+#: Hints, and what the emulated device has no use for.
+HINTS = _opcodes(
+    """
+    prefetch prefetchu discard applypriority nanosleep pmevent
+    griddepcontrol setmaxnreg brkpt createpolicy
+    """
+)
+#: Write no register.
+WITHOUT_RESULT = (
+    LEAVING
+    | BRANCHES
+    | BARRIERS
+    | _opcodes(
+        """
+        st sust red membar fence trap call prefetch prefetchu nanosleep discard applypriority cp
+        brkpt pmevent
+        """
+    )
+)
+#: Decide what is executed, or which memory is accessed.
+STEERING = LEAVING | BRANCHES | BARRIERS | MEMORY | {"call", "trap"}
+#: May not be skipped or repeated by some of the threads.
+BINDING = LEAVING | BARRIERS | {"brx", "call", "trap"}
+#: Give another value to each thread, whatever they read.
+VARYING = _opcodes("ldu atom tex tld4 suld shfl vote match redux activemask call")
+#: Read registers, write registers, and do nothing else.
+ARITHMETIC = _opcodes(
+    """
+    abs add and bfe bfi bfind brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma fns lg2 lop3
+    mad mad24 max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr
+    sin slct sqrt sub tanh testp xor
+    """
+)
+#: Arithmetic that takes no issue slot of its own after ptxas.
+NOT_ISSUED = _opcodes("mov cvta selp cvt")
+#: Arithmetic of the special-function units.
+SPECIAL = _opcodes("rcp sqrt rsqrt sin cos lg2 ex2 tanh")

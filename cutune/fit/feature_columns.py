@@ -1,0 +1,177 @@
+"""Feature launches to columns. Takes one for each (class, block), gives `FeatureColumn`s."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cutune.fit.count_functions import CountFunctions
+from cutune.fit.fitted_model import (
+    ATOMIC,
+    ATOMIC_REAL,
+    BARRIER,
+    FIXED,
+    ISSUE,
+    SCATTERED,
+    SECTORS,
+    STEP,
+    UNCOALESCED,
+    FeatureColumn,
+    in_single_precision,
+)
+from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
+from cutune.fit.per_warp import NEAR_ONE, Scale, growth
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The memory instructions of a count group, by what they do; `members` are all of them."""
+
+    index: int
+    members: Sequence[int]
+    shared: Sequence[int]
+    loads: Sequence[int]
+    stores: Sequence[int]
+    atomics: Sequence[int]
+
+    @staticmethod
+    def of(kernel: MeasuredKernel, counts: CountFunctions, index: int) -> _Group:
+        members = _members(counts, index)
+        shared = [i for i in members if kernel.memory[i].shared]
+        loads = [i for i in members if kernel.memory[i].kind == "load" and i not in shared]
+        stores = [i for i in members if i not in (*loads, *shared)]
+        atomics = [i for i in stores if kernel.memory[i].kind == "atomic"]
+        return _Group(index, members, shared, loads, stores, atomics)
+
+    @property
+    def asking(self) -> list[int]:
+        """Those that ask the caches for something."""
+        return [i for i in self.members if i not in self.shared]
+
+    def cost(
+        self, kind: str, scales: Sequence[Scale], sites: Sequence[int], attribute: str
+    ) -> FeatureColumn:
+        """A counter of some of them."""
+        return _feature(kind, self.index, [scale.cost(sites, attribute) for scale in scales])
+
+
+def feature_columns(
+    kernel: MeasuredKernel,
+    counts: CountFunctions,
+    launches: Sequence[Measurement],
+    smaller: Sequence[Measurement],
+) -> Iterator[FeatureColumn]:
+    """Features per trip, summed over the memory instructions of each group.
+
+    `smaller`: where the grid is kept, one more launch for each block.
+    """
+    scales = [Scale(kernel, counts, launch) for launch in launches]
+    for index in range(len(counts.groups)):
+        group = _Group.of(kernel, counts, index)
+        if smaller:
+            requests = [scale.requests(group.asking) for scale in scales]
+            yield _feature("request", index, requests)
+        yield from _memory_columns(group, scales)
+        yield from _array_columns(kernel, counts, group, launches, scales)
+    if kernel.asserted or kernel.on_data:
+        yield _feature("busiest", 0, [scale.busiest() for scale in scales])
+    if smaller:
+        yield from _growth_columns(scales, [Scale(kernel, counts, m) for m in smaller])
+    else:
+        yield from _ratio_columns(scales)
+
+
+def transaction_columns(
+    kernel: MeasuredKernel, counts: CountFunctions, launches: Sequence[Measurement]
+) -> Iterator[FeatureColumn]:
+    """Sectors per execution, and how much of that is not coalesced, of each group."""
+    for group in range(len(counts.groups)):
+        members = [i for i in _members(counts, group) if not kernel.memory[i].shared]
+        rows = [[_sectors(launch, kernel, i) for i in members] for launch in launches]
+        scattered = [[sectors for sectors, least in row if sectors > least] for row in rows]
+        yield _feature(SECTORS, group, [sum(sectors for sectors, _ in row) for row in rows])
+        yield _feature(UNCOALESCED, group, [float(len(row)) for row in scattered])
+        yield _feature(SCATTERED, group, [sum(row, 0.0) for row in scattered])
+
+
+def _members(counts: CountFunctions, group: int) -> list[int]:
+    return [index for index, its_group in enumerate(counts.group_of) if its_group == group]
+
+
+def _memory_columns(group: _Group, scales: Sequence[Scale]) -> Iterator[FeatureColumn]:
+    """What the caches and shared memory have to do."""
+    loads, stores, shared = group.loads, group.stores, group.shared
+    if loads:
+        yield group.cost("load", scales, loads, "load_cost_x20")
+        shares = _settled([scale.missing(loads) for scale in scales])
+        yield _feature("missing", group.index, shares)
+    if stores:
+        yield group.cost("store", scales, stores, "store_cost_x20")
+        yield group.cost("rewritten", scales, stores, "rewritten_sectors")
+        lines = [scale.lines(stores) for scale in scales]
+        yield _feature("rewritten_lines", group.index, lines)
+    if shared:
+        values = [
+            scale.cost(shared, "load_cost_x20") + scale.cost(shared, "store_cost_x20")
+            for scale in scales
+        ]
+        yield _feature("shared", group.index, values)
+
+
+def _array_columns(
+    kernel: MeasuredKernel,
+    counts: CountFunctions,
+    group: _Group,
+    launches: Sequence[Measurement],
+    scales: Sequence[Scale],
+) -> Iterator[FeatureColumn]:
+    """What the group misses in each array, and changes there by atomic operations."""
+    for index, array in enumerate(counts.arrays):
+        touching = [
+            i
+            for i in group.members
+            if any(launch.sites[i].array == array.parameter for launch in launches)
+        ]
+        if touching:
+            values = [scale.cost(touching, "new_sectors") for scale in scales]
+            yield _feature("missed", group.index, values, index)
+        adding = [i for i in touching if i in group.atomics]
+        if adding:
+            kind = ATOMIC_REAL if any(kernel.memory[i].real for i in adding) else ATOMIC
+            values = [scale.atomic_bytes(adding) for scale in scales]
+            yield _feature(kind, group.index, values, index)
+
+
+def _ratio_columns(scales: Sequence[Scale]) -> Iterator[FeatureColumn]:
+    """Work of a warp, relative to that of a thread."""
+    yield _feature(ISSUE, 0, _settled([scale.relative("instructions") for scale in scales]))
+    yield _feature(BARRIER, 0, [scale.relative("barriers") for scale in scales])
+
+
+def _growth_columns(scales: Sequence[Scale], smaller: Sequence[Scale]) -> Iterator[FeatureColumn]:
+    """What grows with the work of a row, and what each warp does anyway."""
+    for kind, what in ((ISSUE, "instructions"), (STEP, "steps"), (BARRIER, "barriers")):
+        # One smaller launch per block, whatever the alignment.
+        pairs = [
+            growth(scale, smaller[index % len(smaller)], what) for index, scale in enumerate(scales)
+        ]
+        yield _feature(kind, 0, [slope for slope, _ in pairs])
+        yield _feature(f"{kind}{FIXED}", 0, [fixed for _, fixed in pairs])
+
+
+def _sectors(launch: Measurement, kernel: MeasuredKernel, index: int) -> tuple[float, float]:
+    """Sectors per execution of a memory instruction, and those of a full warp side by side."""
+    site = launch.sites[index]
+    return (site.sectors / site.traced if site.traced else 0.0, float(kernel.memory[index].bytes))
+
+
+def _settled(values: Sequence[float]) -> Sequence[float]:
+    """One value where all are nearly the same: it needs no table."""
+    least, most = min(values, default=0.0), max(values, default=0.0)
+    return [most] * len(values) if most - least <= NEAR_ONE * most else values
+
+
+def _feature(
+    kind: str, group: int, values: Sequence[float], array: int | None = None
+) -> FeatureColumn:
+    return FeatureColumn(kind, group, array, in_single_precision(values))
