@@ -66,15 +66,21 @@ class _Cells:
 
     Attributes:
         values: the distinct rows, of each the candidates whose columns differ.
-        width: how many these are.
+        width: the entries of a row.
         row_of: which of the rows each alignment class has; None where each has its own.
-        shape_of: which of the columns each candidate has.
+        shape_of: which of the columns each candidate has; None where each has its own.
     """
 
     values: str
     width: int
     row_of: str | None
-    shape_of: str
+    shape_of: str | None
+
+    def of_candidates(self, row: str) -> str:
+        """The cells of the candidates of one round, from where a row begins."""
+        if self.shape_of is None:
+            return f"cutune_load({row} + cutune_index)"
+        return f"cutune_pick({row}, {self.shape_of} + cutune_index)"
 
 
 class _ModelText:
@@ -179,25 +185,28 @@ class _ModelText:
 
     def _cells(self, table: str) -> _Cells:
         """A table of rows without the rows and the columns that repeat."""
-        values, count = self.program.tables[table], self.program.candidate_count
-        literals = [min(float_text(value), repr(value), key=len) for value in values]
+        count = self.program.candidate_count
+        entries = self.program.tables[table]
+        literals = [min(float_text(value), repr(value), key=len) for value in entries]
         rows = [tuple(literals[i : i + count]) for i in range(0, len(literals), count)]
         distinct = list(dict.fromkeys(rows))
         columns = list(zip(*distinct, strict=True))
-        shapes = list(dict.fromkeys(columns))
+        kept = list(dict.fromkeys(columns))
+        # To read a row as it stands takes less time than to look for most of its entries.
+        is_whole = 2 * len(kept) > count
+        if is_whole:
+            kept = [*columns, *columns[-1:] * (padded(count) - count)]
         name = c_name(table)
         row_of = None
         if len(distinct) < len(rows):
             places = (str(distinct.index(row)) for row in rows)
             row_of = self._array(f"{name}_row", _index_type(len(distinct)), places)
-        return _Cells(
-            self._array(
-                name, "double", (cell for row in zip(*shapes, strict=True) for cell in row)
-            ),
-            len(shapes),
-            row_of,
-            self._index(f"{name}_shape", [shapes.index(column) for column in columns]),
-        )
+        cells = (cell for row in zip(*kept, strict=True) for cell in row)
+        values = self._array(name, "double", cells)
+        shape_of = None
+        if not is_whole:
+            shape_of = self._index(f"{name}_shape", list(map(kept.index, columns)))
+        return _Cells(values, len(kept), row_of, shape_of)
 
     def _index(self, name: str, places: Sequence[int]) -> str:
         """The name of an array with a place for each candidate, and for those that pad them."""
@@ -237,14 +246,13 @@ class _ModelText:
     def _look(self, node: Lookup) -> str:
         if node.index == Parameter(CANDIDATE):
             cells = self._cells(node.table)
-            return f"cutune_pick({cells.values}, {cells.shape_of} + cutune_index)"
+            return cells.of_candidates(cells.values)
         return f"cutune_look({self._floats(node.table)}, {self._lanes(node.index)})"
 
     def _cell(self, node: Cell) -> str:
         key = (node.table, self._once(node.row))
         number = self.rows.setdefault(key, len(self.rows))
-        shape = f"{self._cells(node.table).shape_of} + cutune_index"
-        return f"cutune_pick(cutune_row_{number}, {shape})"
+        return self._cells(node.table).of_candidates(f"cutune_row_{number}")
 
     def _part(self, node: Operation) -> str | None:
         column = self._column_of(node)

@@ -240,14 +240,19 @@ def _emit_key(emit: Emitter, model: FittedModel, words: int) -> None:
 
 def _axis_arrays(
     emit: Emitter, model: FittedModel, axis: int, name: str, tables: Tables
-) -> tuple[str, str]:
-    """The widths that candidates have in a dimension, and which of them each candidate has."""
+) -> tuple[str, str | None]:
+    """The widths that candidates have in a dimension, and which of them each candidate has.
+
+    The latter is None where there is only one.
+    """
     widths, letter = _widths(model, axis), "xyz"[axis]
+    width_array = f"cutune_{name}_width_{letter}"
+    width_array = tables.array(emit, width_array, "unsigned short", map(str, widths))
+    if len(widths) == 1:
+        return width_array, None
     places = (str(widths.index(block[axis])) for block in model.blocks)
-    return (
-        tables.array(emit, f"cutune_{name}_width_{letter}", "unsigned short", map(str, widths)),
-        tables.array(emit, f"cutune_{name}_place_{letter}", "unsigned char", places),
-    )
+    place_array = f"cutune_{name}_place_{letter}"
+    return width_array, tables.array(emit, place_array, "unsigned char", places)
 
 
 def _widths(model: FittedModel, axis: int) -> list[int]:
@@ -270,7 +275,7 @@ def _emit_ties(emit: Emitter, facts: MeasuredKernel) -> None:
 
 
 def _emit_validity(
-    emit: Emitter, model: FittedModel, blocks: str, axes: Sequence[tuple[str, str]]
+    emit: Emitter, model: FittedModel, blocks: str, axes: Sequence[tuple[str, str | None]]
 ) -> None:
     """Which candidates cover the same threads, and where the program's own block stands.
 
@@ -300,9 +305,10 @@ def _emit_validity(
     emit("int cutune_own = -1;")
     with emit.braces(f"for (int c = 0; c < {count}; ++c)"):
         for letter, (_, places) in zip("xyz", axes, strict=True):
-            emit(f"const int cutune_{letter} = {places}[c];")
-        fits = [f"cutune_fits_{letter}[cutune_{letter}] != 0" for letter in "xyz"]
-        emit(f"cutune_valid[c] = {' && '.join(fits)} ? 1 : 0;")
+            emit(f"const int cutune_{letter} = {'0' if places is None else f'{places}[c]'};")
+        # Without branches: of any three sizes, each may fit or not.
+        fits = [f"cutune_fits_{letter}[cutune_{letter}]" for letter in "xyz"]
+        emit(f"cutune_valid[c] = ({' & '.join(fits)}) != 0 ? 1 : 0;")
         same = [f"cutune_{letter} == cutune_own_{letter}" for letter in "xyz"]
         emit(f"if ({' && '.join(same)}) cutune_own = c;")
     with emit.braces("if (cutune_needs_warps(*cutune_asked->site, *cutune_asked))"):
