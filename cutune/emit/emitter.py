@@ -51,6 +51,16 @@ class Emitter:
     def __call__(self, line: str = "") -> None:
         self._lines.append("    " * self._depth + line if line else "")
 
+    def commented(self, line: str, comment: str) -> None:
+        """A line and what it says: behind it where both are short, else above."""
+        if not comment:
+            self(line)
+        elif 4 * self._depth + len(line) + len("  // ") + len(comment) <= WIDTH:
+            self(f"{line}  // {comment}")
+        else:
+            self(f"// {comment}")
+            self(line)
+
     @contextmanager
     def braces(self, head: str = "") -> Iterator[None]:
         """`head {` … `}` around what is emitted inside."""

@@ -111,9 +111,9 @@ class _ModelText:
         }
 
     @staticmethod
-    def _defined(c_type: str, definition: Definition, value: str) -> str:
-        comment = f"  // {definition.meaning}" if definition.meaning else ""
-        return f"const {c_type} cutune_{definition.name} = {value};{comment}"
+    def _defined(c_type: str, definition: Definition, value: str) -> tuple[str, str]:
+        """The line of a definition, and its comment."""
+        return f"const {c_type} cutune_{definition.name} = {value};", definition.meaning
 
     # ---- the function
 
@@ -130,7 +130,9 @@ class _ModelText:
                     emit(f"const double cutune_{name} = (double)cutune_whole_{name};")
                 else:
                     emit(f"(void)cutune_whole_{name};")
-            for line in (*self.once, *self._row_lines()):
+            for line, comment in self.once:
+                emit.commented(line, comment)
+            for line in self._row_lines():
                 emit(line)
             self._emit_parts(emit)
             self._emit_loop(emit)
@@ -146,7 +148,9 @@ class _ModelText:
                     array = self._column(column, self._values(column))
                     load = f"cutune_load({array} + cutune_index)"
                     emit(f"const cutune_lanes cutune_{column} = {load};")
-            for line in (*self.each, *self.stores):
+            for line, comment in self.each:
+                emit.commented(line, comment)
+            for line in self.stores:
                 emit(line)
 
     def _emit_parts(self, emit: Emitter) -> None:

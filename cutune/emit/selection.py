@@ -250,7 +250,9 @@ def _axis_arrays(
     width_array = tables.array(emit, width_array, "unsigned short", map(str, widths))
     if len(widths) == 1:
         return width_array, None
-    places = (str(widths.index(block[axis])) for block in model.blocks)
+    places = [str(widths.index(block[axis])) for block in model.blocks]
+    # As long as the arrays of the model, of which one may be the same.
+    places += places[-1:] * (padded(len(places)) - len(places))
     place_array = f"cutune_{name}_place_{letter}"
     return width_array, tables.array(emit, place_array, "unsigned char", places)
 

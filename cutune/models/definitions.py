@@ -21,6 +21,7 @@ from cutune.fit.rational.program import (
     expression,
     size_name,
 )
+from cutune.models.meanings import meaning_of
 
 #: What every program says of each candidate: the time of the launch, the same as the host sees it,
 #: and what one warp costs its SM.
@@ -40,7 +41,7 @@ class Lines:
 
     def define(self, name: str, value: Number) -> Parameter:
         """Give a value a name; what is returned reads it."""
-        self.definitions.append(Definition(name, expression(value)))
+        self.definitions.append(Definition(name, expression(value), meaning_of(name)))
         return Parameter(name)
 
     def class_index(self, model: FittedModel) -> Expression:

@@ -95,7 +95,7 @@ class Features:
         """A column at the class and candidate: a table, unless it holds one value only."""
         if len(set(column.values)) == 1:
             return expression(Fraction(column.values[0]))
-        table, row = f"feature_{index}", Parameter(ALIGNMENT_CLASS)
+        table, row = f"{column.kind}_{index}", Parameter(ALIGNMENT_CLASS)
         by_class = column.values[:: len(self.model.blocks)]
         if column.values == tuple(v for v in by_class for _ in self.model.blocks):
             self.lines.tables[table] = by_class
