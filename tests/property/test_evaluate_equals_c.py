@@ -216,12 +216,12 @@ class EmittedFunction:
         match tree, value:
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_all")), _:
                 return self.is_same(tree.args.exprs[0], value)
-            case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick")), Cell():
-                table, row = self.rows[tree.args.exprs[0].name]
+            case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick" | "cutune_load")), Cell():
+                table, row = self.rows[read_from(tree)]
                 return table == f"cutune_p_{value.table}" and self.is_same(row, value.row)
-            case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick")), Lookup():
-                array = tree.args.exprs[0].name
-                return array == f"cutune_p_{value.table}" and value.index == Parameter(CANDIDATE)
+            case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick" | "cutune_load")), Lookup():
+                is_table = read_from(tree) == f"cutune_p_{value.table}"
+                return is_table and value.index == Parameter(CANDIDATE)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick")), _:
                 return self.is_same(self.parts[tree.args.exprs[0].name], value)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_look")), Lookup():
@@ -246,6 +246,12 @@ class EmittedFunction:
             case _:
                 return False
         return matches and all(map(self.is_same, children, value.operands))
+
+
+def read_from(call: c_ast.FuncCall) -> str:
+    """The array or row that `cutune_pick(it, …)` or `cutune_load(it + …)` reads."""
+    first = call.args.exprs[0]
+    return str((first.left if isinstance(first, c_ast.BinaryOp) else first).name)
 
 
 CALLED = {
