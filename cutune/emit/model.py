@@ -12,6 +12,7 @@ of candidates whose shapes make no difference; two indices say which row and col
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -98,6 +99,7 @@ class _ModelText:
         #: Table, text of its row → number; expression → number of the part.
         self.rows: dict[tuple[str, str], int] = {}
         self.parts: dict[Expression, int] = {}
+        self.cells: dict[str, _Cells] = {}
         once = [d for d in program.definitions if d.name in needed - self.varying]
         each = [d for d in program.definitions if d.name in needed & self.varying]
         self.once = [self._defined("double", d, self._once(d.value)) for d in once]
@@ -189,12 +191,18 @@ class _ModelText:
 
     def _cells(self, table: str) -> _Cells:
         """A table of rows without the rows and the columns that repeat."""
+        if table not in self.cells:
+            self.cells[table] = self._written(table)
+        return self.cells[table]
+
+    def _written(self, table: str) -> _Cells:
         count = self.program.candidate_count
-        entries = self.program.tables[table]
-        literals = [min(float_text(value), repr(value), key=len) for value in entries]
-        rows = [tuple(literals[i : i + count]) for i in range(0, len(literals), count)]
-        distinct = list(dict.fromkeys(rows))
-        columns = list(zip(*distinct, strict=True))
+        # Rows as bytes: what equals by value alone, as 0 and -0, stays apart.
+        entries = array("d", self.program.tables[table])
+        data, size = entries.tobytes(), count * entries.itemsize
+        rows = [data[start : start + size] for start in range(0, len(data), size)]
+        distinct = {row: str(number) for number, row in enumerate(dict.fromkeys(rows))}
+        columns = list(zip(*(map(_literal, array("d", row)) for row in distinct), strict=True))
         kept = list(dict.fromkeys(columns))
         # To read a row as it stands takes less time than to look for most of its entries.
         is_whole = 2 * len(kept) > count
@@ -203,8 +211,8 @@ class _ModelText:
         name = c_name(table)
         row_of = None
         if len(distinct) < len(rows):
-            places = (str(distinct.index(row)) for row in rows)
-            row_of = self._array(f"{name}_row", _index_type(len(distinct)), places)
+            c_type = _index_type(len(distinct))
+            row_of = self._array(f"{name}_row", c_type, map(distinct.__getitem__, rows))
         cells = (cell for row in zip(*kept, strict=True) for cell in row)
         values = self._array(name, "double", cells)
         shape_of = None
@@ -295,6 +303,11 @@ class _ModelText:
 
     def _distinct(self, column: str) -> list[int]:
         return sorted(set(self._values(column)))
+
+
+def _literal(value: float) -> str:
+    """A number that a float holds exactly, as the shorter literal of a double."""
+    return min(float_text(value), repr(value), key=len)
 
 
 def _index_type(count: int) -> str:
