@@ -111,7 +111,6 @@ RULES = {"alike": _rule(OWN_BAND), "apart": _rule(OWN_BAND_ON_DATA)}
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder: Path = tmp_path_factory.mktemp("emitted")
-    source = folder / "emitted.cpp"
     parts = []
     for seed in range(PROGRAMS):
         name = f"p{seed}"
@@ -127,9 +126,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
             f'extern "C" int choose_{name}(const double *a, const double *b, '
             f"const unsigned char *v, int own) {{ return cutune_choose_{name}(a, b, v, own); }}\n",
         ]
-    text = "".join(parts)
+    return compiled("".join(parts), folder)
+
+
+def compiled(text: str, folder: Path) -> ctypes.CDLL:
+    """Emitted code as a library, without a warning."""
+    source, target = folder / "emitted.cpp", folder / "emitted.so"
     source.write_text(OPERATORS.read_text() + text)
-    target = folder / "emitted.so"
     # -ffp-contract=off: the standard's meaning of a * b + c, as on every x86-64 without -march.
     flags = ["-O2", "-std=c++11", "-ffp-contract=off", "-shared", "-fPIC"]
     warnings = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
@@ -148,6 +151,26 @@ def test_evaluate_equals_compiled_c(library: ctypes.CDLL, seed: int) -> None:
         for name, output in zip((TIME, TIME_WITH_FLOOR), outputs, strict=True):
             wanted = np.broadcast_to(expected[name], CANDIDATES)
             np.testing.assert_array_equal(np.array(output)[:CANDIDATES], wanted)
+
+
+def test_more_shapes_than_a_byte_counts(tmp_path: Path) -> None:
+    count, shapes = 601, 300
+    rows = [[float((7 * c) % shapes + row) for c in range(count)] for row in (0, 5, 0)]
+    row = Operation(Operator.REMAINDER, (Parameter("NI"), Constant(Fraction(3))))
+    definitions = (
+        Definition(TIME, Cell("rows", row)),
+        Definition(TIME_WITH_FLOOR, Parameter(TIME) + Parameter("NJ")),
+    )
+    table = tuple(value for one in rows for value in one)
+    program = RationalProgram(SIZES, {}, {"rows": table}, definitions, count)
+    text = emit_model(program, "p", Tables())
+    assert "unsigned short" in text
+    function = compiled(text.replace("static inline void", 'extern "C" void'), tmp_path)
+    for size in range(3):
+        outputs = [(ctypes.c_double * padded(count))() for _ in range(2)]
+        function.cutune_model_p(ctypes.c_longlong(size), ctypes.c_longlong(4), *outputs)
+        assert list(outputs[0])[:count] == rows[size]
+        assert list(outputs[1])[:count] == [value + 4 for value in rows[size]]
 
 
 @pytest.mark.parametrize("name", RULES)
