@@ -1,5 +1,7 @@
 """Golden files: tests/golden/<stage>/<case>.cu gives <case>.expected.<suffix>.
 
+What is emitted to choose blocks is `selection/add.expected.cu`, of a recorded model.
+
 A line that ends `// expect CT211: message` must give exactly that diagnostic, and nothing
 unannounced may appear. A stage whose output is not there is tested for its diagnostics alone.
 """
@@ -20,6 +22,9 @@ from cutune.cli.report.suggestions import print_suggestions
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.reading import read_source
 from cutune.core.source import Source
+from cutune.device.profile import DeviceProfile
+from cutune.emit.selection import emit_selection
+from cutune.fit.models_file import read_models
 from cutune.frontend.syntax.parse import parse
 from cutune.passes.instrument_launches import InstrumentLaunches
 from cutune.passes.instrument_tunables import InstrumentTunables
@@ -28,6 +33,10 @@ from cutune.rewrite.pipeline import TranslationUnit, run_passes
 
 GOLDEN = Path(__file__).parent / "golden"
 EXPECT = re.compile(r"//\s*expect (CT\d{3}): (.*?)\s*$")
+
+#: The recorded model of a kernel `add`, and the routine that chooses its blocks.
+ADD = Path(__file__).parent / "recorded" / "add_models.json"
+ADD_SELECTION = GOLDEN / "selection" / "add.expected.cu"
 
 Outcome = tuple[str, Sequence[Diagnostic]]
 
@@ -96,6 +105,13 @@ def test_golden(stage: str, path: Path, update_golden: bool) -> None:
     if update_golden:
         expected.write_bytes(output.encode("latin-1"))
     assert output.encode("latin-1") == expected.read_bytes()
+
+
+def test_golden_selection(update_golden: bool) -> None:
+    text = emit_selection(read_models(ADD), [DeviceProfile.named("h200")]).text
+    if update_golden:
+        ADD_SELECTION.write_text(text)
+    assert text == ADD_SELECTION.read_text()
 
 
 def _announced(text: str) -> list[tuple[int, str, str]]:

@@ -116,7 +116,8 @@ def replace_file(path: Path, content: bytes) -> None:
 
 def write_document(path: Path, schema: str, content: Json, indent: int | None = 1) -> None:
     """Save a document whose first entry is its schema; without indent in one line, much faster."""
-    text = json.dumps({"schema": schema, **content}, indent=indent)
+    separators = (",", ":") if indent is None else None
+    text = json.dumps({"schema": schema, **content}, indent=indent, separators=separators)
     replace_file(path, (text + "\n").encode())
 
 
@@ -127,7 +128,8 @@ def read_document(path: Path, schema: str, command: str) -> Json:
         command: what makes the file, for the diagnostic when it is missing.
 
     Raises:
-        CutuneError: CT009 missing, CT001 unreadable, CT005 something else.
+        CutuneError: CT009 missing, CT001 unreadable, CT012 of an older version, CT005 something
+            else.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -142,10 +144,23 @@ def read_document(path: Path, schema: str, command: str) -> Json:
     except ValueError as error:
         raise CutuneError(_unknown(path, schema, "no JSON")) from error
     found = data.get("schema") if isinstance(data, dict) else None
+    if _is_older(found, schema):
+        reason = f"{found}, not {schema}"
+        older = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=command)
+        raise CutuneError(older)
     if found != schema:
         raise CutuneError(_unknown(path, schema, found))
     document: Json = data
     return document
+
+
+def _is_older(found: object, wanted: str) -> bool:
+    """Is it the same kind of file, of a version before?"""
+    if not isinstance(found, str):
+        return False
+    (kind, _, version), (wanted_kind, _, last) = found.rpartition("-"), wanted.rpartition("-")
+    are_numbers = version.isdecimal() and last.isdecimal()
+    return kind == wanted_kind and are_numbers and int(version) < int(last)
 
 
 @contextmanager

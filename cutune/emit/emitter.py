@@ -6,10 +6,12 @@ operators are stands in `include/cutune_operators.h`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 
+from cutune.device.thread_block import Block
 from cutune.fit.rational.program import Constant, Expression, Lookup, Operation, Operator, Parameter
 from cutune.models.selection.choose import BOUND_BAND, LAUNCH_BOUND, SelectionRule
 
@@ -29,8 +31,14 @@ CALLS = {
     Operator.LESS_EQUAL: "cutune_less_equal",
     Operator.EQUAL: "cutune_equal",
     Operator.CHOICE: "cutune_choice",
+    Operator.NORM_2: "cutune_norm_2",
+    Operator.NORM_3: "cutune_norm_3",
+    Operator.NORM_8: "cutune_norm_8",
 }
-ENTRIES_PER_LINE = 12
+#: Columns that a line of a constant array fills.
+WIDTH = 100
+#: Whole numbers below this are floats, each.
+_WHOLE_FLOATS = 2**24
 
 
 class Emitter:
@@ -42,6 +50,16 @@ class Emitter:
 
     def __call__(self, line: str = "") -> None:
         self._lines.append("    " * self._depth + line if line else "")
+
+    def commented(self, line: str, comment: str) -> None:
+        """A line and what it says: behind it where both are short, else above."""
+        if not comment:
+            self(line)
+        elif 4 * self._depth + len(line) + len("  // ") + len(comment) <= WIDTH:
+            self(f"{line}  // {comment}")
+        else:
+            self(f"// {comment}")
+            self(line)
 
     @contextmanager
     def braces(self, head: str = "") -> Iterator[None]:
@@ -55,16 +73,36 @@ class Emitter:
     def table(self, name: str, c_type: str, entries: Iterable[str]) -> None:
         """A constant array."""
         entries = list(entries)
-        self(f"static const {c_type} {name}[{len(entries)}] = {{")
-        for start in range(0, len(entries), ENTRIES_PER_LINE):
-            self("    " + ", ".join(entries[start : start + ENTRIES_PER_LINE]) + ",")
+        head = f"static const {c_type} {name}[{len(entries)}] = {{"
+        text = ", ".join(entries)
+        if len(head) + len(text) + len("};") <= WIDTH:
+            self(f"{head}{text}}};")
+            return
+        self(head)
+        for line in textwrap.wrap(text, WIDTH - 4, break_on_hyphens=False):
+            self(f"    {line}")
         self("};")
 
     def __str__(self) -> str:
         return "\n".join([*self._lines, ""])
 
 
-def emit_choice(rule: SelectionRule, name: str) -> str:
+class Tables:
+    """The constant arrays of a tuned program: of those that are equal only one is written."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, tuple[str, ...]], str] = {}
+
+    def array(self, emit: Emitter, name: str, c_type: str, entries: Iterable[str]) -> str:
+        """The name of the array with these entries, which is emitted unless it exists."""
+        key = (c_type, tuple(entries))
+        if key not in self._names:
+            self._names[key] = name
+            emit.table(name, *key)
+        return self._names[key]
+
+
+def emit_choice(rule: SelectionRule, name: str, tables: Tables) -> str:
     """C function `cutune_choose_NAME`: `selection.choose`, line for line.
 
     `cutune_valid[c]` says whether a candidate may be launched; `cutune_own` is the index of the
@@ -72,10 +110,10 @@ def emit_choice(rule: SelectionRule, name: str) -> str:
     """
     count = len(rule.blocks)
     emit = Emitter()
-    blocks = [str(size) for block in rule.blocks for size in block]
-    emit.table(f"cutune_{name}_blocks", "unsigned short", blocks)
-    emit.table(f"cutune_{name}_bound_ranks", "unsigned short", map(str, rule.bound_ranks))
-    emit.table(f"cutune_{name}_ranks", "unsigned short", map(str, rule.ranks))
+    blocks = block_array(emit, rule.blocks, name, tables)
+    short = "unsigned short"
+    bound = tables.array(emit, f"cutune_{name}_bound_ranks", short, map(str, rule.bound_ranks))
+    ranks = tables.array(emit, f"cutune_{name}_ranks", short, map(str, rule.ranks))
     emit(f"static inline int cutune_choose_{name}(const double *cutune_time,")
     emit("    const double *cutune_time_with_floor, const unsigned char *cutune_valid,")
     emit("    int cutune_own)")
@@ -85,14 +123,13 @@ def emit_choice(rule: SelectionRule, name: str) -> str:
             emit("const double cutune_here = cutune_valid[c] ? cutune_time_with_floor[c] : 1e300;")
             emit("cutune_best = cutune_here < cutune_best ? cutune_here : cutune_best;")
         with emit.braces("if (cutune_own >= 0 && cutune_valid[cutune_own])"):
-            _emit_own_band(rule, name, emit)
+            _emit_own_band(rule, blocks, emit)
             emit("const double cutune_enough = cutune_best * cutune_own_band;")
             emit("if (cutune_time_with_floor[cutune_own] <= cutune_enough) return cutune_own;")
         emit(f"const bool cutune_bound = cutune_best < {bound_text(rule)};")
         bands = f"cutune_bound ? {double_text(BOUND_BAND)} : {double_text(rule.band)}"
         emit(f"const double cutune_limit = cutune_best * ({bands});")
-        emit("const unsigned short *cutune_rank =")
-        emit(f"    cutune_bound ? cutune_{name}_bound_ranks : cutune_{name}_ranks;")
+        emit(f"const unsigned short *cutune_rank = cutune_bound ? {bound} : {ranks};")
         emit("int cutune_chosen = -1;")
         with emit.braces(f"for (int c = 0; c < {count}; ++c)"):
             emit("if (!cutune_valid[c] || !(cutune_time_with_floor[c] <= cutune_limit)) continue;")
@@ -106,7 +143,13 @@ def emit_choice(rule: SelectionRule, name: str) -> str:
     return str(emit)
 
 
-def _emit_own_band(rule: SelectionRule, name: str, emit: Emitter) -> None:
+def block_array(emit: Emitter, blocks: Iterable[Block], name: str, tables: Tables) -> str:
+    """The name of the array of candidates, three extents each."""
+    extents = (str(extent) for block in blocks for extent in block)
+    return tables.array(emit, f"cutune_{name}_blocks", "unsigned short", extents)
+
+
+def _emit_own_band(rule: SelectionRule, blocks: str, emit: Emitter) -> None:
     smaller, larger = double_text(rule.own_band.smaller), double_text(rule.own_band.larger)
     if smaller == larger:
         emit(f"const double cutune_own_band = {smaller};")
@@ -115,8 +158,7 @@ def _emit_own_band(rule: SelectionRule, name: str, emit: Emitter) -> None:
     with emit.braces(f"for (int c = {len(rule.blocks)} - 1; c >= 0; --c)"):
         emit("if (cutune_valid[c] && cutune_time_with_floor[c] <= cutune_best) cutune_first = c;")
     for which in ("first", "own"):
-        emit(f"const unsigned short *cutune_{which}_block =")
-        emit(f"    cutune_{name}_blocks + 3 * cutune_{which};")
+        emit(f"const unsigned short *cutune_{which}_block = {blocks} + 3 * cutune_{which};")
     emit(f"const bool cutune_is_larger = {_threads_text('first')} > {_threads_text('own')};")
     emit(f"const double cutune_own_band = cutune_is_larger ? {larger} : {smaller};")
 
@@ -136,16 +178,20 @@ def c_name(name: str) -> str:
     return name.replace(".", "__")
 
 
-def c_text(node: Expression, name: str) -> str:
-    """An expression as C, fully parenthesised: its tree can be read back from it."""
+def c_text(node: Expression, array: Callable[[str], str]) -> str:
+    """An expression as C, fully parenthesised: its tree can be read back from it.
+
+    Args:
+        array: the name in C of a table.
+    """
     if isinstance(node, Constant):
         return double_text(node.value)
     if isinstance(node, Parameter):
         return f"cutune_{c_name(node.name)}"
     if isinstance(node, Lookup):
-        return f"(double)cutune_{name}_{c_name(node.table)}[(int){c_text(node.index, name)}]"
+        return f"(double){array(node.table)}[(int){c_text(node.index, array)}]"
     assert isinstance(node, Operation)
-    return operation_text(node.operator, [c_text(operand, name) for operand in node.operands])
+    return operation_text(node.operator, [c_text(operand, array) for operand in node.operands])
 
 
 def operation_text(operator: Operator, operands: list[str]) -> str:
@@ -162,5 +208,7 @@ def double_text(value: Fraction) -> str:
 
 
 def float_text(value: float) -> str:
-    """A number that a float holds exactly, as a literal."""
-    return f"{value:.0f}.0f" if value.is_integer() else f"{value:.9g}f"
+    """A number that a float holds exactly, as a literal that a float or double becomes exactly."""
+    if str(value) == "-0.0" or not value.is_integer():
+        return f"{value:.9g}f" if value else "-0.0f"
+    return f"{value:.0f}" if abs(value) < _WHOLE_FLOATS else f"{value:.0f}.0f"

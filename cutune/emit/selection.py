@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import GRID_LIMITS
-from cutune.emit.emitter import Emitter, bound_text, c_name, emit_choice
+from cutune.emit.emitter import Emitter, Tables, block_array, bound_text, c_name, emit_choice
 from cutune.emit.model import emit_model, padded
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
@@ -77,12 +77,14 @@ def emit_selection(
         performance: the performance model, by its name in `MODELS`.
         measured: what decides for kernels whose model is then passed over.
     """
-    judge = MODELS[performance]
+    judge, tables = MODELS[performance], Tables()
     parts: list[str] = []
     routines: list[tuple[int, str]] = []
     taken: set[str] = set()
     decided = {decider.kernel for decider in measured}
-    modelled = (_modelled(judge, model) for model in models if model.facts.kernel not in decided)
+    modelled = (
+        _modelled(judge, model, tables) for model in models if model.facts.kernel not in decided
+    )
     for decider in (*measured, *modelled):
         name = _unique(re.sub(r"\W", "_", decider.kernel), taken)
         variants = []
@@ -101,10 +103,10 @@ def emit_selection(
             routines += [(site, f"cutune_select_{name}") for site in decider.sites]
     names = " and ".join(device.name for device in devices)
     head = [f"// Emitted by cutune for {names}.\n", SUPPORT, "\n"]
-    return SelectionText("".join([*head, _with_shared_tables("".join(parts))]), tuple(routines))
+    return SelectionText("".join([*head, *parts]), tuple(routines))
 
 
-def _modelled(judge: PerformanceModel, fitted: FittedModel) -> Decider:
+def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> Decider:
     """Model, rule and routine of one kernel; None where the device can launch no candidate."""
 
     def text(device: DeviceProfile, name: str) -> str | None:
@@ -112,7 +114,8 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel) -> Decider:
         if not model.blocks:
             return None
         program, rule = judge.compose(model, device), judge.rule(model, device)
-        return emit_model(program, name) + emit_choice(rule, name) + _routine(model, rule, name)
+        parts = emit_model(program, name, tables), emit_choice(rule, name, tables)
+        return "".join([*parts, _routine(model, rule, name, tables)])
 
     facts = fitted.facts
     return Decider(facts.kernel, facts.sites, _read_arguments(facts), text)
@@ -135,21 +138,6 @@ def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str
     return str(emit)
 
 
-_TABLE = re.compile(r"static const ([\w ]+) (cutune_\w+)\[(\d+)\] = \{\n(.*?)\};\n", re.DOTALL)
-
-
-def _with_shared_tables(text: str) -> str:
-    """A table that another one equals goes by its name: devices differ in few of them."""
-    first: dict[tuple[str, ...], str] = {}
-    equal: dict[str, str] = {}
-    for found in _TABLE.finditer(text):
-        kept = first.setdefault((found[1], found[3], found[4]), found[2])
-        if kept != found[2]:
-            equal[found[2]] = kept
-    text = _TABLE.sub(lambda found: "" if found[2] in equal else found[0], text)
-    return re.sub(r"\bcutune_\w+", lambda word: equal.get(word[0], word[0]), text)
-
-
 def argument_bits(positions: Sequence[int]) -> str:
     """The set of these arguments as C++."""
     return f"{sum(1 << position for position in positions)}ull"
@@ -169,13 +157,14 @@ def _unique(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
+def _routine(model: FittedModel, rule: SelectionRule, name: str, tables: Tables) -> str:
     """`cutune_decide_NAME`: a request in, a configuration out."""
     facts = model.facts
     count = len(model.blocks)
     words = KEY_HEAD + len(facts.positions)
     emit = Emitter()
-    _emit_widths(emit, model, name)
+    blocks = block_array(emit, model.blocks, name, tables)
+    axes = [_axis_arrays(emit, model, axis, name, tables) for axis in range(3)]
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
     emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
     with emit.braces():
@@ -191,7 +180,7 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
             emit(f"if (cutune_asked->smem != {shared}u) return cutune_answer;")
         _emit_key(emit, model, words)
         _emit_ties(emit, facts)
-        _emit_validity(emit, model, name)
+        _emit_validity(emit, model, blocks, axes)
         emit(f"double cutune_time[{padded(count)}], cutune_time_with_floor[{padded(count)}];")
         spaces = [f"cutune_asked->extent[{axis}]" for axis in range(3)]
         sizes = [f"cutune_key[{KEY_HEAD + index}]" for index in range(len(facts.positions))]
@@ -200,10 +189,10 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str) -> str:
         emit(f"const int cutune_chosen = cutune_choose_{name}(")
         emit("    cutune_time, cutune_time_with_floor, cutune_valid, cutune_own);")
         with emit.braces("if (cutune_chosen >= 0)"):
-            emit(f"cutune_answer.block = cutune_block_at(cutune_{name}_blocks, cutune_chosen);")
+            emit(f"cutune_answer.block = cutune_block_at({blocks}, cutune_chosen);")
         with emit.braces("if (cutune_list != nullptr)"):
             emit("cutune_list_blocks(cutune_list, cutune_time_with_floor, cutune_valid,")
-            emit(f"                   cutune_{name}_blocks, {count}, cutune_chosen, cutune_own,")
+            emit(f"                   {blocks}, {count}, cutune_chosen, cutune_own,")
             emit(f"                   {bound_text(rule)});")
             emit("return cutune_answer;")
         kernel = c_string(facts.kernel)
@@ -249,13 +238,23 @@ def _emit_key(emit: Emitter, model: FittedModel, words: int) -> None:
         emit(f"if ({' || '.join(ranges)}) return cutune_answer;")
 
 
-def _emit_widths(emit: Emitter, model: FittedModel, name: str) -> None:
-    """Per dimension the widths that candidates have, and which of them each candidate has."""
-    for axis, letter in enumerate("xyz"):
-        widths = _widths(model, axis)
-        emit.table(f"cutune_{name}_width_{letter}", "unsigned short", map(str, widths))
-        places = (str(widths.index(block[axis])) for block in model.blocks)
-        emit.table(f"cutune_{name}_place_{letter}", "unsigned char", places)
+def _axis_arrays(
+    emit: Emitter, model: FittedModel, axis: int, name: str, tables: Tables
+) -> tuple[str, str | None]:
+    """The widths that candidates have in a dimension, and which of them each candidate has.
+
+    The latter is None where there is only one.
+    """
+    widths, letter = _widths(model, axis), "xyz"[axis]
+    width_array = f"cutune_{name}_width_{letter}"
+    width_array = tables.array(emit, width_array, "unsigned short", map(str, widths))
+    if len(widths) == 1:
+        return width_array, None
+    places = [str(widths.index(block[axis])) for block in model.blocks]
+    # As long as the arrays of the model, of which one may be the same.
+    places += places[-1:] * (padded(len(places)) - len(places))
+    place_array = f"cutune_{name}_place_{letter}"
+    return width_array, tables.array(emit, place_array, "unsigned char", places)
 
 
 def _widths(model: FittedModel, axis: int) -> list[int]:
@@ -277,8 +276,14 @@ def _emit_ties(emit: Emitter, facts: MeasuredKernel) -> None:
         emit(f"if ({off} < -1 || {off} > 1) return cutune_answer;")
 
 
-def _emit_validity(emit: Emitter, model: FittedModel, name: str) -> None:
-    """Which candidates cover the same threads, and where the program's own block stands."""
+def _emit_validity(
+    emit: Emitter, model: FittedModel, blocks: str, axes: Sequence[tuple[str, str | None]]
+) -> None:
+    """Which candidates cover the same threads, and where the program's own block stands.
+
+    Args:
+        blocks: the array of candidates. axes: per dimension what `_axis_arrays` gives.
+    """
     count = len(model.blocks)
     # A width is judged once, not once per candidate: that saves most of the divisions.
     for axis, letter in enumerate("xyz"):
@@ -287,7 +292,7 @@ def _emit_validity(emit: Emitter, model: FittedModel, name: str) -> None:
         emit(f"unsigned char cutune_fits_{letter}[{widths}];")
         emit(f"int cutune_own_{letter} = -1;")
         with emit.braces(f"for (int w = 0; w < {widths}; ++w)"):
-            emit(f"const unsigned cutune_width = cutune_{name}_width_{letter}[w];")
+            emit(f"const unsigned cutune_width = {axes[axis][0]}[w];")
             emit(f"cutune_fits_{letter}[w] = cutune_width == {own} ? 1 : 0;")
             emit(f"if (cutune_width == {own}) cutune_own_{letter} = w;")
             if model.facts.grid_kept[axis]:
@@ -301,14 +306,15 @@ def _emit_validity(emit: Emitter, model: FittedModel, name: str) -> None:
     emit(f"unsigned char cutune_valid[{count}];")
     emit("int cutune_own = -1;")
     with emit.braces(f"for (int c = 0; c < {count}; ++c)"):
-        for letter in "xyz":
-            emit(f"const int cutune_{letter} = cutune_{name}_place_{letter}[c];")
-        fits = [f"cutune_fits_{letter}[cutune_{letter}] != 0" for letter in "xyz"]
-        emit(f"cutune_valid[c] = {' && '.join(fits)} ? 1 : 0;")
+        for letter, (_, places) in zip("xyz", axes, strict=True):
+            emit(f"const int cutune_{letter} = {'0' if places is None else f'{places}[c]'};")
+        # Without branches: of any three sizes, each may fit or not.
+        fits = [f"cutune_fits_{letter}[cutune_{letter}]" for letter in "xyz"]
+        emit(f"cutune_valid[c] = ({' & '.join(fits)}) != 0 ? 1 : 0;")
         same = [f"cutune_{letter} == cutune_own_{letter}" for letter in "xyz"]
         emit(f"if ({' && '.join(same)}) cutune_own = c;")
     with emit.braces("if (cutune_needs_warps(*cutune_asked->site, *cutune_asked))"):
         emit(f"for (int c = 0; c < {count}; ++c)")
         emit("    if (c != cutune_own && !cutune_keeps_warps(cutune_asked->block,")
-        emit(f"                            cutune_block_at(cutune_{name}_blocks, c)))")
+        emit(f"                            cutune_block_at({blocks}, c)))")
         emit("        cutune_valid[c] = 0;")

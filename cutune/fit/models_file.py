@@ -1,4 +1,8 @@
-"""models.json: fitted models as text. Rationals are written as "numerator/denominator"."""
+"""models.json: fitted models as text. Rationals are written as "numerator/denominator".
+
+Columns of features have a row per alignment class. A model's distinct rows are written once, and
+each column says which of them it has; a row of one value is that number.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from cutune.fit.fitted_model import (
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.rational.functions import Polynomial, RationalFunction
 
-SCHEMA = "cutune-models-5"
+SCHEMA = "cutune-models-6"
 COMMAND = "cutune fit"
 
 
@@ -45,13 +49,15 @@ def read_models(path: Path) -> list[FittedModel]:
     document = read_document(path, SCHEMA, COMMAND)
     try:
         return [_from_json(entry) for entry in document["models"]]
-    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         reason = f"{type(error).__name__}: {error}"
         damaged = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=COMMAND)
         raise CutuneError(damaged) from error
 
 
 def _to_json(model: FittedModel) -> Json:
+    rows = _Rows(len(model.blocks))
+    columns, transactions = map(rows.columns, (model.columns, model.transactions))
     return {
         "kernel": model.facts.kernel,
         "facts": model.facts.to_json(),
@@ -76,9 +82,10 @@ def _to_json(model: FittedModel) -> Json:
         ],
         "classes": model.classes,
         "blocks": model.blocks,
-        "columns": [_column(column) for column in model.columns],
+        "rows": rows.as_json(),
+        "columns": columns,
         "held_out_error": model.held_out_error,
-        "transactions": [_column(column) for column in model.transactions],
+        "transactions": transactions,
         "published": _published(model.published),
         "confirmed_on": model.confirmed_on,
     }
@@ -87,6 +94,8 @@ def _to_json(model: FittedModel) -> Json:
 def _from_json(entry: Json) -> FittedModel:
     facts = MeasuredKernel.from_json(entry["facts"])
     names = facts.variables
+    blocks = tuple(as_block(b) for b in entry["blocks"])
+    rows = _read_rows(entry["rows"], len(blocks))
 
     def function(data: Json) -> RationalFunction:
         return _read_function(names, data)
@@ -108,10 +117,10 @@ def _from_json(entry: Json) -> FittedModel:
             for a in entry["arrays"]
         ),
         classes=tuple(tuple(c) for c in entry["classes"]),
-        blocks=tuple(as_block(b) for b in entry["blocks"]),
-        columns=_columns(entry["columns"]),
+        blocks=blocks,
+        columns=_read_columns(entry["columns"], rows),
         held_out_error=entry["held_out_error"],
-        transactions=_columns(entry["transactions"]),
+        transactions=_read_columns(entry["transactions"], rows),
         published=_read_published(entry["published"]),
         confirmed_on=entry["confirmed_on"],
     )
@@ -143,20 +152,50 @@ def _read_published(entry: Json | None) -> PublishedCounts | None:
     return PublishedCounts(*(_read_function(names, entry[f.name]) for f in fields(PublishedCounts)))
 
 
-def _column(column: FeatureColumn) -> Json:
-    return {
-        "kind": column.kind,
-        "group": column.group,
-        "array": column.array,
+class _Rows:
+    """The distinct rows of a model's columns, numbered as they are met."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._numbers: dict[tuple[float, ...], int] = {}
+
+    def columns(self, columns: Sequence[FeatureColumn]) -> list[Json]:
+        """Columns whose rows are numbers of rows."""
+        return [
+            {"kind": c.kind, "group": c.group, "array": c.array, "rows": self._rows_of(c)}
+            for c in columns
+        ]
+
+    def _rows_of(self, column: FeatureColumn) -> list[int]:
         # Single precision has at most 9 significant digits: nothing is lost.
-        "values": [float(f"{value:.9g}") for value in column.values],
-    }
+        values = [float(f"{value:.9g}") for value in column.values]
+        starts = range(0, len(values), self._width)
+        rows = (tuple(values[start : start + self._width]) for start in starts)
+        return [self._numbers.setdefault(row, len(self._numbers)) for row in rows]
+
+    def as_json(self) -> list[float | list[float]]:
+        """The rows by number."""
+        return [row[0] if len(set(row)) == 1 else list(row) for row in self._numbers]
 
 
-def _columns(entries: list[Json]) -> tuple[FeatureColumn, ...]:
+def _read_rows(rows: list[Any], width: int) -> list[tuple[float, ...]]:
+    found = [in_single_precision(row if isinstance(row, list) else [row] * width) for row in rows]
+    if any(len(row) != width for row in found):
+        raise ValueError("a row has no entry per candidate")
+    return found
+
+
+def _read_columns(
+    entries: list[Json], rows: Sequence[tuple[float, ...]]
+) -> tuple[FeatureColumn, ...]:
     return tuple(
-        FeatureColumn(c["kind"], c["group"], c["array"], in_single_precision(c["values"]))
-        for c in entries
+        FeatureColumn(
+            entry["kind"],
+            entry["group"],
+            entry["array"],
+            tuple(value for number in entry["rows"] for value in rows[number]),
+        )
+        for entry in entries
     )
 
 

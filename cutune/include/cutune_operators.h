@@ -39,14 +39,14 @@ CUTUNE_INLINE cutune_lanes cutune_all(double a) { return cutune_lanes{a, a}; }
 CUTUNE_INLINE cutune_lanes cutune_load(const double *from) {
     return cutune_lanes{from[0], from[1]};
 }
-CUTUNE_INLINE cutune_lanes cutune_load(const float *from) {
-    return cutune_lanes{static_cast<double>(from[0]), static_cast<double>(from[1])};
-}
 CUTUNE_INLINE cutune_lanes cutune_look(const float *table, cutune_lanes index) {
     return cutune_lanes{static_cast<double>(table[static_cast<int>(index[0])]),
                         static_cast<double>(table[static_cast<int>(index[1])])};
 }
 CUTUNE_INLINE cutune_lanes cutune_pick(const double *values, const unsigned char *index) {
+    return cutune_lanes{values[index[0]], values[index[1]]};
+}
+CUTUNE_INLINE cutune_lanes cutune_pick(const double *values, const unsigned short *index) {
     return cutune_lanes{values[index[0]], values[index[1]]};
 }
 CUTUNE_INLINE void cutune_store(double *to, cutune_lanes a) {
@@ -95,15 +95,46 @@ typedef double cutune_lanes;
 
 CUTUNE_INLINE cutune_lanes cutune_all(double a) { return a; }
 CUTUNE_INLINE cutune_lanes cutune_load(const double *from) { return from[0]; }
-CUTUNE_INLINE cutune_lanes cutune_load(const float *from) { return static_cast<double>(from[0]); }
 CUTUNE_INLINE cutune_lanes cutune_look(const float *table, cutune_lanes index) {
     return static_cast<double>(table[static_cast<int>(index)]);
 }
 CUTUNE_INLINE cutune_lanes cutune_pick(const double *values, const unsigned char *index) {
     return values[index[0]];
 }
+CUTUNE_INLINE cutune_lanes cutune_pick(const double *values, const unsigned short *index) {
+    return values[index[0]];
+}
 CUTUNE_INLINE void cutune_store(double *to, cutune_lanes a) { to[0] = a; }
 
 #endif
+
+// Smooth maxima of what works side by side, (a^p + b^p)^(1/p) for positive a and b: with a the
+// larger and r = b / a, a * (1 + c r^p / (1 + d r^p)) by one division, with an error below 0.12 %.
+template <typename T>
+CUTUNE_INLINE T cutune_norm(T larger, T most, T least, double c, double d) {
+    return larger * (1.0 + c * least / (most + d * least));
+}
+template <typename T>
+CUTUNE_INLINE T cutune_norm_2(T a, T b) {
+    const T larger = cutune_maximum(a, b), smaller = cutune_minimum(a, b);
+    return cutune_norm(larger, larger * larger, smaller * smaller, 0.5, 0.212);
+}
+template <typename T>
+CUTUNE_INLINE T cutune_norm_3(T a, T b) {
+    const T larger = cutune_maximum(a, b), smaller = cutune_minimum(a, b);
+    return cutune_norm(larger, larger * larger * larger, smaller * smaller * smaller,
+                       0.3333333333333333, 0.2823333333333333);
+}
+template <typename T>
+CUTUNE_INLINE T cutune_eighth_power(T a) {
+    const T square = a * a, fourth = square * square;
+    return fourth * fourth;
+}
+template <typename T>
+CUTUNE_INLINE T cutune_norm_8(T a, T b) {
+    const T larger = cutune_maximum(a, b), smaller = cutune_minimum(a, b);
+    return cutune_norm(larger, cutune_eighth_power(larger), cutune_eighth_power(smaller), 0.125,
+                       0.381);
+}
 
 #endif  // CUTUNE_OPERATORS_H

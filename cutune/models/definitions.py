@@ -1,14 +1,12 @@
 """What all performance models are written with: the lines of a rational program, and their names.
 
 `Lines` collects the definitions and tables of a rational program whose entries are the candidate
-blocks. Resources that work side by side are joined by a smooth maximum, a p-norm, in a rational
-form (error below 0.12 %).
+blocks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 from cutune.device.occupancy import BlockResources
 from cutune.device.thread_block import EXTENTS, Block, threads_of
@@ -21,21 +19,16 @@ from cutune.fit.rational.program import (
     Parameter,
     RationalProgram,
     expression,
-    maximum,
-    minimum,
     size_name,
 )
+from cutune.models.meanings import meaning_of
 
 #: What every program says of each candidate: the time of the launch, the same as the host sees it,
 #: and what one warp costs its SM.
 TIME, TIME_WITH_FLOOR, CYCLES_PER_WARP = "time_us", "time_with_floor_us", "cycles_per_warp"
 
-#: Coefficients (c, d) of a * (1 + c r^p / (1 + d r^p)), r = b/a: rational forms of the p-norm.
-NORMS = {
-    2: (Fraction(1, 2), Fraction(212, 1000)),
-    3: (Fraction(1, 3), Fraction(847, 3000)),
-    8: (Fraction(1, 8), Fraction(381, 1000)),
-}
+#: The alignment class of the sizes: which row of the tables of features holds.
+ALIGNMENT_CLASS = "alignment_class"
 
 
 @dataclass
@@ -48,30 +41,8 @@ class Lines:
 
     def define(self, name: str, value: Number) -> Parameter:
         """Give a value a name; what is returned reads it."""
-        self.definitions.append(Definition(name, expression(value)))
+        self.definitions.append(Definition(name, expression(value), meaning_of(name)))
         return Parameter(name)
-
-    def norm(self, power: int, first: Number, second: Number) -> Expression:
-        """Smooth maximum of two positive quantities."""
-        index = len(self.definitions)
-        first = self.define(f"first_{index}", first)
-        second = self.define(f"second_{index}", second)
-        larger = self.define(f"larger_{index}", maximum(first, second))
-        smaller = self.define(f"smaller_{index}", minimum(first, second))
-        most = self._raised(f"larger_{index}", larger, power)
-        least = self._raised(f"smaller_{index}", smaller, power)
-        top, bottom = NORMS[power]
-        # Of their ratio r: 1 + top * r^p / (1 + bottom * r^p), by one division.
-        return larger * (1 + top * least / (most + bottom * least))
-
-    def _raised(self, name: str, base: Expression, power: int) -> Expression:
-        square = self.define(f"{name}_2", base * base)
-        if power == 2:
-            return square
-        if power == 3:
-            return self.define(f"{name}_3", square * base)
-        fourth = self.define(f"{name}_4", square * square)
-        return self.define(f"{name}_{power}", fourth * fourth)
 
     def class_index(self, model: FittedModel) -> Expression:
         """Which alignment class: residues of the data parameters, mixed radix."""

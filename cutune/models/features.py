@@ -9,14 +9,15 @@ from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FeatureColumn, FittedModel
 from cutune.fit.rational.functions import RationalFunction
 from cutune.fit.rational.program import (
-    CANDIDATE,
+    Cell,
+    Constant,
     Expression,
     Lookup,
     Parameter,
     expression,
     maximum,
 )
-from cutune.models.definitions import Lines
+from cutune.models.definitions import ALIGNMENT_CLASS, Lines
 
 #: What one unit of a feature costs.
 COST_OF = {
@@ -84,7 +85,7 @@ class Features:
         for index, column, cost in weighted:
             weight = cost * Parameter(f"trips_{column.group}")
             cell = self.cell(index, column)
-            if isinstance(cell, Lookup):
+            if not isinstance(cell, Constant):
                 varying = varying + self.lines.define(f"weight_{index}", weight) * cell
             else:
                 fixed = fixed + weight * cell
@@ -94,8 +95,13 @@ class Features:
         """A column at the class and candidate: a table, unless it holds one value only."""
         if len(set(column.values)) == 1:
             return expression(Fraction(column.values[0]))
-        self.lines.tables[f"feature_{index}"] = column.values
-        return Lookup(f"feature_{index}", Parameter("row") + Parameter(CANDIDATE))
+        table, row = f"{column.kind}_{index}", Parameter(ALIGNMENT_CLASS)
+        by_class = column.values[:: len(self.model.blocks)]
+        if column.values == tuple(v for v in by_class for _ in self.model.blocks):
+            self.lines.tables[table] = by_class
+            return Lookup(table, row)
+        self.lines.tables[table] = column.values
+        return Cell(table, row)
 
     def only(self, kind: str) -> Expression:
         """The one column of a kind."""

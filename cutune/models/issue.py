@@ -8,7 +8,15 @@ from fractions import Fraction
 from cutune.device.thread_block import WARP
 from cutune.fit.fitted_model import BARRIER, FIXED, ISSUE, STEP, in_single_precision
 from cutune.fit.rational.functions import RationalFunction
-from cutune.fit.rational.program import CANDIDATE, Expression, Lookup, Parameter, maximum, minimum
+from cutune.fit.rational.program import (
+    CANDIDATE,
+    Expression,
+    Lookup,
+    Parameter,
+    maximum,
+    minimum,
+    norm,
+)
 from cutune.models.features import Features
 
 #: Threads of a block whose warps stay together in a table, however long it is, and the reads after
@@ -44,7 +52,7 @@ def _units(features: Features, count: RationalFunction, constant: str) -> Expres
 
 def _joined(features: Features, slots: Expression, units: Expression) -> Expression:
     plain = maximum(TINY, slots / features.constant("issue_per_cycle"))
-    joined = features.lines.norm(3, plain, maximum(TINY, units))
+    joined = norm(3, plain, maximum(TINY, units))
     return features.lines.define("issue_cycles", joined)
 
 

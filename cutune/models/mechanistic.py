@@ -39,8 +39,10 @@ from cutune.fit.rational.program import (
     less_equal,
     maximum,
     minimum,
+    norm,
 )
 from cutune.models.definitions import (
+    ALIGNMENT_CLASS,
     CYCLES_PER_WARP,
     TIME,
     TIME_WITH_FLOOR,
@@ -124,8 +126,8 @@ class _Composer:
         load, store = self._define_demand()
         issue = issue_cycles(self.features, self.keeps_grid, self.warps_at_once)
         issue = self.lines.define("warp_issue_cycles", issue)
-        memory = self._lying_apart(self.lines.norm(3, load, store))
-        cycles = self.lines.norm(3, memory, issue)
+        memory = self._lying_apart(norm(3, load, store))
+        cycles = norm(3, memory, issue)
         cycles = self.lines.define(CYCLES_PER_WARP, cycles)
         self._define_times(cycles)
         self._define_terms()
@@ -179,7 +181,7 @@ class _Composer:
             self.lines.define(f"trips_{index}", self.features.per_thread(group))
         self.lines.define("steps", self.features.per_thread(model.steps))
         define_arrays(self.features)
-        self.lines.define("row", self.lines.class_index(self.model) * len(model.blocks))
+        self.lines.define(ALIGNMENT_CLASS, self.lines.class_index(self.model))
 
     def _define_demand(self) -> tuple[Expression, Expression]:
         """Cycles of the load/store unit and of the traffic below L1, per warp."""
@@ -255,14 +257,14 @@ class _Composer:
             waiting = waiting * loss
         throughput = self.lines.define("throughput_cycles", throughput)
         waiting = self.lines.define("waiting_cycles", waiting)
-        busy = self.lines.norm(2 if self._in_phases() else 3, throughput, waiting)
+        busy = norm(2 if self._in_phases() else 3, throughput, waiting)
         busy = busy * (1 / (device.clock_ghz * 1000))
         busy = self.lines.define("busy_us", busy)
         dispatch = self.lines.define("dispatch_us", self.constant("dispatch_us_per_block") * blocks)
-        busy = self.lines.norm(3, busy, self._atomics())
-        time = self.constant("launch_us") + self.lines.norm(8, busy, dispatch)
+        busy = norm(3, busy, self._atomics())
+        time = self.constant("launch_us") + norm(8, busy, dispatch)
         time = self.lines.define(TIME, time)
-        self.lines.define(TIME_WITH_FLOOR, self.lines.norm(8, time, self.constant("floor_us")))
+        self.lines.define(TIME_WITH_FLOOR, norm(8, time, self.constant("floor_us")))
 
     def _define_terms(self) -> None:
         """What each resource would take alone: for people, no part of the time."""

@@ -16,9 +16,8 @@ from cutune.device.thread_block import warps_of
 from cutune.fit.fitted_model import SCATTERED, SECTORS, UNCOALESCED, FittedModel, PublishedCounts
 from cutune.fit.rational.functions import RationalFunction
 from cutune.fit.rational.program import (
-    CANDIDATE,
+    Cell,
     Expression,
-    Lookup,
     Parameter,
     RationalProgram,
     ceiling,
@@ -26,7 +25,14 @@ from cutune.fit.rational.program import (
     maximum,
     minimum,
 )
-from cutune.models.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR, Lines, resources_of
+from cutune.models.definitions import (
+    ALIGNMENT_CLASS,
+    CYCLES_PER_WARP,
+    TIME,
+    TIME_WITH_FLOOR,
+    Lines,
+    resources_of,
+)
 
 #: Keeps divisions by counts that may be 0 finite.
 TINY = Fraction(1, 1000)
@@ -74,7 +80,7 @@ def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
     memory = lines.define("memory", memory)
     issued = maximum(0, model.instructions.expression()) / working
     compute = lines.define("compute", maximum(0, issued - memory))
-    lines.define("row", lines.class_index(model) * len(model.blocks))
+    lines.define(ALIGNMENT_CLASS, lines.class_index(model))
     uncoalesced = lines.define("uncoalesced", _weighted(lines, model, UNCOALESCED))
     scattered = lines.define("scattered", _weighted(lines, model, SCATTERED))
     sectors = lines.define("sectors", _weighted(lines, model, SECTORS))
@@ -114,12 +120,13 @@ def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
 def _weighted(lines: Lines, model: FittedModel, kind: str) -> Expression:
     """A feature per execution times how often that happens, over all groups."""
     total = expression(0)
-    cell = Parameter("row") + Parameter(CANDIDATE)
     for column in model.transactions:
         if column.kind == kind:
             table = f"{kind}_{column.group}"
             lines.tables[table] = column.values
-            total = total + Parameter(f"trips_{column.group}") * Lookup(table, cell)
+            total = total + Parameter(f"trips_{column.group}") * Cell(
+                table, Parameter(ALIGNMENT_CLASS)
+            )
     return total
 
 

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from pycparser import c_ast, c_parser
 
-from cutune.emit.emitter import emit_choice
+from cutune.emit.emitter import Tables, emit_choice
 from cutune.emit.model import emit_model, padded
 from cutune.fit.rational.program import (
     CANDIDATE,
+    Cell,
     Constant,
     Definition,
     Expression,
@@ -55,9 +56,8 @@ def random_expression(rng: random.Random, names: list[str], depth: int) -> Expre
         row = Operation(
             Operator.REMAINDER, (Parameter(rng.choice(SIZES)), Constant(Fraction(ROWS)))
         )
-        start = Operation(Operator.MULTIPLY, (row, Constant(Fraction(CANDIDATES))))
-        rows = Operation(Operator.ADD, (start, Parameter(CANDIDATE)))
-        return Lookup("rows", rng.choice([rows, Parameter(CANDIDATE)]))
+        table = rng.choice(["rows", "equal_rows"])
+        return rng.choice([Cell(table, row), Lookup("one_row", Parameter(CANDIDATE))])
     if rng.random() < 0.1:
         index = Operation(Operator.REMAINDER, (Parameter(rng.choice(SIZES)), Constant(Fraction(8))))
         return Lookup("table", index)
@@ -78,6 +78,9 @@ def random_program(seed: int) -> RationalProgram:
         name = {6: TIME, 7: TIME_WITH_FLOOR}.get(index, f"step_{index}")
         definitions.append(Definition(name, random_expression(rng, names, 4)))
         names.append(name)
+    row, other = (
+        [float(np.float32(rng.choice((-0.5, 0.1, 7)))) for _ in range(CANDIDATES)] for _ in range(2)
+    )
     return RationalProgram(
         SIZES,
         {
@@ -88,6 +91,8 @@ def random_program(seed: int) -> RationalProgram:
         {
             "table": tuple(float(np.float32(rng.uniform(0, 99))) for _ in range(8)),
             "rows": tuple(float(rng.randint(-9, 99)) for _ in range(ROWS * CANDIDATES)),
+            "equal_rows": (*row, *other, *row, *row, *other),
+            "one_row": tuple(row),
         },
         tuple(definitions),
         CANDIDATES,
@@ -106,25 +111,28 @@ RULES = {"alike": _rule(OWN_BAND), "apart": _rule(OWN_BAND_ON_DATA)}
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder: Path = tmp_path_factory.mktemp("emitted")
-    source = folder / "emitted.cpp"
     parts = []
     for seed in range(PROGRAMS):
         name = f"p{seed}"
         arguments = "cutune_sizes[0], cutune_sizes[1], cutune_time, cutune_time_with_floor"
         parts += [
-            emit_model(random_program(seed), name),
+            emit_model(random_program(seed), name, Tables()),
             f'extern "C" void {name}(const long long *cutune_sizes, double *cutune_time, '
             f"double *cutune_time_with_floor) {{ cutune_model_{name}({arguments}); }}\n",
         ]
     for name, rule in RULES.items():
         parts += [
-            emit_choice(rule, name),
+            emit_choice(rule, name, Tables()),
             f'extern "C" int choose_{name}(const double *a, const double *b, '
             f"const unsigned char *v, int own) {{ return cutune_choose_{name}(a, b, v, own); }}\n",
         ]
-    text = "".join(parts)
+    return compiled("".join(parts), folder)
+
+
+def compiled(text: str, folder: Path) -> ctypes.CDLL:
+    """Emitted code as a library, without a warning."""
+    source, target = folder / "emitted.cpp", folder / "emitted.so"
     source.write_text(OPERATORS.read_text() + text)
-    target = folder / "emitted.so"
     # -ffp-contract=off: the standard's meaning of a * b + c, as on every x86-64 without -march.
     flags = ["-O2", "-std=c++11", "-ffp-contract=off", "-shared", "-fPIC"]
     warnings = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
@@ -143,6 +151,26 @@ def test_evaluate_equals_compiled_c(library: ctypes.CDLL, seed: int) -> None:
         for name, output in zip((TIME, TIME_WITH_FLOOR), outputs, strict=True):
             wanted = np.broadcast_to(expected[name], CANDIDATES)
             np.testing.assert_array_equal(np.array(output)[:CANDIDATES], wanted)
+
+
+def test_more_shapes_than_a_byte_counts(tmp_path: Path) -> None:
+    count, shapes = 601, 300
+    rows = [[float((7 * c) % shapes + row) for c in range(count)] for row in (0, 5, 0)]
+    row = Operation(Operator.REMAINDER, (Parameter("NI"), Constant(Fraction(3))))
+    definitions = (
+        Definition(TIME, Cell("rows", row)),
+        Definition(TIME_WITH_FLOOR, Parameter(TIME) + Parameter("NJ")),
+    )
+    table = tuple(value for one in rows for value in one)
+    program = RationalProgram(SIZES, {}, {"rows": table}, definitions, count)
+    text = emit_model(program, "p", Tables())
+    assert "unsigned short" in text
+    function = compiled(text.replace("static inline void", 'extern "C" void'), tmp_path)
+    for size in range(3):
+        outputs = [(ctypes.c_double * padded(count))() for _ in range(2)]
+        function.cutune_model_p(ctypes.c_longlong(size), ctypes.c_longlong(4), *outputs)
+        assert list(outputs[0])[:count] == rows[size]
+        assert list(outputs[1])[:count] == [value + 4 for value in rows[size]]
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -167,7 +195,7 @@ def test_the_emitted_rule_equals_the_rule(library: ctypes.CDLL, name: str) -> No
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_the_emitted_function_reads_back_as_the_program(seed: int) -> None:
     program = random_program(seed)
-    function = EmittedFunction.parse(emit_model(program, "p"))
+    function = EmittedFunction.parse(emit_model(program, "p", Tables()))
     for definition in program.definitions:
         if definition.name in function.values:
             assert function.is_same(function.values[definition.name], definition.value)
@@ -199,8 +227,10 @@ class EmittedFunction:
             if place.left.name.startswith("cutune_part_"):
                 self.parts[place.left.name] = value
         elif isinstance(statement, c_ast.Decl) and statement.name.startswith("cutune_row_"):
-            table, index = statement.init.left.name, statement.init.right.expr
-            self.rows[statement.name] = (table.removeprefix("cutune_p_"), index)
+            table, place = statement.init.left.name, statement.init.right.right
+            # The row itself, or which of the distinct rows it is.
+            row = place.subscript if isinstance(place, c_ast.ArrayRef) else place
+            self.rows[statement.name] = (table, row.expr)
         elif isinstance(statement, c_ast.Decl) and statement.init is not None:
             self.values[statement.name.removeprefix("cutune_")] = statement.init
 
@@ -209,10 +239,14 @@ class EmittedFunction:
         match tree, value:
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_all")), _:
                 return self.is_same(tree.args.exprs[0], value)
+            case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick" | "cutune_load")), Cell():
+                table, row = self.rows[read_from(tree)]
+                return table == f"cutune_p_{value.table}" and self.is_same(row, value.row)
+            case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick" | "cutune_load")), Lookup():
+                is_table = read_from(tree) == f"cutune_p_{value.table}"
+                return is_table and value.index == Parameter(CANDIDATE)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick")), _:
                 return self.is_same(self.parts[tree.args.exprs[0].name], value)
-            case c_ast.FuncCall(name=c_ast.ID(name="cutune_load")), Lookup():
-                return self.is_entry(tree.args.exprs[0].left.name, value)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_look")), Lookup():
                 table, index = tree.args.exprs
                 return table.name == f"cutune_p_{value.table}" and self.is_same(index, value.index)
@@ -236,15 +270,11 @@ class EmittedFunction:
                 return False
         return matches and all(map(self.is_same, children, value.operands))
 
-    def is_entry(self, array: str, value: Lookup) -> bool:
-        """Does the array begin at the entry of candidate 0?"""
-        if array not in self.rows:
-            return array == f"cutune_p_{value.table}" and value.index == Parameter(CANDIDATE)
-        table, row = self.rows[array]
-        match value.index:
-            case Operation(Operator.ADD, (start, Parameter(name))):
-                return (table, name) == (value.table, CANDIDATE) and self.is_same(row, start)
-        return False
+
+def read_from(call: c_ast.FuncCall) -> str:
+    """The array or row that `cutune_pick(it, …)` or `cutune_load(it + …)` reads."""
+    first = call.args.exprs[0]
+    return str((first.left if isinstance(first, c_ast.BinaryOp) else first).name)
 
 
 CALLED = {
@@ -257,4 +287,7 @@ CALLED = {
     Operator.LESS_EQUAL: "cutune_less_equal",
     Operator.EQUAL: "cutune_equal",
     Operator.CHOICE: "cutune_choice",
+    Operator.NORM_2: "cutune_norm_2",
+    Operator.NORM_3: "cutune_norm_3",
+    Operator.NORM_8: "cutune_norm_8",
 }

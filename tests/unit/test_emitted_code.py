@@ -335,7 +335,7 @@ def test_the_routine_of_the_present_device_decides(refined: Path) -> None:
 
 def test_tables_are_shared_by_devices() -> None:
     one, two = emitted((H200,)), emitted((H200, SMALLER))
-    assert one.count("_feature_0[") == two.count("_feature_0[") == 1
+    assert one.count("_load_0[") == two.count("_load_0[") == 1
 
 
 def test_the_own_block_stays_where_refinement_finds_no_faster_one(refined: Path) -> None:

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from cutune.cli.options import MODEL_NAMES
 from cutune.device.profile import DeviceProfile
-from cutune.fit.rational.program import RationalProgram, expression
+from cutune.fit.models_file import read_models
+from cutune.fit.rational.program import TERM, RationalProgram, expression
 from cutune.fit.rational.values import evaluate, value_of
 from cutune.models import latency, mwp_cwp
 from cutune.models.definitions import Lines
 from cutune.models.published_inputs import LaunchShape, WarpCounts
 from cutune.models.selection.choose import PUBLISHED_BAND, published_rule
 from cutune.models.selection.registry import MODELS
+
+ADD = read_models(Path(__file__).parents[1] / "recorded" / "add_models.json")[0]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_each_definition_says_what_it_is(model: str) -> None:
+    program = MODELS[model].compose(ADD, DeviceProfile.named("h200"))
+    silent = [d.name for d in program.definitions if not d.meaning]
+    assert [name for name in silent if not name.startswith(TERM)] == []
+    assert not any("{" in definition.meaning for definition in program.definitions)
 
 
 def counts(

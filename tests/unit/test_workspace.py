@@ -33,9 +33,19 @@ def test_a_document_of_another_kind_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "models.json"
     write_document(path, "cutune-models-1", {"models": []})
     assert read_document(path, "cutune-models-1", "cutune fit")["models"] == []
+    for wanted in ("cutune-models-0", "cutune-choices-1", "cutune-choices-2"):
+        with pytest.raises(CutuneError) as error:
+            read_document(path, wanted, "cutune fit")
+        assert error.value.diagnostic.code is Code.UNKNOWN_SCHEMA
+
+
+def test_a_document_of_an_older_version_is_to_be_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "models.json"
+    write_document(path, "cutune-models-9", {"models": []})
     with pytest.raises(CutuneError) as error:
-        read_document(path, "cutune-models-2", "cutune fit")
-    assert error.value.diagnostic.code is Code.UNKNOWN_SCHEMA
+        read_document(path, "cutune-models-10", "cutune fit")
+    assert error.value.diagnostic.code is Code.DAMAGED_FILE
+    assert "run again: cutune fit" in error.value.diagnostic.message
 
 
 def test_a_missing_document_names_the_command_that_makes_it(tmp_path: Path) -> None:

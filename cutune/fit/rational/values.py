@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from cutune.fit.rational.program import (
     CANDIDATE,
+    NORMS,
+    Cell,
     Constant,
     Expression,
     Lookup,
@@ -61,6 +63,11 @@ def _value(
         index = _value(node.index, values, tables)
         entries: Values = tables[node.table][np.asarray(index, dtype=np.int64)]
         return entries
+    if isinstance(node, Cell):
+        candidate = values[CANDIDATE].astype(np.int64)
+        row = np.asarray(_value(node.row, values, tables), dtype=np.int64)
+        cells: Values = tables[node.table].reshape(-1, len(candidate))[row, candidate]
+        return cells
     assert isinstance(node, Operation)
     return _apply(node.operator, [_value(operand, values, tables) for operand in node.operands])
 
@@ -95,6 +102,27 @@ def _apply(operator: Operator, operands: list[Values]) -> Values:
             result = np.where(a == b, 1.0, 0.0)
         case Operator.CHOICE, [condition, a, b]:
             result = np.where(condition != 0, a, b)
+        case ((Operator.NORM_2 | Operator.NORM_3 | Operator.NORM_8), [a, b]):
+            result = _norm(operator, a, b)
         case _:
             raise ValueError(f"{operator} with {len(operands)} operands")
     return result
+
+
+def _norm(operator: Operator, a: Values, b: Values) -> Values:
+    power, top, bottom = NORMS[operator]
+    larger, smaller = np.where(a > b, a, b), np.where(a < b, a, b)
+    most, least = _raised(larger, power), _raised(smaller, power)
+    # Of their ratio r: 1 + top * r^p / (1 + bottom * r^p), by one division.
+    result: Values = larger * (1 + float(top) * least / (most + float(bottom) * least))
+    return result
+
+
+def _raised(base: Values, power: int) -> Values:
+    square: Values = base * base
+    if power == 2:
+        return square
+    if power == 3:
+        return square * base
+    fourth: Values = square * square
+    return fourth * fourth

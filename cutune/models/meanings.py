@@ -1,0 +1,118 @@
+"""What the definitions of the performance models are, in a few words: comments of emitted C."""
+
+from __future__ import annotations
+
+import re
+
+#: By name without its number, which stands for `{}`.
+MEANINGS = {
+    # ---- counts
+    "working": "threads that work",
+    "trips": "executions of group {} per thread that works",
+    "steps": "dependent load steps per thread",
+    "slots": "issue slots per thread",
+    "barriers": "barriers per thread",
+    "uniform_reads": "uniform reads of constant memory per thread",
+    "alignment_class": "alignment class of the sizes: which rows of the tables hold",
+    # ---- memory
+    "array_bytes": "bytes between the ends of array {}",
+    "far": "1 where array {} is taken from beyond L1",
+    "extent_bytes": "bytes between the ends of all arrays",
+    "missed_bytes": "bytes that miss L1, with a typical block",
+    "footprint_bytes": "bytes that are touched at all",
+    "traffic_bytes": "bytes that are read and written once each",
+    "dram_share": "share of the traffic that goes to DRAM",
+    "dram_us": "microseconds of DRAM",
+    "dram_misses": "share of the misses of L1 that go to DRAM",
+    "missed_fixed": "sectors of array {} that miss L1 with any block, per warp",
+    "alone": "sectors of array {} that miss L1 per warp of a block that is alone",
+    "once": "sectors of array {} per warp if each SM reads it once",
+    "still": "sectors of array {} that miss L1 per warp",
+    "far_cycles": "cycles per sector of array {} that misses L1",
+    "still_missing": "share of these misses that other blocks do not save",
+    "lying_apart": "by how much memory costs more where rows of a block lie apart",
+    "atomic_us": "microseconds per atomic operation of column {} on the busiest address",
+    # ---- cycles of a warp
+    "weight": "what a unit of column {} counts, per warp",
+    "load_fixed": "cycles of loads that are the same for any block",
+    "store_fixed": "cycles of stores that are the same for any block",
+    "rewritten_fixed": "cycles of rewritten sectors that are the same for any block",
+    "load_cycles": "cycles of the load/store unit per warp",
+    "store_cycles": "cycles of the traffic below L1 per warp",
+    "issue_cycles": "cycles of issue and arithmetic units per warp of a full block",
+    "barrier_cost": "cycles of barriers per warp",
+    "together": "threads of a block whose warps read constants in step",
+    "threads_apart": "threads of the block by those",
+    "apart_2": "squared",
+    "apart_4": "to the fourth",
+    "uniform_cost": "cycles of uniform reads that miss, per warp",
+    "warp_slots": "issue slots per warp",
+    "warp_barriers": "barriers per warp",
+    "warp_steps": "dependent load steps per warp",
+    "warp_issue_cycles": "cycles of issue and arithmetic units per warp",
+    "cycles_per_warp": "cycles of its SM per warp: memory and issue side by side",
+    # ---- the SM and the GPU
+    "blocks": "blocks that have work",
+    "active_warps": "warps that have work",
+    "sms": "SMs that have a block",
+    "blocks_per_sm": "blocks per SM",
+    "launched_warps": "warps that are launched",
+    "working_warps": "of them, those that have work",
+    "warps_on_sm": "warps that an SM works off, idle ones for less",
+    "turnover_loss": "loss where a block ends and the next one begins",
+    "turnover_factor": "by how much that is longer, with the blocks that an SM holds",
+    "miss_latency": "cycles of a miss of L1",
+    "latency_fixed": "cycles of a warp alone: start, instructions, barriers",
+    "steps_latency": "cycles of a warp alone: load steps",
+    "latency_cycles": "cycles of a warp alone, with its misses",
+    "throughput_cycles": "cycles of an SM that is never idle",
+    "waiting_cycles": "cycles of an SM that waits for its warps",
+    "busy_us": "microseconds of the SMs",
+    "dispatch_us": "microseconds of the dispatcher",
+    "time_us": "microseconds of the launch",
+    "time_with_floor_us": "microseconds of the launch as the host sees them",
+    # ---- published models
+    "memory": "memory instructions per warp",
+    "compute": "other instructions per warp",
+    "uncoalesced": "memory instructions per warp that are not coalesced",
+    "coalesced": "memory instructions per warp that are coalesced",
+    "scattered": "sectors of those that are not coalesced, per warp",
+    "sectors": "sectors per warp",
+    "transactions": "transactions of one that is not coalesced",
+    "cycles": "cycles of the launch",
+    "bytes": "bytes that the launch touches",
+    "warps_per_sm": "warps per SM",
+    "bound_issue": "cycles of issue",
+    "bound_units": "cycles of the load/store unit",
+    "bound_bandwidth": "cycles of DRAM",
+    "bound_latency": "cycles of latency",
+    "mwp_active_warps": "warps that an SM holds",
+    "mwp_latency_uncoalesced": "cycles of an access that is not coalesced",
+    "mwp_accesses": "memory accesses per warp",
+    "mwp_share_uncoalesced": "share of them that is not coalesced",
+    "mwp_latency": "cycles of a mean access",
+    "mwp_departure": "cycles between two accesses that leave an SM",
+    "mwp_bandwidth_per_warp": "bandwidth that one warp uses",
+    "mwp_peak": "warps that use all bandwidth",
+    "mwp_mwp": "memory warp parallelism",
+    "mwp_memory_cycles": "cycles of memory per warp",
+    "mwp_compute_cycles": "cycles of computation per warp",
+    "mwp_cwp": "computation warp parallelism",
+    "mwp_repetitions": "rounds of resident blocks",
+    "mwp_compute_per_period": "cycles of computation per access",
+    "mwp_others": "cycles per round, where warps are many",
+    "mwp_is_few": "1 where warps are few",
+    "mwp_execution": "cycles without synchronisation",
+    "mwp_total": "cycles of the launch",
+}
+_NUMBER = re.compile(r"_(\d+)(?=_|$)")
+
+
+def meaning_of(name: str) -> str:
+    """What a definition of this name is; nothing where that is not said."""
+    if name in MEANINGS:
+        return MEANINGS[name]
+    number = _NUMBER.search(name)
+    if number is None:
+        return ""
+    return MEANINGS.get(_NUMBER.sub("", name), "").replace("{}", number[1])
