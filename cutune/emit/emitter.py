@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 from cutune.fit.rational.program import Constant, Expression, Lookup, Operation, Operator, Parameter
-from cutune.models.selection.choose import BOUND_BAND, LAUNCH_BOUND, SelectionRule
+from cutune.models.constants import BOUND_BAND, LAUNCH_BOUND
+from cutune.models.selection.choose import SelectionRule
 
 INFIX = {
     Operator.ADD: "+",
