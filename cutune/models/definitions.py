@@ -8,7 +8,6 @@ form (error below 0.12 %).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 from cutune.device.occupancy import BlockResources
 from cutune.device.thread_block import EXTENTS, Block, threads_of
@@ -25,17 +24,11 @@ from cutune.fit.rational.program import (
     minimum,
     size_name,
 )
+from cutune.models.constants import NORMS
 
 #: What every program says of each candidate: the time of the launch, the same as the host sees it,
 #: and what one warp costs its SM.
 TIME, TIME_WITH_FLOOR, CYCLES_PER_WARP = "time_us", "time_with_floor_us", "cycles_per_warp"
-
-#: Coefficients (c, d) of a * (1 + c r^p / (1 + d r^p)), r = b/a: rational forms of the p-norm.
-NORMS = {
-    2: (Fraction(1, 2), Fraction(212, 1000)),
-    3: (Fraction(1, 3), Fraction(847, 3000)),
-    8: (Fraction(1, 8), Fraction(381, 1000)),
-}
 
 
 @dataclass
