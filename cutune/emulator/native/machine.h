@@ -58,7 +58,7 @@ uint64_t module_variable(ModuleImage* module, const std::string& name, uint64_t*
 
 // ---- launches ---------------------------------------------------------------------------------
 
-struct Site {  // counters of one static memory instruction; costs are defined in docs/system.md
+struct Site {  // counters of one static memory instruction; costs are defined in docs/model.md
     uint64_t executions;         // by warps, in all executed blocks
     uint64_t lanes;              // active lanes in these
     uint64_t busiest;            // executions by the warp with most, summed over traced blocks
