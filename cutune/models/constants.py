@@ -43,9 +43,9 @@ NEARLY_NONE = Fraction(1, 1000)
 
 # ---- warps of an SM
 
-#: Part of a warp's cost that it has where none of its threads have work, and the part that grows
-#: with those that have: a rational substitute for fill^0.79, no unit.
-#: Read off polybench_h200.json, blocks that stand out of the thread space.
+#: Coefficients of fill / (offset + slope * fill), a rational substitute for fill^0.79: what warps
+#: of partly idle blocks cost, by the share of them that have work. No unit.
+#: Read off polybench_h200.json.
 FILL_OFFSET, FILL_SLOPE = Fraction(73, 100), Fraction(27, 100)
 #: Thread blocks by which the SM that has most is ahead of the mean one, where they take more than
 #: one wave. Derived: half of one.
