@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from cutune.device.thread_block import Block
 from cutune.fit.rational.program import Constant, Expression, Lookup, Operation, Operator, Parameter
-from cutune.models.selection.choose import BOUND_BAND, LAUNCH_BOUND, SelectionRule
+from cutune.models.constants import BOUND_BAND, LAUNCH_BOUND
+from cutune.models.selection.choose import SelectionRule
 
 INFIX = {
     Operator.ADD: "+",

@@ -19,7 +19,7 @@ from cutune.emit.model import emit_model, padded
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.c_names import names_in, renamed
-from cutune.models.mechanistic import launchable
+from cutune.models.candidates import launchable
 from cutune.models.selection.choose import LARGEST_SIZE, SelectionRule
 from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
 from cutune.rewrite.prelude import c_string

@@ -109,6 +109,16 @@ class Features:
         return self.cell(*found[0]) if found else expression(1)
 
     @property
+    def keeps_grid(self) -> bool:
+        """Does the number of blocks stay, so that the threads of a block share its work?"""
+        return self.model.facts.keeps_grid
+
+    @property
+    def in_phases(self) -> bool:
+        """Do the warps of a block wait for each other in every round of a loop?"""
+        return self.model.looped and self.has_barriers
+
+    @property
     def has_barriers(self) -> bool:
         """Do threads of a block ever wait for each other?"""
         return any(c.numerator for _, c in self.model.barriers.numerator.terms)

@@ -24,9 +24,9 @@ from cutune.fit.rational.program import (
     maximum,
     minimum,
 )
+from cutune.models.constants import NEARLY_NONE
 from cutune.models.definitions import Lines
 from cutune.models.published_inputs import (
-    TINY,
     LaunchShape,
     WarpCounts,
     define_counts,
@@ -93,7 +93,7 @@ def define_cycles(
         "latency_uncoalesced",
         machine.memory_latency + (warp.transactions - 1) * machine.departure_uncoalesced,
     )
-    memory = define("accesses", maximum(TINY, warp.memory))
+    memory = define("accesses", maximum(NEARLY_NONE, warp.memory))
     share = define("share_uncoalesced", warp.uncoalesced / memory)
     latency = define("latency", share * latency_uncoalesced + (1 - share) * machine.memory_latency)
     departure = define(

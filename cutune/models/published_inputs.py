@@ -8,7 +8,6 @@ nothing is fitted per warp.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from cutune.device.occupancy import resident_blocks
 from cutune.device.profile import DeviceProfile
@@ -25,6 +24,7 @@ from cutune.fit.rational.program import (
     maximum,
     minimum,
 )
+from cutune.models.constants import NEARLY_NONE
 from cutune.models.definitions import (
     ALIGNMENT_CLASS,
     CYCLES_PER_WARP,
@@ -33,9 +33,6 @@ from cutune.models.definitions import (
     Lines,
     resources_of,
 )
-
-#: Keeps divisions by counts that may be 0 finite.
-TINY = Fraction(1, 1000)
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
     scattered = lines.define("scattered", _weighted(lines, model, SCATTERED))
     sectors = lines.define("sectors", _weighted(lines, model, SECTORS))
     coalesced = lines.define("coalesced", maximum(0, memory - uncoalesced))
-    transactions = lines.define("transactions", scattered / maximum(TINY, uncoalesced))
+    transactions = lines.define("transactions", scattered / maximum(NEARLY_NONE, uncoalesced))
     barriers = lines.define("barriers", maximum(0, model.barriers.expression()) / working)
     return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, barriers)
 
@@ -112,7 +109,7 @@ def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
     uncoalesced = define("uncoalesced", counts.uncoalesced)
     scattered, sectors = define("scattered", counts.scattered), define("sectors", counts.sectors)
     coalesced = lines.define("coalesced", maximum(0, memory - uncoalesced))
-    transactions = lines.define("transactions", scattered / maximum(TINY, uncoalesced))
+    transactions = lines.define("transactions", scattered / maximum(NEARLY_NONE, uncoalesced))
     barriers = define("barriers", counts.barriers)
     return WarpCounts(compute, coalesced, uncoalesced, transactions, sectors, barriers)
 

@@ -28,15 +28,18 @@ from cutune.fit.rational.program import (
     RationalProgram,
 )
 from cutune.fit.rational.values import evaluate
+from cutune.models.constants import (
+    OWN_BAND_DATA_LARGER,
+    OWN_BAND_DATA_SMALLER,
+    OWN_BAND_STRAIGHT,
+)
 from cutune.models.definitions import TIME, TIME_WITH_FLOOR
 from cutune.models.selection.choose import (
-    OWN_BAND,
-    OWN_BAND_ON_DATA,
-    OwnBand,
     SelectionRule,
     choose,
     selection_rule,
 )
+from cutune.models.selection.own_block import OwnBand
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, host_compiler
 
 CANDIDATES = 13  # odd: the last round has a lane to spare
@@ -105,7 +108,10 @@ def _rule(band: OwnBand) -> SelectionRule:
     return selection_rule(blocks, False, Fraction(4), band)
 
 
-RULES = {"alike": _rule(OWN_BAND), "apart": _rule(OWN_BAND_ON_DATA)}
+RULES = {
+    "alike": _rule(OwnBand.of(OWN_BAND_STRAIGHT)),
+    "apart": _rule(OwnBand(OWN_BAND_DATA_SMALLER, OWN_BAND_DATA_LARGER)),
+}
 
 
 @pytest.fixture(scope="module")

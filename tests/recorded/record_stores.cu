@@ -1,5 +1,5 @@
 // How long stores of structures take: made stores_h200.txt, from which the model reads how many of
-// them meet on their way to L2 (cutune/models/mechanistic.py).
+// them meet on their way to L2 (cutune/models/memory_traffic.py).
 //
 //     nvcc -O3 -arch=sm_90 -o record_stores record_stores.cu && ./record_stores >stores_h200.txt
 //

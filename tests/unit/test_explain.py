@@ -14,7 +14,8 @@ from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MemoryInstruction
 from cutune.models.mechanistic import compose
-from cutune.models.selection.choose import NO_OWN_BAND, Choice, select
+from cutune.models.selection.choose import Choice, select
+from cutune.models.selection.own_block import NO_OWN_BAND
 from cutune.models.selection.registry import DEFAULT, MODELS
 from tests.recorded.calibrate_h200 import models_of_suite
 

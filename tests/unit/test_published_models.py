@@ -13,9 +13,10 @@ from cutune.fit.models_file import read_models
 from cutune.fit.rational.program import TERM, RationalProgram, expression
 from cutune.fit.rational.values import evaluate, value_of
 from cutune.models import latency, mwp_cwp
+from cutune.models.constants import PUBLISHED_BAND
 from cutune.models.definitions import Lines
 from cutune.models.published_inputs import LaunchShape, WarpCounts
-from cutune.models.selection.choose import PUBLISHED_BAND, published_rule
+from cutune.models.selection.choose import published_rule
 from cutune.models.selection.registry import MODELS
 
 ADD = read_models(Path(__file__).parents[1] / "recorded" / "add_models.json")[0]

@@ -14,9 +14,9 @@ from cutune.fit.models_file import read_models
 from cutune.fit.rational.functions import constant_function
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
+from cutune.models.constants import L1_BESIDE_SHARED
 from cutune.models.definitions import TIME
 from cutune.models.mechanistic import compose
-from cutune.models.memory_traffic import L1_BESIDE_SHARED
 
 H200 = DeviceProfile.named("h200")
 L1_BYTES = H200.limits.shared_bytes_per_sm + L1_BESIDE_SHARED

@@ -16,7 +16,8 @@ from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.measurement.sweep import SweptLaunch
-from cutune.models.selection.choose import LAUNCH_BOUND, Choice, Prediction
+from cutune.models.constants import LAUNCH_BOUND
+from cutune.models.selection.choose import Choice, Prediction
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.registry import DEFAULT
 from cutune.toolchain.demangle import instance_names

@@ -183,14 +183,15 @@ ALWAYS_INLINE void add(Site& site, const SiteFacts& facts, const Features& f, u6
     site.lines += f.lines;
     site.wavefronts += f.wavefronts;
     if (facts.kind == LOAD)
-        site.load_cost_x20 += std::max(20 * f.wavefronts, 7 * f.lines);
+        site.load_cost_x20 += std::max(COST_UNITS * f.wavefronts, LINE_LOOKUP * f.lines);
     else if (f.sectors) {
-        const u32 cost = std::max(f.bytes * 20 / 32 + 30 * f.partial_lines, 33 * f.lines);
+        const u32 parts = f.bytes * COST_UNITS / SECTOR_BYTES + PARTIAL_LINE * f.partial_lines;
+        const u32 cost = std::max(parts, STORED_LINE * f.lines);
         // A division takes as long as all the rest, and most stores rewrite nothing.
         site.store_cost_x20 += rewritten ? cost * (f.sectors - rewritten) / f.sectors : cost;
         site.rewritten_sectors += rewritten;
     } else
-        site.store_cost_x20 += 20 * f.wavefronts;
+        site.store_cost_x20 += COST_UNITS * f.wavefronts;
     const u64 lowest = first + u64(f.lowest), highest = first + u64(f.highest);
     if (site.traced == 1 || lowest < site.lowest) site.lowest = lowest;
     if (highest > site.highest) site.highest = highest;
@@ -305,7 +306,8 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
         const u32 wavefronts = found.features->wavefronts;
         site->traced++;
         site->wavefronts += wavefronts;
-        (facts.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20) += 20 * wavefronts;
+        u64& cost = facts.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20;
+        cost += COST_UNITS * wavefronts;
         return;
     }
     if (facts.space == LOCAL_SPACE) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "machine.h"
+#include "machine_costs.h"
 #include "machine_types.h"
 
 namespace cutune {

@@ -21,6 +21,6 @@ using f64 = double;
 
 constexpr u32 LANES = 32;
 constexpr u32 FULL = ~0u;
-constexpr u32 WINDOW = 3;  // log2 of the executions in a window of tracing
+constexpr u32 SECTOR_BYTES = 32;
 
 }  // namespace cutune

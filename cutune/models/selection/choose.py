@@ -18,51 +18,25 @@ from numpy.typing import NDArray
 from cutune.device.thread_block import GRID_LIMITS, NONE_KEPT, Block, grid_of, threads_of
 from cutune.fit.rational.program import TERM, RationalProgram, point
 from cutune.fit.rational.values import evaluate
+from cutune.models.constants import (
+    BAND,
+    BOUND_BAND,
+    BOUND_THREADS,
+    BOUND_TILE_THREADS,
+    BOUND_TILE_WIDTH,
+    EXPECTED_REGRET,
+    EXPECTED_REGRET_BOUND,
+    LAUNCH_BOUND,
+    PUBLISHED_BAND,
+    PUBLISHED_THREADS,
+    REPORTED_BAND,
+    THREADS,
+)
 from cutune.models.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
+from cutune.models.selection.own_block import NO_OWN_BAND, OwnBand
 
-#: Below this multiple of the launch floor the choice hardly matters.
-LAUNCH_BOUND = Fraction(13, 10)
-#: Width of the band of indistinguishable blocks, launch-bound and otherwise.
-BOUND_BAND = Fraction(101, 100)
-BAND = Fraction(1005, 1000)
-
-
-@dataclass(frozen=True)
-class OwnBand:
-    """Up to which multiple of the least prediction the program's own block stays."""
-
-    #: Where a block with no more threads than the program's own is the best.
-    smaller: Fraction
-    #: Where a larger one is.
-    larger: Fraction
-
-    @staticmethod
-    def of(band: Fraction) -> OwnBand:
-        """The same for both."""
-        return OwnBand(band, band)
-
-
-#: Of kernels with a loop, of others, whose blocks differ by what caches hold already, and where
-#: each block does work of its own.
-OWN_BAND_LOOPED = OwnBand.of(Fraction(401, 400))
-OWN_BAND = OwnBand.of(Fraction(102, 100))
-OWN_BAND_ASSERTED = OwnBand.of(Fraction(107, 100))
-#: Where data decide: how long the warps of a large block wait for the last of them is told less
-#: well than what they find in L1.
-OWN_BAND_ON_DATA = OwnBand(Fraction(105, 100), Fraction(102, 100))
-#: Where atomic operations meet in shared memory: no term of the model knows how often.
-OWN_BAND_CONTENDED = OwnBand.of(Fraction(2))
-#: Where the program's own block is like all others.
-NO_OWN_BAND = OwnBand.of(Fraction(0))
-#: Width of the band of the published models, which leave many blocks equal.
-PUBLISHED_BAND = Fraction(102, 100)
 #: Sizes from here on are not exact in the products of the model.
 LARGEST_SIZE = 1 << 31
-#: What is reported as "candidates within 2 %".
-REPORTED_BAND = 1.02
-#: Regret on the sweeps of docs/evaluation.md: geometric mean and 90th percentile.
-EXPECTED_REGRET = (0.02, 0.05)
-EXPECTED_REGRET_BOUND = (0.02, 0.07)
 
 
 @dataclass(frozen=True)
@@ -154,16 +128,16 @@ def selection_rule(
     """Rank tables for ties, and the band in which the program's own block stays.
 
     Where launching dominates, kernels of one dimension lean to 64 to 128 threads, others to 64 x 4.
-    Otherwise those of one dimension lean to 192 to 256 threads: the walks of the calibration suite
-    are up to 3 % faster so, and blocks share fewer lines at their edges.
+    Otherwise those of one dimension lean to 192 to 256 threads, where blocks share fewer lines at
+    their edges.
     """
     threads = [threads_of(block) for block in blocks]
     if one_dimensional:
-        bound = [(from_range(t, 64, 128), 0.0) for t in threads]
-        other = [(from_range(t, 192, 256), 0.0) for t in threads]
+        bound = [(from_range(t, *BOUND_THREADS), 0.0) for t in threads]
+        other = [(from_range(t, *THREADS), 0.0) for t in threads]
     else:
         bound = [
-            (abs(math.log2(t / 256)), abs(math.log2(block[0] / 64)))
+            (abs(math.log2(t / BOUND_TILE_THREADS)), abs(math.log2(block[0] / BOUND_TILE_WIDTH)))
             for t, block in zip(threads, blocks, strict=True)
         ]
         other = [(0.0, 0.0)] * len(blocks)
@@ -173,7 +147,7 @@ def selection_rule(
 
 def published_rule(blocks: Sequence[Block]) -> SelectionRule:
     """For models without a term for launching: among equals, near 128 threads, then wide ones."""
-    keys = [(abs(math.log2(x * y * z / 128)), -float(x)) for x, y, z in blocks]
+    keys = [(abs(math.log2(x * y * z / PUBLISHED_THREADS)), -float(x)) for x, y, z in blocks]
     ranks = dense_ranks(keys)
     return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), PUBLISHED_BAND)
 

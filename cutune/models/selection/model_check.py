@@ -19,16 +19,17 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.sweep import SweptLaunch
+from cutune.models.constants import (
+    FEWEST_BLOCKS,
+    INFORMATIVE_TIME,
+    LEAST_CORRELATION,
+    LEAST_SPREAD,
+    MINIMUM_TIME,
+    NO_LONGER,
+    PREFERRED_TIME,
+)
 from cutune.models.selection.choose import Choice
 from cutune.models.selection.question import choose_block
-
-#: Times of a launch by the launch floor: wanted, needed, and of blocks that tell something.
-WANTED, NEEDED, TELLING = 3.0, 1.5, 1.3
-#: Times up to this multiple of another are no longer than it.
-EQUAL = 1.02
-#: A correlation says something where times spread by that; below the limit it warns.
-SPREAD, LIMIT = 1.1, 0.75
-FEWEST_BLOCKS = 5
 
 
 def with_timings(
@@ -42,7 +43,7 @@ def with_timings(
     trusted = replace(model, confirmed_on=device.name)
     choice = choice_at(trusted, launch, device)
     agreement = None if choice is None else suitability(choice, launch, device)
-    if agreement is not None and agreement < LIMIT:
+    if agreement is not None and agreement < LEAST_CORRELATION:
         kernel, shown = model.facts.kernel, f"{agreement:.2f}"
         return model, Diagnostic.at(Code.UNSUITED_MODEL, None, kernel=kernel, correlation=shown)
     return trusted if choice is not None and _is_confirmed(choice, launch) else model, None
@@ -62,16 +63,18 @@ def _is_confirmed(choice: Choice, launch: SweptLaunch) -> bool:
     if choice.block == choice.original:
         return False
     chosen, own = (launch.microseconds.get(block) for block in (choice.block, choice.original))
-    return chosen is not None and own is not None and chosen <= EQUAL * own
+    return chosen is not None and own is not None and chosen <= NO_LONGER * own
 
 
 def _reference(launches: Iterable[SweptLaunch], floor: float) -> SweptLaunch | None:
     """The launch whose times count: one that is not bound by launching, if there is one."""
     ordered = sorted(launches, key=lambda one: one.size or 0)
     least = [one.microseconds[one.best] for one in ordered]
-    wanted = [one for one, time in zip(ordered, least, strict=True) if time >= WANTED * floor]
-    needed = [one for one, time in zip(ordered, least, strict=True) if time > NEEDED * floor]
-    return wanted[0] if wanted else needed[-1] if needed else None
+    preferred = [
+        one for one, time in zip(ordered, least, strict=True) if time >= PREFERRED_TIME * floor
+    ]
+    enough = [one for one, time in zip(ordered, least, strict=True) if time > MINIMUM_TIME * floor]
+    return preferred[0] if preferred else enough[-1] if enough else None
 
 
 def suitability(choice: Choice, launch: SweptLaunch, device: DeviceProfile) -> float | None:
@@ -79,14 +82,14 @@ def suitability(choice: Choice, launch: SweptLaunch, device: DeviceProfile) -> f
 
     None where too few blocks take longer than launching, or all take about as long.
     """
-    least = TELLING * float(device.model.floor_us)
+    least = INFORMATIVE_TIME * float(device.model.floor_us)
     pairs = [
         (prediction.predicted_ms, launch.microseconds[prediction.block])
         for prediction in choice.ranked
         if launch.microseconds.get(prediction.block, 0.0) > least
     ]
     measured = [time for _, time in pairs]
-    if len(pairs) < FEWEST_BLOCKS or max(measured) < SPREAD * min(measured):
+    if len(pairs) < FEWEST_BLOCKS or max(measured) < LEAST_SPREAD * min(measured):
         return None
     return _correlation([time for time, _ in pairs], measured)
 

@@ -15,7 +15,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.rational.exact_fit import fit_polynomial
-from cutune.models.mechanistic import launchable
+from cutune.models.candidates import launchable
 from cutune.models.selection.choose import LARGEST_SIZE, Choice, select
 from cutune.models.selection.registry import DEFAULT, MODELS
 

@@ -9,18 +9,8 @@ from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.rational.program import RationalProgram
 from cutune.models import latency, mechanistic, mwp_cwp
-from cutune.models.selection.choose import (
-    NO_OWN_BAND,
-    OWN_BAND,
-    OWN_BAND_ASSERTED,
-    OWN_BAND_CONTENDED,
-    OWN_BAND_LOOPED,
-    OWN_BAND_ON_DATA,
-    OwnBand,
-    SelectionRule,
-    published_rule,
-    selection_rule,
-)
+from cutune.models.selection.choose import SelectionRule, published_rule, selection_rule
+from cutune.models.selection.own_block import own_band
 
 DEFAULT = "mechanistic"
 
@@ -35,20 +25,8 @@ class PerformanceModel:
 
 def _own_rule(model: FittedModel, device: DeviceProfile) -> SelectionRule:
     return selection_rule(
-        model.blocks, model.one_dimensional, device.model.floor_us, _own_band(model, device)
+        model.blocks, model.one_dimensional, device.model.floor_us, own_band(model, device)
     )
-
-
-def _own_band(model: FittedModel, device: DeviceProfile) -> OwnBand:
-    if any(memory.shared and memory.kind == "atomic" for memory in model.facts.memory):
-        return OWN_BAND_CONTENDED
-    if model.confirmed_on == device.name:
-        return NO_OWN_BAND
-    if model.facts.asserted:
-        return OWN_BAND_ASSERTED
-    if model.facts.on_data:
-        return OWN_BAND_ON_DATA
-    return OWN_BAND_LOOPED if model.looped else OWN_BAND
 
 
 def _published_rule(model: FittedModel, _: DeviceProfile) -> SelectionRule:

@@ -1,0 +1,25 @@
+// What memory instructions cost: every number of the tracing that was chosen by looking at times.
+// docs/model.md says in its tables where each comes from.
+#pragma once
+#include "machine_types.h"
+
+namespace cutune {
+
+// Costs are counted in twentieths: of a cycle of the load/store unit where something is loaded, of
+// what a sector that is written as a whole costs where something is stored.
+constexpr u32 COST_UNITS = 20;
+
+// Per 128-byte line of a load: a look-up of its tag. Wavefronts, a cycle each, go on beside that.
+constexpr u32 LINE_LOOKUP = 7;
+
+// Per line of which a store writes some sector in part, besides its bytes: as much as 48 bytes more.
+constexpr u32 PARTIAL_LINE = 30;
+
+// Per line of a store, at least.
+constexpr u32 STORED_LINE = 33;
+
+// log2 of the executions of an instruction in a window: what a block touched in the same window or
+// the one before is still in L1.
+constexpr u32 WINDOW = 3;
+
+}  // namespace cutune

@@ -1,0 +1,63 @@
+"""What is known of the candidates before any size is: shapes, warps, how many an SM holds.
+
+Takes the features of a kernel, defines the properties and static tables of its program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cutune.device.occupancy import can_launch, resident_blocks
+from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import threads_of, warp_footprint, warps_of
+from cutune.fit.fitted_model import FittedModel, in_single_precision
+from cutune.models.definitions import Lines, resources_of
+from cutune.models.features import Features
+
+
+@dataclass(frozen=True)
+class Residency:
+    """What an SM holds at a time: warps, by candidate, and the most bytes of shared memory."""
+
+    warps: tuple[int, ...]
+    shared_bytes: int
+
+
+def launchable(model: FittedModel, device: DeviceProfile) -> FittedModel:
+    """The model without the candidates that ask for more than the device has."""
+    limits = device.limits
+    return model.restricted(
+        [block for block in model.blocks if can_launch(resources_of(model, block), limits)]
+    )
+
+
+def describe_candidates(features: Features) -> Residency:
+    """Define the static properties and tables of the candidates."""
+    model, device, lines = features.model, features.device, features.lines
+    _describe_shapes(model, lines)
+    warps = [warps_of(block) for block in model.blocks]
+    asked = [resources_of(model, block) for block in model.blocks]
+    resident = [max(1, resident_blocks(one, device.limits)) for one in asked]
+    most = device.limits.warps_per_sm
+    held = tuple(min(r * w, most) for r, w in zip(resident, warps, strict=True))
+    lines.properties["threads"] = tuple(threads_of(block) for block in model.blocks)
+    lines.properties["warps"] = tuple(warps)
+    # Blocks that fill the GPU once; the other two save a division per candidate.
+    lines.properties["wave"] = tuple(device.sm_count * r for r in resident)
+    lines.tables["turnover"] = in_single_precision([1 / r for r in resident])
+    lines.tables["share"] = in_single_precision([1 / n for n in held])
+    in_use = (r * one.shared_bytes for r, one in zip(resident, asked, strict=True))
+    return Residency(held, max(in_use, default=0))
+
+
+def _describe_shapes(model: FittedModel, lines: Lines) -> None:
+    """Of each dimension: threads of a block, of a warp, and warps where blocks are kept."""
+    for axis, name in enumerate("xyz"):
+        threads = [block[axis] for block in model.blocks]
+        footprints = [warp_footprint(block)[axis] for block in model.blocks]
+        lines.properties[f"block_{name}"] = tuple(threads)
+        lines.properties[f"footprint_{name}"] = tuple(footprints)
+        if model.facts.grid_kept[axis]:
+            lines.properties[f"footprints_{name}"] = tuple(
+                -(-all_of_it // one) for all_of_it, one in zip(threads, footprints, strict=True)
+            )

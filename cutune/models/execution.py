@@ -1,0 +1,227 @@
+"""How long the SMs are busy with a launch: what they can take in, against what their warps wait.
+
+Takes the features of a kernel and the cycles that a warp costs its SM, gives microseconds. Kernels
+differ by how their blocks follow each other on an SM. Each class here is one such regime: a sum of
+terms, which `docs/model.md` has as formulas.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log2
+from typing import ClassVar
+
+from cutune.device.thread_block import Block
+from cutune.fit.fitted_model import ISSUE, in_single_precision
+from cutune.fit.rational.program import (
+    CANDIDATE,
+    Expression,
+    Lookup,
+    Parameter,
+    ceiling,
+    choice,
+    expression,
+    less_equal,
+    maximum,
+    minimum,
+    norm,
+)
+from cutune.models.constants import IN_PHASES, PLANES_DOUBLED, SIDE_BY_SIDE
+from cutune.models.features import Features
+from cutune.models.thread_space import define_warps_on_sm
+
+
+@dataclass(frozen=True)
+class Regime(ABC):
+    """How blocks follow each other on an SM."""
+
+    #: The norm that joins throughput and waiting.
+    power: ClassVar[int] = SIDE_BY_SIDE
+
+    def of_memory(self, cost: Expression) -> Expression:
+        """A cost of memory, in this regime."""
+        return cost
+
+    @abstractmethod
+    def waiting(self, latency: Expression, cycles: Expression, rounds: Expression) -> Expression:
+        """Cycles that an SM waits for its warps.
+
+        Args:
+            latency: of a warp alone. cycles: what a warp costs its SM.
+            rounds: how often as many warps as fit at a time are followed by others, at least 1.
+        """
+
+
+@dataclass(frozen=True)
+class Straight(Regime):
+    """No loop: warps come and go, and a block gives its place back as a whole.
+
+    memory * rows, (latency + cycles) * rounds * turnover
+    """
+
+    features: Features
+    #: Extra cost of memory for blocks of several rows; None where all candidates have one row.
+    rows: Expression | None
+
+    def of_memory(self, cost: Expression) -> Expression:
+        """More for blocks of several rows."""
+        return cost if self.rows is None else cost * self.rows
+
+    def waiting(self, latency: Expression, cycles: Expression, rounds: Expression) -> Expression:
+        """More, the larger the share of an SM that a block holds."""
+        return (latency + cycles) * rounds * self._turnover()
+
+    def _turnover(self) -> Expression:
+        """1 plus the loss by that share, which is larger where DRAM answers."""
+        constant, lines = self.features.constant, self.features.lines
+        loss = constant("block_granularity")
+        loss = loss + Parameter("dram_share") * constant("block_granularity_dram")
+        loss = lines.define("turnover_loss", loss)
+        return lines.define("turnover_factor", 1 + loss * Lookup("turnover", Parameter(CANDIDATE)))
+
+
+@dataclass(frozen=True)
+class Looped(Regime):
+    """A loop: blocks that all take as long end together, so the last wave counts whole.
+
+    (latency + cycles) * max(rounds, waves)
+    """
+
+    def waiting(self, latency: Expression, cycles: Expression, rounds: Expression) -> Expression:
+        """All waves count whole."""
+        return (latency + cycles) * _whole_waves(rounds)
+
+
+@dataclass(frozen=True)
+class Phased(Regime):
+    """A loop with barriers: between these the warps of a block wait for each other.
+
+    (latency + cycles * warps of a block) * max(rounds, waves)
+    """
+
+    power = IN_PHASES
+
+    def waiting(self, latency: Expression, cycles: Expression, rounds: Expression) -> Expression:
+        """The work of a block's warps adds up."""
+        return (latency + cycles * Parameter("warps")) * _whole_waves(rounds)
+
+
+def regime_of(features: Features) -> Regime:
+    """The regime of a kernel."""
+    if not features.model.looped:
+        return Straight(features, _rows_factor(features))
+    return Phased() if features.has_barriers else Looped()
+
+
+def _rows_factor(features: Features) -> Expression | None:
+    """Extra memory cost of thread blocks with several rows: rows lie far from each other in memory.
+
+    Planes cost more: they lie in other pages, too.
+    """
+    doublings = [_doublings(block) for block in features.model.blocks]
+    if not any(doublings):
+        return None
+    features.lines.tables["doublings"] = in_single_precision(doublings)
+    share = features.constant("rows_doubled") * Lookup("doublings", Parameter(CANDIDATE))
+    return features.lines.define("lying_apart", 1 + share)
+
+
+def _doublings(block: Block) -> float:
+    _, rows, planes = block
+    return log2(rows) + PLANES_DOUBLED * log2(planes)
+
+
+def _whole_waves(rounds: Expression) -> Expression:
+    return maximum(rounds, ceiling(Parameter("blocks") / Parameter("wave")))
+
+
+def define_busy(features: Features, regime: Regime, cycles: Expression) -> Parameter:
+    """Defines `busy_us`, of the SM that has most to do.
+
+    Args:
+        cycles: what a warp costs its SM.
+    """
+    lines = features.lines
+    one_wave = less_equal(Parameter("blocks"), Parameter("wave"))
+    warps = define_warps_on_sm(features, one_wave)
+    rounds = maximum(1, warps * Lookup("share", Parameter(CANDIDATE)))
+    latency = _latency(features, regime, one_wave)
+    waiting = regime.waiting(latency, cycles, rounds)
+    throughput = lines.define("throughput_cycles", cycles * warps)
+    waiting = lines.define("waiting_cycles", waiting)
+    busy = norm(regime.power, throughput, waiting)
+    return lines.define("busy_us", busy * (1 / (features.device.clock_ghz * 1000)))
+
+
+@dataclass(frozen=True)
+class _Warp:
+    """What a warp alone goes through: load steps, their cycles in L1, and cycles of all else."""
+
+    steps: Expression
+    hits: Expression
+    instructions: Expression
+
+
+def _latency(features: Features, regime: Regime, one_wave: Expression) -> Expression:
+    """Cycles that a warp alone would take.
+
+    start + instructions + (hits + misses) * last
+    """
+    lines, constant = features.lines, features.constant
+    warp = _warp(features)
+    fixed = lines.define("latency_fixed", constant("latency_cycles_start") + warp.instructions)
+    miss = constant("latency_cycles_dram") * Parameter("dram_misses")
+    miss = lines.define("miss_latency", constant("latency_cycles_per_miss") + miss)
+    missing = _missing_steps(features)
+    hits = lines.define("steps_latency", warp.hits)
+    loads = hits + regime.of_memory(miss) * minimum(warp.steps, missing)
+    return lines.define("latency_cycles", fixed + _of_last_warp(features, loads, one_wave))
+
+
+def _warp(features: Features) -> _Warp:
+    """A warp of the kernel: like all others, with a share of its own, or counted by itself."""
+    if features.keeps_grid:
+        return _counted(features, "warp_")
+    warp, share = _counted(features, ""), features.only(ISSUE)
+    if share == expression(1):
+        return warp
+    steps = features.lines.define("warp_steps", warp.steps * share)
+    return _Warp(steps, warp.hits * share, warp.instructions * share)
+
+
+def _counted(features: Features, prefix: str) -> _Warp:
+    constant, steps = features.constant, Parameter(f"{prefix}steps")
+    slots = constant("latency_cycles_per_slot") * Parameter(f"{prefix}slots")
+    barriers = constant("latency_cycles_per_barrier") * Parameter(f"{prefix}barriers")
+    return _Warp(steps, constant("latency_cycles_per_step") * steps, slots + barriers)
+
+
+def _missing_steps(features: Features) -> Expression:
+    """Load steps of a warp in which its block misses L1."""
+    missing = expression(0)
+    for index, column in features.filled(("missing",)):
+        cell = features.cell(index, column)
+        missing = missing + Parameter(f"trips_{column.group}") * cell
+    return missing * Parameter("still_missing")
+
+
+def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -> Expression:
+    """The same for the warp that is waited for.
+
+    Data-dependent: the last of a block, and where all blocks run at once the last of all. In
+    phases: the last of a block. Otherwise warps are alike.
+    """
+    if features.model.facts.on_data:
+        last = choice(one_wave, expression(Fraction(_busiest(features))), features.only("busiest"))
+        return loads * last
+    if features.in_phases:
+        return loads * features.only("busiest")
+    return loads
+
+
+def _busiest(features: Features) -> float:
+    """Of all classes and candidates."""
+    columns = features.model.columns
+    return max(v for column in columns if column.kind == "busiest" for v in column.values)

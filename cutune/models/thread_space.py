@@ -1,0 +1,87 @@
+"""Thread blocks and warps that have work. Takes the features of a kernel, defines how many.
+
+Three ways to launch: threads in one line, of which as many work as touch memory; threads in two or
+three dimensions, where blocks stand out at the edges; and a number of blocks that is kept.
+"""
+
+from __future__ import annotations
+
+from cutune.device.thread_block import WARP
+from cutune.fit.rational.program import (
+    Expression,
+    Parameter,
+    ceiling,
+    choice,
+    expression,
+    maximum,
+    minimum,
+)
+from cutune.models.constants import FILL_OFFSET, FILL_SLOPE, LAST_BLOCK
+from cutune.models.features import Features
+
+
+def define_grid(features: Features) -> None:
+    """Defines `blocks` and `active_warps`, over the whole launch."""
+    blocks, warps = _of_all_dimensions(features)
+    if features.model.one_dimensional and not features.keeps_grid:
+        working = Parameter("working")
+        blocks = minimum(blocks, ceiling(working / Parameter("threads")))
+        warps = maximum(1, working / WARP)
+    features.lines.define("blocks", blocks)
+    features.lines.define("active_warps", warps)
+
+
+def _of_all_dimensions(features: Features) -> tuple[Expression, Expression]:
+    """The products over the dimensions: blocks that cover the threads, or as many as are kept."""
+    blocks, warps = expression(1), expression(1)
+    kept = dict(zip("xyz", features.model.facts.grid_kept, strict=True))
+    for name in _used_dimensions(features):
+        extent = Parameter(f"extent_{name}")
+        if kept[name]:
+            blocks = blocks * extent
+            warps = warps * (extent * Parameter(f"footprints_{name}"))
+        else:
+            blocks = blocks * ceiling(extent / Parameter(f"block_{name}"))
+            warps = warps * ceiling(extent / Parameter(f"footprint_{name}"))
+    return blocks, warps
+
+
+def _used_dimensions(features: Features) -> str:
+    """Dimensions in which the thread space may be larger than 1."""
+    facts = features.model.facts
+    single_thread = [
+        facts.guards[axis] is None
+        and not facts.variable_extents[axis]
+        and not facts.grid_kept[axis]
+        and all(threads[axis] == 1 for _, threads in facts.recorded)
+        for axis in range(3)
+    ]
+    return "".join(n for n, one in zip("xyz", single_thread, strict=True) if not one)
+
+
+def define_warps_on_sm(features: Features, one_wave: Expression) -> Parameter:
+    """Defines `warps_on_sm`: warps with work on the SM that has most of them.
+
+    Args:
+        one_wave: do all blocks of the launch run at once?
+    """
+    lines = features.lines
+    share = lines.define("blocks_per_sm", Parameter("blocks") / features.device.sm_count)
+    blocks = choice(one_wave, ceiling(share), share + LAST_BLOCK)
+    in_line = features.model.one_dimensional
+    warps = _in_line(blocks) if in_line else _in_dimensions(features, blocks)
+    return lines.define("warps_on_sm", warps)
+
+
+def _in_line(blocks: Expression) -> Expression:
+    """All warps work but those behind the end."""
+    return maximum(1, minimum(blocks * Parameter("warps"), Parameter("active_warps")))
+
+
+def _in_dimensions(features: Features, blocks: Expression) -> Expression:
+    """Of the share of warps that have work: share / (offset + slope * share)."""
+    lines, warps = features.lines, Parameter("warps")
+    launched = lines.define("launched_warps", Parameter("blocks") * warps)
+    working = lines.define("working_warps", minimum(Parameter("active_warps"), launched))
+    filled = FILL_OFFSET * launched + FILL_SLOPE * working
+    return blocks * warps * working / filled
