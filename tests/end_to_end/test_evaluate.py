@@ -14,7 +14,7 @@ from cutune.fit.measurement.sweep import read_sweep, swept_line
 from cutune.fit.models_file import read_models
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
-from cutune.models import mwp_cwp
+from cutune.models.published import mwp_cwp
 from tests.end_to_end.tuning import H200, SAMPLES, cutune, tune
 
 pytestmark = pytest.mark.nvcc

@@ -12,10 +12,10 @@ from cutune.device.profile import DeviceProfile
 from cutune.fit.models_file import read_models
 from cutune.fit.rational.program import TERM, RationalProgram, expression
 from cutune.fit.rational.values import evaluate, value_of
-from cutune.models import latency, mwp_cwp
 from cutune.models.constants import PUBLISHED_BAND
 from cutune.models.definitions import Lines
-from cutune.models.published_inputs import LaunchShape, WarpCounts
+from cutune.models.published import latency, mwp_cwp
+from cutune.models.published.inputs import LaunchShape, WarpCounts
 from cutune.models.selection.choose import published_rule
 from cutune.models.selection.registry import MODELS
 

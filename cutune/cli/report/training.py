@@ -23,7 +23,7 @@ from cutune.fit.published_counters import COUNTERS, Collected, collected
 from cutune.fit.rational.functions import constant_function
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
-from cutune.models import mwp_cwp
+from cutune.models.published import mwp_cwp
 from cutune.models.selection.question import Question, ask
 
 #: The sizes that the paper's table shows.

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.rational.program import RationalProgram
-from cutune.models import latency, mechanistic, mwp_cwp
+from cutune.models import mechanistic
+from cutune.models.published import latency, mwp_cwp
 from cutune.models.selection.choose import SelectionRule, published_rule, selection_rule
 from cutune.models.selection.own_block import own_band
 

@@ -26,7 +26,7 @@ from cutune.fit.rational.program import (
 )
 from cutune.models.constants import NEARLY_NONE
 from cutune.models.definitions import Lines
-from cutune.models.published_inputs import (
+from cutune.models.published.inputs import (
     LaunchShape,
     WarpCounts,
     define_counts,

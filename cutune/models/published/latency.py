@@ -20,14 +20,14 @@ from cutune.fit.rational.program import (
     maximum,
 )
 from cutune.models.definitions import Lines
-from cutune.models.mwp_cwp import MEMORY_LATENCY
-from cutune.models.published_inputs import (
+from cutune.models.published.inputs import (
     LaunchShape,
     WarpCounts,
     define_counts,
     define_launch,
     finished,
 )
+from cutune.models.published.mwp_cwp import MEMORY_LATENCY
 
 #: Dependent arithmetic, cycles, and sectors per cycle of an SM's L1 (64 bytes): Volta to Hopper.
 ARITHMETIC_LATENCY = Fraction(4)

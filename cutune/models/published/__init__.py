@@ -1,0 +1,1 @@
+"""The models of the literature, for comparison: MWP-CWP, and bounds by latency and throughput."""
