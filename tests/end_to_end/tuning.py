@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -22,6 +22,8 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 H200 = DeviceProfile.named("h200")
+#: Gives the tuned source of a sample; its folder is the workspace.
+Tuned = Callable[[str], Path]
 
 
 def cutune(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -232,6 +232,8 @@ def test_bad_tables_are_diagnosed(
     arguments: list[str],
     message: str,
 ) -> None:
+    if "--split" in arguments:
+        pytest.importorskip("sklearn")
     path = write(tmp_path, text)
     columns = ["--sizes", "N", "--choose", "m", "--time", "ms"]
     assert main(["fit", "--table", str(path), *columns, *arguments]) == 1
