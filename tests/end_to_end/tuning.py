@@ -27,9 +27,18 @@ Tuned = Callable[[str], Path]
 
 
 def cutune(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """`cutune ARGUMENTS`, in this process: to start another one takes longer than many a verb.
+    """`cutune ARGUMENTS`."""
+    command = [sys.executable, "-m", "cutune", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
 
-    What it runs writes to the same files: they stand behind the descriptors.
+
+def cutune_here(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The same in this process: to start another one takes longer than many a verb.
+
+    What it runs writes to the same files: they stand behind the descriptors. Not for the verb
+    `nvcc`, which becomes the compiler.
     """
     words = [*map(str, arguments)]
     # After an error a thread would go on telling how far it was: to whoever comes next.
