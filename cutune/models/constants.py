@@ -24,7 +24,7 @@ from fractions import Fraction
 #: Read off polybench_h200.json: the samples are what the form of the model was developed on.
 SIDE_BY_SIDE = 3
 #: The same for throughput and waiting of an SM, where barriers keep the warps of a block together.
-#: Read off judge_h200.json (tiled_matmul).
+#: Read off judges/01_h200.json (tiled_matmul).
 IN_PHASES = 2
 #: Nearly the maximum: the dispatcher beside the SMs, the launch floor beside the launch.
 #: Read off polybench_h200.json.
@@ -51,7 +51,7 @@ L1_BESIDE_SHARED = 28 * 1024
 #: Sectors per warp: more than any misses. Derived.
 ENDLESS = 10**12
 #: What doubling the planes (z) of a block costs, by what doubling its rows (y) costs.
-#: Read off the 3-D stencils of judge_h200.json to judge_sixth_h200.json.
+#: Read off the 3-D stencils of judges/01_h200.json to judges/06_h200.json.
 PLANES_DOUBLED = 5 / 3
 
 # ---- stores that write a sector in parts
@@ -62,7 +62,7 @@ MERGING_LINES = 5
 #: Warps of a thread block, which start together, up to which they do. Calibrated on the same.
 MERGING_WARPS = 4
 #: Part of its cost that a store which does not meet has where no other warp is resident.
-#: Read off judge_seventh_h200.json (ssm_scan, rigid_bodies).
+#: Read off judges/07_h200.json (ssm_scan, rigid_bodies).
 ALONE_UNMERGED = Fraction(1, 2)
 
 # ---- tables in constant memory through which all threads of a warp walk together
@@ -85,7 +85,7 @@ LAUNCH_BOUND = Fraction(13, 10)
 BOUND_BAND = Fraction(101, 100)
 BAND = Fraction(1005, 1000)
 #: The same of the published models, which leave many blocks equal. Read off polybench_h200.json and
-#: judge_h200.json.
+#: judges/01_h200.json.
 PUBLISHED_BAND = Fraction(102, 100)
 
 #: Threads of the blocks that kernels of one dimension lean to, where launching dominates and
@@ -96,25 +96,25 @@ THREADS = (192, 256)
 #: Threads, and threads along x, of the blocks that the others lean to where launching dominates.
 #: Read off polybench_h200.json.
 BOUND_TILE_THREADS, BOUND_TILE_WIDTH = 256, 64
-#: Threads to which the published models lean. Read off polybench_h200.json and judge_h200.json.
+#: Threads to which the published models lean. Read off polybench_h200.json and judges/01_h200.json.
 PUBLISHED_THREADS = 128
 
 #: The program's own block stays up to these multiples of the least prediction. Of kernels without a
-#: loop. Read off polybench_h200.json and judge_h200.json to judge_fourth_h200.json.
+#: loop. Read off polybench_h200.json and judges/01_h200.json to judges/04_h200.json.
 OWN_BAND_STRAIGHT = Fraction(102, 100)
 #: Of kernels with a loop.
-#: Read off polybench_h200.json and judge_h200.json to judge_ninth_h200.json.
+#: Read off polybench_h200.json and judges/01_h200.json to judges/09_h200.json.
 OWN_BAND_LOOPED = Fraction(401, 400)
-#: Where an annotation speaks for the kernel. Read off judge_h200.json to judge_ninth_h200.json.
+#: Where an annotation speaks for the kernel. Read off judges/01_h200.json to judges/09_h200.json.
 OWN_BAND_ASSERTED = Fraction(107, 100)
 #: Of data-dependent kernels, where the best block has no more threads than the program's own: how
 #: long the warps of a block wait for the last of them is predicted less well than what they find in
-#: L1. Read off judge_h200.json to judge_twelfth_h200.json.
+#: L1. Read off judges/01_h200.json to judges/12_h200.json.
 OWN_BAND_DATA_SMALLER = Fraction(105, 100)
-#: Of the same, where it has more. Read off judge_h200.json to judge_sixth_h200.json.
+#: Of the same, where it has more. Read off judges/01_h200.json to judges/06_h200.json.
 OWN_BAND_DATA_LARGER = Fraction(102, 100)
 #: Where atomic operations meet in shared memory: no term of the model knows how often.
-#: Read off judge_sixth_h200.json (kmeans_update).
+#: Read off judges/06_h200.json (kmeans_update).
 OWN_BAND_CONTENDED = Fraction(2)
 
 # ---- what is said about a choice
@@ -130,7 +130,7 @@ EXPECTED_REGRET_BOUND = (0.02, 0.07)
 
 #: Multiples of the launch floor: times that a launch had better take to count, that it has to take,
 #: and that a block has to take to be compared.
-#: Read off polybench_h200.json and judge_h200.json, as all that follows.
+#: Read off polybench_h200.json and judges/01_h200.json, as all that follows.
 PREFERRED_TIME, MINIMUM_TIME, INFORMATIVE_TIME = 3.0, 1.5, 1.3
 #: Times up to this multiple of another are no longer than it.
 NO_LONGER = 1.02

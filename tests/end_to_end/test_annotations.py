@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import compiled, cutune, run, select
+from tests.end_to_end.tuning import compiled, run, select
+from tests.end_to_end.tuning import cutune_here as cutune
 
 pytestmark = pytest.mark.nvcc
 

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from cutune.cli.common import sizes_to_show, varied_values
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
 from cutune.fit.models_file import SCHEMA
-from tests.end_to_end.tuning import SAMPLES, cutune
+from tests.end_to_end.tuning import SAMPLES
+from tests.end_to_end.tuning import cutune_here as cutune
 
 GEMM = SAMPLES / "gemm.cu"
 
@@ -130,16 +134,23 @@ def test_missing_nvcc(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["n", "n=", "2n=1", "n=1,,2", "n=8,16,8"])
-def test_a_variation_that_is_none(text: str, tmp_path: Path) -> None:
-    refused(cutune("tune", GEMM, "--vary", text, "--workspace", tmp_path / "w"), "CT008")
+def test_a_variation_that_is_none(text: str) -> None:
+    with pytest.raises(CutuneError) as caught:
+        varied_values([text])
+    assert caught.value.diagnostic.code is Code.BAD_SIZE
+
+
+@pytest.mark.parametrize("text", ["0", "-64", "many", "2147483648"])
+def test_a_size_that_is_none(text: str) -> None:
+    with pytest.raises(CutuneError) as caught:
+        sizes_to_show(["64", text])
+    assert caught.value.diagnostic.code is Code.BAD_SIZE
 
 
 def test_sizes_that_are_none(tmp_path: Path) -> None:
-    for text in ("0", "-64", "many", "2147483648"):
-        words = ("--sizes", "64", text) if text[0] != "-" else (f"--sizes={text}",)
-        refused(cutune("tune", GEMM, "--workspace", tmp_path / "w", *words), "CT008")
-    twice = ("--vary", "n=64", "--vary", "n=128")
-    refused(cutune("tune", GEMM, *twice, "--workspace", tmp_path / "w"), "CT008")
+    words = ("--workspace", tmp_path / "w")
+    refused(cutune("tune", GEMM, *words, "--sizes=-64"), "CT008")
+    refused(cutune("tune", GEMM, *words, "--vary", "n=64", "--vary", "n=128"), "CT008")
     assert not (tmp_path / "w").exists()
 
 

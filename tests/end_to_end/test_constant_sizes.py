@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import cutune, select
+from tests.end_to_end.tuning import cutune_here as cutune
+from tests.end_to_end.tuning import select
 
 pytestmark = pytest.mark.nvcc
 

@@ -147,20 +147,9 @@ def test_entries_are_those_of_the_copy(program: Program) -> None:
         assert len(site.entries) == 1 and kernel.copy.namespace in site.entries[0]
 
 
-@pytest.mark.parametrize("block", [128, 64, 37])
-def test_any_block_gives_the_same(source: Path, tmp_path: Path, block: int) -> None:
-    command = f"{{program}} {{n}} {block}"
-    shaken = cutune(
-        "shake",
-        str(source),
-        "--run",
-        command,
-        "--vary",
-        "n=1,100,1000",
-        "--seeds",
-        "8",
-        cwd=tmp_path,
-    )
+def test_any_block_gives_the_same(source: Path, tmp_path: Path) -> None:
+    running = ("--run", "{program} {n} {block}", "--vary", "n=1,100,1000", "--vary")
+    shaken = cutune("shake", source, *running, "block=128,64,37", "--seeds", 8, cwd=tmp_path)
     assert shaken.returncode == 0, shaken.stdout + shaken.stderr
     assert shaken.stdout.startswith("same: 8 seeds, 5 tunable launches")
 

@@ -15,7 +15,8 @@ from cutune.fit.models_file import read_models
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
 from cutune.models.published import mwp_cwp
-from tests.end_to_end.tuning import H200, SAMPLES, cutune, tune
+from tests.end_to_end.tuning import H200, SAMPLES, tune
+from tests.end_to_end.tuning import cutune_here as cutune
 
 pytestmark = pytest.mark.nvcc
 

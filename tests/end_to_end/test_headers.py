@@ -10,7 +10,8 @@ import pytest
 
 from cutune.emulator.link import own_build_flags
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
-from tests.end_to_end.tuning import cutune, run
+from tests.end_to_end.tuning import cutune_here as cutune
+from tests.end_to_end.tuning import run
 
 pytestmark = pytest.mark.nvcc
 

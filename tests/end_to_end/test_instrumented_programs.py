@@ -151,7 +151,7 @@ def test_two_instrumented_files_link(nvcc: Nvcc, tmp_path: Path) -> None:
         texts.append(str(text))
     program = tmp_path / "program"
     nvcc.check([*texts, f"-I{INCLUDE_DIRECTORY}", *own_build_flags(nvcc), "-o", str(program)])
-    subprocess.run([program], check=True)
+    assert subprocess.run([program], check=False).returncode == 0
 
 
 def test_the_compiler_says_what_a_kernel_needs(nvcc: Nvcc) -> None:

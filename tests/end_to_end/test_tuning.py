@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import H200, SAMPLES, compiled, cutune, run, select, tune
+from tests.end_to_end.tuning import H200, SAMPLES, Tuned, compiled, cutune, run, select, tune
 
 pytestmark = pytest.mark.nvcc
 
@@ -19,21 +18,6 @@ MEASURED_CYCLES = {
     ("syrk", 1024): {32: 37.0, 16: 22.0, 8: 17.5},
     ("syrk", 1000): {32: 15.5, 16: 10.7, 8: 14.1},
 }
-
-Tuned = Callable[[str], Path]
-
-
-@pytest.fixture(scope="module")
-def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
-    """The tuned source of a sample, made once; its folder is the workspace."""
-    known: dict[str, Path] = {}
-
-    def get(name: str) -> Path:
-        if name not in known:
-            known[name] = tune(SAMPLES / f"{name}.cu", tmp_path_factory.mktemp(name))
-        return known[name]
-
-    return get
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in SAMPLES.glob("*.cu")))

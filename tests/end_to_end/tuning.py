@@ -1,13 +1,20 @@
-"""Runs `cutune` as a person would, in its own process."""
+"""Runs `cutune` as a person would, and the programs that it makes."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
+from unittest.mock import patch
 
+from cutune.cli.main import main
+from cutune.core import progress
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import device_environment, program_environment
@@ -15,6 +22,8 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 H200 = DeviceProfile.named("h200")
+#: Gives the tuned source of a sample; its folder is the workspace.
+Tuned = Callable[[str], Path]
 
 
 def cutune(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -23,6 +32,47 @@ def cutune(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedP
     return subprocess.run(
         command, cwd=cwd, capture_output=True, encoding="utf-8", errors="replace", check=False
     )
+
+
+def cutune_here(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The same in this process: to start another one takes longer than many a verb.
+
+    What it runs writes to the same files: they stand behind the descriptors. Not for the verb
+    `nvcc`, which becomes the compiler.
+    """
+    words = [*map(str, arguments)]
+    # After an error a thread would go on telling how far it was: to whoever comes next.
+    in_silence = patch.object(progress, "SECONDS_BETWEEN_LINES", 1e6)
+    with TemporaryFile() as output, TemporaryFile() as errors:
+        with in_silence, chdir(cwd or Path.cwd()), _written_to(1, output), _written_to(2, errors):
+            try:
+                status = main(words)
+            except SystemExit as end:  # of argparse
+                status = int(end.code or 0)
+        said = [_text(output), _text(errors)]
+    return subprocess.CompletedProcess(["cutune", *words], status, *said)
+
+
+@contextmanager
+def _written_to(number: int, file: IO[bytes]) -> Iterator[None]:
+    """Standard output (1) or standard error (2) of this process, and of those it starts."""
+    name = {1: "stdout", 2: "stderr"}[number]
+    before, kept = getattr(sys, name), os.dup(number)
+    before.flush()
+    os.dup2(file.fileno(), number)
+    try:
+        with open(number, "w", encoding="utf-8", errors="replace", closefd=False) as stream:
+            setattr(sys, name, stream)
+            yield
+    finally:
+        setattr(sys, name, before)
+        os.dup2(kept, number)
+        os.close(kept)
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", errors="replace")
 
 
 def tune(source: Path, workspace: Path, sizes: str = "64,96,128") -> Path:

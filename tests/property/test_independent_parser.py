@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.tree_sitter_counts import recognised, seen_by_tree_sitter
 from cutune.core.reading import read_source
 from cutune.frontend.syntax.parse import parse
+
+pytest.importorskip("tree_sitter")
+pytest.importorskip("tree_sitter_cuda")
+from benchmarks.tree_sitter_counts import recognised, seen_by_tree_sitter
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*ROOT.glob("samples/**/*.cu"), *ROOT.glob("benchmarks/**/*.cu")])

@@ -159,4 +159,5 @@ def test_callees(callee: str, expected: str | None) -> None:
 def test_any_beginning_of_a_kernel_is_read() -> None:
     kernel = "__global__ void k(float *a, int n) { int b = blockIdx.x; a[b * 256 + threadIdx.x"
     for end in range(kernel.index("{"), len(kernel)):
-        copy_of(f"{LAUNCH}{kernel[:end]} }}")
+        assert copy_of(f"{LAUNCH}{kernel[:end]} }}") is None, kernel[:end]
+    assert copy_of(f"{LAUNCH}{kernel}] = n; }}") is not None

@@ -254,20 +254,21 @@ def emitted(devices: tuple[DeviceProfile, ...] = (H200,)) -> str:
 
 
 def build(text: str, folder: Path, *flags: str) -> Path:
-    """Compile a program with the host compiler."""
+    """Compile a program with the host compiler, which must have nothing to say."""
     source, binary = folder / "program.cpp", folder / "program"
     source.write_text(text)
     headers = [f"-isystem{path}" for path in find_nvcc().include_directories]
     warnings = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
     command = [host_compiler(), *headers, *warnings, *flags, str(source), "-o", str(binary)]
-    subprocess.run(command, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
     return binary
 
 
 @pytest.mark.parametrize("dialect", ["c++11", "c++14", "c++17", "c++20"])
 def test_no_compiler_warns(dialect: str, tmp_path: Path) -> None:
     text = emitted((H200, SMALLER)) + FAKE_CUDART + REFINED
-    build(text, tmp_path, f"-std={dialect}", "-fsyntax-only")
+    assert not build(text, tmp_path, f"-std={dialect}", "-fsyntax-only").exists()
 
 
 @pytest.mark.parametrize("is_one_kernel", [True, False])

@@ -65,7 +65,7 @@ def test_each_row_says_where_its_constants_come_from() -> None:
 
 
 def test_the_named_records_exist() -> None:
-    records = set(re.findall(r"`(\w+\.(?:json|txt))`", TABLE))
+    records = set(re.findall(r"`([\w/]+\.(?:json|txt))`", TABLE))
     assert records and all((ROOT / "tests/recorded" / name).exists() for name in records)
 
 

@@ -73,6 +73,7 @@ def fp64() -> TimeTable:
 def test_one_split_gives_the_published_accuracies(
     path: Path, state: int, column: str, expected: float
 ) -> None:
+    pytest.importorskip("sklearn")
     split = search(labels(path, column), state)
     assert split.complete
     assert (split.k, split.accuracy, split.null_accuracy) == (1, expected, 0.4)
@@ -80,6 +81,7 @@ def test_one_split_gives_the_published_accuracies(
 
 
 def test_the_published_accuracies_are_those_of_a_fortunate_split() -> None:
+    pytest.importorskip("sklearn")
     found = distribution(labels(FP64, "m_opt"))
     assert found is not None and found.complete == 145
     assert found.mean == pytest.approx(0.60, abs=0.005)
@@ -165,6 +167,7 @@ def published_recursions() -> dict[Point, Configuration]:
 
 def test_recursions_cannot_have_the_published_null_accuracy() -> None:
     """A quarter of 18 sizes are 5 test points, of which no half exists."""
+    pytest.importorskip("sklearn")
     own = published_recursions()
     splits = [search(own, state) for state in range(6)]
     assert {split.tested for split in splits} == {5}
@@ -230,6 +233,8 @@ def test_bad_tables_are_diagnosed(
     arguments: list[str],
     message: str,
 ) -> None:
+    if "--split" in arguments:
+        pytest.importorskip("sklearn")
     path = write(tmp_path, text)
     columns = ["--sizes", "N", "--choose", "m", "--time", "ms"]
     assert main(["fit", "--table", str(path), *columns, *arguments]) == 1

@@ -290,7 +290,8 @@ def test_nested_products_in_an_address_end() -> None:
         " int i = blockIdx.x * blockDim.x + threadIdx.x;"
         f" if (i < n) a[{index}] = 0; }}"
     )
-    analyze(parse(Source("a.cu", text)))
+    (kernel,) = analyze(parse(Source("a.cu", text))).kernels
+    assert kernel.dimensions[0].guard == "n"
 
 
 @pytest.mark.parametrize(

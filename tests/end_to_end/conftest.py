@@ -1,0 +1,32 @@
+"""Tuned samples, which several tests look at."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cutune.core.workspace import locked
+from tests.end_to_end.tuning import SAMPLES, Tuned, tune
+
+
+@pytest.fixture(scope="session")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
+    """The tuned source of a sample, made once for all workers; its folder is the workspace.
+
+    Tests only read there.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+    def get(name: str) -> Path:
+        folder = shared / f"tuned-{name}"
+        folder.mkdir(exist_ok=True)
+        source = folder / f"{name}.tuned.cu"
+        with locked(folder / "lock"):
+            if not source.exists():
+                tune(SAMPLES / f"{name}.cu", folder)
+        return source
+
+    return get

@@ -1,0 +1,197 @@
+"""Launches that are counted while a program runs. The programs here write the log of such a run."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from cutune.collect.executed_kernel import BUDGET, counted_on_data
+from cutune.collect.experiments import TRACING, CountedRun, Experiment
+from cutune.collect.replay.subjects import Subject
+from cutune.collect.run import Run
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
+from cutune.emulator.counters import site_counters
+from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, LoggedSite
+from cutune.fit.measurement.measurement import COUNTS, FEATURES, RUN, SMALLER, Measurement
+from tests.replayed import POINTERS, recorded, subject
+
+H200 = DeviceProfile.named("h200")
+OWN = (256, 1, 1)
+GATHER = replace(subject("gather"), kernel=replace(subject("gather").kernel, on_data=True))
+BLOCKS = GATHER.kernel.candidates()
+
+
+def counted(n: int, block: Block, work: int = 100) -> LaunchRecord:
+    """A launch of `gather` with a block: what its second load met."""
+    array = POINTERS[0]
+    place = GATHER.code.site_indices[GATHER.kernel.memory[1].site]
+    low = array.base + array.delta + 8
+    values = (10, n, 2, 10, 40, 40, 30, 30, 600, 200, 0, 50, 9, low, low + 4 * n)
+    names = (counter.name for counter in site_counters())
+    site = LoggedSite(place, dict(zip(names, values, strict=True)))
+    code = LoggedBlock(GATHER.code.block_indices[0], n // 32, n)
+    record = recorded("gather", n, block)
+    return replace(record, warp_instructions=work, blocks=(code,), sites=(site,))
+
+
+def sweep(n: int, blocks: Sequence[Block] = BLOCKS, work: int = 100) -> list[LaunchRecord]:
+    """A launch as it was asked for, with each candidate, and once more."""
+    asked = counted(n, OWN, work)
+    return [asked, *(counted(n, b, work) for b in blocks if b != OWN), asked]
+
+
+def line(record: LaunchRecord) -> str:
+    entry = {
+        **asdict(record),
+        "schema": SCHEMA,
+        "parameters": record.parameters.hex(),
+        "counters": {
+            "executed_blocks": record.executed_blocks,
+            "working_threads": record.working_threads,
+            "blocks": [list(vars(block).values()) for block in record.blocks],
+            "sites": [{"site": one.site, **one.counters} for one in record.sites],
+        },
+    }
+    return json.dumps(entry) + "\n"
+
+
+@dataclass(frozen=True)
+class Logs:
+    """A folder of logs, and the runs that give them."""
+
+    folder: Path
+
+    def run(self, n: int, records: Iterable[LaunchRecord], status: int = 0) -> Run:
+        """A run at that size, which logs these launches."""
+        path = self.folder / f"{n}.jsonl"
+        path.write_text("".join(map(line, records)))
+        script = f'cp {shlex.quote(str(path))} "$CUTUNE_LAUNCH_LOG"; exit {status}'
+        return Run(("sh", "-c", script, "program", "{n}"), {"n": str(n)})
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Logs:
+    return Logs(tmp_path)
+
+
+def experiments(run: Run, launches: int = 5, is_extra: bool = False) -> list[Experiment]:
+    made = CountedRun(0, run, (GATHER,), launches, is_extra).made(H200)
+    return made.get("gather", [])
+
+
+def test_each_launch_is_told_with_its_candidates(logs: Logs) -> None:
+    first, second = experiments(logs.run(1000, [*sweep(1000), *sweep(2000)]))
+    assert {*first.by_block} == {*second.by_block} == {*BLOCKS}
+    assert first.asked == first.by_block[OWN]
+    assert {r.working_threads for r in second.by_block.values()} == {2000}
+    assert (first.work, second.work) == (100, 100)
+
+
+def test_launches_of_other_sites_and_torn_ones_are_left_out(logs: Logs) -> None:
+    other = [replace(record, site=2) for record in sweep(1000)]
+    assert experiments(logs.run(1000, other)) == []
+    # The limit of the log was reached before the launch was made again.
+    assert experiments(logs.run(1000, sweep(1000)[:-1])) == []
+    # No candidate may be launched here.
+    assert experiments(logs.run(1000, sweep(1000, ()))) == []
+
+
+def test_looking_at_addresses_takes_time_too(logs: Logs) -> None:
+    (found,) = experiments(logs.run(1000, sweep(1000)))
+    touched = (600 + 200) // 20 + 50
+    assert found.effort == len(BLOCKS) * (100 + TRACING * touched)
+
+
+def test_the_program_is_told_what_to_sweep(logs: Logs) -> None:
+    kept = logs.folder / "environment"
+    tell = (
+        f'cat "$CUTUNE_CANDIDATES" > {kept}; echo $CUTUNE_MODE $CUTUNE_COUNT $CUTUNE_LAUNCH_LIMIT'
+    )
+    without = replace(GATHER, kernel=replace(GATHER.kernel, rejected=((64, 1, 1),)))
+    run = Run(("sh", "-c", f"{tell} $CUTUNE_LOG_LIMIT >> {kept}"), {})
+    assert CountedRun(0, run, (without,), 3).made(H200) == {"gather": []}
+    *candidates, mode = kept.read_text().splitlines()
+    assert candidates == [f"1 {x} {y} {z}" for x, y, z in BLOCKS if x != 64]
+    # A log that is cut off within a launch would lose it.
+    assert mode.split() == ["sweep", "trace", "3", str(3 * (2 + len(BLOCKS)))]
+
+
+def test_only_runs_that_were_asked_for_have_to_end_well(logs: Logs) -> None:
+    run = logs.run(1000, sweep(1000), status=3)
+    with pytest.raises(CutuneError) as caught:
+        experiments(run)
+    assert caught.value.diagnostic.code is Code.RUN_FAILED
+    assert experiments(run, is_extra=True) == []
+
+
+# ---- measurements of these launches
+
+
+def on_data(
+    runs: Sequence[Run], launches: Sequence[Sequence[LaunchRecord]], found: Subject = GATHER
+) -> tuple[list[tuple[Subject, list[Measurement]]], list[Code]]:
+    """What was measured, and what was said."""
+    said: list[Diagnostic] = []
+    measured = counted_on_data(runs, launches, [found], H200, lambda *_: None, said.append)
+    return list(measured), [diagnostic.code for diagnostic in said]
+
+
+def at(*sizes: int) -> list[list[LaunchRecord]]:
+    """One launch in each run, with as much work as it has elements."""
+    return [[replace(recorded("gather", n), warp_instructions=n)] for n in sizes]
+
+
+def test_the_largest_launch_and_a_smaller_one_are_measured(logs: Logs) -> None:
+    sizes = (1000, 4000)
+    runs = [logs.run(n, sweep(n, work=n)) for n in sizes]
+    ((found, measured),), said = on_data(runs, at(*sizes))
+    assert said == []
+    assert found == GATHER
+    by_purpose = {
+        purpose: {m.sizes for m in measured if m.purpose == purpose}
+        for purpose in (COUNTS, SMALLER, FEATURES)
+    }
+    small, large = ((("n", n),) for n in sizes)
+    assert by_purpose == {COUNTS: {small, large}, SMALLER: {small}, FEATURES: {large}}
+    assert {m.source for m in measured} == {RUN}
+    assert {m.block for m in measured if m.purpose == FEATURES} == {*BLOCKS}
+    assert {m.block for m in measured if m.purpose == COUNTS} == {OWN}
+
+
+def test_counters_go_where_the_code_has_them(logs: Logs) -> None:
+    runs = [logs.run(1000, sweep(1000, work=1000))]
+    ((_, measured),), _ = on_data(runs, at(1000))
+    index, second, store = measured[0].sites
+    assert (index.executions, store.executions) == (0, 0)  # the log has nothing of them
+    assert (second.lanes, second.array, second.low, second.high) == (1000, 0, 8, 4008)
+    assert measured[0].lanes[0] == 1000
+    assert not any(measured[0].lanes[1:])
+
+
+def test_candidates_that_cannot_be_launched_there_are_left_out(logs: Logs) -> None:
+    few = [block for block in BLOCKS if block[0] <= 512]
+    runs = [logs.run(n, sweep(n, few, work=n)) for n in (1000, 4000)]
+    ((found, measured),), _ = on_data(runs, at(1000, 4000))
+    assert {*found.kernel.rejected} == {*BLOCKS} - {*few}
+    assert {m.block for m in measured} == {*few}
+
+
+def test_kernels_that_take_too_long_are_left_alone(logs: Logs) -> None:
+    launches = [[replace(recorded("gather"), warp_instructions=BUDGET)]]
+    assert on_data([logs.run(1000, sweep(1000))], launches) == ([], [Code.DATA_DEPENDENT])
+
+
+def test_sizes_that_do_not_tell_the_work_are_refused(logs: Logs) -> None:
+    alike = [*sweep(1000, work=100), *sweep(1000, work=500)]
+    assert on_data([logs.run(1000, alike)], at(1000)) == ([], [Code.DATA_DEPENDENT])
+    steady = [*sweep(1000, work=100), *sweep(1000, work=400)]
+    found, said = on_data([logs.run(1000, steady)], at(1000))
+    assert (len(found), said) == (1, [])

@@ -1,0 +1,109 @@
+"""A project that its own build system builds: what its builds are told, what becomes of them.
+
+The builds here are lines of a shell; what compiles real ones is in the end-to-end tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.session import Session
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.core.workspace import Workspace
+from cutune.nvcc.rewriting import OUTPUTS
+from cutune.stages.project import Project, tune_project
+
+PROJECT = Project(make="true", run="./app {n}", vary={"n": ["64"]})
+#: Written down by a build: what it was told.
+TOLD = ("CUTUNE_MODE", "CUTUNE_WORKSPACE", "CUTUNE_DEVICE", "CCACHE_DISABLE", OUTPUTS)
+TELL = f'for name in {" ".join(TOLD)}; do eval echo "$name=\\$$name"; done > told; command -v nvcc'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project, as the current folder; with a compiler that nobody asks."""
+    compiler = tmp_path / "toolkit" / "nvcc"
+    compiler.parent.mkdir()
+    compiler.write_text("#!/bin/sh\nexit 9\n")
+    compiler.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(project: Project, folder: Path) -> CutuneError:
+    """What a project that compiles nothing through cutune ends with."""
+    session = Session(nvcc_option=str(folder / "toolkit" / "nvcc"))
+    with pytest.raises(CutuneError) as caught:
+        tune_project(project, session, "h200,a100", Workspace(Path("workspace")), "paper")
+    return caught.value
+
+
+def test_a_build_that_compiles_nothing_through_cutune_is_refused(folder: Path) -> None:
+    found = refused(PROJECT, folder)
+    assert found.diagnostic.code is Code.NOTHING_COMPILED
+    assert "'true'" in found.diagnostic.message
+
+
+def test_a_build_that_fails_ends_it(folder: Path) -> None:
+    found = refused(replace(PROJECT, make="exit 3"), folder)
+    assert found.diagnostic.code is Code.BUILD_COMMAND_FAILED
+    assert "3" in found.diagnostic.message
+
+
+def test_the_project_is_cleaned_before_it_is_built(folder: Path) -> None:
+    project = replace(PROJECT, clean="echo clean >> order", make="echo make >> order")
+    refused(project, folder)
+    assert (folder / "order").read_text().split() == ["clean", "make"]
+    failing = refused(replace(project, clean="exit 4"), folder)
+    assert failing.diagnostic.code is Code.BUILD_COMMAND_FAILED
+    assert (folder / "order").read_text().split() == ["clean", "make"]
+
+
+def test_the_first_build_is_instrumented_for_the_emulated_device(folder: Path) -> None:
+    refused(replace(PROJECT, make=f"{TELL} > compiler"), folder)
+    workspace = folder / "workspace"
+    assert dict(line.split("=") for line in (folder / "told").read_text().splitlines()) == {
+        "CUTUNE_MODE": "instrument,emulated",
+        "CUTUNE_WORKSPACE": str(workspace),
+        "CUTUNE_DEVICE": "h200,a100",
+        "CCACHE_DISABLE": "1",
+        OUTPUTS: str(workspace / "outputs"),
+    }
+    # The nvcc that the build finds is cutune, which asks the real one.
+    script = Path((folder / "compiler").read_text().strip())
+    assert script == workspace / "bin" / "nvcc"
+    assert os.access(script, os.X_OK)
+    assert f"-m cutune nvcc --cutune-nvcc={folder}/toolkit/nvcc" in script.read_text()
+
+
+def test_what_an_earlier_build_was_is_forgotten(folder: Path) -> None:
+    unit = folder / "workspace/units/key"
+    unit.mkdir(parents=True)
+    # Its source is not there any more: to read it would be another error.
+    entry = {"source": "gone.cu", "folder": str(folder), "flags": [], "key": "key", "first_site": 0}
+    (unit / "unit.json").write_text(json.dumps({"schema": "cutune-unit-1", **entry}))
+    (unit / "seen.json").write_text("{}")
+    assert refused(PROJECT, folder).diagnostic.code is Code.NOTHING_COMPILED
+    assert [*unit.iterdir()] == []
+
+
+def test_kernels_of_other_sources_make_another_build(folder: Path) -> None:
+    """What was built is removed first: the build system takes it for up to date else."""
+    lines = []
+    for name, has, lacks in (("first", ["k"], []), ("second", [], ["k"])):
+        unit = {"source": f"{name}.cu", "folder": str(folder), "flags": [], "key": name}
+        seen = {"schema": "cutune-lending-1", "has": has, "lacks": lacks}
+        own = folder / "workspace/units" / name
+        document = json.dumps({**seen, "unit": {**unit, "first_site": 0}})
+        lines.append(f"mkdir -p {own}; echo '{document}' > {own}/seen.json")
+    build = f"test -e app.o || echo built >> order; touch app.o; echo app.o > ${OUTPUTS}"
+    (folder / "build.sh").write_text("\n".join([*lines, build]))
+    found = refused(replace(PROJECT, make="sh build.sh"), folder)
+    assert found.diagnostic.code is Code.NOTHING_COMPILED
+    assert (folder / "order").read_text().split() == ["built", "built"]

@@ -1,0 +1,128 @@
+"""What `select` is asked: words to sizes, sizes to extents; and which answers are impossible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError
+from cutune.device.profile import DeviceProfile
+from cutune.device.thread_block import Block
+from cutune.fit.fitted_model import FittedModel
+from cutune.models.selection.question import Chooser, ask, choose_block, parse_size, parse_sizes
+from tests.replayed import fitted, measured
+
+H200 = DeviceProfile.named("h200")
+#: It has one size, which bounds its threads in x.
+COPY = fitted(*measured("copy"))
+Recorded = tuple[tuple[tuple[int, ...], Block], ...]
+
+
+def unguarded(recorded: Recorded, kept: bool = False) -> FittedModel:
+    """The same kernel, if nothing but its launches told how many threads it has."""
+    return replace(
+        COPY,
+        facts=replace(
+            COPY.facts,
+            guards=(None, None, None),
+            variable_extents=(True, False, False),
+            grid_kept=(kept, False, False),
+            recorded=recorded,
+        ),
+    )
+
+
+def code_of(model: FittedModel, named: Mapping[str, int], every: int | None = None) -> Code:
+    with pytest.raises(CutuneError) as caught:
+        ask(model, named, every)
+    return caught.value.diagnostic.code
+
+
+def test_words_are_names_and_positive_integers() -> None:
+    assert parse_sizes(["n=64", "T.x=100", "shape.rows=7"]) == {
+        "n": 64,
+        "T.x": 100,
+        "shape.rows": 7,
+    }
+    assert parse_size("2147483647", "n=1024") == (1 << 31) - 1
+
+
+@pytest.mark.parametrize("word", ["n", "=64", "n=", "n=-1", "n=0", "n=1.5", "n=2147483648", "4=4"])
+def test_other_words_are_refused(word: str) -> None:
+    with pytest.raises(CutuneError) as caught:
+        parse_sizes([word])
+    assert caught.value.diagnostic.code is Code.BAD_SIZE
+
+
+def test_names_may_be_written_in_either_case() -> None:
+    assert ask(COPY, {"N": 1000}, None) == ask(COPY, {"n": 1000}, None)
+    assert ask(COPY, {"n": 1000}, None).extents == (1000, 1, 1)
+    both = replace(COPY, facts=replace(COPY.facts, parameters=("n", "N"), positions=(0, 1)))
+    assert ask(both, {"n": 8, "N": 9}, None).sizes == {"n": 8, "N": 9}
+
+
+def test_one_value_may_stand_for_all_that_are_not_named() -> None:
+    assert ask(COPY, {}, 500).sizes == {"n": 500}
+    assert ask(COPY, {"n": 7}, 500).sizes == {"n": 7}
+
+
+def test_names_that_the_kernel_does_not_have_are_refused() -> None:
+    assert code_of(COPY, {"m": 3}) is Code.UNKNOWN_SIZE
+    assert code_of(COPY, {}) is Code.MISSING_SIZE
+
+
+def test_launches_tell_how_many_threads_there_are() -> None:
+    model = unguarded(tuple(((n,), (4 * n, 1, 1)) for n in (64, 96, 128)))
+    assert ask(model, {"n": 1000}, None).extents == (4000, 1, 1)
+    # What is said comes first.
+    assert ask(model, {"n": 1000, "T.x": 96}, None).extents == (96, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        (((64,), (256, 1, 1)),),  # one size tells nothing of others
+        (((64,), (256, 1, 1)), ((64,), (512, 1, 1))),  # it does not follow from the size
+        (((64,), (256, 1, 1)), ((128,), (128, 1, 1))),  # there would be none at larger sizes
+    ],
+)
+def test_else_they_have_to_be_said(recorded: Recorded) -> None:
+    model = unguarded(recorded)
+    assert code_of(model, {"n": 1000}) is Code.MISSING_SIZE
+    assert ask(model, {"n": 1000, "T.x": 96}, None).extents == (96, 1, 1)
+
+
+def test_where_the_grid_is_kept_blocks_are_asked_for() -> None:
+    model = unguarded((((64,), (4, 1, 1)),), kept=True)
+    assert code_of(model, {"n": 1000, "T.x": 4}) is Code.UNKNOWN_SIZE
+    assert ask(model, {"n": 1000, "G.x": 4}, None).extents == (4, 1, 1)
+
+
+def test_a_launch_without_threads_is_impossible() -> None:
+    shrunk = replace(COPY, facts=replace(COPY.facts, guards=("(n - 100)", None, None)))
+    assert code_of(shrunk, {"n": 100}) is Code.IMPOSSIBLE_GRID
+    assert ask(shrunk, {"n": 101}, None).extents == (1, 1, 1)
+
+
+def test_more_blocks_than_cuda_allows_are_impossible() -> None:
+    # In y there may be 65,535.
+    fixed = replace(
+        COPY.facts, guards=(None, "n", None), free=(True, False, False), original=(256, 1, 1)
+    )
+    chooser = Chooser(replace(COPY, facts=fixed), H200)
+    assert chooser.choose({"n": 65_535}).grid[1] == 65_535
+    with pytest.raises(CutuneError) as caught:
+        chooser.choose({"n": 65_536})
+    assert caught.value.diagnostic.code is Code.IMPOSSIBLE_GRID
+
+
+def test_a_chooser_answers_as_a_single_question_does() -> None:
+    chooser = Chooser(COPY, H200)
+    for n in (1000, 1 << 20, 1 << 26):
+        choice = chooser.choose({"n": n})
+        assert choice == choose_block(COPY, H200, {}, every=n)
+        assert choice.block in COPY.blocks
+        assert choice.grid == (-(-n // choice.block[0]), 1, 1)

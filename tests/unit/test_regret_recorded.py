@@ -1,0 +1,59 @@
+"""How far stored models choose from the best blocks of sweeps that were recorded on an H200.
+
+Neither a compiler nor a GPU is asked. A change of the performance model that lowers a figure lowers
+its bound; of one that raises it, `python -m benchmarks.regret` tells what it costs elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from cutune.device.profile import DeviceProfile
+from cutune.evaluation.evaluate import Evaluation, evaluate_sweep
+from cutune.evaluation.strategies import OWN
+from cutune.evaluation.sweep_gpu import by_name
+from cutune.fit.measurement.sweep import SCHEMA, SweptLaunch, read_sweep
+from cutune.models.selection.registry import DEFAULT
+from tests.recorded.record_models import STORED, stored_models
+
+H200 = DeviceProfile.named("h200")
+#: Of the samples, launches up to here mostly cost what launching costs.
+SMALL = 512
+LAUNCHES = 73
+#: Geometric mean of the regret over all launches, 0.0155 today, and the worst, 0.153: rounded up.
+MEAN, WORST = 0.016, 0.16
+
+
+def swept() -> Iterator[SweptLaunch]:
+    """All launches of the recorded sweeps that are large enough."""
+    for path in sorted(STORED.parent.glob("*_h200.json")):
+        if SCHEMA in path.read_text(encoding="utf-8")[:200]:
+            is_of_samples = path.stem.startswith("polybench")
+            launches = read_sweep(path).launches
+            yield from (one for one in launches if not is_of_samples or (one.size or 0) > SMALL)
+
+
+@pytest.fixture(scope="module")
+def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    models = by_name(stored_models(tmp_path_factory.mktemp("models")))
+    return evaluate_sweep(
+        [one for one in swept() if (one.program, one.kernel) in models], models, H200
+    )
+
+
+def test_every_swept_launch_of_the_models_is_judged(evaluation: Evaluation) -> None:
+    assert len(evaluation.cases) == evaluation.score(DEFAULT).answered == LAUNCHES
+
+
+def test_chosen_blocks_are_no_further_from_the_best_than_they_were(evaluation: Evaluation) -> None:
+    score = evaluation.score(DEFAULT)
+    assert score.mean <= MEAN
+    assert score.worst <= WORST
+
+
+def test_no_chosen_block_is_slower_than_the_program_s_own(evaluation: Evaluation) -> None:
+    score = evaluation.score(DEFAULT)
+    assert score.no_loss == 1
+    assert score.mean < evaluation.score(OWN).mean / 5

@@ -1,0 +1,111 @@
+"""Kernels that are going to be measured: which are, which are not and why, what is said of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.analyze import analyze
+from cutune.collect.replay.describe import code_blocks, memory_instructions
+from cutune.collect.replay.subjects import FEW_REGISTERS, Subject, subjects
+from cutune.collect.resources import Resources
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.source import Source
+from cutune.emulator.launch_log import LaunchRecord
+from cutune.frontend.program import Program
+from cutune.frontend.syntax.parse import parse
+from cutune.toolchain.ptxas import StaticCounters
+from tests.replayed import PTX, loaded, recorded
+
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;"
+TEXT = f"""
+__global__ void copy(int n, const float *a, float *b) {{ {INDEX} b[i] = a[i]; }}
+__global__ void gather(int n, const int *a, float *b) {{ {INDEX} b[i] = a[a[i]]; }}
+void run(int n, float *a, int *c, float *b) {{
+    copy<<<(n + 255) / 256, 256>>>(n, a, b);
+    gather<<<(n + 255) / 256, 256>>>(n, c, b);
+}}
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> str:
+    path = tmp_path / "module.ptx"
+    path.write_text(PTX, encoding="latin-1")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    found = analyze(parse(Source("/project/app.cu", TEXT)))
+    assert [site.kernel for site in found.tunable_launches] == ["copy", "gather"]
+    return found
+
+
+def found_subjects(
+    program: Program, records: Sequence[LaunchRecord], told: Resources | None = None
+) -> tuple[list[Subject], list[Code]]:
+    """The subjects, and what was said."""
+    said: list[Diagnostic] = []
+    found = subjects(program, [records], told or {}, "paper", said.append)
+    return found, [diagnostic.code for diagnostic in said]
+
+
+def test_a_kernel_is_described_by_its_launches_and_its_code(program: Program, module: str) -> None:
+    records = [recorded("copy", n, module=module) for n in (500, 3000, 1000)]
+    (found, *others), said = found_subjects(program, records)
+    assert (others, said) == ([], [Code.NEVER_LAUNCHED])  # of `gather`
+    kernel = found.kernel
+    assert (kernel.kernel, kernel.entry, kernel.sites) == ("copy", "copy", (1,))
+    assert (kernel.parameters, kernel.positions, kernel.guards[0]) == (("n",), (0,), "n")
+    assert kernel.free == (True, False, False)
+    assert kernel.original == (256, 1, 1)
+    assert [sizes for sizes, _ in kernel.recorded] == [(500,), (3000,), (1000,)]
+    assert kernel.recorded[1][1] == (3072, 1, 1)
+    # The launch with most work stands for all.
+    assert found.record == records[1]
+    assert (kernel.asserted, kernel.on_data, kernel.static.registers) == (False, False, 32)
+
+
+def test_what_the_compiler_said_is_part_of_it(program: Program, module: str) -> None:
+    counters = StaticCounters(registers=FEW_REGISTERS + 8)
+    (found,), _ = found_subjects(program, [recorded("copy", module=module)], {"copy": counters})
+    assert found.kernel.static == counters
+
+
+def test_kernels_of_one_module_share_it(program: Program, module: str) -> None:
+    records = [recorded("copy", module=module), replace(recorded("gather", module=module), site=2)]
+    found, said = found_subjects(program, records)
+    assert said == [Code.COUNTED_ON_DATA]
+    copy, gather = found
+    assert copy.module is gather.module
+    assert copy.made is gather.made
+    assert copy.kernel.code == gather.kernel.code
+    assert (copy.kernel.on_data, gather.kernel.on_data) == (False, True)
+
+
+def test_launches_that_were_only_recorded_have_no_data(program: Program, module: str) -> None:
+    record = replace(recorded("gather", module=module), site=2, warp_instructions=0)
+    found, said = found_subjects(program, [record])
+    assert found == []
+    assert said == [Code.NEVER_LAUNCHED, Code.DATA_DEPENDENT]
+
+
+def test_a_site_that_launches_something_else_is_left_alone(program: Program, module: str) -> None:
+    both = [recorded("copy", module=module), recorded("columns", module=module)]
+    found, said = found_subjects(program, both)
+    assert found == []
+    assert said == [Code.MANY_INSTANCES, Code.NEVER_LAUNCHED]
+
+
+def test_accesses_are_those_to_memory_that_costs_something() -> None:
+    code = loaded()[0].kernels["columns"]
+    blocks, (load, store) = code_blocks(code), memory_instructions(code)
+    assert (load.kind, load.bytes, store.kind, store.bytes) == ("load", 4, "store", 4)
+    assert blocks[load.block].loop >= 0 > blocks[store.block].loop
+    assert blocks[load.block].load_phases == 1
+    assert not load.shared
