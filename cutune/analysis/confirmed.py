@@ -53,7 +53,7 @@ def confirmed(program: Program, launches: Sequence[HostLaunch]) -> Program:
 
 def unconfirmed(program: Program, reason: str) -> Program:
     """The program without tunable launches: the compiler could not be asked, for this reason."""
-    judged = [_refused(site, Code.LAUNCH_NOT_TOLD, reason=reason) for site in program.launches]
+    judged = [_refused(site, Code.UNRESOLVED_LAUNCH, reason=reason) for site in program.launches]
     remarks = [remark for _, remark in judged if remark is not None]
     launches = tuple(site for site, _ in judged)
     return replace(program, launches=launches, diagnostics=(*program.diagnostics, *remarks))
@@ -106,7 +106,7 @@ class _Line:
     def judged(self, site: LaunchSite) -> tuple[LaunchSite, Diagnostic | None]:
         """The site with its entries, or refused."""
         if len(self.told) < len(self.written):
-            return _refused(site, Code.LAUNCH_NOT_TOLD, reason="it does not stand on that line")
+            return _refused(site, Code.UNRESOLVED_LAUNCH, reason="it does not stand on that line")
         if any(launch.indirect for launch in self.told):
             return _refused(site, Code.INDIRECT_LAUNCH, callee=site.callee)
         others = sorted({entry for pair in self._pairs() for entry in _others(*pair)})
@@ -115,7 +115,7 @@ class _Line:
             return _refused(site, Code.OTHER_KERNEL, found=found, name=site.kernel)
         entries = entries_of(site, self.told)
         if not entries:
-            return _refused(site, Code.LAUNCH_NOT_TOLD, reason="it is never instantiated")
+            return _refused(site, Code.UNRESOLVED_LAUNCH, reason="it is never instantiated")
         site = replace(site, entries=entries)
         if not self._is_defined(site):
             return _refused(site, Code.MISSING_KERNEL, name=site.kernel)

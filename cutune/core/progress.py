@@ -16,14 +16,14 @@ SECONDS_BETWEEN_LINES = 15.0
 
 
 def progress_for(quiet: bool) -> Report:
-    """A function `(activity, done, total)` that shows how far things are."""
+    """A function `(activity, done, total)` that shows progress."""
     if quiet:
         return lambda activity, done, total: None
     return _bars() if sys.stderr.isatty() else _Lines(SECONDS_BETWEEN_LINES)
 
 
 def _bars() -> Report:
-    # Verbs that show no bar start faster without.
+    # Imported here: verbs that show no bar start faster.
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import (  # noqa: PLC0415
         BarColumn,
@@ -58,9 +58,9 @@ def _bars() -> Report:
 
 
 class _Lines:
-    """A line when an activity is done, and in between so that a long one is no silence.
+    """Prints a line when an activity is done, and at intervals while it runs.
 
-    A line of its own comes from a thread, because one step of an activity may take minutes.
+    A thread prints the lines in between, because one step of an activity may take minutes.
     """
 
     def __init__(self, every_seconds: float) -> None:

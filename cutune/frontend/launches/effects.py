@@ -53,7 +53,7 @@ class Harmless:
     def doubt(self, syntax: Syntax, launch: Launch) -> str | None:
         """The first part of a launch that is not known to be harmless; None: there is none."""
         if launch.function is None:
-            return "what stands outside of functions"
+            return "code outside of functions"
         names = Declarations(Nesting(syntax, launch.function))
         for ranges, is_argument in ((launch.configuration, False), (launch.arguments, True)):
             for first, last in ranges:
