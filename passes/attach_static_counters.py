@@ -1,6 +1,7 @@
 """Attach what the compiler says about each kernel: registers, shared memory, spills.
 
-Before: a unit without facts. After: one `KernelFacts` per compiled kernel. The text stays as it is.
+Before: a unit without compiled kernels. After: one `CompiledKernel` per kernel that was compiled.
+The text stays as it is.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from typing import ClassVar
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.rewrite.pipeline import KernelFacts, Pass, TranslationUnit
+from cutune.rewrite.pipeline import CompiledKernel, Pass, TranslationUnit
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.ptxas import kernel_name
 
 
 @dataclass(frozen=True)
 class AttachStaticCounters(Pass):
-    """Asks nvcc; where that fails, a warning says so and facts are absent."""
+    """Asks nvcc; where that fails, a warning says so and none are attached."""
 
     name: ClassVar[str] = "attach-static-counters"
 
@@ -38,8 +39,8 @@ class AttachStaticCounters(Pass):
             return unit.with_diagnostics([warning])
         program = unit.program
         known = {kernel.name for kernel in (*program.kernels, *program.unlaunched)}
-        return unit.with_facts(
-            KernelFacts(kernel_name(symbol), symbol, value)
+        return unit.with_compiled_kernels(
+            CompiledKernel(kernel_name(symbol), symbol, value)
             for symbol, value in counters.items()
             if kernel_name(symbol) in known
         )

@@ -36,14 +36,14 @@ from cutune.frontend.purity.proof import Proof
 from cutune.frontend.purity.prove import Prover
 from cutune.frontend.purity.roles import data_parameters
 from cutune.frontend.purity.warps import is_warp_level
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.unit.launch_bounds import LaunchBounds
 from cutune.frontend.unit.layout import layout
 from cutune.frontend.unit.macros import MacroTable, counting_macros
 from cutune.frontend.unit.names import SCOPE
 from cutune.frontend.unit.preprocess import expanded_parts
-from cutune.frontend.unit.unit import Part, Unit
+from cutune.frontend.unit.unit import Unit, UnitPart
 from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import MemberPlaces, confirmed
 
@@ -215,15 +215,15 @@ def _unit(own: Sequence[Syntax], expanded: str | None) -> Unit:
         # Only the launches are left in the text before preprocessing.
         return Unit(parts, MacroTable.of(main.macros), is_expanded=True)
     macros = MacroTable.of(macro for one in own for macro in one.macros)
-    return Unit(tuple(Part(one, one.source) for one in own), macros, is_expanded=False)
+    return Unit(tuple(UnitPart(one, one.source) for one in own), macros, is_expanded=False)
 
 
-def _kernels(unit: Unit) -> Iterable[tuple[Part, Function]]:
+def _kernels(unit: Unit) -> Iterable[tuple[UnitPart, SourceFunction]]:
     return ((part, kernel) for part in unit.parts for kernel in part.syntax.kernels)
 
 
 def _kernel(
-    prover: Prover, part: Part, function: Function, proof: Proof, bounds: LaunchBounds
+    prover: Prover, part: UnitPart, function: SourceFunction, proof: Proof, bounds: LaunchBounds
 ) -> Kernel:
     found, impurity = _data_parameters(prover, proof)
     return Kernel(

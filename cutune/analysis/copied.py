@@ -17,7 +17,7 @@ from cutune.core.source import Span
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module
 from cutune.frontend.launches.copies import callee_of_copy, copies
-from cutune.frontend.program import DimensionFacts, Impurity, Kernel, KernelCopy, Program
+from cutune.frontend.program import DimensionProof, Impurity, Kernel, KernelCopy, Program
 from cutune.proof.compiled import Compiled, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.same_code import code_of
@@ -151,7 +151,7 @@ def with_copy(kernel: Kernel, found: ProvenCopy | None, places: Sequence[MemberP
         return kernel
     code = Code.NOT_PROVEN
     unread = Impurity(code, code.template.format(what="a constant block"), kernel.span)
-    unknown = DimensionFacts(False)
+    unknown = DimensionProof(False)
     blank = replace(
         kernel,
         impurity=unread,

@@ -103,7 +103,7 @@ def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:
     Raises:
         CutuneError: CT708 where a launch is not written as expected.
     """
-    lines, inserted = _Lines(text), list[tuple[int, str]]()
+    lines, inserted = _LineMarkers(text), list[tuple[int, str]]()
     places: list[tuple[str, int]] = []
     for start in _pushes(text, lines):
         begin, end = _call(text, start)
@@ -144,7 +144,7 @@ def _declarations(count: int) -> str:
     return f'extern "C" {{ {" ".join(names)} }}\n'
 
 
-class _Lines:
+class _LineMarkers:
     """Line markers of a text."""
 
     def __init__(self, text: str) -> None:
@@ -171,7 +171,7 @@ class _Lines:
         return self.markers[index].end() if index >= 0 else 0
 
 
-def _pushes(text: str, lines: _Lines) -> Iterator[int]:
+def _pushes(text: str, lines: _LineMarkers) -> Iterator[int]:
     """Where launches begin; literals that look like one are left out."""
     at = text.find(_PUSH)
     while at >= 0:

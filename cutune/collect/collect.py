@@ -28,7 +28,7 @@ from cutune.fit.measurement.measurement import (
     Measurement,
 )
 from cutune.frontend.program import Program
-from cutune.rewrite.pipeline import KernelFacts
+from cutune.rewrite.pipeline import CompiledKernel
 from cutune.toolchain.demangle import demangled
 
 
@@ -37,7 +37,7 @@ class Part:
     """One source of the program that is measured; its launch sites have ids of their own."""
 
     program: Program
-    facts: tuple[KernelFacts, ...]
+    facts: tuple[CompiledKernel, ...]
     workspace: Workspace
 
     def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> None:

@@ -64,13 +64,13 @@ def keeps_warps(before: Block, after: Block) -> bool:
 GRID_LIMITS = (2147483647, 65535, 65535)
 
 
-NONE_KEPT = (False, False, False)
+NO_GRID_KEPT = (False, False, False)
 
 
-def grid_of(block: Block, extents: Block, kept: Sequence[bool] = NONE_KEPT) -> Block:
+def grid_of(block: Block, extents: Block, grid_kept: Sequence[bool] = NO_GRID_KEPT) -> Block:
     """Blocks per dimension that cover the extents; where the grid is kept, these are blocks."""
     x, y, z = (
         extent if is_kept else -(-extent // size)
-        for extent, size, is_kept in zip(extents, block, kept, strict=True)
+        for extent, size, is_kept in zip(extents, block, grid_kept, strict=True)
     )
     return (x, y, z)

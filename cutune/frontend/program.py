@@ -22,7 +22,7 @@ DIMENSIONS = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
-class Parameter:
+class KernelParameter:
     """A kernel parameter: name and type as written (macros expanded, qualifiers kept)."""
 
     name: str
@@ -35,7 +35,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Member(Parameter):
+class MemberParameter(KernelParameter):
     """An integer member of a structure that a kernel gets by value: `grid.nx`.
 
     `argument`: the position of the structure among the kernel's parameters; `structure`: its type
@@ -88,7 +88,7 @@ class Impurity:
 
 
 @dataclass(frozen=True)
-class DimensionFacts:
+class DimensionProof:
     """What is proven about one index dimension of a kernel.
 
     `indexed`: the kernel uses a built-in of this dimension. `impurity`: None when the dimension is
@@ -165,9 +165,9 @@ class Kernel:
     name: str
     source: Source
     span: Span
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[KernelParameter, ...]
     template_parameters: tuple[str, ...]
-    dimensions: tuple[DimensionFacts, DimensionFacts, DimensionFacts]
+    dimensions: tuple[DimensionProof, DimensionProof, DimensionProof]
     #: Why no dimension can be tuned (shared memory, warp-level code, not parsed …), or None.
     impurity: Impurity | None = None
     #: Integer parameters, then members, that reach a condition or an address, in their order.
@@ -184,7 +184,7 @@ class Kernel:
     #: Do they by warp-level functions? Then an annotation alone can make it tunable.
     warp_level: bool = False
     #: Members that are data parameters.
-    members: tuple[Member, ...] = ()
+    members: tuple[MemberParameter, ...] = ()
     #: Pairs of positions of pointers, of which one is written through: each warp must keep its
     #: threads, unless the two lie in different allocations.
     may_meet: tuple[tuple[int, int], ...] = ()
@@ -208,13 +208,13 @@ class Kernel:
         """Indexed dimensions in which the block may be changed."""
         if self.impurity is not None:
             return ()
-        facts = zip(DIMENSIONS, self.dimensions, strict=True)
-        return tuple(d for d, f in facts if f.indexed and f.impurity is None)
+        dimensions = zip(DIMENSIONS, self.dimensions, strict=True)
+        return tuple(d for d, proof in dimensions if proof.indexed and proof.impurity is None)
 
     @property
     def reason(self) -> Impurity | None:
         """Why some of its dimensions keep their block, or None."""
-        reasons = (self.impurity, *(facts.impurity for facts in self.dimensions))
+        reasons = (self.impurity, *(d.impurity for d in self.dimensions))
         return next((reason for reason in reasons if reason is not None), None)
 
     @property

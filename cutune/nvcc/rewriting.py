@@ -33,7 +33,7 @@ from cutune.nvcc.settings import (
     workspaces_of,
 )
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
-from cutune.nvcc.units import Unit, register, working_in
+from cutune.nvcc.units import CompiledSource, register, working_in
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.locate import found_program
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc
@@ -126,7 +126,7 @@ def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, Shad
     found = {}
     compatibility = COMPATIBILITY_FLAGS if EMULATED in settings.modes else ()
     for source in command.sources:
-        unit = Unit.of(command, source)
+        unit = CompiledSource.of(command, source)
         plain = Session(str(nvcc.path), compatibility)
         session = unit.session(plain)
         rewriter = _Rewriter(session, unit, _workspace(unit, settings), settings, plain)
@@ -138,7 +138,7 @@ def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, Shad
     return found
 
 
-def _workspace(unit: Unit, settings: Settings) -> Workspace:
+def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
     """The nearest workspace that knows the unit, else the nearest, else one beside the source."""
     places = [Workspace(Path(p)) for p in workspaces_of(unit.source, settings.workspace)]
     beside = Workspace(Path(os.path.dirname(unit.source)) / WORKSPACE)
@@ -154,7 +154,7 @@ class _Rewriter:
     """Makes of one unit what the mode asks for; None where that is the original."""
 
     session: Session
-    unit: Unit
+    unit: CompiledSource
     workspace: Workspace
     settings: Settings
     #: A session without flags of the unit's.

@@ -14,13 +14,13 @@ from cutune.frontend.program import (
     DIMENSIONS,
     Apart,
     DataParameter,
-    DimensionFacts,
+    DimensionProof,
     Impurity,
     Kernel,
     Role,
 )
 from cutune.frontend.unit.integers import integer_type
-from cutune.frontend.values.polynomial import PARAMETER, Atom, Polynomial, to_c
+from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.proof.compiled import Compiled
 from cutune.proof.entry import EntryProof
 
@@ -117,12 +117,12 @@ class _Instance:
         found = {}
         for bound in self.proof.dimensions[axis].bounds:
             conditions = [self.text(c) for c in bound.conditions if not self._is_unsigned(c)]
-            text = self.text(bound.limit + Polynomial.constant(looser))
+            text = self.text(bound.limit + IntegerPolynomial.constant(looser))
             if text is not None and None not in conditions:
                 found[text] = tuple(c for c in conditions if c is not None)
         return found
 
-    def _is_unsigned(self, value: Polynomial) -> bool:
+    def _is_unsigned(self, value: IntegerPolynomial) -> bool:
         if len(value.terms) != 1 or len(value.terms[0][0]) != 1 or value.terms[0][1] < 0:
             return False
         name = self.names.get(value.terms[0][0][0].name)
@@ -131,7 +131,7 @@ class _Instance:
         integer = integer_type(types[0].split()) if types else None
         return integer is not None and not integer.signed
 
-    def text(self, value: Polynomial) -> str | None:
+    def text(self, value: IntegerPolynomial) -> str | None:
         """C over names of the source; None where a place has none."""
         terms = {}
         for monomial, coefficient in value.terms:
@@ -139,7 +139,7 @@ class _Instance:
             if len(named) < len(monomial) or None in named:
                 return None
             terms[tuple(sorted(Atom(PARAMETER, str(name)) for name in named))] = coefficient
-        return to_c(Polynomial.of(terms))
+        return to_c(IntegerPolynomial.of(terms))
 
     def apart(self) -> list[Apart | None]:
         """What keeps threads apart; None in place of what has no words."""
@@ -191,7 +191,7 @@ class _Joined:
         order = [parameter.name for parameter in self.kernel.parameters if parameter.name in found]
         return tuple(DataParameter(name, found[name]) for name in order)
 
-    def _dimension(self, axis: int, is_followed: bool) -> DimensionFacts:
+    def _dimension(self, axis: int, is_followed: bool) -> DimensionProof:
         text = self.kernel.dimensions[axis]
         found = [proof.dimensions[axis] for proof in self.proofs]
         raw = next((one.raw for one in found if one.raw is not None), None)
@@ -202,20 +202,20 @@ class _Joined:
             # Where the text was followed to a global id, that is a contradiction.
             is_other = is_followed and text.impurity is None
             if all(one.grid_kept for one in found) and not is_other:
-                return DimensionFacts(True, grid_kept=True)
+                return DimensionProof(True, grid_kept=True)
             raw = f"blockDim.{name}"
         if raw is not None:
             code = Code.BLOCK_DEPENDENT
             impurity = Impurity(code, code.template.format(what=raw, d=name), self.kernel.span)
             if is_followed and text.indexed and text.impurity is None:
                 impurity = self._contradiction(f"the compiled code {impurity.message}")
-            return DimensionFacts(indexed, text.impurity or impurity)
+            return DimensionProof(indexed, text.impurity or impurity)
         # Where the text was not followed to a global id, the compiled code decides.
         is_followed = is_followed and text.impurity is None
         guard = None if stride else self._guard(axis, text, is_followed)
         if isinstance(guard, Impurity):
-            return DimensionFacts(indexed, guard)
-        return DimensionFacts(indexed, None, guard, stride or text.grid_stride)
+            return DimensionProof(indexed, guard)
+        return DimensionProof(indexed, None, guard, stride or text.grid_stride)
 
     def _contradiction(self, what: str) -> Impurity:
         code = Code.CONTRADICTION
@@ -224,8 +224,8 @@ class _Joined:
     def _without_rows(self, kernel: Kernel) -> Kernel:
         """Refused where the grid is kept: what rows need cannot be asked at a launch."""
         code = Code.BLOCK_DEPENDENT
-        facts = [
-            DimensionFacts(
+        dimensions = [
+            DimensionProof(
                 True,
                 Impurity(code, code.template.format(what=f"blockDim.{d}", d=d), kernel.span),
             )
@@ -233,11 +233,11 @@ class _Joined:
             else one
             for d, one in zip(DIMENSIONS, kernel.dimensions, strict=True)
         ]
-        return replace(kernel, dimensions=(facts[0], facts[1], facts[2]))
+        return replace(kernel, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
 
     # Guards.
 
-    def _guard(self, axis: int, text: DimensionFacts, is_followed: bool) -> str | Impurity | None:
+    def _guard(self, axis: int, text: DimensionProof, is_followed: bool) -> str | Impurity | None:
         """The guard that both have; the shortest of the compiled code's where that is alone."""
         bounds = self._common_bounds(axis)
         if not is_followed:
@@ -278,7 +278,7 @@ class _Joined:
                 needs_warps = True
             else:
                 apart.add(one)
-        if needs_warps and any(facts.grid_kept for facts in kernel.dimensions):
+        if needs_warps and any(proof.grid_kept for proof in kernel.dimensions):
             kernel = self._without_rows(kernel)
         return replace(
             kernel,

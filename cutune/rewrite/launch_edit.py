@@ -18,7 +18,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.edits import Edit
 from cutune.core.source import Source
 from cutune.frontend.launches.copies import callee_of_copy
-from cutune.frontend.program import Kernel, KernelCopy, LaunchSite, Member
+from cutune.frontend.program import Kernel, KernelCopy, LaunchSite, MemberParameter
 from cutune.rewrite.one_line import line_structure, one_line
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.rewrite.prelude import prelude_edit
@@ -101,12 +101,12 @@ def _repeating_edits(
         yield Edit(span, text + line_structure(source[span]))
 
 
-def _members(members: Sequence[Member]) -> str:
+def _members(members: Sequence[MemberParameter]) -> str:
     """What a launch tells besides its arguments."""
     return f"cutune_members<{', '.join(map(_member, members))}>()"
 
 
-def _member(member: Member) -> str:
+def _member(member: MemberParameter) -> str:
     steps = (f"cutune_place<decltype({step}), {step}>" for step in member.steps)
     return f"cutune_member< {member.structure}, {member.argument}, {', '.join(steps)}>"
 

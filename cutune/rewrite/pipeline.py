@@ -30,7 +30,7 @@ class OwnedEdit:
 
 
 @dataclass(frozen=True)
-class KernelFacts:
+class CompiledKernel:
     """What was learnt about one compiled kernel; a template has one entry per instance."""
 
     kernel: str
@@ -46,7 +46,7 @@ class TranslationUnit:
     program: Program
     edits: tuple[OwnedEdit, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    facts: tuple[KernelFacts, ...] = ()
+    compiled_kernels: tuple[CompiledKernel, ...] = ()
     #: What stands before line 1 of the source; empty where no pass wants anything there.
     prelude: str = ""
 
@@ -71,9 +71,9 @@ class TranslationUnit:
         """This unit with further text before line 1 of the source, behind earlier passes'."""
         return replace(self, prelude=self.prelude + text)
 
-    def with_facts(self, facts: Iterable[KernelFacts]) -> TranslationUnit:
-        """This unit with further facts about its kernels."""
-        return replace(self, facts=self.facts + tuple(facts))
+    def with_compiled_kernels(self, kernels: Iterable[CompiledKernel]) -> TranslationUnit:
+        """This unit with further kernels as compiled."""
+        return replace(self, compiled_kernels=self.compiled_kernels + tuple(kernels))
 
     def rewritten(self) -> Source:
         """The source with all edits made.
@@ -110,7 +110,7 @@ class Pass(ABC):
 
     @abstractmethod
     def run(self, unit: TranslationUnit) -> TranslationUnit:
-        """The unit with this pass's edits, messages or facts added."""
+        """The unit with this pass's edits, messages or compiled kernels added."""
 
 
 def run_passes(

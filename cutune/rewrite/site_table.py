@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cutune.frontend.c_names import names_in, renamed
-from cutune.frontend.program import DIMENSIONS, Apart, Kernel, LaunchSite, Parameter, Program
+from cutune.frontend.program import DIMENSIONS, Apart, Kernel, KernelParameter, LaunchSite, Program
 from cutune.frontend.unit.integers import integer_type
 from cutune.rewrite.one_line import one_line
 from cutune.rewrite.prelude import c_path, c_string
@@ -50,12 +50,12 @@ def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
 
 def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
     """By which rule a dimension may be re-blocked."""
-    facts = kernel.dimensions[dimension]
+    proof = kernel.dimensions[dimension]
     if DIMENSIONS[dimension] not in kernel.pure_dimensions:
         return Rule.FIXED
-    if facts.grid_kept:
+    if proof.grid_kept:
         return Rule.KEEP if DIMENSIONS[dimension] in kernel.asserted else Rule.ROWS
-    if facts.guard is None or facts.grid_stride or guard_parameters(kernel, facts.guard) is None:
+    if proof.guard is None or proof.grid_stride or guard_parameters(kernel, proof.guard) is None:
         return Rule.DIVIDE
     return Rule.GUARD
 
@@ -130,9 +130,9 @@ def _is_one_kernel(program: Program, kernel: Kernel) -> bool:
 
 def _guard_functions(site: LaunchSite, kernel: Kernel) -> list[str]:
     return [
-        _guard_function(f"cutune_guard_{site.id}_{name}", kernel, facts.guard)
-        for index, (name, facts) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
-        if facts.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
+        _guard_function(f"cutune_guard_{site.id}_{name}", kernel, dimension.guard)
+        for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
+        if dimension.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
     ]
 
 
@@ -174,7 +174,7 @@ class _Arguments:
         named = (_fits(self._of(i).type, f"cutune_argument[{i}]") for i in self.positions)
         return " && ".join(named) or "true"
 
-    def _of(self, position: int) -> Parameter:
+    def _of(self, position: int) -> KernelParameter:
         return (*self.kernel.parameters, *self.kernel.members)[position]
 
 
@@ -279,16 +279,18 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     ]
     needed = {
         position
-        for rule, facts in zip(rules, kernel.dimensions, strict=True)
-        if rule is Rule.GUARD and facts.guard is not None
-        for position in guard_parameters(kernel, facts.guard) or ()
+        for rule, dimension in zip(rules, kernel.dimensions, strict=True)
+        if rule is Rule.GUARD and dimension.guard is not None
+        for position in guard_parameters(kernel, dimension.guard) or ()
     }
     shared = f"cutune_shared_{site.id}" if site.shared is not None else "nullptr"
     needs_warps = "true" if kernel.needs_warps else "false"
     is_one = "true" if _is_one_kernel(program, kernel) else "false"
     edits = "true" if _edits_graphs(program) else "false"
     read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
-    indexed = sum(1 << axis for axis, facts in enumerate(kernel.dimensions) if facts.indexed)
+    indexed = sum(
+        1 << axis for axis, dimension in enumerate(kernel.dimensions) if dimension.indexed
+    )
     is_bound = bool(kernel.may_meet or kernel.apart)
     free = f"cutune_free_{site.id}" if is_bound else "nullptr"
     positions = (_free_positions(site, kernel) or ((), ())) if is_bound else ((), ())

@@ -25,7 +25,7 @@ from cutune.models.selection.model_check import with_timings
 from cutune.models.selection.registry import DEFAULT
 from cutune.passes import AttachStaticCounters
 from cutune.rewrite.output import Target
-from cutune.rewrite.pipeline import KernelFacts, TranslationUnit, run_passes
+from cutune.rewrite.pipeline import CompiledKernel, TranslationUnit, run_passes
 from cutune.tunables.emit_blocks import block_deciders
 from cutune.tunables.host import block_choices, replacement
 from cutune.tunables.method_names import NEIGHBOURS
@@ -77,12 +77,19 @@ def _numbered(programs: Sequence[Program]) -> list[Program]:
     return found
 
 
-def facts_for(unit: TranslationUnit, units: Iterable[TranslationUnit]) -> tuple[KernelFacts, ...]:
+def facts_for(
+    unit: TranslationUnit, units: Iterable[TranslationUnit]
+) -> tuple[CompiledKernel, ...]:
     """Facts about the kernels of a unit, and about those that others lend it."""
-    found = list(unit.facts)
+    found = list(unit.compiled_kernels)
     for kernel in unit.program.borrowed:
         lending = (other for other in units if other.program.code == kernel.elsewhere)
-        found += (fact for one in lending for fact in one.facts if fact.symbol in kernel.entries)
+        found += (
+            fact
+            for one in lending
+            for fact in one.compiled_kernels
+            if fact.symbol in kernel.entries
+        )
     return tuple(found)
 
 

@@ -143,8 +143,8 @@ class Nvcc:
         with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
             output = Path(folder) / "module.ptx"
             target = [f"-arch=compute_{architecture}"] if architecture else []
-            kept = without_target_flags(flags)
-            self.check([*kept, *target, "-ptx", str(path), "-o", str(output)])
+            other_flags = without_target_flags(flags)
+            self.check([*other_flags, *target, "-ptx", str(path), "-o", str(output)])
             return output.read_text(encoding="latin-1")
 
     def static_counters(
@@ -154,9 +154,9 @@ class Nvcc:
         with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
             output = Path(folder) / "module.cubin"
             target = f"-arch={self.architecture(architecture)}"
-            kept = without_target_flags(flags)
+            other_flags = without_target_flags(flags)
             verbose = ["-Xptxas", "-v", "-cubin", str(path), "-o", str(output)]
-            result = self.check([*kept, target, *verbose])
+            result = self.check([*other_flags, target, *verbose])
             return parse_ptxas(result.stderr + result.stdout)
 
 
@@ -197,14 +197,14 @@ def without_output_flags(flags: Iterable[str]) -> tuple[str, ...]:
 
 def _without(flags: Iterable[str], dropped: frozenset[str]) -> tuple[str, ...]:
     """All but phases and what is dropped; the latter have a value."""
-    kept: list[str] = []
+    remaining: list[str] = []
     pending = iter(flags)
     for flag in pending:
         if flag in dropped:
             next(pending, None)
         elif flag.split("=")[0] not in dropped and flag not in _PHASE_FLAGS:
-            kept.append(flag)
-    return tuple(kept)
+            remaining.append(flag)
+    return tuple(remaining)
 
 
 def find_nvcc(option: str | None = None) -> Nvcc:

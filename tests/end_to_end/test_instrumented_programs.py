@@ -150,7 +150,7 @@ def test_two_instrumented_files_link(nvcc: Nvcc, tmp_path: Path) -> None:
 
 def test_static_counters_are_attached(nvcc: Nvcc) -> None:
     unit = TranslationUnit(program_of(nvcc, GEMM))
-    (facts,) = run_passes([AttachStaticCounters(nvcc)], unit).facts
+    (facts,) = run_passes([AttachStaticCounters(nvcc)], unit).compiled_kernels
     assert facts.kernel == "gemm_kernel"
     assert facts.static_counters.registers > 10
 

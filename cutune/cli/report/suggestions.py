@@ -106,7 +106,7 @@ def _annotation(
 def _assertion(kernel: Kernel, proposed: Proposal) -> str:
     head = f"You thereby assert that '{kernel.name}' gives the same results with every such block"
     where = " and ".join(proposed.blocks)
-    if proposed.kept:
+    if proposed.kept_grids:
         return (
             f"{head} in {where} and as many blocks as the launch has; narrow the ranges to those "
             "for which that is true."

@@ -21,7 +21,7 @@ from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.fit.measurement.size_relations import Covered, cover
 from cutune.frontend.program import Kernel, LaunchSite, Program
-from cutune.rewrite.pipeline import KernelFacts
+from cutune.rewrite.pipeline import CompiledKernel
 from cutune.toolchain.ptxas import StaticCounters
 
 FEW_REGISTERS = 32
@@ -48,7 +48,7 @@ class Subject:
 def subjects(
     program: Program,
     recorded: Sequence[Sequence[LaunchRecord]],
-    facts: Sequence[KernelFacts],
+    facts: Sequence[CompiledKernel],
     candidate_set: str,
     warn: Callable[[Diagnostic], None],
 ) -> list[Subject]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from cutune.frontend.function.bindings import Bindings, ParameterType, Variable
-from cutune.frontend.program import Member
+from cutune.frontend.function.bindings import Bindings, DeviceVariable, ParameterType
+from cutune.frontend.program import MemberParameter
 from cutune.frontend.unit.structures import IntegerMember, Structure, Structures
 
 #: Arguments of a launch are told apart by the bits of a word.
@@ -29,7 +29,7 @@ class BoundMembers:
     """Which structures a function sees through, by position and type, and what it reads of them."""
 
     structures: frozenset[tuple[int, str]] = frozenset()
-    members: tuple[Member, ...] = ()
+    members: tuple[MemberParameter, ...] = ()
     #: The same members as what a function has parameters of.
     parameters: tuple[ParameterType, ...] = ()
 
@@ -50,7 +50,7 @@ def lift_members(
 
     What the names of the function mean has then to be found anew.
     """
-    known: dict[Variable, _Object] = {}
+    known: dict[DeviceVariable, _Object] = {}
     for position, parameter in enumerate(parameters):
         structure = structures.of(parameter.value)
         variable = bindings.parameters[parameter.name]
@@ -75,7 +75,9 @@ def lift_members(
     return BoundMembers(
         frozenset((object_.position, object_.structure.path) for object_ in clear),
         tuple(
-            Member(name, member.type, object_.position, object_.structure.path, member.steps)
+            MemberParameter(
+                name, member.type, object_.position, object_.structure.path, member.steps
+            )
             for name, (object_, member) in found.items()
         ),
         tuple(
@@ -86,7 +88,10 @@ def lift_members(
 
 
 def called_members(
-    call: c_ast.FuncCall, names: Sequence[str], members: Iterable[Member], bindings: Bindings
+    call: c_ast.FuncCall,
+    names: Sequence[str],
+    members: Iterable[MemberParameter],
+    bindings: Bindings,
 ) -> Iterator[tuple[str, str]]:
     """What a called function reads of structures that it gets: its name here, and its name there.
 
@@ -117,9 +122,9 @@ class _Uses:
     bindings: Bindings
     structures: Structures
     callees: Callees
-    known: Mapping[Variable, _Object]
+    known: Mapping[DeviceVariable, _Object]
     #: Those of which an integer may be used unseen.
-    doubtful: set[Variable] = field(default_factory=set)
+    doubtful: set[DeviceVariable] = field(default_factory=set)
     #: The full names of members that are read, here or in called functions.
     read: set[str] = field(default_factory=set)
     #: Node, name of its child, and the full name of the member that the child is.
@@ -142,7 +147,7 @@ class _Uses:
             elif id(child) not in self._passed and not self._is_harmless(variable, path):
                 self.doubtful.add(variable)
 
-    def _chain(self, node: c_ast.Node) -> tuple[Variable | None, tuple[str, ...]]:
+    def _chain(self, node: c_ast.Node) -> tuple[DeviceVariable | None, tuple[str, ...]]:
         """chain = NAME ("." NAME)* of a structure that is known."""
         path: tuple[str, ...] = ()
         while isinstance(node, c_ast.StructRef) and node.type == ".":
@@ -151,7 +156,7 @@ class _Uses:
         variable = self.bindings.of(node)
         return (variable, path) if variable in self.known else (None, ())
 
-    def _is_harmless(self, variable: Variable, path: Sequence[str]) -> bool:
+    def _is_harmless(self, variable: DeviceVariable, path: Sequence[str]) -> bool:
         structure = self.known[variable].structure
         return bool(path) and self.structures.holds_no_integer(structure, path)
 

@@ -25,7 +25,7 @@ from cutune.frontend.configuration.shared_memory import is_bounded
 from cutune.frontend.program import (
     DIMENSIONS,
     DataParameter,
-    DimensionFacts,
+    DimensionProof,
     Kernel,
     Role,
 )
@@ -131,16 +131,17 @@ class _Application:
             self._refuse(Code.USELESS_ANNOTATION, kernel=kernel.name, message=message)
         grid = self._grid(kernel)
         named = {d for d in DIMENSIONS if d in grid or d in (self.said.block or {})}
-        facts = [
-            self._facts(kernel, axis, d in named, grid.get(d)) for axis, d in enumerate(DIMENSIONS)
+        dimensions = [
+            self._dimension(kernel, axis, d in named, grid.get(d))
+            for axis, d in enumerate(DIMENSIONS)
         ]
         changed = replace(
             kernel,
             impurity=None,
-            dimensions=(facts[0], facts[1], facts[2]),
+            dimensions=(dimensions[0], dimensions[1], dimensions[2]),
             asserted=tuple(
                 d
-                for d, new, proven in zip(DIMENSIONS, facts, kernel.dimensions, strict=True)
+                for d, new, proven in zip(DIMENSIONS, dimensions, kernel.dimensions, strict=True)
                 if d in named and (d not in kernel.pure_dimensions or _goes_further(new, proven))
             ),
             allowed=self._allowed(),
@@ -152,13 +153,13 @@ class _Application:
         self._check_candidates(changed)
         return replace(changed, data_parameters=self._data(kernel, changed))
 
-    def _facts(
-        self, kernel: Kernel, axis: int, named: bool, said: DimensionFacts | None
-    ) -> DimensionFacts:
+    def _dimension(
+        self, kernel: Kernel, axis: int, named: bool, said: DimensionProof | None
+    ) -> DimensionProof:
         proven = kernel.dimensions[axis]
         if not named:
             # Where nothing was proven, nothing is known to be harmless.
-            unknown = DimensionFacts(True, kernel.impurity)
+            unknown = DimensionProof(True, kernel.impurity)
             return proven if kernel.impurity is None else unknown
         if kernel.impurity is None and not proven.indexed:
             self._refuse(Code.UNINDEXED_DIMENSION, kernel=kernel.name, d=DIMENSIONS[axis])
@@ -166,18 +167,18 @@ class _Application:
 
     # grid(…)
 
-    def _grid(self, kernel: Kernel) -> dict[str, DimensionFacts]:
+    def _grid(self, kernel: Kernel) -> dict[str, DimensionProof]:
         """What each formula says: `ceil(g / x)` gives a guard bound, `g / x` and `keep` none."""
         formulas = self.said.grid or ()
         if len(formulas) > len(DIMENSIONS):
             self._refuse(Code.UNKNOWN_GRID_FORMULA, d="z")
         sizes = self.said.block or {}
-        found: dict[str, DimensionFacts] = {}
+        found: dict[str, DimensionProof] = {}
         for d, formula in zip(DIMENSIONS, formulas, strict=False):
             if sizes and d not in sizes:
                 continue  # It keeps its block, and so the grid, whatever that is.
             if formula.data == "keep":
-                found[d] = DimensionFacts(True, grid_kept=True)
+                found[d] = DimensionProof(True, grid_kept=True)
                 continue
             is_rounded = formula.data == "call" and formula.children[0] == "ceil"
             term = formula.children[1] if is_rounded else formula
@@ -189,7 +190,7 @@ class _Application:
                 self._refuse(Code.UNKNOWN_GRID_FORMULA, d=d)
             for name in sorted(names_in(numerator)):
                 self._check_integer(kernel, name)
-            found[d] = DimensionFacts(True, guard=text if is_rounded else None)
+            found[d] = DimensionProof(True, guard=text if is_rounded else None)
         return found
 
     # shared(…)
@@ -218,8 +219,8 @@ class _Application:
         else:
             sizes = {*proven.sizes}
         guards = [
-            facts.guard or ""
-            for d, facts in zip(DIMENSIONS, changed.dimensions, strict=True)
+            dimension.guard or ""
+            for d, dimension in zip(DIMENSIONS, changed.dimensions, strict=True)
             if d in changed.pure_dimensions
         ]
         bounds = {*names_in_c(" ".join(guards))} & {*self._integers(proven)}
@@ -259,8 +260,8 @@ class _Application:
     def _check_candidates(self, kernel: Kernel) -> None:
         """Is there a shape, whatever sizes the dimensions that stay have at the launch?"""
         free = [d in kernel.pure_dimensions for d in DIMENSIONS]
-        for kept in product(*([0] if is_free else _POWERS for is_free in free)):
-            shape = (kept[0], kept[1], kept[2])
+        for sizes in product(*([0] if is_free else _POWERS for is_free in free)):
+            shape = (sizes[0], sizes[1], sizes[2])
             found = candidate_blocks(
                 free, shape, "paper", kernel.max_threads, kernel.allowed, kernel.warp_level
             )
@@ -271,7 +272,7 @@ class _Application:
         self._refuse(Code.EMPTY_CANDIDATES)
 
 
-def _goes_further(said: DimensionFacts, proven: DimensionFacts) -> bool:
+def _goes_further(said: DimensionProof, proven: DimensionProof) -> bool:
     """Does the user's rule let threads come and go that the proof would keep?"""
     if said.grid_kept:
         return not proven.grid_kept

@@ -21,7 +21,7 @@ from cutune.frontend.unit.unit import Unit, split_commas
 
 
 @dataclass(frozen=True)
-class Callee:
+class KernelReference:
     """A kernel's name as a launch may write it. `is_global`: it has to be looked up with `::`."""
 
     is_global: bool
@@ -49,7 +49,7 @@ class Callees:
     _scopes: dict[int, list[int]] = field(default_factory=dict)
     _known: dict[str, frozenset[Signature]] = field(default_factory=dict)
 
-    def of(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> Callee | None:
+    def of(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> KernelReference | None:
         """How the callee's address names the kernel; None where it may not."""
         signatures = self.signatures(kernel.name)
         if len({(s.types, s.is_template) for s in signatures}) != 1:
@@ -90,22 +90,22 @@ class Callees:
 
     def _named(
         self, syntax: Syntax, launch: Launch, words: Sequence[str], scope: tuple[str, ...] | None
-    ) -> Callee | None:
+    ) -> KernelReference | None:
         depth, is_qualified = 0, False
         for word in words:
             depth += {"<": 1, ">": -1}.get(word, 0)
             is_qualified = is_qualified or (depth == 0 and word == "::")
         if is_qualified:
-            return Callee(False)
+            return KernelReference(False)
         if scope is None or words[0] in self._used_names:
             return None
         if not scope:
             # Names of a library may stand beside it, but not at file scope.
-            return Callee(bool(self._used_namespaces))
+            return KernelReference(bool(self._used_namespaces))
         around = self._around(syntax, launch.callee[0], through_classes=True)
         is_within = around is not None and around[: len(scope)] == scope
         if is_within or {scope[-1:]} == self._used_namespaces:
-            return Callee(False)
+            return KernelReference(False)
         return None
 
     def signatures(self, name: str) -> frozenset[Signature]:

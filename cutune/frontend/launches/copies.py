@@ -39,7 +39,7 @@ from cutune.frontend.program import (
     LaunchSite,
     Program,
 )
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.macros import counting_macros
@@ -162,7 +162,7 @@ class _Texts:
     def files(self) -> tuple[Source, ...]:
         return (self.program.source, *self.program.headers)
 
-    def definitions(self, name: str) -> Iterator[tuple[Syntax, Function]]:
+    def definitions(self, name: str) -> Iterator[tuple[Syntax, SourceFunction]]:
         """Where kernels of a name are defined."""
         for file in self.files:
             if "__global__" not in file.text or name not in file.text:
@@ -172,7 +172,7 @@ class _Texts:
             syntax = self._parsed[file.path]
             yield from ((syntax, one) for one in syntax.kernels if one.name == name)
 
-    def may_be_repeated(self, syntax: Syntax, function: Function) -> bool:
+    def may_be_repeated(self, syntax: Syntax, function: SourceFunction) -> bool:
         """Does its text mean the same once more, and nothing behind it anything else?"""
         assert function.body is not None, "kernels of a syntax are defined"
         first, last = function.first, function.body[1]
@@ -236,7 +236,7 @@ class _Wrapping:
     """Which constants of a kernel may stand for its block."""
 
     syntax: Syntax
-    function: Function
+    function: SourceFunction
     block: Block
     #: Names that stand for one value throughout; the value, if it is known.
     constants: Mapping[str, int | None]

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from cutune.frontend.configuration.declarations import PARAMETER, Declarations, Variable
+from cutune.frontend.configuration.declarations import PARAMETER, Declarations, HostVariable
 from cutune.frontend.configuration.nesting import Nesting
 from cutune.frontend.launches.host_types import HostTypes
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Launch, Syntax
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.macros import Unexpandable
@@ -160,7 +160,7 @@ class _Place:
             return self._is_plain_auto(variable)
         return self.types.is_plain(self._words(variable))
 
-    def _is_plain_auto(self, variable: Variable) -> bool:
+    def _is_plain_auto(self, variable: HostVariable) -> bool:
         if variable.initialiser is None or variable.opening != "=" or self.depth >= _DEEPEST:
             return False
         first, last = variable.initialiser
@@ -174,10 +174,10 @@ class _Place:
         declared = self.types.declared(name)
         return bool(declared) and all("*" in d.words for d in declared)
 
-    def _variable(self, name: str) -> Variable | None:
+    def _variable(self, name: str) -> HostVariable | None:
         return self.names.variable(name, self.at)
 
-    def _words(self, variable: Variable) -> tuple[str, ...]:
+    def _words(self, variable: HostVariable) -> tuple[str, ...]:
         """The words of its type, `*` included."""
         if variable.opening != PARAMETER:
             tokens = self.names.nesting.syntax.tokens
@@ -213,7 +213,7 @@ class _Place:
             return False
         return all(self._is_formula(part.syntax, f) for part, f in definitions)
 
-    def _is_formula(self, syntax: Syntax, function: Function) -> bool:
+    def _is_formula(self, syntax: Syntax, function: SourceFunction) -> bool:
         """Is the function's body a single `return` of a harmless expression of its parameters?"""
         assert function.body is not None
         first, last = function.body

@@ -19,8 +19,8 @@ def mismatches(kernel: Kernel, site: LaunchSite) -> Iterator[Diagnostic]:
     if site.resolved is None:
         return
     resolved = site.resolved
-    for axis, (name, facts) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True)):
-        if facts.indexed:
+    for axis, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True)):
+        if dimension.indexed:
             continue
         # The grid stands before the block.
         blocks, threads = constant(resolved.grid[axis]), constant(resolved.block[axis])

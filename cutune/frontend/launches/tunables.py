@@ -26,7 +26,7 @@ from cutune.frontend.syntax.annotation import (
 )
 from cutune.frontend.syntax.brackets import CLOSER
 from cutune.frontend.syntax.directives import Pragma
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, template_closers
 from cutune.frontend.unit.integers import integer_type
 from cutune.frontend.unit.words import word_set
@@ -60,7 +60,7 @@ def _with_file(syntax: Syntax, earlier: Tunables) -> Tunables:
     found, regions = [*earlier.tunables], [*earlier.regions]
     complaints = [*earlier.diagnostics]
     begins: list[Pragma] = []
-    reader = _Reader(syntax)
+    reader = _PragmaReader(syntax)
     for pragma in syntax.pragmas:
         try:
             said = read_annotation(pragma)
@@ -85,7 +85,7 @@ def _with_file(syntax: Syntax, earlier: Tunables) -> Tunables:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _PragmaReader:
     """One source; every method raises `CutuneError` where a pragma cannot be honoured."""
 
     syntax: Syntax
@@ -137,7 +137,7 @@ class _Reader:
         if self._function(pragma) is None or before not in _STATEMENT_ENDS:
             raise self._error(Code.REGION_IN_STATEMENT, pragma)
 
-    def _function(self, pragma: Pragma) -> Function | None:
+    def _function(self, pragma: Pragma) -> SourceFunction | None:
         """The innermost host function whose body holds the pragma."""
         around = [
             f
@@ -165,7 +165,7 @@ class _Reader:
             raise self._error(Code.BAD_CHOICES, pragma, name=name, most=MOST_CHOICES)
         return tuple(range(first, last + 1))
 
-    def _check_data(self, pragma: Pragma, name: str, function: Function | None) -> None:
+    def _check_data(self, pragma: Pragma, name: str, function: SourceFunction | None) -> None:
         first = name.replace("->", ".").split(".")[0]
         known = any(token.text == first for token in self.syntax.tokens[: pragma.index])
         if function is None or not known:

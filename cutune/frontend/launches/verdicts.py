@@ -18,21 +18,21 @@ from cutune.core.source import Span
 from cutune.frontend.configuration.resolve import Configurations
 from cutune.frontend.configuration.shared_memory import inferred_formula
 from cutune.frontend.host_formula import constant
-from cutune.frontend.launches.callees import Callee, Callees
+from cutune.frontend.launches.callees import Callees, KernelReference
 from cutune.frontend.launches.copies import callee_of_copy, may_stand_in
 from cutune.frontend.launches.effects import Harmless
 from cutune.frontend.launches.mismatches import mismatches
 from cutune.frontend.launches.shown import ShownLaunches
 from cutune.frontend.program import (
     Configuration,
-    DimensionFacts,
+    DimensionProof,
     Impurity,
     Kernel,
     LaunchSite,
     Verdict,
 )
 from cutune.frontend.syntax.directives import Macro
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Launch, Syntax
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.macros import Unexpandable
@@ -53,7 +53,7 @@ class KernelTable:
         if not found:
             return None, Code.MISSING_KERNEL
         first = found[0]
-        if all(_same_facts(first, other) for other in found[1:]):
+        if all(_same_proof(first, other) for other in found[1:]):
             return first, None
         return first, Code.DIFFERING_KERNELS
 
@@ -80,7 +80,7 @@ def launch_sites(
         is_early: is the file read before the first line of the source (`-include`)?
     """
     shown = ShownLaunches(syntax, unit)
-    judge = _Judge(syntax, unit, table, shown, frozenset(_ignored(syntax)), is_early)
+    judge = _LaunchJudge(syntax, unit, table, shown, frozenset(_ignored(syntax)), is_early)
     configurations = Configurations(unit)
     found: list[Launch | Macro] = [*syntax.launches, *syntax.launch_macros]
     found.sort(key=lambda item: _start(syntax, item))
@@ -117,7 +117,7 @@ def _ignored(syntax: Syntax) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _LaunchJudge:
     syntax: Syntax
     unit: Unit
     table: KernelTable
@@ -168,7 +168,7 @@ class _Judge:
         )
         return site, refusal
 
-    def _callee(self, launch: Launch, kernel: Kernel | None) -> Callee | None:
+    def _callee(self, launch: Launch, kernel: Kernel | None) -> KernelReference | None:
         """How the launch names its kernel, if that alone says which one it is."""
         return self.callees.of(self.syntax, launch, kernel) if kernel is not None else None
 
@@ -188,7 +188,11 @@ class _Judge:
         return _refusal(Code.SIDE_EFFECT, what=what) if what is not None else None
 
     def _without_copy(
-        self, launch: Launch, kernel: Kernel, callee: Callee | None, resolved: Configuration | None
+        self,
+        launch: Launch,
+        kernel: Kernel,
+        callee: KernelReference | None,
+        resolved: Configuration | None,
     ) -> Refusal | None:
         """The reason against a kernel where its copy cannot stand in for it."""
         copy = kernel.copy
@@ -302,7 +306,7 @@ class _Judge:
         name = self.syntax.tokens[launch.callee[0]].text
         return self._declared_in(launch.function).get(name, launch.end) < launch.callee[0] - 1
 
-    def _declared_in(self, function: Function) -> dict[str, int]:
+    def _declared_in(self, function: SourceFunction) -> dict[str, int]:
         """Names that may be variables of a function, each with the first token that says so."""
         if function.first not in self.declared:
             last = function.body[1] if function.body is not None else function.parameters[1]
@@ -357,11 +361,12 @@ def _refusal(code: Code, **values: object) -> Refusal:
     return Refusal(code, code.template.format(**values))
 
 
-def _same_facts(first: Kernel, second: Kernel) -> bool:
+def _same_proof(first: Kernel, second: Kernel) -> bool:
     names = ([(p.name, p.is_pointer) for p in kernel.parameters] for kernel in (first, second))
     return (
         next(names) == next(names)
-        and [_facts(d) for d in first.dimensions] == [_facts(d) for d in second.dimensions]
+        and [_comparable(d) for d in first.dimensions]
+        == [_comparable(d) for d in second.dimensions]
         and (first.impurity is None) == (second.impurity is None)
         and first.data_parameters == second.data_parameters
         and first.members == second.members
@@ -373,6 +378,6 @@ def _same_facts(first: Kernel, second: Kernel) -> bool:
     )
 
 
-def _facts(dimension: DimensionFacts) -> DimensionFacts:
+def _comparable(dimension: DimensionProof) -> DimensionProof:
     """What decides about a launch: the words and the place of a reason do not."""
     return replace(dimension, impurity=dimension.impurity and _ANY_IMPURITY)

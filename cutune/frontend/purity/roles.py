@@ -16,13 +16,13 @@ from typing import NamedTuple
 from pycparser import c_ast
 
 from cutune.frontend.c_names import names_in
-from cutune.frontend.function.bindings import Bindings, Variable
+from cutune.frontend.function.bindings import Bindings, DeviceVariable
 from cutune.frontend.function.members import called_members
 from cutune.frontend.program import DataParameter, Role
 from cutune.frontend.purity.leaving import ends_loop, leaves, only_leaves
 from cutune.frontend.purity.proof import Proof
 from cutune.frontend.purity.prove import Prover
-from cutune.frontend.values.polynomial import PARAMETER, QUOTIENT, Polynomial
+from cutune.frontend.values.polynomial import PARAMETER, QUOTIENT, IntegerPolynomial
 
 _STRONGEST_FIRST = tuple(Role)
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -90,8 +90,8 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
     _elsewhere: list[c_ast.BinaryOp] = field(default_factory=list)
     _in_loop: bool = False
     _breaks_loop: bool = False
-    _expanding: set[Variable] = field(default_factory=set)
-    _known_terms: dict[Variable, list[Term]] = field(default_factory=dict)
+    _expanding: set[DeviceVariable] = field(default_factory=set)
+    _known_terms: dict[DeviceVariable, list[Term]] = field(default_factory=dict)
 
     def body(self, node: c_ast.Compound) -> None:
         """Judge a whole function."""
@@ -106,7 +106,7 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
         for name in names:
             self.roles.setdefault(name, set()).add(role)
 
-    def guard(self, limit: Polynomial) -> None:
+    def guard(self, limit: IntegerPolynomial) -> None:
         """What a guard adds is the size; what it subtracts counts launches."""
         for monomial, coefficient in limit.terms:
             role = Role.GUARD if coefficient > 0 else Role.COUNTER
@@ -302,7 +302,7 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
             self._expanding.discard(variable)
         return self._known_terms[variable]
 
-    def _expanded(self, variable: Variable) -> list[Term]:
+    def _expanded(self, variable: DeviceVariable) -> list[Term]:
         found = [term for value in variable.values for term in self.terms(value)]
         if variable.is_constant:
             return found

@@ -16,7 +16,7 @@ from functools import lru_cache
 from cutune.core.source import Source
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.syntax.tokens import Token
-from cutune.frontend.unit.unit import Part
+from cutune.frontend.unit.unit import UnitPart
 
 _MARKER = re.compile(r'^#(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n', re.MULTILINE)
 _ATTRIBUTE = re.compile(
@@ -54,16 +54,18 @@ class _File:
         return True
 
 
-def expanded_parts(expanded: str, syntax: Syntax, headers: Iterable[Source] = ()) -> Iterator[Part]:
+def expanded_parts(
+    expanded: str, syntax: Syntax, headers: Iterable[Source] = ()
+) -> Iterator[UnitPart]:
     """The user's files as the compiler sees them, tied to the text that the user wrote if given."""
     written = {header.path: header for header in headers}
     written[_main_path(expanded, syntax.source.path)] = syntax.source
     for file in _user_files(expanded):
         source = Source(file.path, _plain("".join(file.pieces)))
         if (text := written.get(file.path)) is not None:
-            yield Part(parse(source), text, _Placement(source, text))
+            yield UnitPart(parse(source), text, _Placement(source, text))
         else:
-            yield Part(parse(source), source)
+            yield UnitPart(parse(source), source)
 
 
 def user_headers(expanded: str, path: str) -> dict[str, bool]:

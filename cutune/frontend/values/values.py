@@ -9,8 +9,8 @@ from pycparser import c_ast
 
 from cutune.core.codes import Code
 from cutune.frontend.unit.integers import IntegerType
-from cutune.frontend.values.guards import NOTHING, Facts
-from cutune.frontend.values.polynomial import Polynomial
+from cutune.frontend.values.guards import NO_BOUNDS, GuardBounds
+from cutune.frontend.values.polynomial import IntegerPolynomial
 
 
 class Value(NamedTuple):
@@ -19,14 +19,14 @@ class Value(NamedTuple):
     `if_true` and `if_false` are what follows when the value is tested.
     """
 
-    polynomial: Polynomial
+    polynomial: IntegerPolynomial
     type: IntegerType | None
     uniform: bool = False
-    if_true: Facts = NOTHING
-    if_false: Facts = NOTHING
+    if_true: GuardBounds = NO_BOUNDS
+    if_false: GuardBounds = NO_BOUNDS
 
 
-class Callee(NamedTuple):
+class CalledFunction(NamedTuple):
     """What the proof of a called function says: does it touch memory, and its value if known."""
 
     has_effects: bool
@@ -46,7 +46,7 @@ class Findings:
     indexed: set[str] = field(default_factory=set)
     strides: set[str] = field(default_factory=set)
     #: For each effect, the bounds under which it lies.
-    effects: list[Facts] = field(default_factory=list)
+    effects: list[GuardBounds] = field(default_factory=list)
     #: Is memory read whose address is the same in all threads (or for the same arguments)?
     reads: bool = False
 
