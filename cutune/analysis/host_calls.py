@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cutune.frontend.unit.preprocess import unescaped
-from cutune.toolchain.cudafe import host_assembly, untold
+from cutune.toolchain.cudafe import front_end_failed, host_assembly
 from cutune.toolchain.entry_names import entry_name
 from cutune.toolchain.nvcc import Nvcc
 
@@ -160,7 +160,7 @@ class _LineMarkers:
     def place(self, offset: int) -> tuple[str, int]:
         index = bisect_right(self.starts, offset) - 1
         if index < 0:
-            raise untold("a launch has no line")
+            raise front_end_failed("a launch has no line")
         marker = self.markers[index]
         line = int(marker[1]) + self.text.count("\n", marker.end(), offset)
         return os.path.realpath(unescaped(self.paths[index])), line
@@ -186,11 +186,11 @@ def _call(text: str, start: int) -> tuple[int, int]:
     condition_end = _end(text, start + 1)
     no_launch = _NO_LAUNCH.match(text, condition_end)
     if no_launch is None:
-        raise untold("cudafe++ writes launches in another way")
+        raise front_end_failed("cudafe++ writes launches in another way")
     end = _end(text, no_launch.end())
     end = len(text[:end].rstrip())
     if text[end - 1] != ")":
-        raise untold("cudafe++ writes launches in another way")
+        raise front_end_failed("cudafe++ writes launches in another way")
     return no_launch.end(), end
 
 
@@ -200,7 +200,7 @@ def _end(text: str, start: int) -> int:
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(piece[0], 0)
         if depth < 0 or (depth == 0 and piece[0] in (";", ":")):
             return piece.start()
-    raise untold("cudafe++ writes launches in another way")
+    raise front_end_failed("cudafe++ writes launches in another way")
 
 
 def _callee_before(lines: Sequence[str], at: int) -> str | None:

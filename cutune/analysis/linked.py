@@ -23,7 +23,7 @@ from cutune.core.source import Source
 from cutune.frontend.program import Kernel, Program
 from cutune.frontend.syntax.parse import Syntax
 from cutune.proof.compiled import Compilation
-from cutune.toolchain.cudafe import untold
+from cutune.toolchain.cudafe import front_end_failed
 from cutune.toolchain.entry_names import base_name, is_instance
 from cutune.toolchain.nvcc import Nvcc
 
@@ -122,7 +122,7 @@ class ReadSource:
     @property
     def _asked(self) -> Nvcc:
         if self.nvcc is None:
-            raise untold("its text alone is read")
+            raise front_end_failed("its text alone is read")
         return self.nvcc
 
     @property

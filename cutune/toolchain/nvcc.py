@@ -1,6 +1,6 @@
 """nvcc and the host compiler: found, asked and run. Takes options, gives `Nvcc` and its output.
 
-nvcc is the one that the option names, or found by the rules of `nvcc.locate`.
+nvcc is the one that the option names, or found by the rules of `locate`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TOOLKIT_PACKAGES = (
     "nvidia-nvvm==13.0.*",
     "nvidia-cuda-profiler-api==13.0.*",
 )
-#: Paths that no shell and no list of options takes apart.
+#: Paths that neither a shell nor a list of options splits.
 PLAIN = re.compile(r"[\w./+@%:-]+")
 #: Headers that cutune's rewritten programs include.
 INCLUDE_DIRECTORY = Path(__file__).parents[1] / "include"
@@ -81,7 +81,7 @@ class Nvcc:
 
     @cached_property
     def extra_flags(self) -> tuple[str, ...]:
-        """What this nvcc needs in order to link: its wheels hold `lib`, but it looks in `lib64`."""
+        """Flags with which this nvcc links: its wheels hold `lib`, but it looks in `lib64`."""
         if (self.root / "lib64").exists() or not (self.root / "lib").is_dir():
             return ()
         return (f"-L{self.root / 'lib'}",)
