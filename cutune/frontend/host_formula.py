@@ -1,7 +1,7 @@
 """Formulas of the host: what the configuration of a launch is made of, as trees.
 
-A name may carry what it is defined by. Equal keys mean equal values; a name without a key is not
-known to equal anything, not even itself at another place.
+A name may carry its definition. Equal keys mean equal values; a name without a key equals nothing
+for certain, not even itself at another place.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def number(value: int | Fraction) -> Number:
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    """The direct parts; what a name is defined by is none."""
+    """The direct parts; the definition of a name is not one of them."""
     match formula:
         case HostOperation(_, operands):
             return operands

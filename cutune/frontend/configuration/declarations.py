@@ -14,7 +14,7 @@ from cutune.frontend.unit.words import word_set
 #: Operators that change what stands to their left.
 ASSIGNMENTS = word_set("= += -= *= /= %= &= |= ^= <<=")
 _NOT_PLAIN = frozenset({"*", "&", "&&", "volatile", "static", "extern", "thread_local"})
-#: Stands for what a caller gives.
+#: Stands for the value that a caller gives.
 PARAMETER = "parameter"
 
 
@@ -31,7 +31,7 @@ class HostVariable:
     initialiser: Range | None
     opening: str
     is_plain: bool
-    #: Declared with a value that nothing may change.
+    #: Declared with a value that never changes.
     is_constant: bool = False
 
 

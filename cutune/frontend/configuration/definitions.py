@@ -1,9 +1,10 @@
 """Reaching definitions. Takes a host function, gives the one value of a variable at a place.
 
-Token level, so that no construct of C++ in between can hide it. Innermost declaration whose scope
-holds the place; constructor or initialiser; whole and `.x =` assignments before the place, or
-anywhere in a loop around both. Two that may reach it, an address taken, a possible reference, a
-parameter: not known.
+Works on tokens, so that no construct of C++ in between can hide a change. The variable is that of
+the innermost declaration around the place. Its constructor or initialiser counts, and assignments,
+whole or to `.x`, before the place or anywhere in a loop around both. The value is not known where
+two of them may reach the place, or where its address is taken, it may be bound to a reference, or
+it is a parameter.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class Reaching:
         last = variable.declared
         found = self._first_definition(variable)
         if number > 0:
-            # Whatever stands before it does not matter, if it certainly runs.
+            # If it certainly runs, nothing before it matters.
             last = changes.places[number - 1]
             value, is_component = changes.values[number - 1]
             if value is None or not self._dominates(last, at):
@@ -104,7 +105,7 @@ class Reaching:
             found = ReachingDefinition(_identity(variable), last, value, is_component=is_component)
         if self._runs_again(last, at) >= changes.place(number):
             return None
-        # What escapes does so for good, not only until the next definition.
+        # A variable that escapes stays escaped, whatever defines it next.
         if self._runs_again(variable.declared, at) >= changes.place(changes.first_escape):
             return None
         return found
@@ -148,7 +149,7 @@ class Reaching:
         return list(split_commas(self.syntax.tokens[tokens[0] : tokens[1] + 1]))
 
     def _touches(self, index: int) -> _Touch | None:
-        """What may change the variable at an occurrence of its name; None for a mere use."""
+        """The change that an occurrence of the name may make; None for a mere use."""
         tokens = self.syntax.tokens
         component, last = None, index
         if tokens[index + 1].text == "." and index + 3 < len(tokens):

@@ -1,7 +1,7 @@
 """How a grid depends on the block. Takes a grid's component and a block, gives a `GridForm`.
 
-It only informs: which rule re-blocks a launch is decided from what is proven about the kernel and
-from the numbers at run time.
+The form is shown only. Which rule changes the block of a launch depends on the proof about the
+kernel and on the numbers at run time.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def is_known_block(formula: Formula, block: Sequence[Formula]) -> bool:
 
 
 def _form(formula: Formula, is_block: IsBlock) -> GridForm | None:
-    """The form of a formula that holds the block; None for one that does not."""
+    """The form of a formula in which the block occurs; None without it."""
     match formula:
         case Call(name, (argument,)) if name in _CEILINGS:
             inner = _quotient(plain(argument), is_block)
@@ -259,7 +259,7 @@ def _chain(formula: Formula) -> Iterator[Formula]:
 
 
 def _is_understood(formula: Formula) -> bool:
-    """Is every leaf known to come from somewhere, and is it more than one unknown name?"""
+    """Is the origin of every leaf known, and is it more than one unknown name?"""
     seen = plain(formula)
     if isinstance(seen, Name | Opaque):
         return False

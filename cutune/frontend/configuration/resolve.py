@@ -57,7 +57,7 @@ class Configurations:
         Args:
             syntax: the text that the user wrote.
             launch: a launch in it.
-            compiled: the same launch as the preprocessor has left it: it tells the values of macros
+            compiled: the same launch after preprocessing, which shows values of macros
                 that the text alone does not.
         """
         if launch.function is None or launch.function.body is None or len(launch.configuration) < 2:
@@ -101,7 +101,7 @@ _NOTHING: Shape = (_UNKNOWN, _UNKNOWN, _UNKNOWN)
 
 
 def _with_values(written: Shape, compiled: Sequence[Shape]) -> Shape:
-    """Names that only the preprocessed text shows to be numbers get their values."""
+    """Names get their values where only the preprocessed text shows that they are numbers."""
     found: list[Formula] = []
     for axis, size in enumerate(written):
         values = {constant(shape[axis]) for shape in compiled}
@@ -208,7 +208,7 @@ class _Resolver:
         return Name(text, key, self._converted(found, variable.type))
 
     def _converted(self, value: Formula, type_: Sequence[str]) -> Formula | None:
-        """What a variable of a type has from a value; None where that is not certain."""
+        """A value converted to the type of a variable; None where that is not certain."""
         if list(type_) == ["auto"]:
             return value
         size = self._size_of(type_)
@@ -349,12 +349,12 @@ def _is_number(tokens: Range) -> bool:
 
 
 def _free(text: str, at: int) -> str:
-    """What is defined elsewhere may change between two places, but not within one launch."""
+    """A value defined elsewhere may change between two places, but not within one launch."""
     return f"free {text}@{at}"
 
 
 def _now(variable: HostVariable, at: int) -> str | None:
-    """Whatever reaches a place, two readings there give the same."""
+    """Two readings at one place give the same value, whatever definition reaches it."""
     if "volatile" in variable.type:
         return None
     return f"{variable.name}@{variable.declared} read at {at}"

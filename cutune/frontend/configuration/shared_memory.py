@@ -1,7 +1,7 @@
 """Dynamic shared memory as a formula of the block. Takes a resolved launch, gives C text.
 
-The text speaks of the block's x, y and z and is computed with 64-bit integers, in which it cannot
-overflow. Whoever uses it compares its value for the program's own block with what the program asks
+The text is a formula of the block's x, y and z, computed with 64-bit integers, in which it cannot
+overflow. Its user compares the value for the program's own thread block with what the program asks
 for, and leaves the launch alone where they differ.
 """
 
@@ -34,11 +34,11 @@ _OPERATORS = frozenset({"+", "-", "*", "/", "%", "<", ">"})
 
 
 def inferred_formula(configuration: Configuration, arguments: Container[str] = ()) -> str | None:
-    """The formula that the launch's own definitions show, or None where it is not unambiguous.
+    """The formula that follows from the launch's own definitions, or None where several could.
 
     Args:
         configuration: the launch's.
-        arguments: the names in its arguments. A size of the data may be that of the block, too.
+        arguments: the names in its arguments. A name in both may be a size of the data.
     """
     if configuration.shared is None:
         return None

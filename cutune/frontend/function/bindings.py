@@ -1,7 +1,7 @@
 """Which variable an identifier means. Takes the AST of one function, gives `Bindings`.
 
-Each variable knows everything that may change it; whoever finds one assignment can then treat the
-name as its value.
+Each variable lists everything that may change it. A variable with one assignment can then be
+replaced by its value.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ class DeviceVariable:
     steps: list[tuple[str, c_ast.Node | None]] = field(default_factory=list)
     #: Its address is taken, a part of it is assigned, or it is bound to a reference.
     escapes: bool = False
-    #: So does it, not only an array in it, or what a pointer in it points to.
+    #: The variable itself escapes, not only an array in it or what a pointer in it points to.
     members_escape: bool = False
 
     @property
     def is_constant(self) -> bool:
-        """Has it one value from its only assignment (or the launch) on?"""
+        """Does it keep the value of its only assignment (or of the launch)?"""
         if self.escapes or self.steps:
             return False
         return not self.values if self.is_parameter else len(self.values) == 1
 
     @property
     def keeps_members(self) -> bool:
-        """Of a parameter: do its members have their values from the launch on?"""
+        """Of a parameter: do its members keep their values from the launch?"""
         return not (self.values or self.steps or self.members_escape)
 
 

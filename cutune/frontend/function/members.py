@@ -1,8 +1,8 @@
 """Members of structures as parameters of their own. Takes the AST of a function, changes it.
 
-`grid.nx`, where `grid` is a parameter that no one changes, is as good as an integer parameter: it
-becomes one, named so, for all that follows. A structure of which an integer may be used in a way
-that is not seen (as a whole, by a method, out of an array in it) stays what it is.
+`grid.nx`, where `grid` is a parameter that nothing changes, becomes an integer parameter of that
+name for all later analyses. A structure stays as it is where a use of one of its integers may be
+hidden: as a whole, by a method, from an array in it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cutune.frontend.function.bindings import Bindings, DeviceVariable, Paramete
 from cutune.frontend.program import MemberParameter
 from cutune.frontend.unit.structures import IntegerMember, Structure, Structures
 
-#: Arguments of a launch are told apart by the bits of a word.
+#: Arguments of a launch are numbered by the bits of a word.
 _MOST_ARGUMENTS = 60
 #: What the extents of a launch are called: `T.x`, `G.x`.
 _EXTENT = re.compile(r"[TG]\.[xyz]")
@@ -48,7 +48,7 @@ def lift_members(
 ) -> BoundMembers:
     """Let names of parameters stand for integer members, where no use of one goes unseen.
 
-    What the names of the function mean has then to be found anew.
+    Afterwards the names of the function must be bound anew.
     """
     known: dict[DeviceVariable, _Object] = {}
     for position, parameter in enumerate(parameters):
@@ -93,7 +93,7 @@ def called_members(
     members: Iterable[MemberParameter],
     bindings: Bindings,
 ) -> Iterator[tuple[str, str]]:
-    """What a called function reads of structures that it gets: its name here, and its name there.
+    """Members that a called function reads: the name of each here, and its name there.
 
     `names`: those of its parameters.
     """

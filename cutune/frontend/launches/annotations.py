@@ -1,8 +1,8 @@
-"""Annotated kernels. Takes kernels by name and pragmas, gives the kernels as the user has them.
+"""Annotated kernels. Takes kernels by name and pragmas, gives the kernels as annotated.
 
-An annotation refines what was proven, and may take the place of a proof that shared memory,
-barriers or built-ins have prevented: in the dimensions that it names, the user asserts that any
-block gives the same results. One that cannot be honoured has no effect at all.
+An annotation refines what was proven. It may also replace a proof that shared memory, barriers or
+built-ins have prevented: the user asserts that any thread block gives the same results in the
+dimensions named. An annotation that cannot be applied has no effect at all.
 """
 
 from __future__ import annotations
@@ -96,14 +96,14 @@ def _kernel_annotation(pragma: Pragma, by_name: ByName) -> KernelAnnotation | No
 
 
 def _merged(first: KernelAnnotation, second: KernelAnnotation) -> KernelAnnotation:
-    """Of several annotations of one kernel, the later one counts, clause by clause."""
+    """Annotations of one kernel merged: of each clause the last one counts."""
     said = {name: value for name, value in vars(second).items() if value is not None}
     return replace(first, **said)
 
 
 @dataclass(frozen=True)
 class _Application:
-    """One annotation; every method raises `CutuneError` where it cannot be honoured."""
+    """One annotation; every method raises `CutuneError` where it cannot be applied."""
 
     syntax: Syntax
     pragma: Pragma
@@ -176,7 +176,7 @@ class _Application:
         found: dict[str, DimensionProof] = {}
         for d, formula in zip(DIMENSIONS, formulas, strict=False):
             if sizes and d not in sizes:
-                continue  # It keeps its block, and so the grid, whatever that is.
+                continue  # It keeps its block, and so its grid.
             if formula.data == "keep":
                 found[d] = DimensionProof(True, grid_kept=True)
                 continue
@@ -196,7 +196,7 @@ class _Application:
     # shared(…)
 
     def _shared(self) -> str | None:
-        """Bytes as C text over x, y and z, which no block can make overflow."""
+        """Bytes as C text over x, y and z, which overflows for no block."""
         if self.said.shared is None:
             return None
         text = _to_c(self.said.shared)
@@ -258,7 +258,7 @@ class _Application:
         return BlockRange(sizes.get("x"), sizes.get("y"), sizes.get("z"), self.said.where)
 
     def _check_candidates(self, kernel: Kernel) -> None:
-        """Is there a shape, whatever sizes the dimensions that stay have at the launch?"""
+        """Is there a candidate for every size that the fixed dimensions may have at the launch?"""
         free = [d in kernel.pure_dimensions for d in DIMENSIONS]
         for sizes in product(*([0] if is_free else _POWERS for is_free in free)):
             shape = (sizes[0], sizes[1], sizes[2])
@@ -273,7 +273,7 @@ class _Application:
 
 
 def _goes_further(said: DimensionProof, proven: DimensionProof) -> bool:
-    """Does the user's rule let threads come and go that the proof would keep?"""
+    """Does the annotation allow a number of threads that the proof would fix?"""
     if said.grid_kept:
         return not proven.grid_kept
     return said.guard is not None and said.guard != proven.guard

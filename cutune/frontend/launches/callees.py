@@ -1,7 +1,7 @@
 """Does the name of a kernel say which one is launched? Takes a unit, judges launches.
 
-Where it does, its address tells as much as a call: no overload depends on the arguments, none of
-which is left out, and of template parameters at most their types are deduced from them.
+Where it does, the address identifies the kernel as a call does: no overload depends on the
+arguments, no argument is left out, and at most the types of template parameters are deduced.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cutune.frontend.unit.unit import Unit, split_commas
 
 @dataclass(frozen=True)
 class KernelReference:
-    """A kernel's name as a launch may write it. `is_global`: it has to be looked up with `::`."""
+    """A kernel's name in a launch. `is_global`: it has to be looked up with `::`."""
 
     is_global: bool
     #: Template arguments behind those that are written.
@@ -31,7 +31,7 @@ class KernelReference:
 
 @dataclass(frozen=True)
 class Signature:
-    """What one declaration of a name says."""
+    """One declaration of a name: its scope and parameter types."""
 
     #: The namespaces around it; None: a class, or it is not certain.
     scope: tuple[str, ...] | None
@@ -50,7 +50,7 @@ class Callees:
     _known: dict[str, frozenset[Signature]] = field(default_factory=dict)
 
     def of(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> KernelReference | None:
-        """How the callee's address names the kernel; None where it may not."""
+        """How the address of the callee names the kernel; None where it may be another."""
         signatures = self.signatures(kernel.name)
         if len({(s.types, s.is_template) for s in signatures}) != 1:
             return None

@@ -1,7 +1,7 @@
 """Host expressions that are harmless to repeat. Takes the tokens of a launch, says which are not.
 
-Harmless is what is known to be: names of variables, literals, members, casts and arithmetic of
-built-in types, and functions that are one such formula. What is not known is refused.
+Known to be harmless are names of variables, literals, members, casts and arithmetic of built-in
+types, and functions that are one such formula. Everything else is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OPERATORS = word_set(
 )
 _CASTS = word_set("static_cast reinterpret_cast const_cast sizeof alignof")
 _WORDS = word_set("true false nullptr this NULL typename template")
-#: Functions of the standard library that give a number of numbers, and do nothing else.
+#: Functions of the standard library that compute a number from numbers, and do nothing else.
 _LIBRARY = word_set("""
     abs ceil ceilf exp2 fabs floor floorf fmax fmin labs llabs log2 lround max min pow round sqrt
     sqrtf
@@ -120,7 +120,7 @@ class _Place:
             return True
         if following == "(" or (following == "<" and _is_template_call(tokens, index + 1)):
             return self._is_formula_call(name)
-        # What it is a member of is judged with the member.
+        # Its object is judged together with the member.
         return (following == "." and self._is_variable(name)) or self._is_plain(name)
 
     def _is_path(self, tokens: Sequence[Token]) -> bool:
@@ -136,7 +136,7 @@ class _Place:
             return False
         if texts[0] in _WORDS:
             return True
-        # A pointer that is a class has an operator of its own.
+        # A class used as a pointer has an operator of its own.
         if "->" in steps and (texts[1:].count("->") > 1 or not self._is_pointer(texts[0])):
             return texts[0] == "this" and texts.count("->") == 1
         return self._is_variable(texts[0])
@@ -230,7 +230,7 @@ class _Place:
 
 
 def _is_operand(tokens: Sequence[Token], index: int) -> bool:
-    """Does a `[` stand behind what has elements?"""
+    """Does a `[` follow an operand, which it subscripts?"""
     before = tokens[index - 1] if index else None
     return before is not None and (before.kind == "IDENTIFIER" or before.text in ("]", ")"))
 

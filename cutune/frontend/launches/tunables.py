@@ -1,8 +1,8 @@
-"""Host integers that may be chosen. Takes `Syntax`es, gives tunables, regions and complaints.
+"""Host integers that may be chosen. Takes `Syntax`es, gives tunables, regions and warnings.
 
-`#pragma cutune tune(m: 4, 8) data(N)` speaks of the next declaration `int m = 32;`, or assignment,
+`#pragma cutune tune(m: 4, 8) data(N)` belongs to the next declaration `int m = 32;`, or assignment,
 in the same block. `#pragma cutune region begin` and `end` stand between statements of one block.
-What cannot be honoured is left as it is, with a warning.
+A pragma that cannot be applied is left as it is, with a warning.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _STATEMENT_ENDS = (";", "{", "}")
 _FIXED = frozenset({"static", "constexpr", "constinit", "extern", "thread_local"})
 #: The value is evaluated in one expression with the sizes, in no order.
 _CHANGES = word_set("++ -- = += -= *= /= %= &= |= ^= <<= >>=")
-#: More values than anybody sweeps in full.
+#: Most values of one tunable: more would not be swept in full.
 MOST_CHOICES = 4096
 
 
@@ -49,7 +49,7 @@ class Tunables:
 
 
 def host_tunables(files: Iterable[Syntax]) -> Tunables:
-    """All tunables and regions, from 1 on; what is found later may depend on the earlier."""
+    """All tunables and regions, numbered from 1; later tunables may depend on earlier ones."""
     found = Tunables()
     for syntax in files:
         found = _with_file(syntax, found)
@@ -86,14 +86,14 @@ def _with_file(syntax: Syntax, earlier: Tunables) -> Tunables:
 
 @dataclass(frozen=True)
 class _PragmaReader:
-    """One source; every method raises `CutuneError` where a pragma cannot be honoured."""
+    """One source; every method raises `CutuneError` where a pragma cannot be applied."""
 
     syntax: Syntax
 
     def tunables(
         self, pragma: Pragma, said: TuneAnnotation, group: int, earlier: list[HostTunable]
     ) -> list[HostTunable]:
-        """What one pragma lets be chosen, together."""
+        """The tunables of one pragma, which are chosen together."""
         function = self._function(pragma)
         names = {tunable.name for tunable in earlier}
         if function is None:

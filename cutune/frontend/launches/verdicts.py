@@ -1,7 +1,7 @@
 """Verdicts about launches. Takes a syntax and the proofs about kernels, gives launch sites.
 
 A launch is rewritten into a statement of its own. Where the address of its kernel is not certain,
-its configuration and its arguments stand there twice, and must be known to be harmless.
+the statement repeats its execution configuration and arguments, which must then be harmless.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Refusal:
 def launch_sites(
     syntax: Syntax, unit: Unit, table: KernelTable, first: int = 1, is_early: bool = False
 ) -> tuple[tuple[LaunchSite, ...], tuple[Diagnostic, ...]]:
-    """All launches of a file in order of appearance, and what there is to say about them.
+    """All launches of a file in order of appearance, and the messages about them.
 
     Args:
         syntax: the file.
@@ -124,7 +124,7 @@ class _LaunchJudge:
     shown: ShownLaunches
     ignored: frozenset[int]
     is_early: bool
-    #: What `_declared_in` has found, by the first token of the function.
+    #: Results of `_declared_in`, by the first token of the function.
     declared: dict[int, dict[str, int]] = field(default_factory=dict)
 
     def site(
@@ -169,7 +169,7 @@ class _LaunchJudge:
         return site, refusal
 
     def _callee(self, launch: Launch, kernel: Kernel | None) -> KernelReference | None:
-        """How the launch names its kernel, if that alone says which one it is."""
+        """The reference to its kernel, if the name alone says which one it is."""
         return self.callees.of(self.syntax, launch, kernel) if kernel is not None else None
 
     @cached_property
@@ -178,7 +178,7 @@ class _LaunchJudge:
         return Callees(self.unit)
 
     def _doubt(self, launch: Launch) -> Refusal | None:
-        """What is not known to be harmless to repeat."""
+        """The part of the launch that may not be harmless to repeat."""
         harmless = Harmless(self.unit)
         found = (
             harmless.doubt(syntax, seen)
@@ -206,7 +206,7 @@ class _LaunchJudge:
     def _shared_formula(
         self, launch: Launch, kernel: Kernel | None, resolved: Configuration | None
     ) -> str | None:
-        """How dynamic shared memory follows the block: what the user says, else what is shown."""
+        """Dynamic shared memory by the block: the annotation's formula, else the launch's own."""
         if not _asks_for_shared_memory(launch, resolved):
             return None
         if kernel is not None and kernel.shared is not None:
@@ -326,7 +326,7 @@ class _LaunchJudge:
 
 
 def because(kernel: Kernel, impurity: Impurity) -> Refusal:
-    """A launch is refused for what its kernel does."""
+    """The refusal of a launch because of its kernel."""
     reason = f"kernel '{kernel.name}' {impurity.message}"
     note = Diagnostic.at(
         Code.KERNEL_REASON,
@@ -379,5 +379,5 @@ def _same_proof(first: Kernel, second: Kernel) -> bool:
 
 
 def _comparable(dimension: DimensionProof) -> DimensionProof:
-    """What decides about a launch: the words and the place of a reason do not."""
+    """The parts that a launch depends on: not the words and the place of a reason."""
     return replace(dimension, impurity=dimension.impurity and _ANY_IMPURITY)

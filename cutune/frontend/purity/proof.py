@@ -1,4 +1,4 @@
-"""The type that a proof about one function gives."""
+"""The result of a proof about one function."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Proof:
     result: Value | None = None
     #: The guards as polynomials, by dimension.
     limits: Mapping[str, IntegerPolynomial] = field(default_factory=dict)
-    #: The tree and what its names mean, for further analyses; None if it was not understood.
+    #: The tree and its bindings, for further analyses; None if it was not understood.
     tree: c_ast.FuncDef | None = None
     bindings: Bindings | None = None
     #: Integers in structures that are parameters, which `bindings` has as parameters, too.

@@ -54,9 +54,8 @@ _MAXIMAL_DEPTH = 16
 class Prover:
     """Proves functions of a unit, each once.
 
-    A function that is called while it is being proven is taken to be pure: whatever else it does
-    is found by the proof that is under way. Proofs that rest on such an assumption about another
-    function are not kept.
+    A recursive call is assumed to be pure: the proof under way finds any impurity of the function.
+    A proof that relies on this assumption about another function is not stored.
     """
 
     unit: Unit
@@ -126,7 +125,7 @@ class _FunctionProof:
             return self._refused(parameters, "nested too deeply", self.text.body[0])
 
     def given_up(self) -> Proof:
-        """The proof about a function that is not looked at."""
+        """The proof about a function that is not analysed."""
         return self._refused((), "too long a chain of calls", self.text.body[0])
 
     def _proof(self, parameters: tuple[KernelParameter, ...], types: list[ParameterType]) -> Proof:
@@ -166,7 +165,7 @@ class _FunctionProof:
     def _members(
         self, tree: c_ast.FuncDef, bindings: Bindings, types: Sequence[ParameterType]
     ) -> BoundMembers:
-        # What a template parameter stands for is not known, nor what a kernel's reference is.
+        # The type of a template parameter is not known, nor the object of a kernel's reference.
         is_kernel = self.text.function.is_kernel
         known = [
             replace(type_, value=())
@@ -195,7 +194,7 @@ class _FunctionProof:
         return next(node for node in unit.ext if isinstance(node, c_ast.FuncDef))
 
     def _callee(self, name: str, count: int, node: c_ast.Node) -> CalledFunction | None:
-        """What a call may reach. Overloads are taken together: each must be pure."""
+        """The functions that a call may reach. Overloads are joined: each must be pure."""
         candidates = self.prover.candidates(name, count)
         if candidates is None:
             return None

@@ -1,8 +1,8 @@
 """Roles of integer parameters. Takes the proof about a kernel, gives its data parameters.
 
-A simple flow analysis: an expression is a sum of signed products; what matters is on which side of
-a comparison, or beside which varying factor of an address, a parameter stands. A comparison is read
-as it holds where the work is done: the negation of one that leads out of it.
+A simple flow analysis. An expression is a sum of signed products; a parameter's role depends on its
+side of a comparison, or on the varying factor beside it in an address. A comparison is read as it
+holds where the work is done: one that leads out of the work is negated.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
             self.roles.setdefault(name, set()).add(role)
 
     def guard(self, limit: IntegerPolynomial) -> None:
-        """What a guard adds is the size; what it subtracts counts launches."""
+        """Parameters added in a guard are sizes; subtracted ones count launches."""
         for monomial, coefficient in limit.terms:
             role = Role.GUARD if coefficient > 0 else Role.COUNTER
             self.add((a.name for a in monomial if a.kind == PARAMETER), role)
@@ -146,7 +146,7 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
     visit_While = visit_DoWhile = visit_For
 
     def _condition(self, node: c_ast.Node, plain: Role, negated: bool = False) -> None:
-        """`plain` is the role of what is tested without a varying counterpart."""
+        """`plain` is the role of a parameter compared with nothing that varies."""
         if (id(node), plain, negated) in self._judged:
             return
         self._judged.add((id(node), plain, negated))
@@ -270,9 +270,9 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
         return [self._product(node)]
 
     def _product(self, node: c_ast.Node) -> Term:
-        """Anything else counts as one product of all that stands in it."""
+        """Any other expression counts as one product of all its parts."""
         if isinstance(node, c_ast.ArrayRef):
-            # What was loaded; its address is judged for itself.
+            # A loaded value; its address is judged by itself.
             return Term(1, frozenset(), True)
         names: set[str] = set()
         varies = isinstance(node, c_ast.FuncCall)
@@ -317,7 +317,7 @@ def _is_name(node: c_ast.Node) -> bool:
 
 
 def _readings(node: c_ast.If) -> tuple[bool, ...]:
-    """Is the condition negated where the work is done? Both where there is work on both ways."""
+    """Is the condition negated where the work is done? Both, where both branches do work."""
     stays = node.iffalse is None or not leaves(node.iffalse)
     if leaves(node.iftrue) and stays:
         return (True,) if only_leaves(node.iftrue) else (False, True)

@@ -63,7 +63,7 @@ class SourceFunction:
 def find_functions(
     tokens: Sequence[Token], brackets: Brackets, kernel_qualifiers: frozenset[str]
 ) -> Iterator[SourceFunction]:
-    """All function definitions in order, kernels that only `__global__` betrays among them."""
+    """All function definitions in order, and kernels that only `__global__` shows."""
     scan = _Scan(tokens, brackets, kernel_qualifiers | {KERNEL_QUALIFIER})
     functions = list(scan.definitions())
     known = {f.parameters[0] for f in functions}
@@ -123,7 +123,7 @@ class _Scan:
             index += 1
 
     def stray_kernels(self) -> Iterator[SourceFunction]:
-        """Kernels that the walk passed by, because `#if` branches share a body."""
+        """Kernels that the walk missed, because `#if` branches share a body."""
         for index, token in enumerate(self.tokens):
             if token.text in self.kernel_qualifiers and token.kind == "IDENTIFIER":
                 yield from self._kernel_from(index)

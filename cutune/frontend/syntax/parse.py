@@ -1,7 +1,7 @@
 """The shape of a CUDA source. Takes a `Source`, gives a `Syntax`.
 
-Islands only: function definitions, launches, macros and pragmas over matched brackets. What lies
-between them is never judged, so that no construct of C++ can lose a whole file.
+Islands only: function definitions, launches, macros and pragmas over matched brackets. The text
+between them is never parsed, so no construct of C++ can spoil a whole file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Syntax:
-    """What the recogniser sees in one source. `tokens` are the significant ones."""
+    """The islands recognised in one source. `tokens` are the significant ones."""
 
     source: Source
     tokens: Sequence[Token]
@@ -267,7 +267,7 @@ class _Launches:
 
 
 class _Bodies:
-    """Function bodies in the order of their starts; each knows the next one that goes on longer."""
+    """Function bodies in the order of their starts; each knows the next one that ends later."""
 
     def __init__(self, functions: Sequence[SourceFunction]) -> None:
         self.functions = [f for f in functions if f.body is not None]

@@ -1,6 +1,6 @@
 """The compiler's view of a source. Takes preprocessed text with line markers, gives its parts.
 
-Only files of the user are kept: those that no marker calls a system header, and that do not lie
+Only the user's files remain: those that no marker calls a system header, and that do not lie
 beside `cuda_runtime.h`. The text of each file is laid out again so that its line numbers are those
 of the file; a token is then found in the user's text on the same line.
 """
@@ -30,7 +30,7 @@ _COMMAND_LINE = "<command-line>"
 
 @dataclass
 class _File:
-    """Text of one file, pieced together again; `lines` counts what is there."""
+    """Text of one file, joined from its pieces; `lines` counts its lines so far."""
 
     path: str
     pieces: list[str] = field(default_factory=list)
@@ -47,7 +47,7 @@ class _File:
             self.lines -= 1
         if line - 1 < self.lines:
             return False
-        # What another file put in between must not go unseen: the line says so.
+        # Text of another file in between is noted on the line.
         include = "#include" if returns and line - 1 > self.lines else ""
         self.pieces.append(include + "\n" * (line - 1 - self.lines) + text)
         self.lines = line - 1 + text.count("\n")

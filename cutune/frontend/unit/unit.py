@@ -30,7 +30,7 @@ from cutune.frontend.unit.scope import (
     until_semicolon,
 )
 
-#: The text is another for each pass of the compiler, of which one is read.
+#: Macros that make the text differ between passes of the compiler, only one of which is read.
 _ASKS = re.compile(r"__CUDA_ARCH_\w+|NV_IF_\w+|NV_DISPATCH_TARGET")
 _CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif", "include")
 
@@ -78,12 +78,12 @@ class UnitPart:
 
 @dataclass(frozen=True)
 class Unit:
-    """All that was read. `is_expanded`: the compiler's preprocessor has expanded all macros."""
+    """All texts of a translation unit. `is_expanded`: the preprocessor has expanded all macros."""
 
     parts: tuple[UnitPart, ...]
     macros: MacroTable
     is_expanded: bool
-    #: Macros of the user's that give another value each time, `__COUNTER__` itself among them.
+    #: Macros with another value at each use, `__COUNTER__` itself among them.
     counting: frozenset[str] = frozenset({"__COUNTER__"})
 
     @cached_property
@@ -134,7 +134,7 @@ class Unit:
 
     @cached_property
     def shared_variables(self) -> frozenset[str]:
-        """Variables at file scope that every block has its own of."""
+        """Variables at file scope in shared memory: each thread block has its own."""
         return self._variables_with("__shared__")
 
     def _variables_with(self, qualifier: str) -> frozenset[str]:

@@ -1,8 +1,8 @@
 """Values of expressions. Takes AST nodes, gives polynomials, and collects what breaks a proof.
 
-Each expression is evaluated once, in the order of the text. Wherever a value leaves the integer
-polynomials (a subscript, a comparison, a call, a store into a variable that changes), no raw
-built-in may be left in it: what remains of `blockIdx.d * blockDim.d + threadIdx.d` is the id.
+Each expression is evaluated once, in the order of the text. Where a value is used other
+than in an integer polynomial (a subscript, a comparison, a call, a store into a variable that
+changes), no raw built-in may remain in it; `blockIdx.d * blockDim.d + threadIdx.d` is the id.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Expressions(Variables):
     # Expressions.
 
     def used(self, node: c_ast.Node) -> Value:
-        """Evaluate an expression whose value is used in a way that must not tell blocks apart."""
+        """Evaluate an expression whose value is used, so that it must not depend on the block."""
         return self.sink(self.value(node), node)
 
     def value(self, node: c_ast.Node) -> Value:
@@ -199,7 +199,7 @@ class Expressions(Variables):
         return self.opaque(None, uniform)
 
     def _subscripts(self, node: c_ast.Node) -> bool:
-        """Evaluate what an lvalue is made of; is its address the same in all threads?"""
+        """Evaluate the parts of an lvalue; is its address the same in all threads?"""
         return self._place(node, own_memory(self.bindings, node) is not None)
 
     def _place(self, node: c_ast.Node, is_own: bool) -> bool:
@@ -231,7 +231,7 @@ class Expressions(Variables):
         return self.opaque(None, uniform and own is not None and own.is_parameter)
 
     def _is_own(self, lvalue: c_ast.Node) -> bool:
-        """Is it a variable's own memory, or what was counted where a reference was bound to it?"""
+        """Is it a variable's own memory, or was it counted where a reference was bound?"""
         if own_memory(self.bindings, lvalue) is not None:
             return True
         while isinstance(lvalue, c_ast.StructRef) and lvalue.type == ".":

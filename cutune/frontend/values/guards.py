@@ -24,7 +24,7 @@ from cutune.frontend.values.polynomial import (
     to_c,
 )
 
-#: What the launch knows.
+#: Kinds of atoms whose values are known at the launch.
 KNOWN = frozenset({PARAMETER, QUOTIENT})
 _NEVER_NEGATIVE = frozenset({IDENTITY, STRIDE})
 
@@ -41,7 +41,7 @@ NO_BOUNDS: GuardBounds = frozenset()
 
 
 class ThreadRow(NamedTuple):
-    """An id divided by a polynomial over parameters: the row of a thread, of rows so wide."""
+    """The row of a thread: its id divided by the width, a polynomial over parameters."""
 
     dimension: str
     width: IntegerPolynomial
@@ -61,14 +61,14 @@ RangeOf = Callable[[Atom], Range]
 def bounds(
     smaller: IntegerPolynomial, larger: IntegerPolynomial, strict: bool, range_of: RangeOf
 ) -> GuardBounds:
-    """What `smaller < larger` (or `<=`) says about ids."""
+    """The bounds of ids that follow from `smaller < larger` (or `<=`)."""
     return frozenset(_bounds(smaller - larger, strict, range_of))
 
 
 def compared(
     operator: str, a: IntegerPolynomial, b: IntegerPolynomial, range_of: RangeOf
 ) -> tuple[GuardBounds, GuardBounds]:
-    """What follows where a comparison is true, and where it is false."""
+    """The bounds where a comparison is true, and where it is false."""
     below = bounds(a, b, True, range_of)
     at_most = bounds(a, b, False, range_of)
     above = bounds(b, a, True, range_of)
@@ -85,7 +85,7 @@ def compared(
 
 
 def _bounds(difference: IntegerPolynomial, strict: bool, range_of: RangeOf) -> Iterable[GuardBound]:
-    """From `difference < 0`, with the variables replaced by what they cannot fall below."""
+    """Bounds from `difference < 0`, with the variables replaced by their lower limits."""
     yield from _rows(difference, strict, range_of)
     least = _least(difference, range_of)
     if least is None:
@@ -115,7 +115,7 @@ def _rows(difference: IntegerPolynomial, strict: bool, range_of: RangeOf) -> Ite
 
 
 def _area(width: IntegerPolynomial, rows: IntegerPolynomial) -> IntegerPolynomial:
-    """Ids in so many rows, as one symbol; 0 where the width is none, which says nothing."""
+    """Ids in so many rows, as one symbol; 0, which bounds nothing, unless the width is positive."""
     if width.literal is not None:
         return width * rows
     product = f"{_factor(width)} * {_factor(rows)}"
@@ -142,13 +142,13 @@ def _factor(polynomial: IntegerPolynomial) -> str:
     """Its text, in parentheses unless it is a product."""
     is_simple = len(polynomial.terms) == 1 and polynomial.terms[0][1] > 0
     atoms = list(polynomial.atoms)
-    # One symbol alone is written without those that it has.
+    # A single quotient drops the parentheses of its own, and so needs new ones.
     is_bare = len(atoms) == 1 and atoms[0].kind == QUOTIENT
     return to_c(polynomial) if is_simple and not is_bare else f"({to_c(polynomial)})"
 
 
 def row_of(dividend: IntegerPolynomial, divisor: IntegerPolynomial) -> ThreadRow | None:
-    """What a quotient is if its dividend is just an id."""
+    """The row that a quotient is, if its dividend is just an id."""
     is_width = divisor.kinds() <= KNOWN and (divisor.literal is None or divisor.literal > 0)
     if not _is_symbol(dividend) or not is_width:
         return None
@@ -184,7 +184,7 @@ def _never_negative(monomial: Sequence[Atom]) -> bool:
 
 def guard(dimension: str, effects: Iterable[GuardBounds]) -> IntegerPolynomial | None:
     """The bound of a dimension under which every effect lies."""
-    limits = [[b.limit for b in bounds_ if b.dimension == dimension] for bounds_ in effects]
+    limits = [[b.limit for b in reached if b.dimension == dimension] for reached in effects]
     if not limits:
         return None
     candidates = sorted(

@@ -18,7 +18,7 @@ def limits(
     first_values: Sequence[IntegerPolynomial],
     is_positive_step: Callable[[c_ast.Node], bool],
 ) -> Range:
-    """What the variable never falls below, or never exceeds: the value that it starts from.
+    """The lower limit of a growing variable, the upper of a shrinking one: its first value.
 
     `first_values` are those plain assignments that have been evaluated; all of them must have
     been, and agree.

@@ -1,4 +1,4 @@
-"""Values of expressions, and what their evaluation brings to light."""
+"""Values of expressions, and findings of their evaluation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cutune.frontend.values.polynomial import IntegerPolynomial
 class Value(NamedTuple):
     """A polynomial; its type if it is an integer; is it the same in all threads?
 
-    `if_true` and `if_false` are what follows when the value is tested.
+    `if_true` and `if_false` are the bounds that hold after a test of the value.
     """
 
     polynomial: IntegerPolynomial
@@ -27,7 +27,7 @@ class Value(NamedTuple):
 
 
 class CalledFunction(NamedTuple):
-    """What the proof of a called function says: does it touch memory, and its value if known."""
+    """The proof of a called function in short: does it touch memory, and its value if known."""
 
     has_effects: bool
     result: Value | None
@@ -37,7 +37,7 @@ class CalledFunction(NamedTuple):
 
 @dataclass
 class Findings:
-    """What the evaluation of one function has shown."""
+    """Findings of the evaluation of one function."""
 
     #: The first rule that refuses the whole function.
     refusal: tuple[Code, str, c_ast.Node] | None = None
@@ -51,7 +51,7 @@ class Findings:
     reads: bool = False
 
     def refuse(self, code: Code, what: str, node: c_ast.Node) -> None:
-        """Keep the first refusal; warp-level code, which an annotation may settle, gives way."""
+        """Keep the first refusal; another replaces one for warp-level code, which may be annotated."""
         is_kept = self.refusal is not None and (
             self.refusal[0] is not Code.WARP_LEVEL or code in (Code.WARP_LEVEL, Code.BARRIER)
         )

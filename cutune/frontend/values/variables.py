@@ -1,4 +1,4 @@
-"""What is known about each variable while a function is evaluated.
+"""State of each variable while a function is evaluated.
 
 Takes values as they are assigned, gives them back where the variable is read, and collects what
 breaks a proof.
