@@ -1,7 +1,7 @@
-"""What the source says of a kernel, and what is proven on its compiled code, as one.
+"""A kernel judged by its source and by proofs on its compiled code. Takes both, gives one `Kernel`.
 
-What the compiled code does not prove is refused. Where the source could be followed it must not
-contradict; where it could not, the compiled code decides alone.
+A kernel is refused unless its compiled code is proven. A source that could be analysed must not
+contradict the compiled code; otherwise the compiled code decides alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial
 from cutune.proof.compiled import Compiled
 from cutune.proof.entry import EntryProof
 
-#: What keeps the source from being followed: the compiled code decides alone.
+#: Reasons for which the source could not be analysed: the compiled code decides alone.
 UNFOLLOWED = frozenset(
     {
         Code.NOT_PROVEN,
@@ -68,7 +68,7 @@ def confirmed(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces
 
 
 def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
-    """A template as those of its instances have it that are proven, if there are any."""
+    """A template as its proven instances have it, if there are any."""
     found, unproven = [], []
     for name in dict.fromkeys(instance.proof.name for instance in instances):
         own = [instance for instance in instances if instance.proof.name == name]
@@ -113,7 +113,7 @@ class _Instance:
     names: Names
 
     def bounds(self, axis: int, looser: int = 0) -> dict[str, tuple[str, ...]]:
-        """The bounds of a dimension, so much looser, with what must not be negative for each."""
+        """The bounds of a dimension, looser by `shift`, each with terms that must be >= 0."""
         found = {}
         for bound in self.proof.dimensions[axis].bounds:
             conditions = [self.text(c) for c in bound.conditions if not self._is_unsigned(c)]
@@ -142,7 +142,7 @@ class _Instance:
         return to_c(IntegerPolynomial.of(terms))
 
     def apart(self) -> list[Apart | None]:
-        """What keeps threads apart; None in place of what has no words."""
+        """Conditions that keep threads apart; None for one without names in the source."""
         found: list[Apart | None] = []
         for spread in self.proof.spreads:
             larger, smaller = self.text(spread.larger), self.text(spread.smaller)
@@ -166,7 +166,7 @@ class _Joined:
         if refused is not None:
             if text is not None and text.code is not Code.NOT_PROVEN:
                 return self.kernel
-            # That the text is not followed is no reason.
+            # A source that could not be analysed is no reason.
             message = Code.UNPROVEN_CODE.template.format(what=refused.message)
             return _refused(replace(self.kernel, impurity=None), Code.UNPROVEN_CODE, message)
         is_followed = text is None
@@ -199,7 +199,7 @@ class _Joined:
         stride = any(one.grid_stride for one in found)
         name = DIMENSIONS[axis]
         if raw is None and any(one.grid_kept for one in found):
-            # Where the text was followed to a global id, that is a contradiction.
+            # A source with a global id contradicts that.
             is_other = is_followed and text.impurity is None
             if all(one.grid_kept for one in found) and not is_other:
                 return DimensionProof(True, grid_kept=True)
@@ -210,7 +210,7 @@ class _Joined:
             if is_followed and text.indexed and text.impurity is None:
                 impurity = self._contradiction(f"the compiled code {impurity.message}")
             return DimensionProof(indexed, text.impurity or impurity)
-        # Where the text was not followed to a global id, the compiled code decides.
+        # A source without a global id does not: the compiled code decides.
         is_followed = is_followed and text.impurity is None
         guard = None if stride else self._guard(axis, text, is_followed)
         if isinstance(guard, Impurity):
@@ -238,7 +238,7 @@ class _Joined:
     # Guards.
 
     def _guard(self, axis: int, text: DimensionProof, is_followed: bool) -> str | Impurity | None:
-        """The guard that both have; the shortest of the compiled code's where that is alone."""
+        """The guard of both; without one in the source, the shortest of the compiled code."""
         bounds = self._common_bounds(axis)
         if not is_followed:
             return next((_conditional(text, bounds[text]) for text in bounds), None)
@@ -296,7 +296,7 @@ def _position(place: str) -> int | None:
 
 
 def _divides(guard: str) -> bool:
-    """Is a guard of a form that is not looked for in compiled code?"""
+    """Does the guard divide? Such guards are not searched for in compiled code."""
     return "/" in guard or "?" in guard
 
 

@@ -1,8 +1,8 @@
-"""The verdict about one entry of a PTX module: what may change about the blocks it is launched in.
+"""The verdict about one entry of a PTX module: how may the blocks of its launches change?
 
-Proven are, per dimension: the block reaches anything only through the global id, or the number of
-threads; nothing that threads do together depends on which block they are in; and all that they do
-lies under a bound of the id.
+Three things are proven per dimension. The block matters only through the global id or the number of
+threads. Nothing that threads do together depends on the block they are in. All effects lie under a
+bound of the id.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FIXING = {
 
 @dataclass(frozen=True)
 class EntryDimension:
-    """What is proven of a dimension; `raw` says what forbids to change it.
+    """The proof about one dimension; `raw` says why it may not be changed.
 
     `grid_kept`: any block, with the same number of them, while other dimensions have one thread.
     """
@@ -165,7 +165,7 @@ class _EntryProver:
         if self.recorder.uses_lanes or self.operations.uses_lanes:
             raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
         if any(variable.space == "local" for variable in self.variables.values()):
-            # What one element leaves there the next one finds.
+            # The next element finds there what the one before has left.
             raise NotUnderstood(Code.NOT_PROVEN, "local memory", first)
         if kept_grid.dimension in self.recorder.raw:
             what, instruction = self.recorder.raw[kept_grid.dimension]
@@ -242,7 +242,7 @@ class _EntryProver:
         return product
 
     def _uses(self, graph: Graph, walk: Walk) -> tuple[set[str], set[str]]:
-        """Dimensions of whose number of threads something is made; those that are indexed."""
+        """Dimensions whose number of threads is used; dimensions that are indexed."""
         end = graph.flow.blocks[0].instructions
         properties = AtomProperties()
         for block, predicate in walk.branches.items():
@@ -277,7 +277,7 @@ class _EntryProver:
         return common(places, dimension, self.atoms)
 
     def _matters(self, access: MemoryAccess, dimension: str, graph: Graph, walk: Walk) -> bool:
-        """May further threads do other than the present ones do anyway?"""
+        """May additional threads do anything that the present ones do not do anyway?"""
         if access.is_effect or dimension in access.properties.ids:
             return True
         deciding = graph.controllers(access.block)

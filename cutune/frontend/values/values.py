@@ -51,7 +51,7 @@ class Findings:
     reads: bool = False
 
     def refuse(self, code: Code, what: str, node: c_ast.Node) -> None:
-        """Keep the first refusal; another replaces one for warp-level code, which may be annotated."""
+        """Keep the first refusal; one for warp-level code, which may be annotated, gives way."""
         is_kept = self.refusal is not None and (
             self.refusal[0] is not Code.WARP_LEVEL or code in (Code.WARP_LEVEL, Code.BARRIER)
         )

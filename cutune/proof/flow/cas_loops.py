@@ -25,7 +25,7 @@ from cutune.emulator.ptx.taint import results, sources
 from cutune.emulator.ptx.types import Function, Instruction, Label
 
 Item = Instruction | Label
-#: What a swap may be marked with: nothing that orders other accesses.
+#: Modifiers that a swap may have: none that orders other accesses.
 _PLAIN = frozenset({"global", "relaxed", "gpu", "sys", "cas", "b32", "b64"})
 #: Functions of which any two may be done in either order.
 _COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor"})
@@ -79,7 +79,7 @@ def without_cas_loops(function: Function) -> Function:
 
 
 def _guesses(item: Item, register: str, items: Sequence[Item]) -> bool:
-    """Does it load the first guess, which nobody reads any more?"""
+    """Does it load the first guess, which nothing else reads?"""
     return (
         isinstance(item, Instruction)
         and item.opcode == "ld"
@@ -153,7 +153,7 @@ class _Reading:
     end: str
     definitions: Mapping[str, Instruction]
     guess: str = ""
-    #: Where no swap is needed.
+    #: Can the loop be left where no swap is needed?
     may_be_left_early: bool = False
     _values: dict[str, object] = field(default_factory=dict)
     _changed: frozenset[str] = frozenset()

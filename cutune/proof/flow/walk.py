@@ -55,7 +55,7 @@ _NONE: Known = frozenset()
 
 @dataclass(frozen=True)
 class Moment:
-    """One instruction as it is executed: what is known by then."""
+    """One instruction as it is executed, and what is known at that point."""
 
     instruction: Instruction
     block: int
@@ -98,7 +98,7 @@ class Walk:
         """
         self._settle(begin)
         if self.kept_grid is not None:
-            # Before J was found, values were taken to be raw that are made of it.
+            # Values made of J were taken to be raw before J was found.
             self._phis.clear()
             self.branches.clear()
             self._settle(begin)
@@ -146,7 +146,7 @@ class Walk:
         return self._merged(block, states)
 
     def _passed(self, block: int, target: int) -> dict[str, Value]:
-        """What one block hands to another; behind a loop over a row nothing is known of the row."""
+        """The value passed from block to block; after a loop over a row it is unknown."""
         state = self._ends[block]
         if self.kept_grid is None:
             return state
@@ -247,7 +247,7 @@ class Walk:
         return self.atoms.named(name, properties)
 
     def _decided(self, block: int) -> AtomProperties:
-        """What decides from where a block is reached."""
+        """Properties of the conditions that decide from where a block is reached."""
         properties = NOTHING
         for other in self.graph.deciders(block):
             if (predicate := self.branches.get(other)) is not None:

@@ -41,7 +41,7 @@ _FULL_MASK = IntegerPolynomial.constant(-1)
 
 @dataclass(frozen=True)
 class MemoryAccess:
-    """Something that a thread does to memory.
+    """An access of memory by a thread.
 
     `kind`: load, store, atomic, call (of a function that may do anything to memory), end (of the
     launch). `address` is None where nothing is known of it. `operation`: of atomics.
@@ -77,7 +77,7 @@ class Recorder:
     #: Per dimension the first use: words for the message, and where.
     raw: dict[str, tuple[str, Instruction]] = field(default_factory=dict)
     uses_lanes: bool = False
-    #: Where blocks keep their indices, barriers may stand: these blocks hold them.
+    #: Basic blocks with a barrier, which is allowed where thread blocks keep their indices.
     allows_barriers: bool = False
     barriers: set[int] = field(default_factory=set)
     _read: frozenset[str] = frozenset()
@@ -130,7 +130,7 @@ class Recorder:
     def use(
         self, properties: AtomProperties, value: Value | None, instruction: Instruction
     ) -> None:
-        """Something that matters depends on this value: it must not be raw."""
+        """Note a use of a value on which effects depend: it must not be raw."""
         for dimension in sorted(properties.raw):
             self.raw.setdefault(dimension, (_raw_words(value, dimension), instruction))
 
@@ -238,7 +238,7 @@ class Recorder:
     # Calls and warps.
 
     def _call(self, moment: Moment) -> None:
-        """Whatever is called gets clean arguments, and may do anything but ask who it is."""
+        """A called function gets no raw arguments, and may do anything but read its ids."""
         instruction = moment.instruction
         target = call_target(instruction)
         if target in ENDINGS:
@@ -268,7 +268,7 @@ class Recorder:
         self.barriers.add(moment.block)
 
     def _vote(self, moment: Moment) -> None:
-        """What the lanes of a whole warp tell each other stays the same where warps are kept."""
+        """Lanes of a whole warp exchange the same values where each warp keeps its threads."""
         instruction = moment.instruction
         if instruction.opcode == "match" or "sync" not in instruction.modifiers:
             raise NotUnderstood(Code.WARP_LEVEL, f"'{instruction.opcode}'", instruction)

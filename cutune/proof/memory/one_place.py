@@ -18,7 +18,7 @@ from cutune.frontend.values.polynomial import (
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.values.terms import Atoms
 
-#: What tells any two ids apart.
+#: So many bits distinguish any two ids.
 ID_BITS = 32
 
 

@@ -1,11 +1,11 @@
-"""Threads that meet in memory. Takes the accesses of an entry, says what must be kept.
+"""Threads that meet in memory. Takes the accesses of an entry, gives conditions on its launches.
 
 Programs have relied on the threads of a warp running in step: one reads what its neighbour has
 written or is about to write, without a barrier; or several write one place, and the last one wins.
-Such a program goes on working where each warp keeps its threads. (What threads of different warps
+Such a program keeps working where each warp keeps its threads. (What threads of different warps
 do to each other without synchronization is a data race of the original.) So each write must have a
 place of its own for each thread, and nothing else may be done there by others: decided on
-addresses as the compiled code computes them. What is not understood means that warps are kept.
+addresses as the compiled code computes them. Where that is not proven, warps keep their threads.
 
 Addresses are taken not to wrap around.
 """
@@ -48,14 +48,14 @@ class Spread:
 
 @dataclass
 class Meetings:
-    """`keep_warps`, unless each pair of pointers lies apart and each spread holds."""
+    """`keep_warps`, unless pairs of pointers lie in different allocations and spreads hold."""
 
     keep_warps: bool = False
     pointers: set[tuple[str, str]] = field(default_factory=set)
     spreads: set[Spread] = field(default_factory=set)
 
     def part(self, first: Atom, second: Atom) -> bool:
-        """Can two bases be kept apart? Two pointers have to be, which is noted."""
+        """Do two bases differ? Two pointers must lie in different allocations, which is noted."""
         is_hidden = first.name.startswith(_HIDDEN) or second.name.startswith(_HIDDEN)
         if first.kind == second.kind == OPAQUE or is_hidden:
             return True  # two variables of the module, or a table that the compiler has made
@@ -71,7 +71,7 @@ def meetings(
     indexed: frozenset[str],
     limits: Mapping[str, list[IntegerPolynomial]],
 ) -> Meetings:
-    """What must be kept so that threads meet as in the original.
+    """Conditions under which threads meet as in the original.
 
     Args:
         indexed: the dimensions in which threads differ.
@@ -97,7 +97,7 @@ class _ThreadMeetings:
     indexed: frozenset[str]
     limits: Mapping[str, list[IntegerPolynomial]]
     found: Meetings = field(default_factory=Meetings)
-    #: What is known of each place by itself, by the place's identity: there are many pairs.
+    #: Results for single places, by the place's identity: there are many pairs.
     _exact: dict[int, bool] = field(default_factory=dict)
     _columns: dict[int, tuple[int, IntegerPolynomial]] = field(default_factory=dict)
 
@@ -113,7 +113,7 @@ class _ThreadMeetings:
                     self._two(write, other)
 
     def _shared(self, write: AccessPlace) -> None:
-        """Several threads may write one place."""
+        """Note that several threads may write one place."""
         access = write.access
         operation = access.operation.split(".")[0]
         if access.kind != "atomic":

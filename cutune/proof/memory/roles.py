@@ -26,7 +26,7 @@ _ORDER = tuple(Role)
 def roles(
     graph: Graph, walk: Walk, accesses: Iterable[MemoryAccess], bounds: Iterable[IdBound]
 ) -> tuple[tuple[str, Role], ...]:
-    """The strongest role of each parameter that decides about work or addresses."""
+    """The strongest role of each parameter that work or addresses depend on."""
     found: dict[str, Role] = {}
     for place, role in _uses(graph, walk, accesses, bounds):
         known = found.get(place, role)

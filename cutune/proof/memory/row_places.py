@@ -1,8 +1,8 @@
 """Memory where blocks share rows: takes accesses by the element of the row that they belong to.
 
-With another block, elements that one thread has done one after the other are done by several at
-once. So what is written for one element must lie apart from all that is read or written for
-another; that warps stay together is not enough. Different blocks need not be looked at: they keep
+With another block, elements that one thread did one after the other are done by several threads at
+once. So a place written for one element must not be read or written for another; keeping the
+threads of each warp is not enough. Different blocks need not be looked at: they keep
 their indices, and what they do to each other without order is a race of the original.
 """
 
@@ -30,7 +30,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Position:
-    """Who does something: each element of a row, thread 0 alone, or else all threads."""
+    """Which threads execute it: one per element of a row, thread 0 alone, or else all."""
 
     row: Row | None = None
     is_alone: bool = False
@@ -40,7 +40,7 @@ Placed = tuple[Position, AccessPlace]
 
 
 def meet(placed: Sequence[Placed], atoms: Atoms) -> Meetings:
-    """What keeps elements apart.
+    """Conditions under which elements use different places.
 
     Raises:
         NotUnderstood: nothing may.

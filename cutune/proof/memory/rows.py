@@ -1,4 +1,4 @@
-"""Rows that blocks share: takes a walk in which a grid is kept, says what stays the same.
+"""Rows that blocks share: takes a walk in which a grid is kept, gives conditions on launches.
 
 A loop whose variable is J = threadIdx + rounds * blockDim, and which goes on while J < limit, does
 its body once for each J below the limit, whatever the size of the block. That holds if all threads
@@ -55,7 +55,7 @@ class _Loop:
 
 
 def shared_rows(graph: Graph, walk: Walk, recorder: Recorder, kept_grid: KeptGrid) -> Meetings:
-    """What must hold at a launch so that blocks of any size do the same.
+    """Conditions on a launch under which blocks of any size do the same.
 
     Raises:
         NotUnderstood: they may not.
@@ -194,7 +194,7 @@ class _RowJudge:
     def _limit(
         self, header: int, end: IntegerPolynomial, stride: IntegerPolynomial
     ) -> IntegerPolynomial:
-        """What J is less than where stride * J is less than the end."""
+        """The limit of J where stride * J is less than the end."""
         if stride == ONE:
             return end
         each, whole = stride.literal, end.literal
@@ -282,7 +282,7 @@ def _is_either(comparison: Comparison, test: _OrderTest) -> bool:
 
 
 def _plain(value: IntegerPolynomial, atoms: Atoms) -> IntegerPolynomial:
-    """A number that was extended as what it was before: at the launch it is as small."""
+    """An extended number without its extension: its value is small, which the launch checks."""
     result = ZERO
     for monomial, coefficient in value.terms:
         product = IntegerPolynomial.constant(coefficient)

@@ -17,7 +17,7 @@ from cutune.proof.values.predicates import Comparison
 from cutune.proof.values.terms import AtomOperation, Atoms
 
 _SMALL = 1 << 19
-#: What tells any two ids apart.
+#: So many bits distinguish any two ids.
 _ID_BITS = 32
 
 
@@ -111,7 +111,7 @@ def _is_shift(shift: IntegerPolynomial, atoms: Atoms) -> bool:
 def _rights(
     large: IntegerPolynomial, signed: bool, atoms: Atoms
 ) -> Iterator[tuple[IntegerPolynomial, tuple[IntegerPolynomial, ...]]]:
-    """What the larger side is, with conditions; a minimum is no more than either operand."""
+    """Values that the larger side does not exceed, with conditions; of a minimum, both operands."""
     inner = [(m, c) for m, c in large.terms if m]
     operation = atoms.operation(inner[0][0][0]) if _is_one_atom(inner) else None
     if operation is None:
@@ -143,5 +143,5 @@ def _operand(operation: AtomOperation) -> IntegerPolynomial:
 
 
 def _is_computable(value: IntegerPolynomial) -> bool:
-    """Is it made of parameters alone? (Whether it is too large is asked at the launch.)"""
+    """Does it consist of parameters alone? (The launch checks whether it is too large.)"""
     return all(atom.kind == PARAMETER for atom in value.atoms)

@@ -1,4 +1,4 @@
-"""A dimension whose grid is kept: what built-ins and loops are worth where blocks share rows.
+"""Built-ins and loops of a dimension whose grid is kept: the threads of a block share rows.
 
 A block that keeps its index may share a row among any number of threads: element J of the row is
 the work of thread J mod blockDim, in some round of a loop that begins at threadIdx and steps by
@@ -46,7 +46,7 @@ class KeptGrid:
         return AtomProperties(raw=here, ids=here)
 
     def has_learnt(self) -> bool:
-        """Were loops found since this was asked last?"""
+        """Were loops found since the last question?"""
         before, self._known = self._known, len(self.loops)
         return self._known > before
 

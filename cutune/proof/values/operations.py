@@ -1,6 +1,6 @@
 """Instructions without effects: operands in, values of the registers that they write out.
 
-An instruction that is not named here is not understood (`NotUnderstood`), whatever it does.
+Any instruction that is not named here raises `NotUnderstood`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ LANE = "lane"
 
 
 class NotUnderstood(Exception):
-    """What cannot be proven: the code of the rule, the words for its template, the PTX line."""
+    """A proof failed: the code of the rule, the words for its template, the PTX line."""
 
     def __init__(self, code: Code, what: str, instruction: Instruction) -> None:
         super().__init__(what)

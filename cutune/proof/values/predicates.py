@@ -1,4 +1,4 @@
-"""Conditions: what predicate registers hold, and what follows where one is true or false."""
+"""Conditions: values of predicate registers, and comparisons that follow from them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def either(first: Predicate, second: Predicate) -> Predicate:
 
 
 def properties_of(predicate: Predicate, atoms: Atoms) -> AtomProperties:
-    """What is known of whether it holds."""
+    """Properties of the condition's truth value."""
     match predicate:
         case Comparison(left=left, right=right):
             return atoms.of(left).joined(atoms.of(right))

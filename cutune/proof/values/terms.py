@@ -1,11 +1,11 @@
-"""Values of registers: polynomials over atoms, and what is known of the atoms.
+"""Values of registers: polynomials over atoms, and properties of the atoms.
 
 An atom stands for one exact integer (or for the bits of a number that is none). A register of w
 bits holds a polynomial modulo 2^w; ring operations keep that exact. Whatever else an instruction
 computes is an atom of its own, the same for the same operation on the same operands.
 
-Atoms are raw in a dimension when the block decides about them, other than by the global id or the
-number of threads. A value that is not raw is the same for a thread whatever the block.
+An atom is raw in a dimension if it depends on the thread block other than through the global id or
+the number of threads. A value that is not raw is the same for a thread with every thread block.
 
 No launch is changed unless it has fewer than 2^30 threads in each dimension (`cutune_launch.h`),
 so that ids are exact in 32 bits.
@@ -57,9 +57,9 @@ ANYTHING = Interval(None, None)
 
 @dataclass(frozen=True)
 class AtomProperties:
-    """What is known of an atom.
+    """Properties of an atom.
 
-    `raw`: dimensions in which the block decides about it. `ids`: dimensions in which threads
+    `raw`: dimensions in which it depends on the thread block. `ids`: dimensions in which threads
     differ in it. `is_loaded`: it depends on memory. `loops`: it may differ between their rounds.
     `strides`: dimensions of whose number of threads it is made.
     """
@@ -137,7 +137,7 @@ class Atoms:
         return IntegerPolynomial.atom(*atom)
 
     def named(self, name: str, properties: AtomProperties) -> IntegerPolynomial:
-        """The atom of this name: a value that something other than its operands decides."""
+        """The atom of this name: a value that depends on more than operands."""
         atom = Atom(OPAQUE, name)
         self._properties[atom] = properties
         return IntegerPolynomial.atom(*atom)
