@@ -68,7 +68,7 @@ def analyze(
         early: paths of those that are read before the first line of the source (`-include`).
         compilation: of the source, for all architectures that will run. What its code does not
             prove is refused; without it kernels are judged by their text alone.
-        copies: what may stand in for kernels, by their names.
+        copies: copies that may replace kernels, by the kernels' names.
         elsewhere: kernels that other translation units define, for launches of those of which
             this one has only a declaration.
 
@@ -91,7 +91,7 @@ def analyze(
             judged = (_confirmed(prover, k, compiled, copies.get(name)) for k in found)
             by_name[name] = [replace(k, entries=made, layouts=_layouts(prover, k)) for k in judged]
         code = _code(syntax.source, compiled)
-        # Which instance of a template a launch calls is another question.
+        # The instance of a template that a launch calls is determined later.
         names = certain_kernels(unit, expanded or "", own, (syntax.source, *headers))
         entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
     for kernel in elsewhere:
@@ -136,7 +136,7 @@ def analyze(
 
 
 def _code(source: Source, compiled: Compiled) -> CompiledCode:
-    """A name for the code of this very file: another one may hold the same text."""
+    """A unique name for the code of this file: another file may hold the same text."""
     named = f"{os.path.realpath(source.path)}\0{compiled.content}"
     name = sha256(named.encode(errors="surrogateescape")).hexdigest()[:16]
     return CompiledCode(name, compiled.versions)
@@ -162,7 +162,7 @@ def _confirmed(
 
 
 def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
-    """What chooses stands before line 1 of the source: a header of `-include` cannot see it."""
+    """The selection code is inserted at line 1, after `-include` headers, which cannot see it."""
     for tunable in host_tunables(headers).tunables:
         yield Diagnostic.at(Code.TUNABLE_IN_HEADER, tunable.source, tunable.pragma)
 
@@ -196,7 +196,7 @@ def _proven(prover: Prover) -> defaultdict[str, list[Kernel]]:
 
 
 def _speaking(headers: Iterable[Source], everything: bool) -> Iterator[Syntax]:
-    """The headers that have a say: all, or where the compiler has read them those with launches.
+    """The headers that matter: all, or those with launches where the compiler has read them.
 
     In the order of their paths, so that launch sites have the same ids whoever lists the headers.
     """
@@ -244,7 +244,7 @@ def _kernel(
 def _data_parameters(
     prover: Prover, proof: Proof
 ) -> tuple[tuple[DataParameter, ...], Impurity | None]:
-    """The data parameters; a kernel in which they cannot be told is not touched."""
+    """The data parameters; a kernel in which they cannot be determined is not touched."""
     try:
         return data_parameters(prover, proof), proof.impurity
     except RecursionError:

@@ -1,10 +1,10 @@
-"""Which kernel each launch calls, told by the compiler. Takes a source, gives `HostLaunch`es.
+"""The kernel that each launch calls, from the compiler. Takes a source, gives `HostLaunch`es.
 
 cudafe++ writes `k<<<grid, block>>>(a)` as
 
     (__cudaPushCallConfiguration(grid, block)) ? (void)0 : k(a);
 
-A call of a function of ours is put behind each such call: `(k(a), cutune_launched_7())`. In the
+A call of a marker function is put behind each such call: `(k(a), cutune_launched_7())`. In the
 host compiler's unoptimized assembly the call before that is the launch, whatever happens in the
 arguments: names, overloads and templates are resolved there, once per instantiation. Only a launch
 can call a kernel directly; another call than that goes through a pointer.
@@ -95,7 +95,7 @@ def exported_kernels(nvcc: Nvcc, path: str, flags: Sequence[str]) -> frozenset[s
 
 
 def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:
-    """The text of cudafe++ with a call of `cutune_launched_N` behind the N-th launch.
+    """The text of cudafe++ with a call of `cutune_launched_N` after the N-th launch.
 
     Kernels get bodies, so that the assembly shows which are defined here. With it, path and line
     of each launch.
@@ -118,7 +118,7 @@ def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:
 
 
 def read_launches(assembly: str, places: Sequence[tuple[str, int]]) -> Iterator[HostLaunch]:
-    """What stands before each call of ours. `places`: path and line of the N-th launch."""
+    """The call before each marker call. `places`: path and line of the N-th launch."""
     callees: defaultdict[int, set[str | None]] = defaultdict(set)
     lines = assembly.splitlines()
     for at, line in enumerate(lines):

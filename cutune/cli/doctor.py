@@ -1,5 +1,5 @@
-"""What this machine has, what it lacks, and the command that mends each lack. Changes nothing
-unless it is told to install the toolkit."""
+"""What this machine has and lacks, and the command that installs what is missing. Changes nothing
+unless it is asked to install the toolkit."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _EXTRAS = {"jinja2": "report", "matplotlib": "report", "dask": "cluster"}
 
 @dataclass(frozen=True)
 class Requirement:
-    """One thing looked for."""
+    """One requirement, and whether this machine meets it."""
 
     name: str
     state: str
     #: Version and place, or what is wrong with it.
     detail: str
-    #: The command that mends it; empty when nothing is wrong.
+    #: The command that repairs it; empty when nothing is wrong.
     mend: str = ""
     #: Is it needed for tuning without a GPU?
     needed: bool = False

@@ -4,9 +4,9 @@ WORKSPACE/units/KEY/seen.json     a source with kernels, or with launches of ker
 WORKSPACE/units/KEY/lenders.json  the units that may define what it lacks
 WORKSPACE/units/KEY/lends         others launch its kernels: its object says which code it holds
 
-A source is compiled without the others in sight. The first instrumented build tells which of them
-lack or have kernels; from then on those that lack some are read together with those that have
-them. An object relies on nothing: without the very code that was proven, its launches stay.
+A source is compiled without knowledge of the others. The first instrumented build records which
+sources lack or have kernels; later, those that lack some are read together with those that have
+them. An object relies on nothing: if other code than the proven one is linked, its launches stay.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sources of a build, as the wrapper saw them. Takes command lines, gives units.
+"""The compiled sources of a build. Takes command lines, gives `CompiledSource`s.
 
 WORKSPACE/units/KEY/unit.json     how the source was compiled, and the ids of its launch sites
 WORKSPACE/units/KEY/models.json   its models; a workspace of its own, because the same source
@@ -95,14 +95,14 @@ def registered(workspace: Workspace) -> list[CompiledSource]:
 
 
 def forget(workspace: Workspace) -> None:
-    """Before a build anew: what is not compiled any more does not count. Models stay."""
+    """Forget the sources before a new build, which may compile fewer. Models stay."""
     for path in (workspace.folder / UNITS).glob("*/unit.json"):
         path.unlink(missing_ok=True)
     (workspace.folder / UNITS / "last-site").unlink(missing_ok=True)
 
 
 def working_in(unit: CompiledSource) -> chdir[str]:
-    """Relative paths mean what they meant to the compiler."""
+    """Work in the compiler's folder, so that relative paths mean the same."""
     return chdir(unit.folder)
 
 

@@ -1,7 +1,7 @@
 """Passes and what runs them. Takes a translation unit and passes, gives a translation unit.
 
-A pass changes or complains: it never mutates, never prints. All edits refer to the original text
-and are made once, by `TranslationUnit.rewritten`.
+A pass returns edits or diagnostics: it never mutates, never prints. All edits refer to the original
+text and are made once, by `TranslationUnit.rewritten`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class OwnedEdit:
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """What was learnt about one compiled kernel; a template has one entry per instance."""
+    """One kernel as compiled; a template has one per instance."""
 
     kernel: str
     #: The mangled name.
@@ -47,7 +47,7 @@ class TranslationUnit:
     edits: tuple[OwnedEdit, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     compiled_kernels: tuple[CompiledKernel, ...] = ()
-    #: What stands before line 1 of the source; empty where no pass wants anything there.
+    #: Text before line 1 of the source; empty where no pass inserts any.
     prelude: str = ""
 
     @property

@@ -1,7 +1,7 @@
 """The table of launch sites. Takes kernels and sites, gives C++ that stands before line 1.
 
-By which rule each dimension of a launch may be re-blocked, and functions of its arguments: guard
-bounds, shared memory, and whether threads may come into other warps.
+Each site has the rule by which the block may change in each dimension, and functions of its
+arguments: guard bounds, shared memory, and whether threads may come into other warps.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class Rule(Enum):
     FIXED = "cutune_fixed"
     #: The new block divides the thread space T, of which every thread stays.
     DIVIDE = "cutune_divide"
-    #: Besides, threads from the guard bound on may come and go.
+    #: As before, and threads from the guard bound on may be added or dropped.
     GUARD = "cutune_guarded"
-    #: The blocks stay, of whatever size they are.
+    #: The number of blocks stays, and their size varies.
     KEEP = "cutune_kept"
-    #: The same where it is proven: asked at the launch is what keeps elements of a row apart.
+    #: As before, but proven: the launch checks that elements of a row use different places.
     ROWS = "cutune_rows"
 
 
-#: What asks for a kernel of a graph, or changes it: cudaGraphKernelNodeSetParams for instance.
+#: Calls that read or change a kernel of a graph: cudaGraphKernelNodeSetParams for instance.
 _GRAPH_EDIT = re.compile(r"Graph\w*(?:Params|Attribute|Update)|Node\w*Params|NODE_PARAMS")
 
 

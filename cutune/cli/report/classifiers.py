@@ -1,4 +1,4 @@
-"""What a classifier does and how well. Takes models and splits, prints tables."""
+"""Classifiers: their rules and their accuracy. Takes models and splits, prints tables."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from cutune.toolchain.demangle import brief
 Json = dict[str, object]
 
 
-#: What a verdict is worth where the compiler was not asked.
+#: Remark on verdicts where the compiler was not asked.
 _BY_TEXT = " by their text; to be confirmed by the compiler"
 
 
@@ -160,7 +160,7 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
 
 
 def _is_confirmed(program: Program) -> bool:
-    """Has the compiler had its say about each launch that is tunable?"""
+    """Has the compiler confirmed each tunable launch?"""
     kernels = (program.kernel(site.kernel) for site in program.tunable_launches)
     return all(kernel is not None and kernel.proven_for for kernel in kernels)
 
@@ -302,7 +302,7 @@ def _sizes(kernel: Kernel) -> str:
 
 
 def _kept(kernel: Kernel) -> str:
-    """What is worth knowing about a launch that can be tuned."""
+    """Remarks on a tunable launch."""
     reason, remarks = reason_of(kernel), []
     if kernel.asserted:
         remarks.append(f"any block in {', '.join(kernel.asserted)} by annotation")

@@ -1,7 +1,7 @@
 """What would make a refused launch tunable. Takes a `Program`, gives suggestions.
 
-Where nothing but the kernel's own threads are in the way, an annotation may settle it: then the
-line to insert, and what the user thereby asserts. Everywhere else, what to change.
+If only the cooperation of the kernel's threads prevents tuning, an annotation may allow it: the
+suggestion is the line to insert, and what the user thereby asserts. Otherwise it is what to change.
 """
 
 from __future__ import annotations
