@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cutune.frontend.values.polynomial import PARAMETER, Atom, Polynomial, to_c
+from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.proof.entry import EntryProof
 
 
@@ -36,9 +36,9 @@ def described(proof: EntryProof, names: Mapping[str, str]) -> str:
     return "; ".join(said)
 
 
-def _text(value: Polynomial, names: Mapping[str, str]) -> str:
+def _text(value: IntegerPolynomial, names: Mapping[str, str]) -> str:
     terms = {
         tuple(sorted(Atom(PARAMETER, names.get(atom.name, "?")) for atom in monomial)): coefficient
         for monomial, coefficient in value.terms
     }
-    return to_c(Polynomial.of(terms))
+    return to_c(IntegerPolynomial.of(terms))

@@ -36,14 +36,14 @@ from cutune.frontend.purity.proof import Proof
 from cutune.frontend.purity.prove import Prover
 from cutune.frontend.purity.roles import data_parameters
 from cutune.frontend.purity.warps import is_warp_level
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.unit.launch_bounds import LaunchBounds
 from cutune.frontend.unit.layout import layout
 from cutune.frontend.unit.macros import MacroTable, counting_macros
 from cutune.frontend.unit.names import SCOPE
 from cutune.frontend.unit.preprocess import expanded_parts
-from cutune.frontend.unit.unit import Part, Unit
+from cutune.frontend.unit.unit import Unit, UnitPart
 from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import MemberPlaces, confirmed
 
@@ -74,7 +74,7 @@ def analyze(
         early: paths of those that are read before the first line of the source (`-include`).
         compilation: of the source, for all architectures that will run. What its code does not
             prove is refused; without it kernels are judged by their text alone.
-        copies: what may stand in for kernels, by their names.
+        copies: copies that may replace kernels, by the kernels' names.
         elsewhere: kernels that other translation units define, for launches of those of which
             this one has only a declaration.
 
@@ -94,7 +94,7 @@ def analyze(
         compiled = compilation.finished(by_name)
         by_name = _on_compiled_code(prover, by_name, compiled, copies)
         code = _code(syntax.source, compiled)
-        # Which instance of a template a launch calls is another question.
+        # The instance of a template that a launch calls is determined later.
         names = certain_kernels(unit, expanded or "", own, (syntax.source, *headers))
         entries = {name: one for name in names if len(one := compiled.entries(name)) == 1}
     by_name, ignored = _annotated(own, unit, _with_borrowed(prover, by_name, elsewhere))
@@ -178,7 +178,7 @@ def _kernels_of(
 
 
 def _code(source: Source, compiled: Compiled) -> CompiledCode:
-    """A name for the code of this very file: another one may hold the same text."""
+    """A unique name for the code of this file: another file may hold the same text."""
     named = f"{os.path.realpath(source.path)}\0{compiled.content}"
     name = sha256(named.encode(errors="surrogateescape")).hexdigest()[:16]
     return CompiledCode(name, compiled.versions)
@@ -204,7 +204,7 @@ def _confirmed(
 
 
 def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
-    """What chooses stands before line 1 of the source: a header of `-include` cannot see it."""
+    """The selection code is inserted at line 1, after `-include` headers, which cannot see it."""
     for tunable in host_tunables(headers).tunables:
         yield Diagnostic.at(Code.TUNABLE_IN_HEADER, tunable.source, tunable.pragma)
 
@@ -238,7 +238,7 @@ def _proven(prover: Prover) -> defaultdict[str, list[Kernel]]:
 
 
 def _speaking(headers: Iterable[Source], everything: bool) -> Iterator[Syntax]:
-    """The headers that have a say: all, or where the compiler has read them those with launches.
+    """The headers that matter: all, or those with launches where the compiler has read them.
 
     In the order of their paths, so that launch sites have the same ids whoever lists the headers.
     """
@@ -257,15 +257,15 @@ def _unit(own: Sequence[Syntax], expanded: str | None) -> Unit:
         # Only the launches are left in the text before preprocessing.
         return Unit(parts, MacroTable.of(main.macros), is_expanded=True)
     macros = MacroTable.of(macro for one in own for macro in one.macros)
-    return Unit(tuple(Part(one, one.source) for one in own), macros, is_expanded=False)
+    return Unit(tuple(UnitPart(one, one.source) for one in own), macros, is_expanded=False)
 
 
-def _kernels(unit: Unit) -> Iterable[tuple[Part, Function]]:
+def _kernels(unit: Unit) -> Iterable[tuple[UnitPart, SourceFunction]]:
     return ((part, kernel) for part in unit.parts for kernel in part.syntax.kernels)
 
 
 def _kernel(
-    prover: Prover, part: Part, function: Function, proof: Proof, bounds: LaunchBounds
+    prover: Prover, part: UnitPart, function: SourceFunction, proof: Proof, bounds: LaunchBounds
 ) -> Kernel:
     found, impurity = _data_parameters(prover, proof)
     return Kernel(
@@ -286,7 +286,7 @@ def _kernel(
 def _data_parameters(
     prover: Prover, proof: Proof
 ) -> tuple[tuple[DataParameter, ...], Impurity | None]:
-    """The data parameters; a kernel in which they cannot be told is not touched."""
+    """The data parameters; a kernel in which they cannot be determined is not touched."""
     try:
         return data_parameters(prover, proof), proof.impurity
     except RecursionError:

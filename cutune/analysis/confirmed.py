@@ -1,8 +1,8 @@
 """Launches as the compiler resolved them. Takes a `Program` and `HostLaunch`es, gives a `Program`.
 
 A site is found by its file and the line on which its statement begins. Several launches on one
-line are told apart by their order; since macros may bring further ones or drop some, all of the
-line that bear the name of the site's kernel count as its entries: more than it has, never less.
+line are matched by their order. Macros may add or drop some: then all kernels of the line with the
+name of the site's kernel count as its entries, perhaps more than it has, never fewer.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def confirmed(program: Program, launches: Sequence[HostLaunch]) -> Program:
 
 def unconfirmed(program: Program, reason: str) -> Program:
     """The program without tunable launches: the compiler could not be asked, for this reason."""
-    judged = [_refused(site, Code.LAUNCH_NOT_TOLD, reason=reason) for site in program.launches]
+    judged = [_refused(site, Code.UNRESOLVED_LAUNCH, reason=reason) for site in program.launches]
     remarks = [remark for _, remark in judged if remark is not None]
     launches = tuple(site for site, _ in judged)
     return replace(program, launches=launches, diagnostics=(*program.diagnostics, *remarks))
 
 
 def without_unproven(program: Program) -> Program:
-    """The program without launches of instances for which the facts of their kernel do not hold."""
+    """The program without launches of instances for which their kernel is not proven."""
     sites, diagnostics = [], list(program.diagnostics)
     for site in program.launches:
         kernel = program.kernel(site.kernel)
@@ -106,7 +106,9 @@ class _Line:
     def judged(self, site: LaunchSite) -> tuple[LaunchSite, Diagnostic | None]:
         """The site with its entries, or refused."""
         if len(self.told) < len(self.written):
-            return _refused(site, Code.LAUNCH_NOT_TOLD, reason="it does not stand on that line")
+            return _refused(
+                site, Code.UNRESOLVED_LAUNCH, reason="the compiler finds no launch on that line"
+            )
         if any(launch.indirect for launch in self.told):
             return _refused(site, Code.INDIRECT_LAUNCH, callee=site.callee)
         others = sorted({entry for pair in self._pairs() for entry in _others(*pair)})
@@ -115,14 +117,14 @@ class _Line:
             return _refused(site, Code.OTHER_KERNEL, found=found, name=site.kernel)
         entries = entries_of(site, self.told)
         if not entries:
-            return _refused(site, Code.LAUNCH_NOT_TOLD, reason="it is never instantiated")
+            return _refused(site, Code.UNRESOLVED_LAUNCH, reason="it is never instantiated")
         site = replace(site, entries=entries)
         if not self._is_defined(site):
             return _refused(site, Code.MISSING_KERNEL, name=site.kernel)
         return site, None
 
     def _is_defined(self, site: LaunchSite) -> bool:
-        """Does the definition that was judged belong to the entries of the site?"""
+        """Do the entries of the site belong to the analysed definition?"""
         own = {*site.entries}
         declared = [(own & launch.entries, own & launch.declared) for launch in self.told]
         if site.kernel in self.elsewhere:
@@ -132,7 +134,7 @@ class _Line:
         return not any(here for _, here in declared)
 
     def _pairs(self) -> Iterator[tuple[LaunchSite, HostLaunch]]:
-        """What may belong together: by order, or where there are more, each with each."""
+        """Pairs that may belong together: by order, or all where the numbers differ."""
         if len(self.told) == len(self.written):
             yield from zip(self.written, self.told, strict=True)
         else:
@@ -146,7 +148,7 @@ def _others(site: LaunchSite, launch: HostLaunch) -> Iterator[str]:
 def _refused(
     site: LaunchSite, code: Code, **values: object
 ) -> tuple[LaunchSite, Diagnostic | None]:
-    """A tunable site stays as it is from now on; others are refused already."""
+    """The site refused, if it was tunable; others are refused already."""
     if site.verdict is Verdict.REFUSED:
         return site, None
     remark = Diagnostic(code, code.template.format(**values), site.source, site.span)

@@ -1,4 +1,4 @@
-"""Which copies of kernels are of use. Takes a `Program` and what compiles it, gives proofs.
+"""Useful copies of kernels. Takes a `Program` and a function that compiles it, gives proofs.
 
 Every launch of a kernel with a copy is one of the copy in the text that is compiled here, so that
 templates are instantiated as for the kernel.
@@ -17,7 +17,7 @@ from cutune.core.source import Span
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module
 from cutune.frontend.launches.copies import callee_of_copy, copies
-from cutune.frontend.program import DimensionFacts, Impurity, Kernel, KernelCopy, Program
+from cutune.frontend.program import DimensionProof, Impurity, Kernel, KernelCopy, Program
 from cutune.proof.compiled import Compiled, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.same_code import code_of
@@ -45,7 +45,7 @@ class ProvenCopy:
 def proven_copies(
     program: Program, originals: Sequence[str], compile_unit: Compile
 ) -> dict[str, ProvenCopy]:
-    """Copies of refused kernels that are of use, by the names of the kernels.
+    """Useful copies of refused kernels, by the names of the kernels.
 
     `originals`: the PTX of the program as it is.
     """
@@ -100,7 +100,7 @@ def _launching(program: Program, written: Mapping[str, KernelCopy]) -> Translati
 
 
 def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | None:
-    """The proofs, unless the copy can be told from the kernel by what it is called."""
+    """The proofs, unless the copy's code can depend on its name."""
     if any(_shows_name(text, copy.namespace) for text in texts):
         return None
     compiled = proven(texts, lambda entry: copy.namespace in namespaces(entry))
@@ -146,12 +146,12 @@ def _shows_name(text: str, namespace: str) -> bool:
 
 
 def with_copy(kernel: Kernel, found: ProvenCopy | None, places: Sequence[MemberPlaces]) -> Kernel:
-    """The kernel with what is proven of its copy; as it is where that is no better."""
+    """The kernel with its copy's proof, if that is better."""
     if found is None or kernel.pure_dimensions:
         return kernel
     code = Code.NOT_PROVEN
     unread = Impurity(code, code.template.format(what="a constant block"), kernel.span)
-    unknown = DimensionFacts(False)
+    unknown = DimensionProof(False)
     blank = replace(
         kernel,
         impurity=unread,
@@ -179,7 +179,7 @@ def with_entries_of_copies(program: Program) -> Program:
 
 
 def _copied_entries(entries: Sequence[str], copy: KernelCopy) -> tuple[str, ...]:
-    """What the copies of these entries are called; all copies where that cannot be told."""
+    """The names of these entries' copies; all copies where they cannot be matched."""
     kernels = _without_namespace(copy.entries, entries, copy)
     known = dict(zip(kernels, copy.entries, strict=True))
     found = tuple(known[entry] for entry in entries if entry in known)

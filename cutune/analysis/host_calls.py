@@ -1,10 +1,10 @@
-"""Which kernel each launch calls, told by the compiler. Takes a source, gives `HostLaunch`es.
+"""The kernel that each launch calls, from the compiler. Takes a source, gives `HostLaunch`es.
 
 cudafe++ writes `k<<<grid, block>>>(a)` as
 
     (__cudaPushCallConfiguration(grid, block)) ? (void)0 : k(a);
 
-A call of a function of ours is put behind each such call: `(k(a), cutune_launched_7())`. In the
+A call of a marker function is put behind each such call: `(k(a), cutune_launched_7())`. In the
 host compiler's unoptimized assembly the call before that is the launch, whatever happens in the
 arguments: names, overloads and templates are resolved there, once per instantiation. Only a launch
 can call a kernel directly; another call than that goes through a pointer.
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cutune.frontend.unit.preprocess import unescaped
-from cutune.toolchain.cudafe import host_assembly, untold
+from cutune.toolchain.cudafe import front_end_failed, host_assembly
 from cutune.toolchain.entry_names import entry_name
 from cutune.toolchain.nvcc import Nvcc
 
@@ -95,7 +95,7 @@ def exported_kernels(nvcc: Nvcc, path: str, flags: Sequence[str]) -> frozenset[s
 
 
 def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:
-    """The text of cudafe++ with a call of `cutune_launched_N` behind the N-th launch.
+    """The text of cudafe++ with a call of `cutune_launched_N` after the N-th launch.
 
     Kernels get bodies, so that the assembly shows which are defined here. With it, path and line
     of each launch.
@@ -103,7 +103,7 @@ def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:
     Raises:
         CutuneError: CT708 where a launch is not written as expected.
     """
-    lines, inserted = _Lines(text), list[tuple[int, str]]()
+    lines, inserted = _LineMarkers(text), list[tuple[int, str]]()
     places: list[tuple[str, int]] = []
     for start in _pushes(text, lines):
         begin, end = _call(text, start)
@@ -118,7 +118,7 @@ def mark_launches(text: str) -> tuple[str, list[tuple[str, int]]]:
 
 
 def read_launches(assembly: str, places: Sequence[tuple[str, int]]) -> Iterator[HostLaunch]:
-    """What stands before each call of ours. `places`: path and line of the N-th launch."""
+    """The call before each marker call. `places`: path and line of the N-th launch."""
     callees: defaultdict[int, set[str | None]] = defaultdict(set)
     lines = assembly.splitlines()
     for at, line in enumerate(lines):
@@ -144,7 +144,7 @@ def _declarations(count: int) -> str:
     return f'extern "C" {{ {" ".join(names)} }}\n'
 
 
-class _Lines:
+class _LineMarkers:
     """Line markers of a text."""
 
     def __init__(self, text: str) -> None:
@@ -160,7 +160,7 @@ class _Lines:
     def place(self, offset: int) -> tuple[str, int]:
         index = bisect_right(self.starts, offset) - 1
         if index < 0:
-            raise untold("a launch has no line")
+            raise front_end_failed("a launch has no line")
         marker = self.markers[index]
         line = int(marker[1]) + self.text.count("\n", marker.end(), offset)
         return os.path.realpath(unescaped(self.paths[index])), line
@@ -171,7 +171,7 @@ class _Lines:
         return self.markers[index].end() if index >= 0 else 0
 
 
-def _pushes(text: str, lines: _Lines) -> Iterator[int]:
+def _pushes(text: str, lines: _LineMarkers) -> Iterator[int]:
     """Where launches begin; literals that look like one are left out."""
     at = text.find(_PUSH)
     while at >= 0:
@@ -186,11 +186,11 @@ def _call(text: str, start: int) -> tuple[int, int]:
     condition_end = _end(text, start + 1)
     no_launch = _NO_LAUNCH.match(text, condition_end)
     if no_launch is None:
-        raise untold("cudafe++ writes launches in another way")
+        raise front_end_failed("cudafe++ writes launches in another way")
     end = _end(text, no_launch.end())
     end = len(text[:end].rstrip())
     if text[end - 1] != ")":
-        raise untold("cudafe++ writes launches in another way")
+        raise front_end_failed("cudafe++ writes launches in another way")
     return no_launch.end(), end
 
 
@@ -200,7 +200,7 @@ def _end(text: str, start: int) -> int:
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(piece[0], 0)
         if depth < 0 or (depth == 0 and piece[0] in (";", ":")):
             return piece.start()
-    raise untold("cudafe++ writes launches in another way")
+    raise front_end_failed("cudafe++ writes launches in another way")
 
 
 def _callee_before(lines: Sequence[str], at: int) -> str | None:

@@ -1,9 +1,9 @@
 """Kernels that another source of the same program defines. Takes sources, gives their programs.
 
-A launch whose kernel is only declared in its own translation unit is judged by the facts of the
-unit that defines it. Which entry it calls is told by the compiler, and so is which sources define
-that name for others to link with: exactly one must do so. What was proven holds for that very code:
-the linker tells the tuned program whether it is there.
+A launch whose kernel is only declared in its own translation unit is judged by the proof in the
+unit that defines the kernel. The compiler says which entry the launch calls, and which sources
+define that name for others to link with: exactly one must. The proof holds for that code only; the
+linker tells the tuned program whether it is there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cutune.core.source import Source
 from cutune.frontend.program import Kernel, Program
 from cutune.frontend.syntax.parse import Syntax
 from cutune.proof.compiled import Compilation
-from cutune.toolchain.cudafe import untold
+from cutune.toolchain.cudafe import front_end_failed
 from cutune.toolchain.entry_names import base_name, is_instance
 from cutune.toolchain.nvcc import Nvcc
 
@@ -48,7 +48,7 @@ class ReadSource:
     compile_unit: Compile | None = None
 
     def with_program(self) -> ReadSource:
-        """The same, analyzed: what cannot be is said now.
+        """The same, analyzed; errors are raised now.
 
         Raises:
             CutuneError: CT701 where it does not compile.
@@ -85,7 +85,7 @@ class ReadSource:
 
     @cached_property
     def _bare(self) -> Program:
-        """What can be proven of the kernels as they are."""
+        """The program with proofs of the kernels as they are, without copies."""
         return self._analyzed({}, ())
 
     @cached_property
@@ -122,7 +122,7 @@ class ReadSource:
     @property
     def _asked(self) -> Nvcc:
         if self.nvcc is None:
-            raise untold("its text alone is read")
+            raise front_end_failed("its text alone is read")
         return self.nvcc
 
     @property
@@ -156,7 +156,7 @@ def _borrowed(source: ReadSource, others: Sequence[ReadSource]) -> Iterator[Kern
         try:
             kernel = _defined(name, source.imported(name), defining)
         except CutuneError:
-            # What the compiler does not tell stays as it is.
+            # Without the compiler's answer launches stay as they are.
             continue
         if kernel is not None:
             yield kernel

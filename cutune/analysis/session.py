@@ -43,7 +43,7 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_fold
 if TYPE_CHECKING:
     from cutune.analysis.linked import ReadSource
 
-#: What makes the device's half of a program matter; the preprocessor has expanded `__global__`.
+#: Words of device code; the preprocessor has expanded `__global__`.
 _DEVICE_CODE = re.compile(r"<<<|\bglobal\b|__global__")
 
 
@@ -55,7 +55,7 @@ class Session:
     flags: tuple[str, ...] = ()
     warn: Warn = field(default=lambda diagnostic: None)
     progress: Progress = field(default=lambda what, done, total: None)
-    #: Where the program will run besides what its flags say: kernels are proven for these, too.
+    #: Architectures besides those of the flags: kernels are proven for these, too.
     architectures: tuple[str, ...] = (EMULATED,)
 
     @cached_property
@@ -92,13 +92,13 @@ class Session:
         return self.reported(linked(read))
 
     def reported(self, programs: Sequence[Program]) -> list[Program]:
-        """The same programs, when what there is to say about them was shown."""
+        """The same programs, after their messages were shown."""
         for program in programs:
             self.report(program.diagnostics)
         return list(programs)
 
     def read(self, path: str, require_nvcc: bool = False) -> ReadSource:
-        """Read and analyze one file by itself; its messages are yet to be reported."""
+        """Read and analyze one file by itself; its messages are not yet reported."""
         source = read_source(path)
         if is_rewritten(source):
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
@@ -197,7 +197,7 @@ class Session:
         passes: Sequence[Pass] = (InstrumentLaunches(),),
         print_after: str | None = None,
     ) -> TranslationUnit:
-        """The program with hooks at its tunable launches, or what other passes make of it."""
+        """The program with hooks at its tunable launches, or rewritten by other passes."""
 
         def after(step: Pass, unit: TranslationUnit) -> None:
             if step.name == print_after:
@@ -212,7 +212,7 @@ class Session:
     ) -> Path:
         """Write sources with hooks into a folder; compile and link them.
 
-        `target`: options of nvcc that say what for; without them, for the emulated device.
+        `target`: nvcc's options for the target; by default the emulated device.
         """
         if len(programs) == 1:
             units = [self._write_instrumented(programs[0], folder)]
@@ -249,7 +249,7 @@ class Session:
     def write_rewritten(
         self, program: Program, folder: Path, word: str, passes: Sequence[Pass]
     ) -> tuple[Path, list[str]]:
-        """What passes make of a program, written into a folder; the flags to compile it with."""
+        """Write a program as passes left it into a folder; returns the flags to compile it with."""
         return self._write_unit(self.instrument(program, passes), folder, word)
 
     def _write_unit(self, unit: TranslationUnit, folder: Path, word: str) -> tuple[Path, list[str]]:
@@ -300,7 +300,7 @@ class Session:
 
 
 def first_error(message: str) -> str:
-    """The line of what nvcc said that tells most."""
+    """The first line of nvcc's output with an error."""
     said = [line.strip() for line in message.splitlines()]
     return next((line for line in said[1:] if "error" in line), said[0])
 

@@ -49,7 +49,7 @@ def shake(options: argparse.Namespace) -> int:
     from cutune.cli.report.programs import print_programs
 
     trials = _trials(options)
-    # What is wrong with the options is said before anything is built.
+    # Wrong options are reported before anything is built.
     _conditions(options)
     session = session_of(options)
     programs = session.load_all(options.files, require_nvcc=True)
@@ -80,7 +80,7 @@ def _shaken(
     trials: Sequence[Trial],
     folder: Path,
 ) -> list[Shaken]:
-    """What each run gave, up to the first that is another."""
+    """Results of the runs, up to the first that differs."""
     from cutune.evaluation.shake import shake
     from cutune.evaluation.shaken_build import build_both
 

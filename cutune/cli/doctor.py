@@ -1,5 +1,5 @@
-"""What this machine has, what it lacks, and the command that mends each lack. Changes nothing
-unless it is told to install the toolkit."""
+"""What this machine has and lacks, and the command that installs what is missing. Changes nothing
+unless it is asked to install the toolkit."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _EXTRAS = {"jinja2": "report", "matplotlib": "report", "dask": "cluster"}
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing looked for."""
+class Requirement:
+    """One requirement, and whether this machine meets it."""
 
     name: str
     state: str
     #: Version and place, or what is wrong with it.
     detail: str
-    #: The command that mends it; empty when nothing is wrong.
+    #: The command that repairs it; empty when nothing is wrong.
     mend: str = ""
     #: Is it needed for tuning without a GPU?
     needed: bool = False
@@ -79,7 +79,7 @@ def clear_cache(quiet: bool) -> int:
     return 0
 
 
-def examine(nvcc: str | None = None) -> list[Finding]:
+def examine(nvcc: str | None = None) -> list[Requirement]:
     """Look at everything; takes a few seconds, because a program is compiled."""
     compiler = _host_compiler()
     found, toolkit = _nvcc(nvcc)
@@ -97,17 +97,17 @@ def examine(nvcc: str | None = None) -> list[Finding]:
     ]
 
 
-def _python() -> Finding:
-    return Finding("Python", FOUND, f"{sys.version.split()[0]} ({sys.executable})", needed=True)
+def _python() -> Requirement:
+    return Requirement("Python", FOUND, f"{sys.version.split()[0]} ({sys.executable})", needed=True)
 
 
-def _packages() -> Iterable[Finding]:
+def _packages() -> Iterable[Requirement]:
     for name in _PACKAGES:
         version = _version(name)
         if version is None:
-            yield Finding(name, MISSING, "not installed", f"pip install {name}", needed=True)
+            yield Requirement(name, MISSING, "not installed", f"pip install {name}", needed=True)
         else:
-            yield Finding(name, FOUND, version, needed=True)
+            yield Requirement(name, FOUND, version, needed=True)
 
 
 def _version(package: str) -> str | None:
@@ -117,24 +117,26 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _optional_package(name: str, extra: str) -> Finding:
+def _optional_package(name: str, extra: str) -> Requirement:
     version = _version(name)
     if version is None:
-        return Finding(name, MISSING, "not installed", f"pip install 'cutune[{extra}]'")
-    return Finding(name, FOUND, version)
+        return Requirement(name, MISSING, "not installed", f"pip install 'cutune[{extra}]'")
+    return Requirement(name, FOUND, version)
 
 
-def _host_compiler() -> Finding:
+def _host_compiler() -> Requirement:
     try:
         path = host_compiler()
     except CutuneError as error:
         mend = "apt-get install g++, or set CXX"
-        return Finding("host compiler", MISSING, error.diagnostic.message, mend, needed=True)
+        return Requirement("host compiler", MISSING, error.diagnostic.message, mend, needed=True)
     lines = _output([path, "--version"]).splitlines()
-    return Finding("host compiler", FOUND, f"{lines[0] if lines else '?'} ({path})", needed=True)
+    return Requirement(
+        "host compiler", FOUND, f"{lines[0] if lines else '?'} ({path})", needed=True
+    )
 
 
-def _nvcc(option: str | None) -> tuple[Nvcc | None, Finding]:
+def _nvcc(option: str | None) -> tuple[Nvcc | None, Requirement]:
     try:
         nvcc = find_nvcc(option)
         detail = f"{nvcc.version} ({nvcc.path}, from {nvcc.origin})"
@@ -142,55 +144,57 @@ def _nvcc(option: str | None) -> tuple[Nvcc | None, Finding]:
         absent = error.diagnostic.code is Code.MISSING_NVCC
         mend = INSTALL_TOOLKIT if absent else "give --nvcc PATH, or set CUDACXX"
         state = MISSING if absent else BROKEN
-        return None, Finding("nvcc", state, error.diagnostic.message, mend, needed=True)
-    return nvcc, Finding("nvcc", FOUND, detail, needed=True)
+        return None, Requirement("nvcc", state, error.diagnostic.message, mend, needed=True)
+    return nvcc, Requirement("nvcc", FOUND, detail, needed=True)
 
 
-def _compiles(nvcc: Nvcc | None, compiler: Finding) -> Finding:
+def _compiles(nvcc: Nvcc | None, compiler: Requirement) -> Requirement:
     """nvcc refuses host compilers that are too new for it, and wheels may lack parts."""
     name = "CUDA compilation"
     if nvcc is None or compiler.state != FOUND:
-        return Finding(name, MISSING, "needs nvcc and a host compiler", needed=True)
+        return Requirement(name, MISSING, "needs nvcc and a host compiler", needed=True)
     with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
         source = Path(folder) / "doctor.cu"
         source.write_text("__global__ void kernel() {}\nint main() { kernel<<<1, 1>>>(); }\n")
         architecture = f"-arch={nvcc.architecture()}"
         result = nvcc.run([architecture, str(source), "-o", str(Path(folder) / "doctor")])
     if result.returncode == 0:
-        return Finding(name, FOUND, f"a program for {nvcc.architecture()} compiles", needed=True)
+        return Requirement(
+            name, FOUND, f"a program for {nvcc.architecture()} compiles", needed=True
+        )
     reason = next(iter((result.stderr or result.stdout).strip().splitlines()), "no message")
     mend = "set NVCC_CCBIN to a g++ that this nvcc accepts, or " + INSTALL_TOOLKIT
-    return Finding(name, BROKEN, reason, mend, needed=True)
+    return Requirement(name, BROKEN, reason, mend, needed=True)
 
 
-def _emulated_device(nvcc: Nvcc | None, compiler: Finding) -> Finding:
+def _emulated_device(nvcc: Nvcc | None, compiler: Requirement) -> Requirement:
     name = "emulated device"
     if nvcc is None or compiler.state != FOUND:
-        return Finding(name, MISSING, "needs nvcc and a host compiler", needed=True)
+        return Requirement(name, MISSING, "needs nvcc and a host compiler", needed=True)
     # Not needed to answer the other questions, and its first use compiles for some time.
     from cutune.emulator.link import runtime_library
 
     try:
-        return Finding(name, FOUND, str(runtime_library(nvcc)), needed=True)
+        return Requirement(name, FOUND, str(runtime_library(nvcc)), needed=True)
     except CutuneError as error:
-        return Finding(name, BROKEN, error.diagnostic.message, "see the message", needed=True)
+        return Requirement(name, BROKEN, error.diagnostic.message, "see the message", needed=True)
 
 
-def _gpu() -> Finding:
+def _gpu() -> Requirement:
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     lines = _output(query).strip().splitlines() if shutil.which("nvidia-smi") else []
     if not lines:
         mend = "none needed: programs run on the emulated device"
-        return Finding("GPU", MISSING, "no NVIDIA driver", mend)
-    return Finding("GPU", FOUND, "; ".join(lines))
+        return Requirement("GPU", MISSING, "no NVIDIA driver", mend)
+    return Requirement("GPU", FOUND, "; ".join(lines))
 
 
-def _ncu() -> Finding:
+def _ncu() -> Requirement:
     path = shutil.which("ncu")
     if path is None:
-        return Finding("ncu", MISSING, "not on PATH", "install NVIDIA Nsight Compute")
+        return Requirement("ncu", MISSING, "not on PATH", "install NVIDIA Nsight Compute")
     version = next((x for x in _output([path, "--version"]).splitlines() if "Version" in x), "")
-    return Finding("ncu", FOUND, f"{version} ({path})".strip())
+    return Requirement("ncu", FOUND, f"{version} ({path})".strip())
 
 
 def _output(command: list[str]) -> str:
@@ -216,7 +220,7 @@ def _install_toolkit(quiet: bool) -> int:
     return subprocess.run([*command, *options, *TOOLKIT_PACKAGES], check=False).returncode
 
 
-def _print(findings: list[Finding]) -> None:
+def _print(findings: list[Requirement]) -> None:
     for finding in findings:
         mark = "ok" if finding.state == FOUND else finding.state
         print(f"{mark:8} {finding.name:17} {finding.detail}")

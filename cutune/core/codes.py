@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
@@ -34,7 +29,7 @@ class Code(Enum):
     NEEDS_FOLDER = (
         13,
         ERROR,
-        "what is tuned in '{header}' is rewritten in a copy of the sources; write: -o {folder}",
+        "header '{header}' has to be rewritten too, so the output is a folder; write: -o {folder}",
     )
     ALREADY_TUNED = (
         11,
@@ -62,7 +57,7 @@ class Code(Enum):
     BAD_ANNOTATION = (103, WARNING, "pragma ignored: {reason}")
     HOST_ONLY = (104, NOTE, "no kernel and no launch here; the file stays as it is")
 
-    # Why a launch stays as it is: what is wrong with the launch …
+    # Why a launch stays as it is: reasons in the launch …
     MISSING_KERNEL = (
         201,
         WARNING,
@@ -88,17 +83,18 @@ class Code(Enum):
     SIDE_EFFECT = (
         206,
         WARNING,
-        "not known to be harmless: {what} in the launch; store it in a variable first",
+        "{what} in the launch may have a side effect; store its value in a variable first",
     )
     HIDDEN_LAUNCH = (
         244,
         WARNING,
-        "the launch is part of a macro's argument, or not compiled where it stands; write it out",
+        "the launch stands in the argument of a macro, or is compiled as something else; write it"
+        " out as a statement",
     )
     EARLY_HEADER = (
         224,
         WARNING,
-        "this header is read before the source, by -include; include it in the source",
+        "-include reads this header before the source; include it in the source instead",
     )
     IGNORED = (207, WARNING, "left alone by #pragma cutune ignore")
     INDIRECT_LAUNCH = (
@@ -109,7 +105,8 @@ class Code(Enum):
     DIFFERING_KERNELS = (
         209,
         WARNING,
-        "the kernels named '{name}' that this may launch differ in what is proven about them",
+        "several kernels are named '{name}', and what is proven differs between them; give them "
+        "different names",
     )
     OTHER_KERNEL = (
         225,
@@ -117,12 +114,12 @@ class Code(Enum):
         "the compiler launches {found} here, not '{name}' as it is written; launch the kernel by "
         "its own name",
     )
-    LAUNCH_NOT_TOLD = (
+    UNRESOLVED_LAUNCH = (
         226,
         WARNING,
-        "the compiler does not tell which kernel is launched here: {reason}",
+        "it is not known which kernel the compiler launches here: {reason}",
     )
-    # … and what is wrong with its kernel.
+    # … and reasons in its kernel.
     SHARED_MEMORY = (211, WARNING, "uses shared memory, which may depend on the block's shape")
     BARRIER = (212, WARNING, "synchronizes the threads of a block with {what}")
     WARP_LEVEL = (213, WARNING, "uses the warp-level function {what}")
@@ -154,11 +151,15 @@ class Code(Enum):
         "holds #{what}; to have the branch known that is compiled give nvcc and the file's own "
         "options (-I, -D, -std)",
     )
-    CONTRADICTION = (227, WARNING, "is not the same in its source and compiled: {what}")
+    CONTRADICTION = (
+        227,
+        WARNING,
+        "differs between source and compiled code: {what}",
+    )
     NOT_COMPILED = (
         228,
         WARNING,
-        "is not among what the compiler made of the file; launch it from code that is compiled",
+        "is not in the compiled code of the file; launch it from code that is compiled",
     )
     UNCERTAIN_ADDRESS = (
         268,
@@ -206,8 +207,8 @@ class Code(Enum):
     UNKNOWN_GRID_FORMULA = (
         235,
         WARNING,
-        "annotation ignored: the grid in {d} must be ceil(g / {d}) or g / {d}, with g made of "
-        "integer parameters, or keep; a number only where block(...) does not name {d}",
+        "annotation ignored: write the grid in {d} as ceil(g / {d}) or g / {d}, with g a formula "
+        "of integer parameters, or as keep; as a number only where block(...) does not name {d}",
     )
     NO_ANNOTATED_DIMENSION = (
         236,
@@ -223,8 +224,8 @@ class Code(Enum):
     DYNAMIC_SHARED_MEMORY = (
         238,
         WARNING,
-        "the launch asks for dynamic shared memory, and how it follows the block is not known; add "
-        "shared(bytes as a formula of x, y, z) to the annotation",
+        "the launch asks for dynamic shared memory, and its dependence on the thread block is not"
+        " known; add shared(bytes as a formula of x, y, z) to the annotation",
     )
     UNKNOWN_SHARED_FORMULA = (
         247,
@@ -240,16 +241,16 @@ class Code(Enum):
     WARPS_NOT_KEPT = (
         249,
         WARNING,
-        "annotation ignored: kernel '{kernel}' holds warp-level code, and no block that it allows "
+        "annotation ignored: kernel '{kernel}' holds warp-level code, and none of its candidates "
         "has whole warps in x; name multiples of 32",
     )
     UNKNOWN_CONDITION = (
         239,
         WARNING,
-        "annotation ignored: its condition holds '{name}'; it may speak of x, y and z alone",
+        "annotation ignored: its condition holds '{name}'; only x, y and z may occur in it",
     )
 
-    # Host integers that are to be chosen.
+    # Host integers annotated as tunable.
     TUNABLE_OUTSIDE = (
         250,
         WARNING,
@@ -258,8 +259,8 @@ class Code(Enum):
     NO_TUNABLE_VALUE = (
         251,
         WARNING,
-        "pragma ignored: '{name}' is not given a value next; write behind it, in the same block: "
-        "int {name} = VALUE;",
+        "pragma ignored: the next statement does not give '{name}' a value; write after the "
+        "pragma, in the same block: int {name} = VALUE;",
     )
     NOT_A_HOST_INTEGER = (
         252,
@@ -269,20 +270,25 @@ class Code(Enum):
     UNKNOWN_DATA = (
         253,
         WARNING,
-        "pragma ignored: '{name}' does not occur before it; give data what is known there",
+        "pragma ignored: '{name}' does not occur before it; name sizes that are known there in "
+        "data(...)",
     )
     TUNABLE_WITHOUT_DATA = (
         254,
         WARNING,
-        "pragma ignored: it names no sizes; add those that decide the choice: data(N)",
+        "pragma ignored: it names no sizes; add those that the choice depends on: data(N)",
     )
     TUNED_TWICE = (255, WARNING, "pragma ignored: '{name}' is tuned by an earlier pragma")
     BAD_CHOICES = (
         256,
         WARNING,
-        "pragma ignored: '{name}' may be given 1 to {most} values, in rising order; list them",
+        "pragma ignored: '{name}' needs a list of 1 to {most} values in rising order",
     )
-    UNPAIRED_REGION = (257, WARNING, "region ignored: no 'region {other}' belongs to it")
+    UNPAIRED_REGION = (
+        257,
+        WARNING,
+        "region ignored: it has no matching 'region {other}'",
+    )
     REGION_ACROSS_BLOCKS = (
         258,
         WARNING,
@@ -299,8 +305,8 @@ class Code(Enum):
     TUNABLE_IN_HEADER = (
         260,
         WARNING,
-        "pragma ignored: this header is read before the source, by -include; include it in the "
-        "source",
+        "pragma ignored: -include reads this header before the source; include it in the source "
+        "instead",
     )
     TUNABLE_SIDE_EFFECT = (
         261,
@@ -310,7 +316,7 @@ class Code(Enum):
     UNKNOWN_IN_CONDITION = (
         262,
         WARNING,
-        "pragma ignored: its condition holds '{name}'; it may speak of {known} alone",
+        "pragma ignored: its condition holds '{name}'; only {known} may occur in it",
     )
     NO_HOST_TUNABLES = (
         420,
@@ -322,20 +328,21 @@ class Code(Enum):
     REGIONS_NEED_GPU = (
         421,
         ERROR,
-        "no GPU found, and the emulated device has no time of regions; measure on a GPU, or "
-        "try whether the configurations run: --on emulated",
+        "no GPU found, and the emulated device cannot time regions; measure on a GPU, or only try"
+        " whether the configurations run: --on emulated",
     )
     NO_RUN_ENDED_WELL = (422, ERROR, "nothing was measured: {reason}")
     NOT_SWEPT = (
         431,
         ERROR,
-        "no block of a launch of '{path}' as it is now was timed on {device}; run: "
-        "cutune collect --on gpu, then cutune fit --model neighbours",
+        "no thread block was timed on {device} for the launches of '{path}' in its present form; "
+        "run: cutune collect --on gpu, then cutune fit --model neighbours",
     )
     NO_HOST_TIMES = (
         423,
         ERROR,
-        "no times of the host tunables of '{path}' as it is now; run: cutune collect --tunables",
+        "no times were measured for the host tunables of '{path}' in its present form; run: "
+        "cutune collect --tunables",
     )
     AMBIGUOUS_REGION = (
         424,
@@ -366,7 +373,7 @@ class Code(Enum):
         "{offered}; name its nvcc in CUDACXX",
     )
 
-    # The emulated device: CT45x building and loading, CT46x what a launch can end with.
+    # The emulated device: CT45x building and loading, CT46x errors of a launch.
     BUILD_FAILED = (450, ERROR, "cannot build {name} with {compiler}: {reason}")
     UNSUPPORTED_PTX = (451, ERROR, "PTX line {line}, source line {source_line}: {reason}")
     UNKNOWN_KERNEL = (452, ERROR, "the module has no kernel '{name}'; it has: {known}")
@@ -423,15 +430,19 @@ class Code(Enum):
     SAME_VALUE_RACE = (
         480,
         NOTE,
-        "benign race: {access} and {other} of one address, but the store leaves the value that is "
-        "there; {where}",
+        "benign race: {access} and {other} of one address, but the store writes the value that is"
+        " there already; {where}",
     )
     EXITED_AT_BARRIER = (
         481,
         NOTE,
         "{text} threads of the block have ended before this barrier; {where}",
     )
-    OTHER_PARTY = (482, NOTE, "the other access is that of {party}")
+    OTHER_PARTY = (
+        482,
+        NOTE,
+        "the other access is by {party}",
+    )
     UNSUPPORTED_AT_RUN_TIME = (466, ERROR, "not supported by the emulated device: {reason}")
 
     EDIT_CONFLICT = (301, ERROR, "passes '{first}' and '{second}' both edit this place")
@@ -471,46 +482,46 @@ class Code(Enum):
     DIFFERENT_SHARED_MEMORY = (
         419,
         WARNING,
-        "this launch of '{kernel}' asks for shared memory by another formula of the block than an "
-        "earlier one; it stays as it is",
+        "this launch of '{kernel}' computes its shared memory from the thread block by another "
+        "formula than an earlier one; it stays as it is",
     )
     DATA_DEPENDENT = (
         414,
         WARNING,
-        "kernel '{kernel}' can be counted on the data of the runs only, and is not ({reason}); its "
-        "launches stay as they are",
+        "the work of kernel '{kernel}' depends on the data of the runs and was not measured "
+        "({reason}); its launches stay as they are",
     )
     UNSEEN_MEMBER = (
         432,
         WARNING,
-        "a launch does not tell '{name}', on which kernel '{kernel}' depends; its launches stay as "
-        "they are",
+        "kernel '{kernel}' depends on '{name}', whose value is not seen at the launch; its "
+        "launches stay as they are",
     )
     COUNTED_ON_DATA = (
         418,
         NOTE,
-        "kernel '{kernel}' is counted at the sizes and on the data of the runs, which should be "
-        "typical: {reason}",
+        "kernel '{kernel}' is counted only at the sizes and on the data of the runs, which should"
+        " be typical: {reason}",
     )
     RESULTS_DIFFER = (
         416,
         WARNING,
-        "{count} blocks of kernel '{kernel}' give other results than the original (up to "
-        "{difference} off) and are left out",
+        "{count} candidate thread blocks change the results of kernel '{kernel}' (by up to "
+        "{difference}) and are left out",
     )
     RACY_ORIGINAL = (
         427,
         WARNING,
-        "{count} blocks of kernel '{kernel}' give other results than the original (up to "
-        "{difference} off) and are left out, but the original itself has a race: its results "
-        "depend on the order of its threads",
+        "{count} candidate thread blocks change the results of kernel '{kernel}' (by up to "
+        "{difference}) and are left out; the original itself has a race, so its results depend on"
+        " the order of its threads",
     )
     NOT_REPLAYED = (
         417,
         WARNING,
-        "kernel '{kernel}' cannot be replayed at other sizes ({reason}); its launches stay as they "
-        "are; if some of its integers are no sizes, name those that are: "
-        "'#pragma cutune kernel {kernel} data(...)'",
+        "kernel '{kernel}' cannot be replayed at other sizes ({reason}); its launches stay as "
+        "they are; if only some of its integers are sizes, name them: '#pragma cutune kernel "
+        "{kernel} data(...)'",
     )
     NOTHING_TUNABLE = (
         415,
@@ -548,13 +559,13 @@ class Code(Enum):
     UNSUITED_MODEL = (
         517,
         WARNING,
-        "the model of kernel '{kernel}' orders blocks otherwise than the timings do (rank "
+        "the model of kernel '{kernel}' ranks thread blocks differently from the timings (rank "
         "correlation {correlation}); measure at the sizes that matter",
     )
     NOTHING_TO_JUDGE = (
         516,
         ERROR,
-        "no launch of these programs is in the sweep, beyond the training size; it has: {known}",
+        "the sweep has no launch of these programs beyond the training size; it has: {known}",
     )
     STALE_MODELS = (
         513,
@@ -579,31 +590,40 @@ class Code(Enum):
     )
     BAD_TABLE_OPTION = (545, ERROR, "{reason}")
 
-    OUTPUT_DIFFERS = (430, ERROR, "'{command}' does not give what the original gives: {reason}")
+    OUTPUT_DIFFERS = (
+        430,
+        ERROR,
+        "the results of '{command}' differ from the original's: {reason}",
+    )
     ORIGINAL_FAILED = (433, ERROR, "the original itself fails: '{command}' ends with {reason}")
     NOTHING_COMPARED = (
         434,
         ERROR,
-        "nothing was compared: all that '{command}' writes varies by itself; use --tolerance, "
-        "--ignore or --file",
+        "nothing was compared: everything that '{command}' writes varies from run to run; use "
+        "--tolerance, --ignore or --file",
     )
     VARYING_LENGTH = (
         435,
         ERROR,
-        "{name} of '{command}' has {first} lines in one run and {second} in another, and cannot be "
-        "compared; leave out lines with --ignore REGEX, or use --file",
+        "{name} of '{command}' has {first} lines in one run and {second} in another, so it cannot"
+        " be compared; leave out lines with --ignore REGEX, or use --file",
     )
-    LEFT_OUT = (436, NOTE, "left out, because '{command}' varies by itself: {what}")
+    LEFT_OUT = (
+        436,
+        NOTE,
+        "not compared, because it varies between runs of '{command}' itself: {what}",
+    )
     ONLY_STATUS = (
         437,
         WARNING,
-        "nothing was compared but the exit status; use --file FILE: '{command}' writes nothing "
-        "that counts",
+        "only the exit status was compared: '{command}' writes no line that can be compared; use "
+        "--file FILE",
     )
     NOT_SHAKEN = (
         438,
         WARNING,
-        "no launch of '{command}' took another configuration in these runs; nothing was tried",
+        "no launch of '{command}' was given another execution configuration in these runs; "
+        "nothing was tried",
     )
     SHAKEN_NOT_COMPILED = (
         439,
@@ -614,14 +634,14 @@ class Code(Enum):
     NOT_PREPROCESSED = (
         703,
         WARNING,
-        "nvcc cannot read the file ({reason}), so that macros are expanded by their text alone; "
-        "give the options that it is compiled with (-I, -D, -std)",
+        "nvcc cannot read the file ({reason}), so macros are expanded by their text alone; give "
+        "the options that it is compiled with (-I, -D, -std)",
     )
     NOT_CONFIRMED = (
         709,
         WARNING,
-        "nvcc cannot compile the file ({reason}), so that launches are judged by their text alone; "
-        "give the options that it is compiled with (-I, -D, -std)",
+        "nvcc cannot compile the file ({reason}), so launches are judged by their source text "
+        "alone; give the options that it is compiled with (-I, -D, -std)",
     )
     NOT_REWRITTEN = (
         704,
@@ -633,13 +653,13 @@ class Code(Enum):
     NOTHING_COMPILED = (
         707,
         ERROR,
-        "'{command}' compiled no launch that can be tuned through cutune; is everything up to date "
-        "(add --clean 'make clean'), or does it name its nvcc (add NVCC='cutune nvcc')?",
+        "'{command}' compiled no tunable launch through cutune; if everything was up to date, add"
+        " --clean 'make clean'; if the build names its nvcc, add NVCC='cutune nvcc'",
     )
     FRONT_END_FAILED = (
         708,
         WARNING,
-        "nvcc's front end does not tell which kernels are launched: {reason}",
+        "nvcc's front end did not say which kernels are launched: {reason}",
     )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 #: Longer source lines are cut when they are shown.
 LONGEST_LINE = 160
-#: So much of them is shown behind a place at least; what is left out before it is marked.
-BEHIND_PLACE, CUT = 20, "... "
+#: At least this much is shown after the place; a cut before it is marked.
+AFTER_PLACE, CUT = 20, "... "
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message at one place (or at none: then it speaks of the whole run)."""
+    """One message at one place; without a place it concerns the whole run."""
 
     code: Code
     message: str
@@ -51,7 +51,7 @@ class Diagnostic:
 
     def render(self) -> str:
         """The message as GCC and clang print it, with the line and carets when a place is known."""
-        # What another program said stands on further lines, behind the code.
+        # Quoted output of another program stands on further lines, after the code.
         head, *quoted = self.message.splitlines() or [""]
         text = "\n".join([f"{self.code.severity}: {head} [{self.code.number}]", *quoted])
         if self.source is None:
@@ -67,9 +67,9 @@ class Diagnostic:
         place = self.source.location(self.span.start)
         line = self.source.line_text(place.line)
         start, mark = place.column - 1, ""
-        if start > LONGEST_LINE - BEHIND_PLACE:
+        if start > LONGEST_LINE - AFTER_PLACE:
             first = start - LONGEST_LINE // 2
-            # Not within a character of several bytes.
+            # A character of several bytes is not split.
             whole = (i for i, c in enumerate(line[first:]) if not "\x80" <= c < "\xc0")
             first += next(whole, 0)
             line, mark = line[first:], CUT
@@ -89,12 +89,12 @@ Warn = Callable[[Diagnostic], None]
 
 
 def shown(text: str) -> str:
-    """Bytes that were decoded as latin-1 (sources, what nvcc says) as a person reads them."""
+    """Readable text of bytes that were decoded as latin-1: sources, nvcc's output."""
     return text.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
 class CutuneError(Exception):
-    """No value can be made. Caught only in `cli.main`."""
+    """A stage cannot produce its value. Caught only in `cli.main`."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)

@@ -9,7 +9,7 @@ from cutune.core.source import Source, Span
 
 
 class EditConflict(ValueError):
-    """Two edits want the same bytes, so that their order would matter."""
+    """Two edits change the same bytes, so their order would matter."""
 
     def __init__(self, first: Edit, second: Edit) -> None:
         super().__init__(f"edits {first} and {second} overlap")

@@ -59,9 +59,9 @@ def _bars() -> Progress:
 
 
 class _Lines:
-    """A line when an activity is done, and in between so that a long one is no silence.
+    """Prints a line when an activity is done, and at intervals while it runs.
 
-    A line of its own comes from a thread, because one step of an activity may take minutes.
+    A thread prints the lines in between, because one step of an activity may take minutes.
     """
 
     def __init__(self, every_seconds: float) -> None:

@@ -2,7 +2,7 @@
 
     python -m cutune.core.reference docs/diagnostics.md
 
-What a code means and what to do about it stands here, its message in `diagnostics`.
+This module says what each code means and what to do about it; `codes` holds its message.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 
-#: Hundreds, as the docstring of `diagnostics` has them.
+#: First digit of a code → heading; the docstring of `diagnostics` lists the same groups.
 GROUPS = {
     0: "Files and options",
     1: "Syntax",
@@ -28,15 +28,15 @@ GROUPS = {
 
 #: Code → what it means and what to do.
 MEANINGS: dict[Code, str] = {
-    Code.CONTRADICTION: "What the source says and what the compiler made of it differ: a parameter "
-    "that is changed through a reference, an operator that asks for its thread. The compiled code "
-    "is right; write the kernel so that it can be read, a copy of the parameter for instance.",
-    Code.NOT_COMPILED: "The compiler made no code of the kernel: a template that nobody calls with "
-    "arguments that are known, or code that an `#if` leaves out.",
+    Code.CONTRADICTION: "The source says one thing and the compiled code another: a parameter is "
+    "changed through a reference, or an operator asks for its thread. The compiled code is "
+    "right. Write the kernel so that both agree, for instance with a copy of the parameter.",
+    Code.NOT_COMPILED: "The compiler made no code of the kernel: it is a template that nobody "
+    "calls with known arguments, or an `#if` leaves it out.",
     Code.UNPROVEN_CODE: "The compiled code does something that is not known to be the same with "
     "another block. The message says what; docs/soundness.md says what is proven.",
-    Code.NOT_CONFIRMED: "Launches are tunable by their text alone until the compiler confirms it. "
-    "Give cutune the options that the file is compiled with.",
+    Code.NOT_CONFIRMED: "The source text says which launches are tunable, until the compiler "
+    "confirms it. Give cutune the options that the file is compiled with.",
     Code.UNREADABLE_FILE: "The file is missing or may not be read. Check the path.",
     Code.UNWRITABLE_FILE: "The result cannot be written there. Choose another `-o` or "
     "`--workspace`.",
@@ -45,8 +45,8 @@ MEANINGS: dict[Code, str] = {
     "another name.",
     Code.DAMAGED_FILE: "Entries are missing or have another form. Make the file anew.",
     Code.NEEDS_FOLDER: "A header that holds launches or host tunables cannot be part of one "
-    "output file. With a folder as output, the source and its headers are written there with the "
-    "same relative places; compile there with the same options.",
+    "output file. With a folder as output, the source and its headers are written there in the "
+    "same relative places. Compile there with the same options.",
     Code.ALREADY_TUNED: "The file holds the hooks or the selection routines of cutune already.",
     Code.NOT_REPLAYED: "Launches of this kernel at other sizes end in an error on the emulated "
     "device. The reason is quoted; the other kernels are tuned.",
@@ -54,19 +54,21 @@ MEANINGS: dict[Code, str] = {
     "2147483647 x 65535 x 65535 blocks.",
     Code.AMBIGUOUS_KERNEL: "The workspace holds models of several sources, or of several instances "
     "of a template.",
-    Code.UNSUITED_MODEL: "Predicted and measured times of the same launch are in a different "
-    "order: something that the model does not know decides. `cutune evaluate` shows by how much.",
+    Code.UNSUITED_MODEL: "Predicted and measured times rank the thread blocks of a launch "
+    "differently: the time depends on something that the model does not know. `cutune evaluate` "
+    "shows how much that costs.",
     Code.NOTHING_TO_JUDGE: "A sweep names programs by their files, without folder and ending. Name "
     "the sources that were swept, and a `--train` below the largest size.",
-    Code.STALE_MODELS: "Models describe the program that was measured, and the source is no longer "
-    "the same.",
+    Code.STALE_MODELS: "The models describe the program that was measured, and the source has "
+    "changed since.",
     Code.UNKNOWN_DEVICE: "`--device` names a profile that cutune does not have. Take one of those "
     "listed.",
-    Code.UNKNOWN_SCHEMA: "The file is of another kind, or a newer cutune wrote it. Give the right "
-    "file, or update cutune.",
+    Code.UNKNOWN_SCHEMA: "The file is of another kind, or was written by a newer cutune. Give "
+    "the right file, or update cutune.",
     Code.TORN_LINE: "A run was interrupted while it wrote. The line is left out; run `cutune "
     "collect` again to measure it anew.",
-    Code.MISSING_COMPILER: "The emulated device is built on this machine, once.",
+    Code.MISSING_COMPILER: "The emulated device is compiled once on this machine, which needs a "
+    "C++ compiler.",
     Code.NO_PYCUDA: "Only `cutune device --calibrate` needs pycuda. Everything else works "
     "without it.",
     Code.NO_GPU: "The driver finds no GPU, or not the one that `--gpu` names. A profile that is "
@@ -74,71 +76,74 @@ MEANINGS: dict[Code, str] = {
     Code.GPU_FAILED: "A micro-kernel was not compiled or not launched. Does the compiler know this "
     "GPU, and is its memory free (3 GiB are needed)?",
     Code.BAD_SIZE: "A value on the command line has the wrong form.",
-    Code.MISSING_STAGE: "A verb needs what an earlier one writes. Run that one first, or `cutune "
-    "tune`, which runs all.",
-    Code.UNBALANCED: "A bracket has no partner, so that functions cannot be told apart. Does nvcc "
-    "accept the file?",
-    Code.NOT_CUDA: "The file is empty, holds bytes that no source file holds, or not one "
-    "declaration or directive.",
+    Code.MISSING_STAGE: "A command needs what an earlier one writes. Run that one first, or "
+    "`cutune tune`, which runs all.",
+    Code.UNBALANCED: "A bracket has no partner, so functions cannot be found. Does nvcc accept "
+    "the file?",
+    Code.NOT_CUDA: "The file is empty, holds bytes that no source file holds, or has no "
+    "declaration and no directive.",
     Code.BAD_ANNOTATION: "The pragma is not in cutune's language and has no effect. The message "
     "names the first word that does not fit.",
-    Code.HOST_ONLY: "A source of host code alone is nothing to tune: it may be given with "
-    "the others and comes back byte for byte.",
-    Code.MISSING_KERNEL: "What is not read cannot be proven. Give all sources of the "
-    "program, as in `cutune inspect main.cu kernel.cu`, and `-I` where a header is not found. Of "
-    "other sources those kernels count that exactly one of them defines for all to link with: no "
-    "static ones, and no templates.",
-    Code.UNCERTAIN_ADDRESS: "Of a kernel that another source defines the address must be "
-    "certain: by it the tuned program asks for which architecture it was compiled. Overloads, "
-    "arguments that are left out and parameters that are references hide it.",
+    Code.HOST_ONLY: "A source with host code alone has nothing to tune. It may be given with the "
+    "others and comes back byte for byte.",
+    Code.MISSING_KERNEL: "A kernel that is not read cannot be proven. Give all sources of the "
+    "program, as in `cutune inspect main.cu kernel.cu`, and `-I` where a header is not found. "
+    "From another source a kernel counts only if it is the one definition that all others link "
+    "with: not a static one, and not a template.",
+    Code.UNCERTAIN_ADDRESS: "The address of a kernel that another source defines must be "
+    "certain: with it the tuned program asks for which architecture the kernel was compiled. "
+    "Overloads, omitted arguments and reference parameters make it uncertain.",
     Code.DEVICE_LAUNCH: "Launches from kernels are not rewritten: the choice is made on the host.",
-    Code.DIRECTIVE_IN_LAUNCH: "Which text is compiled depends on the directive. Write one launch "
+    Code.DIRECTIVE_IN_LAUNCH: "The directive decides which text is compiled. Write one launch "
     "per branch of the `#if`.",
     Code.LAUNCH_IN_MACRO: "A rewritten macro would change every use of it. Make the macro a "
     "function template.",
     Code.NOT_A_STATEMENT: "A rewritten launch is a statement, which cannot stand in an expression "
     "or behind `return`.",
     Code.SIDE_EFFECT: "Overloads, default arguments and deduced template parameters let the "
-    "arguments choose the kernel. Then the launch is repeated, with its arguments, so that a side "
-    "effect would happen twice. Store the value in a variable of a built-in type, or write the "
-    "kernel's template arguments out.",
-    Code.HIDDEN_LAUNCH: "A macro may use its argument twice, print it, or split it at its commas; "
-    "and after `#line` it is not certain what is compiled.",
-    Code.EARLY_HEADER: "What cutune puts before the first line of the source comes too late for a "
-    "header that nvcc reads even earlier.",
+    "arguments choose the kernel. The rewritten launch then stands twice, with its arguments, "
+    "and a side effect would happen twice. Store the value in a variable of a built-in type, or "
+    "write the kernel's template arguments out.",
+    Code.HIDDEN_LAUNCH: "A macro may use its argument twice, print it, or split it at its "
+    "commas. After `#line` it is not certain what is compiled.",
+    Code.EARLY_HEADER: "The selection code is inserted before the first line of the source. A "
+    "header that nvcc reads even earlier cannot see it.",
     Code.IGNORED: "The source asks for it. Remove the pragma to have the launch tuned.",
-    Code.INDIRECT_LAUNCH: "Through a pointer or a variable it is not certain which kernel runs.",
-    Code.OTHER_KERNEL: "A macro, a parameter, a member or a variable has the name of a kernel, or "
-    "an overload was chosen that is not the one that was analysed. Give them different names.",
-    Code.LAUNCH_NOT_TOLD: "The compiler is asked for the function that each launch calls. Its "
-    "answer is read by line: write the launch as a statement on a line of its own, not within the "
-    "arguments of a macro, and in a file without `#line`. A launch in a template that is never "
+    Code.INDIRECT_LAUNCH: "A pointer or a variable does not say for certain which kernel runs.",
+    Code.OTHER_KERNEL: "A macro, a parameter, a member or a variable has the name of a kernel, "
+    "or overload resolution chose another kernel than the one analysed. Give them different "
+    "names.",
+    Code.UNRESOLVED_LAUNCH: "The compiler is asked which function each launch calls, and its "
+    "answer is matched by line. Write the launch as a statement on a line of its own, outside of "
+    "macro arguments, in a file without `#line`. A launch in a template that is never "
     "instantiated calls nothing.",
-    Code.DIFFERING_KERNELS: "Overloads or branches of an `#if` share the name, and what holds for "
-    "one does not hold for the others. Give them different names.",
-    Code.SHARED_MEMORY: "A tile usually has the block's shape. If the kernel gives the same "
-    "results with any block, say so by `#pragma cutune kernel` (`cutune inspect --suggest`).",
-    Code.BARRIER: "The threads of a block work together. If any block gives the same results, say "
-    "so by `#pragma cutune kernel`.",
-    Code.WARP_LEVEL: "Which threads form a warp depends on the block's shape. With an annotation, "
-    "for instance `block(x: 64, 128, 256)`, you can assert that blocks give the same results as "
-    "long as a warp is 32 neighbours in x, or the same whole rows; no others are then used.",
-    Code.COOPERATIVE: "Groups of threads depend on the block or the grid.",
+    Code.DIFFERING_KERNELS: "Overloads or branches of an `#if` share the name, and what is "
+    "proven for one is not proven for the others. Give them different names.",
+    Code.SHARED_MEMORY: "A tile of shared memory usually has the shape of the thread block. If "
+    "the kernel gives the same results with any thread block, say so by `#pragma cutune kernel` "
+    "(`cutune inspect --suggest`).",
+    Code.BARRIER: "The threads of a thread block work together. If any thread block gives the "
+    "same results, say so by `#pragma cutune kernel`.",
+    Code.WARP_LEVEL: "The shape of the thread block decides which threads form a warp. An "
+    "annotation, for instance `block(x: 64, 128, 256)`, asserts that results stay the same as "
+    "long as a warp is 32 neighbours in x, or the same whole rows. Only such thread blocks are "
+    "then used.",
+    Code.COOPERATIVE: "Groups of threads depend on the thread block or the grid.",
     Code.ASSEMBLY: "Use CUDA's built-in functions instead of `asm` where there is one.",
-    Code.ATOMIC_RESULT: "What an atomic operation returns depends on which thread came first. "
-    "Atomics whose result is not used are no hindrance.",
-    Code.BLOCK_DEPENDENT: "Another block gives this expression another value. Compute the global "
-    "id in one expression, or annotate the kernel if the result does not depend on it.",
-    Code.UNKNOWN_FUNCTION: "A function that is not seen may do anything. Define it in this file or "
-    "in a header, or give `-I`.",
-    Code.NOT_PROVEN: "The construct is beyond the analysis, so that the launch is left alone. "
+    Code.ATOMIC_RESULT: "The value that an atomic operation returns depends on which thread came "
+    "first. Atomic operations whose result is not used are allowed.",
+    Code.BLOCK_DEPENDENT: "The value of this expression depends on the thread block. Compute the "
+    "global id in one expression, or annotate the kernel if its results do not depend on the "
+    "expression.",
+    Code.UNKNOWN_FUNCTION: "A function whose body is not seen may do anything. Define it in this "
+    "file or in a header, or give `-I`.",
+    Code.NOT_PROVEN: "The analysis does not know the construct, so the launch is left alone. "
     "Write it more plainly.",
-    Code.UNRESOLVED_NAME: "Without nvcc only those macros are known that the file and its headers "
-    "define.",
-    Code.NO_INDEX: "All threads do the same, or the index was not recognised: then there is "
+    Code.UNRESOLVED_NAME: "Without nvcc, only macros of the file and its headers are known.",
+    Code.NO_INDEX: "All threads do the same, or the index was not recognised. Then there is "
     "nothing to choose.",
-    Code.ORDERING: "The result may depend on which threads run side by side. There is no remedy "
-    "but to write the kernel without it.",
+    Code.ORDERING: "The result may depend on which threads run at the same time. The only remedy "
+    "is to write the kernel without it.",
     Code.CONDITIONAL_CODE: "Without nvcc it is not known which branch of the `#if` is compiled.",
     Code.KERNEL_REASON: "Points to the place in the kernel that another message speaks of.",
     Code.REDUNDANT_THREADS: "A block is wider than 1 in a dimension that the kernel does not use: "
@@ -149,62 +154,65 @@ MEANINGS: dict[Code, str] = {
     "arguments.",
     Code.UNKNOWN_PARAMETER: "`data` and `grid` speak of the kernel's own parameters, not of the "
     "host's variables.",
-    Code.MEMBER_PARAMETER: "At the launch integers are seen that a kernel reads from a plain "
-    "structure that it gets by value, `grid.nx`. Of others (behind a pointer, in a union, an array "
-    "or a bit-field, private ones) and of structures that are used as a whole, nothing is seen.",
+    Code.MEMBER_PARAMETER: "A launch shows the integers that a kernel reads from a plain "
+    "structure passed by value, such as `grid.nx`. It does not show others (behind a pointer, in "
+    "a union, an array or a bit-field, private ones), nor those of a structure that is used as a "
+    "whole.",
     Code.EMPTY_CANDIDATES: "`block` and `where` leave nothing to choose from. A range takes powers "
     "of two (in one dimension multiples of 32); a list names the sizes themselves.",
-    Code.UNKNOWN_GRID_FORMULA: "`ceil(g / x)` says that threads from g on have no effect, `g / x` "
-    "that the number of threads stays, `keep` that the number of blocks stays and the result does "
-    "not depend on how many threads each has; other grids cannot be followed. A dimension that "
-    "`block` does not name keeps its block and grid; a number, for instance 1, may stand there.",
-    Code.NO_ANNOTATED_DIMENSION: "The kernel is not proven to be independent of its block, and the "
-    "annotation does not say so of any dimension.",
+    Code.UNKNOWN_GRID_FORMULA: "`ceil(g / x)` says that threads from g on have no effect; `g / "
+    "x` that the number of threads stays; `keep` that the number of thread blocks stays and the "
+    "result does not depend on how many threads each has. Other grids are not supported. A "
+    "dimension that `block` does not name keeps its block and grid; there a number, for instance "
+    "1, is allowed.",
+    Code.NO_ANNOTATED_DIMENSION: "The kernel is not proven to be independent of its thread "
+    "block, and the annotation does not assert it for any dimension.",
     Code.UNINDEXED_DIMENSION: "More threads in that dimension would all do the same work.",
-    Code.DYNAMIC_SHARED_MEMORY: "The annotated kernel would get as much memory as the original "
-    "block needs, whatever block is chosen. Write for instance `shared(4 * x * y)`; or define the "
-    "argument of the launch by the variables that define its block.",
-    Code.UNKNOWN_SHARED_FORMULA: "The formula is computed at each launch for the chosen block. "
-    "Where it gives another number for the program's own block than the launch asks for, that "
-    "launch stays as it is.",
-    Code.USELESS_ANNOTATION: "Shared memory, barriers, warp-level code and built-ins may be "
-    "harmless, which you can know; what is named here has to go from the kernel.",
-    Code.WARPS_NOT_KEPT: "Warp-level code is only taken to be independent of the block where each "
-    "warp has the same threads: 32 neighbours in x, or the same whole rows.",
-    Code.UNKNOWN_CONDITION: "The candidates are the same for all sizes of the data.",
-    Code.STATIC_CUDART: "The program cannot be led to the emulated device after it was linked. "
-    "Build it with the flags named.",
+    Code.DYNAMIC_SHARED_MEMORY: "Otherwise the annotated kernel would get the memory that the "
+    "program's own thread block needs, whichever is chosen. Write for instance `shared(4 * x * "
+    "y)`, or compute the argument of the launch from the variables that define its block.",
+    Code.UNKNOWN_SHARED_FORMULA: "The formula is computed at each launch for the chosen thread "
+    "block. A launch stays as it is where the formula, for the program's own thread block, "
+    "differs from what the launch asks for.",
+    Code.USELESS_ANNOTATION: "An annotation can assert that shared memory, barriers, warp-level "
+    "code and built-ins are harmless. What the message names must be removed from the kernel.",
+    Code.WARPS_NOT_KEPT: "Warp-level code is taken to be independent of the thread block only "
+    "where each warp keeps its threads: 32 neighbours in x, or the same whole rows.",
+    Code.UNKNOWN_CONDITION: "The candidates are the same for all sizes of the data, so a "
+    "condition cannot name sizes.",
+    Code.STATIC_CUDART: "A program with the runtime linked in cannot be redirected to the "
+    "emulated device. Build it with the flags named.",
     Code.NOT_RUN: "The operating system could not start the program.",
     Code.NO_LAUNCHES: "Did it stop before its first kernel? Check its arguments and input files.",
-    Code.OTHER_CUDART: "Program and emulated device must be of one CUDA version.",
+    Code.OTHER_CUDART: "The program and the emulated device must have the same CUDA version.",
     Code.BUILD_FAILED: "The compiler's own message follows. Another one can be named in `CXX`.",
     Code.UNSUPPORTED_PTX: "The kernel holds an instruction that the emulated device lacks. Its "
-    "launches can be measured on a GPU only.",
-    Code.UNKNOWN_KERNEL: "The recorded launch and the compiled module do not fit together. Collect "
+    "launches can only be measured on a GPU.",
+    Code.UNKNOWN_KERNEL: "The recorded launch does not belong to the compiled module. Collect "
     "again.",
     Code.BAD_LAUNCH: "A GPU would refuse this launch too; the reason says which limit it breaks.",
     Code.OUT_OF_BOUNDS: "The program reads or writes outside of its arrays. The thread named is "
     "the first that did; compare its indices with the size of the allocation.",
     Code.MISALIGNED: "The address is not a multiple of the size of what is accessed.",
     Code.USE_AFTER_FREE: "`cudaFree` was called before the kernel used the memory.",
-    Code.UNWRITTEN_SHARED: "Shared memory holds anything when a block begins. The emulated device "
-    "gives zeros, a GPU does not.",
-    Code.UNWRITTEN_GLOBAL: "`cudaMalloc` gives memory that holds anything. Fill it by a copy, by "
-    "`cudaMemset` or by a kernel. The emulated device gives zeros, a GPU does not.",
-    Code.SHARED_RACE: "Which access comes first is not defined. Put `__syncthreads()` between "
+    Code.UNWRITTEN_SHARED: "The content of shared memory is undefined when a thread block "
+    "begins. The emulated device gives zeros, a GPU does not.",
+    Code.UNWRITTEN_GLOBAL: "The content of memory from `cudaMalloc` is undefined. Fill it by a "
+    "copy, by `cudaMemset` or by a kernel. The emulated device gives zeros, a GPU does not.",
+    Code.SHARED_RACE: "The order of the two accesses is undefined. Put `__syncthreads()` between "
     "them, or use atomics.",
-    Code.GLOBAL_RACE: "Which access comes first is not defined. Put `__syncthreads()` between "
-    "them, or use atomics. A block with more dimensions than the kernel indexes repeats its "
-    "work in several threads, which is such a race.",
-    Code.BLOCK_RACE: "Blocks run in any order. Let a second launch do what needs the results of "
-    "the first, or order the accesses with `__threadfence()` and atomics.",
+    Code.GLOBAL_RACE: "The order of the two accesses is undefined. Put `__syncthreads()` between "
+    "them, or use atomics. A thread block with more dimensions than the kernel indexes repeats "
+    "its work in several threads, which is such a race.",
+    Code.BLOCK_RACE: "Thread blocks run in any order. Move what needs the results of the first "
+    "into a second launch, or order the accesses with `__threadfence()` and atomics.",
     Code.DIVERGED_RACE: "Since Volta, lanes of a warp that have gone different ways are not in "
     "step. Put `__syncwarp()` between the accesses.",
     Code.BARRIER_DIVERGENCE: "`__syncthreads()` under a condition that not all threads of the "
     "block share is undefined. Move it out of the condition.",
-    Code.SAME_VALUE_RACE: "The result does not depend on who comes first. Only a note.",
+    Code.SAME_VALUE_RACE: "The result does not depend on the order. Only a note.",
     Code.EXITED_AT_BARRIER: "GPUs since Volta do not wait for threads that have ended, but CUDA "
-    "does not promise it. Only a note.",
+    "does not guarantee it. Only a note.",
     Code.OTHER_PARTY: "Stands below a race and names the second access.",
     Code.ILLEGAL_ADDRESS: "The kernel reads or writes outside of its arrays.",
     Code.MISALIGNED_ADDRESS: "The address is not a multiple of the size of what is accessed.",
@@ -231,33 +239,34 @@ MEANINGS: dict[Code, str] = {
     "and memory that can be saved and put back: arguments that point to arrays.",
     Code.NO_COUNTERS: "Counting on a GPU needs Nsight Compute and the right to read its counters. "
     "Without them leave `--counters` out: the emulated device counts the same.",
-    Code.TUNABLE_OUTSIDE: "A host integer is chosen where it gets its value, and sizes are known "
-    "in functions only.",
-    Code.NO_TUNABLE_VALUE: "The pragma speaks of the next declaration or assignment in the same "
-    "block. Other uses of the name may not come in between.",
+    Code.TUNABLE_OUTSIDE: "A host integer is chosen where it gets its value, and sizes are only "
+    "known inside functions.",
+    Code.NO_TUNABLE_VALUE: "The pragma belongs to the next declaration or assignment in the same "
+    "block. The name may not be used in between.",
     Code.NOT_A_HOST_INTEGER: "Only local integers are chosen; a static or constant one has the "
     "same value for all sizes.",
     Code.UNKNOWN_DATA: "Sizes are evaluated where the integer gets its value.",
     Code.TUNABLE_WITHOUT_DATA: "Without sizes there would be nothing to choose by.",
     Code.TUNED_TWICE: "Measurements are kept by name. Rename one variable.",
-    Code.BAD_CHOICES: "All values are measured, so that a wide range takes too long.",
+    Code.BAD_CHOICES: "All values are measured, so a wide range takes too long.",
     Code.UNPAIRED_REGION: "A region is what lies between `#pragma cutune region begin` and `end`.",
     Code.REGION_ACROSS_BLOCKS: "Both ends must be reached, one after the other.",
-    Code.REGION_IN_STATEMENT: "A call takes the place of the pragma.",
-    Code.TUNABLE_IN_HEADER: "What chooses stands before the first line of the source, which is too "
-    "late for such a header.",
+    Code.REGION_IN_STATEMENT: "The pragma is replaced by a call, which needs a place where a "
+    "statement may stand.",
+    Code.TUNABLE_IN_HEADER: "The selection code is inserted before the first line of the source. "
+    "A header that nvcc reads even earlier cannot see it.",
     Code.TUNABLE_SIDE_EFFECT: "The value is evaluated together with the sizes, and their order is "
     "not defined.",
-    Code.UNKNOWN_IN_CONDITION: "The condition is looked at when the choice is made; what is not "
-    "named in `tune` or `data` is not known then.",
-    Code.NO_HOST_TUNABLES: "Host integers are chosen by measured times only; both annotations are "
-    "needed, and those that cannot be honoured have been reported.",
+    Code.UNKNOWN_IN_CONDITION: "The condition is evaluated when the choice is made; only what "
+    "`tune` or `data` names is known then.",
+    Code.NO_HOST_TUNABLES: "Host integers are chosen by measured times only. Both annotations "
+    "are needed; those that cannot be applied have been reported.",
     Code.REGIONS_NEED_GPU: "The time of a region includes copies and the work of the host. The "
     "emulated device runs the program, but not at the speed of a GPU.",
     Code.NO_RUN_ENDED_WELL: "The reason of the first failure is quoted.",
-    Code.NOT_SWEPT: "Blocks are chosen by their measured times, and there are none: nothing was "
-    "swept on that GPU, or the source has changed since. Without a GPU, leave `--model neighbours` "
-    "out.",
+    Code.NOT_SWEPT: "`--model neighbours` chooses thread blocks by their measured times, and "
+    "there are none: nothing was swept on that GPU, or the source has changed since. Without a "
+    "GPU, leave `--model neighbours` out.",
     Code.NO_HOST_TIMES: "Times of an earlier version of the source are not used.",
     Code.AMBIGUOUS_REGION: "One time cannot be divided among sizes.",
     Code.BAD_SWEEP: "Every combination of the named tunables is run at every size; a search "
@@ -266,40 +275,39 @@ MEANINGS: dict[Code, str] = {
     "size.",
     Code.NEVER_LAUNCHED: "Without a recorded launch there is nothing to measure. Choose `--run` "
     "such that the launch happens.",
-    Code.OTHER_ENTRY: "What was proven speaks of the kernel that the compiler named. Another one "
-    "arrives where the program was changed after it was read, or where objects of another build "
+    Code.OTHER_ENTRY: "The proof is about the kernel that the compiler named. Another one is "
+    "launched where the program was changed after it was read, or where objects of another build "
     "are linked.",
-    Code.MANY_INSTANCES: "A model belongs to one instantiation. Launch each from a place of its "
-    "own.",
-    Code.DIFFERENT_SHARED_MEMORY: "A model speaks of one formula. Write `shared(…)` in the "
-    "annotation of the kernel, if one is right for all its launches.",
+    Code.MANY_INSTANCES: "A model belongs to one instantiation of a template. Launch each from a "
+    "launch site of its own.",
+    Code.DIFFERENT_SHARED_MEMORY: "A model has one formula of shared memory. Write `shared(…)` "
+    "in the annotation of the kernel, if one formula is right for all its launches.",
     Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values, or threads are compared "
-    "with a size that is not seen, in an array of a structure for instance. Such a kernel is "
-    "counted while the program runs: it must be executed (no `--launches-only`), at sizes at which "
-    "all of its candidates can be run, and may use nothing that the emulated device does not "
-    "count. Launches with equal arguments must do about the same work.",
-    Code.UNSEEN_MEMBER: "An integer of a structure that is an argument can be read at the launch "
-    "where the kernel gets a plain copy of it (no copy constructor of the program), and where each "
-    "argument is written out.",
-    Code.COUNTED_ON_DATA: "Its work depends on loaded values, or at sizes that the runs do not "
-    "have it is none that was understood. Every candidate is run on the data of the program's own "
-    "launches, and totals are taken to grow as the threads do. Let the runs be like those that "
-    "count: at least two sizes, data of the usual kind. The program runs once more besides, its "
-    "varied numbers doubled as often as there are a few seconds for; it may refuse that.",
-    Code.RESULTS_DIFFER: "The candidates were tried, and those named are not used. A kernel that "
-    "was annotated as independent of its block is not. With the program's own block no race was "
-    "found.",
-    Code.RACY_ORIGINAL: "The checker found the race with the program's own block: threads that may "
-    "run in any order access the same memory, so that even an unchanged program may give other "
-    "results on another GPU. `cutune run --check` says more; compile with `-lineinfo` to see the "
-    "lines.",
-    Code.NOTHING_MODELLED: (
-        "The messages before it say, per kernel or launch, what stood in the way, and what helps."
-    ),
+    "with a size that is not seen, for instance in an array of a structure. Such a kernel is "
+    "counted while the program runs. It must be executed (no `--launches-only`), at sizes at "
+    "which all of its candidates can be run, and may use nothing that the emulated device does "
+    "not count. Launches with equal arguments must do about the same work.",
+    Code.UNSEEN_MEMBER: "A launch shows an integer in a structure argument where the kernel gets "
+    "a plain copy of it (no copy constructor of the program), and where each argument is written "
+    "out.",
+    Code.COUNTED_ON_DATA: "Its work depends on loaded values, or could not be derived for sizes "
+    "other than those of the runs. Every candidate is run on the data of the program's own "
+    "launches, and totals are assumed to grow as the threads do. Choose runs that are typical: "
+    "at least two sizes, data of the usual kind. The program also runs once more, with its "
+    "varied numbers doubled as often as a few seconds allow; it may refuse that.",
+    Code.RESULTS_DIFFER: "All candidates were tried, and those counted here are not used. The "
+    "kernel was annotated as independent of its thread block, but is not. With the program's own "
+    "thread block no race was found.",
+    Code.RACY_ORIGINAL: "The checker found the race with the program's own thread block: threads "
+    "that may run in any order access the same memory, so even the unchanged program may give "
+    "other results on another GPU. `cutune run --check` says more; compile with `-lineinfo` to "
+    "see the lines.",
+    Code.NOTHING_MODELLED: "The earlier messages say, per kernel or launch, what prevented it "
+    "and what helps.",
     Code.NOTHING_TUNABLE: "`cutune inspect --suggest` says what would help.",
     Code.NO_MEASUREMENTS: "Collection was interrupted, or the kernel could not be replayed. "
     "Collect again.",
-    Code.POOR_FIT: "Counts are not a rational function of the sizes that were found. Name the "
+    Code.POOR_FIT: "The counts are no rational function of the sizes that were found. Name the "
     "sizes by `#pragma cutune kernel … data(…)`.",
     Code.UNMODELLED_KERNEL: "`cutune fit` found no model of that name. Take one of those listed.",
     Code.MISSING_SIZE: "The choice depends on sizes that were not given.",
@@ -308,41 +316,42 @@ MEANINGS: dict[Code, str] = {
     "tunables and times with `--sizes`, `--choose` and `--time`.",
     Code.BAD_CELL: "Sizes and tunables are integers (1e5 is one), times are above 0.",
     Code.EMPTY_TABLE: "Rows without a time, and those that `--where` leaves out, are not read.",
-    Code.CONTRADICTING_ROWS: "Without `--time` each row names the best configuration of a size, so "
-    "that a size can occur once.",
-    Code.NO_SCIKIT_LEARN: "Splits and the search for k are scikit-learn's, so that they are those "
-    "of the publication. Classifiers are made without it.",
-    Code.BAD_TABLE_OPTION: "Options of `cutune fit --table` contradict each other or one is "
+    Code.CONTRADICTING_ROWS: "Without `--time` each row names the best configuration of a size, "
+    "so a size can occur only once.",
+    Code.NO_SCIKIT_LEARN: "The published procedure takes its splits and the search for k from "
+    "scikit-learn. Classifiers are made without it.",
+    Code.BAD_TABLE_OPTION: "Options of `cutune fit --table` contradict each other, or one is "
     "missing.",
-    Code.ORIGINAL_FAILED: "Two programs that both fail agree in nothing that counts. Correct how "
-    "the program is run; `--status` names other exit statuses of success than 0. An end by a "
-    "signal, or a kernel that fails on the emulated device, never is one.",
-    Code.NOTHING_COMPARED: "The original runs twice, and every line differed. Where numbers differ "
-    "by rounding give a `--tolerance`, leave out times by `--ignore REGEX`, or let the program "
-    "write its results to a file and name it by `--file`.",
-    Code.VARYING_LENGTH: "Two runs of the original do not have the same number of lines, so that "
-    "no line can be told from another. Lines that come and go are left out by `--ignore`.",
+    Code.ORIGINAL_FAILED: "Two programs that both fail cannot be compared. Correct how the "
+    "program is run; `--status` names exit statuses other than 0 that count as success. An end "
+    "by a signal, or a kernel that fails on the emulated device, never counts as success.",
+    Code.NOTHING_COMPARED: "The original runs twice, and every line differed. Where numbers "
+    "differ by rounding, give a `--tolerance`. Leave out times by `--ignore REGEX`, or let the "
+    "program write its results to a file and name it by `--file`.",
+    Code.VARYING_LENGTH: "Two runs of the original do not have the same number of lines, so "
+    "lines cannot be matched. Leave out lines that come and go by `--ignore`.",
     Code.LEFT_OUT: "These lines or numbers differ between two runs of the original itself: times, "
     "addresses, random numbers. All others are compared.",
     Code.ONLY_STATUS: "The program writes no line that is compared. Name the files that hold its "
     "results.",
     Code.NOT_SHAKEN: "The launches that may be changed did not happen, or only at sizes at which "
-    "one configuration is legal. Use larger sizes, or arguments that reach them.",
+    "one execution configuration is legal. Use larger sizes, or arguments that reach these "
+    "launches.",
     Code.SHAKEN_NOT_COMPILED: "An error of cutune: the rewritten source should compile wherever "
     "the original does. `--keep FOLDER` keeps it.",
     Code.NVCC_FAILED: "nvcc's own messages stand above.",
-    Code.FRONT_END_FAILED: "The steps that `nvcc --dryrun` names for the host could not be run, or "
-    "they were not understood; launches are not tuned then. The reason is quoted.",
+    Code.FRONT_END_FAILED: "The host steps that `nvcc --dryrun` names could not be run, or their "
+    "output was not understood. Launches are not tuned then. The reason is quoted.",
     Code.UNUSABLE_NVCC: "The file cannot be run or is not nvcc.",
-    Code.NOT_REWRITTEN: "The compiler refused what `cutune nvcc` made of the source. The program "
-    "is right, but not tuned; the reason is the compiler's.",
-    Code.FAILED_REWRITING: "An error in cutune, or a file system that is full. `CUTUNE_MODE=off` "
-    "leaves cutune out.",
+    Code.NOT_REWRITTEN: "The compiler refused the source as rewritten by `cutune nvcc`. The "
+    "program is right, but not tuned; the reason is the compiler's.",
+    Code.FAILED_REWRITING: "An error in cutune, or a full file system. `CUTUNE_MODE=off` leaves "
+    "cutune out.",
     Code.BUILD_COMMAND_FAILED: "The command's own messages stand above. `--make` is run by the "
     "shell in the current folder.",
-    Code.NOTHING_COMPILED: "The nvcc that stands first on PATH is cutune while the build runs. A "
-    "build system that knows its compiler by another path has to be told: `cutune nvcc`.",
-    Code.NOT_PREPROCESSED: "What depends on macros from headers that were not read is not proven.",
+    Code.NOTHING_COMPILED: "While the build runs, the first nvcc on PATH is cutune. A build "
+    "system that names its compiler by another path has to be given `cutune nvcc`.",
+    Code.NOT_PREPROCESSED: "Code that depends on macros from unread headers is not proven.",
 }
 
 
@@ -355,7 +364,7 @@ def _lines() -> Iterator[str]:
     yield "# Diagnostics\n"
     yield "<!-- Written by `python -m cutune.core.reference`; change the texts there. -->\n"
     yield "Every message ends in its code. A released code keeps its meaning. Errors end a verb"
-    yield "with status 1; warnings do not: what they speak of is left out, and the rest goes on.\n"
+    yield "with status 1. Warnings do not: what they name is left out, and the rest goes on.\n"
     codes = sorted(Code, key=lambda code: code.number)
     for hundred, group in groupby(codes, key=lambda code: code.value[0] // 100):
         yield f"## {hundred}xx: {GROUPS[hundred]}\n"

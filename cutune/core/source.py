@@ -52,7 +52,7 @@ class Source:
 
     @property
     def line_count(self) -> int:
-        """The number of lines, an empty one behind the last line's end included."""
+        """The number of lines, including an empty one after the last line break."""
         return len(self._line_starts)
 
     def line_text(self, line: int) -> str:

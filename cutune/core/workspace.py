@@ -1,7 +1,7 @@
 """Files that outlive a stage: append-only JSON lines, and documents replaced as a whole.
 
-Every file says in its first entry what it is; an unknown one is a diagnostic. A torn last line of
-an append-only file, left by an interrupted run, is skipped with a warning.
+Every file names its schema in its first entry; an unknown schema is a diagnostic. A torn last line,
+which an interrupted run may leave in an append-only file, is skipped with a warning.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def make_folder(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a file as a whole; on any failure the old one stays (latin-1: bytes of a source).
+    """Replace a file as a whole; on failure the old one stays. Encoded as latin-1, like a source.
 
     Raises:
         CutuneError: CT002.
@@ -91,14 +91,14 @@ def write_text(path: Path, text: str) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write beside the target, then rename: nobody ever sees half a file.
+    """Write beside the target, then rename, so that nobody ever sees half a file.
 
     Raises:
         CutuneError: CT002.
     """
     with writing(path):
         if path.exists() and not path.is_file():
-            path.write_bytes(content)  # a pipe or device, such as /dev/stdout, stays what it is
+            path.write_bytes(content)  # a pipe or device, such as /dev/stdout, is not replaced
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:

@@ -17,7 +17,7 @@ REGISTER_UNIT = 256
 
 @dataclass(frozen=True)
 class BlockResources:
-    """What one thread block asks for."""
+    """Resources that one thread block needs."""
 
     threads: int
     registers_per_thread: int
@@ -25,12 +25,12 @@ class BlockResources:
 
 
 def can_launch(resources: BlockResources, limits: Limits) -> bool:
-    """Does the hardware take such a block?"""
+    """Can the hardware launch such a thread block?"""
     return resident_blocks(resources, limits) > 0
 
 
 def resident_blocks(resources: BlockResources, limits: Limits) -> int:
-    """Blocks that one SM holds at a time; 0 when the block cannot be launched at all."""
+    """Thread blocks resident on one SM; 0 when the block cannot be launched at all."""
     if (
         not 0 < resources.threads <= limits.threads_per_block
         or resources.registers_per_thread > limits.registers_per_thread

@@ -38,7 +38,7 @@ class Limits:
 class ModelConstants:
     """Constants of the mechanistic model; exact rationals, as a rational program needs them.
 
-    Cycles are those of one SM, and where not said otherwise throughput: per warp.
+    Cycles are those of one SM. Unless said otherwise they are throughput, per warp.
     """
 
     load_cycles_per_wavefront: Fraction
@@ -58,14 +58,14 @@ class ModelConstants:
     #: Loss 1 + h/A of kernels without a loop, A resident blocks per SM; more where DRAM answers.
     block_granularity: Fraction
     block_granularity_dram: Fraction
-    #: Loss of kernels without a loop for each doubling of the rows (y) of a block, which lie apart
-    #: in memory; planes (z) cost more, by a factor of the model.
+    #: Loss of kernels without a loop for each doubling of the rows (y) of a thread block, which are
+    #: not adjacent in memory; planes (z) cost more, by a factor of the model.
     rows_doubled: Fraction
     launch_us: Fraction
     #: Shorter kernels hide behind the host's launch rate, microseconds.
     floor_us: Fraction
-    #: What a warp alone would wait: to start and end, per load step that hits L1, more where it
-    #: misses, still more where DRAM answers, per issue slot, per barrier.
+    #: Latency of a single warp: to start and end; per load step that hits L1; in addition where it
+    #: misses L1; in addition where DRAM answers; per issue slot; per barrier.
     latency_cycles_start: Fraction
     latency_cycles_per_step: Fraction
     latency_cycles_per_miss: Fraction
@@ -74,17 +74,17 @@ class ModelConstants:
     latency_cycles_per_barrier: Fraction
     #: Arrays up to this size stay in L1 across blocks.
     resident_vector_bytes: Fraction
-    #: A footprint up to this share of the L2 cache stays there; the further share that is needed
-    #: until all of it comes from DRAM.
+    #: A footprint up to the first share of the L2 cache stays in it. All of it comes from DRAM once
+    #: the footprint is larger by the second share.
     l2_share_kept: Fraction
     l2_share_lost: Fraction
-    #: Reachable share of the bandwidth of DRAM.
+    #: Achievable share of the DRAM bandwidth.
     dram_efficiency: Fraction
-    #: Atomics on one address follow each other in this time, microseconds: additions of
-    #: floating-point numbers, and all operations on integers.
+    #: Time between atomic operations on one address, microseconds: floating-point additions, and
+    #: all operations on integers.
     atomic_us_same_address: Fraction
     atomic_us_integer: Fraction
-    #: A uniform read of constant memory while the warps of an SM are apart from each other.
+    #: A uniform read of constant memory while the warps of an SM are at different instructions.
     uniform_cycles: Fraction
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 Block = tuple[int, int, int]
 
 
-#: What models call the threads that a launch has to cover, or its blocks where the grid is kept.
+#: Names in models: threads that a launch must cover, or thread blocks where the grid is kept.
 EXTENTS = ("extent_x", "extent_y", "extent_z")
 
 
@@ -42,7 +42,7 @@ def warps_of(block: Block) -> int:
 
 
 def warp_footprint(block: Block) -> Block:
-    """How many ids one warp covers per dimension; for shapes that are no powers of two, nearly."""
+    """Ids that one warp covers per dimension; approximate unless the sizes are powers of two."""
     x = min(block[0], WARP)
     y = min(block[1], max(1, WARP // x))
     z = min(block[2], max(1, WARP // (x * y)))
@@ -50,7 +50,7 @@ def warp_footprint(block: Block) -> Block:
 
 
 def keeps_warps(before: Block, after: Block) -> bool:
-    """Has each warp the same threads with both blocks? `cutune_launch.h` has the same rule.
+    """Does each warp hold the same threads with both blocks? `cutune_launch.h` has the same rule.
 
     Warps are 32 neighbours in x, or else the same whole rows.
     """
@@ -64,13 +64,13 @@ def keeps_warps(before: Block, after: Block) -> bool:
 GRID_LIMITS = (2147483647, 65535, 65535)
 
 
-NONE_KEPT = (False, False, False)
+NO_GRID_KEPT = (False, False, False)
 
 
-def grid_of(block: Block, extents: Block, kept: Sequence[bool] = NONE_KEPT) -> Block:
-    """Blocks per dimension that cover the extents; where the grid is kept, these are blocks."""
+def grid_of(block: Block, extents: Block, grid_kept: Sequence[bool] = NO_GRID_KEPT) -> Block:
+    """Thread blocks per dimension that cover the extents; a kept grid's extents are its blocks."""
     x, y, z = (
         extent if is_kept else -(-extent // size)
-        for extent, size, is_kept in zip(extents, block, kept, strict=True)
+        for extent, size, is_kept in zip(extents, block, grid_kept, strict=True)
     )
     return (x, y, z)

@@ -1,6 +1,6 @@
 """Which thread blocks an annotation allows. Takes `block(…)` and `where(…)`, judges shapes.
 
-A range takes away from the candidates; a list names them, and need not hold powers of two.
+A range restricts the candidates. A list names them, and need not hold powers of two.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _values(entry: Mapping[str, Any] | None) -> Values | None:
 
 
 def value_of(tree: Expression, sizes: Mapping[str, Fraction]) -> Fraction:
-    """Exact, as the annotation language means it: `/` is a fraction until `ceil` or `floor`."""
+    """The exact value: `/` gives a fraction, which `ceil` or `floor` makes an integer."""
     children = tree.children
     match tree.data:
         case "number":

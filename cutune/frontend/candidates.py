@@ -11,7 +11,7 @@ from cutune.frontend.block_range import BlockRange
 
 def candidate_blocks(
     free: Sequence[bool],
-    kept: Block,
+    own_block: Block,
     which: str = "paper",
     max_threads: int = LARGEST,
     allowed: BlockRange | None = None,
@@ -21,12 +21,13 @@ def candidate_blocks(
 
     Args:
         free: per dimension, may the block be changed?
-        kept: block sizes of the dimensions that are not free; as a whole it is always a candidate.
+        own_block: the program's own thread block. It is always a candidate, and gives the sizes of
+            the dimensions that are not free.
         which: `paper`: powers of two per dimension with 32 <= product <= 1024 for kernels of two
             or three dimensions (z at most 64), multiples of 32 for kernels of one dimension;
             `all` adds every other shape whose product is a multiple of 32.
         max_threads: threads per block that the kernel allows.
-        needs_warps: must each warp keep the threads that it has with the block `kept`?
+        needs_warps: must each warp keep the threads that it has with `own_block`?
         allowed: what an annotation allows besides; sizes that it lists take the set's place.
     """
     allowed = allowed or BlockRange()
@@ -40,15 +41,15 @@ def candidate_blocks(
         axis = multiples if one_dimensional else powers
     axes = [
         list(allowed.listed(index)) or axis if is_free else [size]
-        for index, (is_free, size) in enumerate(zip(free, kept, strict=True))
+        for index, (is_free, size) in enumerate(zip(free, own_block, strict=True))
     ]
     if free[2]:
         axes[2] = [size for size in axes[2] if size <= LARGEST_Z]
     bounded = _bounded(axes, max_threads)
     shapes = {shape for shape in bounded if _fits(shape, which) and allowed.allows(shape)}
     if needs_warps:
-        shapes = {shape for shape in shapes if keeps_warps(kept, shape)}
-    return tuple(sorted(shapes | {kept}))
+        shapes = {shape for shape in shapes if keeps_warps(own_block, shape)}
+    return tuple(sorted(shapes | {own_block}))
 
 
 def _bounded(axes: list[list[int]], max_threads: int) -> list[Block]:

@@ -1,7 +1,7 @@
 """Formulas of the host: what the configuration of a launch is made of, as trees.
 
-A name may carry what it is defined by. Equal keys mean equal values; a name without a key is not
-known to equal anything, not even itself at another place.
+A name may carry its definition. Equal keys mean equal values; a name without a key equals nothing
+for certain, not even itself at another place.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Member:
+class MemberAccess:
     """`base.field` of something that is no name."""
 
     base: Formula
@@ -37,7 +37,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Operation:
+class HostOperation:
     """A unary or binary operator of C, or `?:` of three operands."""
 
     operator: str
@@ -67,7 +67,7 @@ class Opaque:
     text: str
 
 
-Formula = Number | Name | Member | Operation | Call | Cast | Opaque
+Formula = Number | Name | MemberAccess | HostOperation | Call | Cast | Opaque
 
 ONE = Number(Fraction(1))
 
@@ -78,15 +78,15 @@ def number(value: int | Fraction) -> Number:
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    """The direct parts; what a name is defined by is none."""
+    """The direct parts; the definition of a name is not one of them."""
     match formula:
-        case Operation(_, operands):
+        case HostOperation(_, operands):
             return operands
         case Call(_, arguments):
             return arguments
         case Cast(_, operand):
             return (operand,)
-        case Member(base, _):
+        case MemberAccess(base, _):
             return (base,)
     return ()
 
@@ -126,7 +126,7 @@ def constant(formula: Formula) -> Fraction | None:
             if inner is None or type_ in _REAL_TYPES:
                 return inner
             return Fraction(int(inner)) if inner >= 0 else None
-        case Operation(operator, operands):
+        case HostOperation(operator, operands):
             values = [constant(operand) for operand in operands]
             known = [value for value in values if value is not None]
             if len(known) < len(values):
@@ -152,7 +152,7 @@ def is_real(formula: Formula) -> bool:
             return value is not None and is_real(value)
         case Cast(type_, _):
             return type_ in _REAL_TYPES
-        case Operation(operator, operands):
+        case HostOperation(operator, operands):
             return operator in ("+", "-", "*", "/") and any(map(is_real, operands))
         case Call(name, _):
             return _short(name) in ("ceil", "ceilf", "floor", "floorf")
@@ -204,7 +204,7 @@ def _text(formula: Formula) -> tuple[str, int]:
         case Name(text, _, value):
             is_plain = value is None or isinstance(plain(value), Number | Opaque)
             return (text, 20) if is_plain or value is None else _text(value)
-        case Member(base, field):
+        case MemberAccess(base, field):
             return f"{_operand(base, 19)}.{field}", 20
         case Cast(type_, operand):
             return f"({type_}){_operand(operand, 15)}", 15
@@ -212,11 +212,11 @@ def _text(formula: Formula) -> tuple[str, int]:
             return f"{name}({', '.join(map(text_of, arguments))})", 20
         case Opaque(text):
             return text, 20
-        case Operation("?:", (condition, if_true, if_false)):
+        case HostOperation("?:", (condition, if_true, if_false)):
             return f"{_operand(condition, 1)} ? {text_of(if_true)} : {_operand(if_false, 0)}", 0
-        case Operation(operator, (operand,)):
+        case HostOperation(operator, (operand,)):
             return f"{operator}{_operand(operand, 15)}", 15
-        case Operation(operator, (left, right)):
+        case HostOperation(operator, (left, right)):
             level = _PRECEDENCE.get(operator, 5)
             return f"{_operand(left, level)} {operator} {_operand(right, level + 1)}", level
     return "?", 20

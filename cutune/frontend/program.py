@@ -1,6 +1,6 @@
 """The program model: what `analyze` gives and every later stage reads.
 
-Kernels with the facts proven about them, launch sites with their verdicts. All frozen.
+Kernels with what is proven about them, launch sites with their verdicts. All frozen.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ DIMENSIONS = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A kernel parameter: name and type as written (macros expanded, qualifiers kept)."""
+class KernelParameter:
+    """A kernel parameter: name and type as written, with macros expanded."""
 
     name: str
     type: str
@@ -35,7 +35,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Member(Parameter):
+class MemberParameter(KernelParameter):
     """An integer member of a structure that a kernel gets by value: `grid.nx`.
 
     `argument`: the position of the structure among the kernel's parameters; `structure`: its type
@@ -52,7 +52,7 @@ class Role(Enum):
 
     #: The upper bound of a global id: the size of the thread space.
     GUARD = "guard"
-    #: The upper bound of a loop, or of another value that is compared.
+    #: The upper bound of a loop, or of another compared value.
     BOUND = "bound"
     #: A factor of an id or a loop variable in an address: the distance of neighbours.
     STRIDE = "stride"
@@ -60,7 +60,7 @@ class Role(Enum):
     COUNTER = "counter"
     #: Any other condition: a flag.
     BRANCH = "branch"
-    #: Only a shift of an address.
+    #: Only an offset of an address.
     OFFSET = "offset"
 
 
@@ -73,8 +73,8 @@ class DataParameter:
 
     @property
     def is_size(self) -> bool:
-        """Does its value decide how much work there is? Others take their recorded value."""
-        # A model calls the threads of a launch so.
+        """Does the amount of work depend on it? Other parameters keep their recorded value."""
+        # Models use these names for the threads of a launch.
         return self.role in (Role.GUARD, Role.BOUND, Role.STRIDE) and self.name not in EXTENTS
 
 
@@ -88,13 +88,13 @@ class Impurity:
 
 
 @dataclass(frozen=True)
-class DimensionFacts:
+class DimensionProof:
     """What is proven about one index dimension of a kernel.
 
     `indexed`: the kernel uses a built-in of this dimension. `impurity`: None when the dimension is
     pure, that is, built-ins occur only as the global id or as the grid stride. `guard`: C text of
     an expression g over the kernel's parameters such that every effect, and every access of memory
-    that differs between threads, lies under `id < g`, or None. It speaks of exact integers: compute
+    that differs between threads, lies under `id < g`, or None. It holds for exact integers: compute
     it in 64 bits, and keep the original launch unless 0 < g < 2^31 and every parameter in it fits
     in 32 bits. `grid_stride`: the dimension is used with `gridDim.d * blockDim.d`, so that the
     number of threads must be kept; `guard` is None then. `grid_kept`: the number of blocks stays,
@@ -111,10 +111,10 @@ class DimensionFacts:
 
 @dataclass(frozen=True)
 class Apart:
-    """What keeps the places of different threads apart: larger >= smaller * extent, at a launch.
+    """A condition under which threads use different places: larger >= smaller * extent.
 
     `larger` and `smaller` are C texts over the kernel's integer parameters, read as
-    `DimensionFacts.guard` is: by how many bytes neighbours in two dimensions differ (absolute
+    `DimensionProof.guard` is: by how many bytes neighbours in two dimensions differ (absolute
     values count). `dimension`: that of the smaller step, whose extent is the guard bound, else T.
     """
 
@@ -127,17 +127,17 @@ class Apart:
 class KernelCopy:
     """A copy of a kernel that reads its block where the kernel has a constant.
 
-    In blocks of this size both do the same; what is known about the kernel is true of its copy.
+    With blocks of this size both do the same; what is proven about the kernel holds for its copy.
     """
 
     #: Threads per dimension that the constants stand for; 0 where there are none.
     block: Block
-    #: Where it is, so that it has the name of the kernel.
+    #: Its namespace, in which it has the name of the kernel.
     namespace: str
-    #: The file that it stands in, and what puts it there.
+    #: The file that it is inserted into, and the edit that inserts it.
     source: Source
     edit: Edit
-    #: Why the kernel itself is launched in no other block.
+    #: Why the kernel itself is launched with no other thread block.
     instead_of: Impurity
     #: Mangled names of its instances.
     entries: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ class KernelCopy:
 
 @dataclass(frozen=True)
 class CompiledCode:
-    """The device code of one translation unit, by a name that no other code has.
+    """The device code of one translation unit, under a unique name.
 
     `versions`: PTX versions for which its kernels were proven.
     """
@@ -165,42 +165,42 @@ class Kernel:
     name: str
     source: Source
     span: Span
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[KernelParameter, ...]
     template_parameters: tuple[str, ...]
-    dimensions: tuple[DimensionFacts, DimensionFacts, DimensionFacts]
+    dimensions: tuple[DimensionProof, DimensionProof, DimensionProof]
     #: Why no dimension can be tuned (shared memory, warp-level code, not parsed …), or None.
     impurity: Impurity | None = None
     #: Integer parameters, then members, that reach a condition or an address, in their order.
     data_parameters: tuple[DataParameter, ...] = ()
     max_threads: int = 1024
-    #: What an annotation says about the blocks to choose from; None without an annotation.
+    #: The candidates that an annotation allows; None without an annotation.
     allowed: BlockRange | None = None
-    #: Dimensions in which an annotation allows more than is proven.
+    #: Dimensions in which an annotation asserts more than is proven.
     asserted: tuple[str, ...] = ()
     #: Bytes of dynamic shared memory as an annotation says, C text over the block's x, y and z.
     shared: str | None = None
-    #: May threads of a warp hand each other values, so that warps must be kept?
+    #: May threads of a warp exchange values, so that each warp must keep its threads?
     needs_warps: bool = False
-    #: Do they by warp-level functions? Then an annotation alone can make it tunable.
+    #: Do they use warp-level functions? Then only an annotation can make it tunable.
     warp_level: bool = False
     #: Members that are data parameters.
-    members: tuple[Member, ...] = ()
+    members: tuple[MemberParameter, ...] = ()
     #: Pairs of positions of pointers, of which one is written through: each warp must keep its
     #: threads, unless the two lie in different allocations.
     may_meet: tuple[tuple[int, int], ...] = ()
-    #: What must hold, or each warp must keep its threads, because threads may share a place.
+    #: Conditions without which threads may share a place, and each warp must keep its threads.
     apart: tuple[Apart, ...] = ()
     #: PTX versions for which it is proven (80 for compute_80); empty: the compiler was not asked.
     proven_for: tuple[int, ...] = ()
-    #: What is launched instead of it in other blocks than the program's own.
+    #: The copy that is launched with any other than the program's own thread block.
     copy: KernelCopy | None = None
-    #: Mangled names of those instances of a template for which the facts are not proven, and why.
+    #: Mangled names of those instances of a template for which this is not proven, and why.
     unproven: tuple[tuple[str, Impurity], ...] = ()
     #: Mangled names of its instances, as the compiler made them.
     entries: tuple[str, ...] = ()
     #: The structures whose members are data parameters; None where one is not known.
     layouts: tuple[Layout, ...] | None = ()
-    #: The code of the translation unit that defines it, where that is another one.
+    #: The code of the translation unit that defines it, if it is another one.
     elsewhere: CompiledCode | None = None
 
     @property
@@ -208,23 +208,23 @@ class Kernel:
         """Indexed dimensions in which the block may be changed."""
         if self.impurity is not None:
             return ()
-        facts = zip(DIMENSIONS, self.dimensions, strict=True)
-        return tuple(d for d, f in facts if f.indexed and f.impurity is None)
+        dimensions = zip(DIMENSIONS, self.dimensions, strict=True)
+        return tuple(d for d, proof in dimensions if proof.indexed and proof.impurity is None)
 
     @property
     def reason(self) -> Impurity | None:
         """Why some of its dimensions keep their block, or None."""
-        reasons = (self.impurity, *(facts.impurity for facts in self.dimensions))
+        reasons = (self.impurity, *(d.impurity for d in self.dimensions))
         return next((reason for reason in reasons if reason is not None), None)
 
     @property
     def argument_names(self) -> tuple[str, ...]:
-        """What is seen of a launch, by position: its arguments, then members of these."""
+        """Names of what a launch shows, by position: its arguments, then their members."""
         return tuple(argument.name for argument in (*self.parameters, *self.members))
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The data parameters that decide how much work there is."""
+        """The data parameters that the amount of work depends on."""
         return tuple(parameter.name for parameter in self.data_parameters if parameter.is_size)
 
 
@@ -236,15 +236,15 @@ class Verdict(Enum):
 
 
 class GridForm(Enum):
-    """How one component of a grid follows from the block, as the source spells it."""
+    """How one component of a grid depends on the thread block, as the source spells it."""
 
     #: ceil((float)n / block)
     FLOAT_CEILING = "float ceil"
     #: (n + block - 1) / block and what always equals it
     CEILING = "ceil"
-    #: n / block: a remainder is not covered
+    #: n / block: the remainder is not covered
     TRUNCATING = "truncates"
-    #: n / block + 1: perhaps one block too many
+    #: n / block + 1: possibly one block too many
     ONE_MORE = "one more"
     #: f(n, block)
     HELPER = "helper"
@@ -285,7 +285,7 @@ class DeducedFrom(Enum):
 
 @dataclass(frozen=True)
 class Deduced:
-    """A template argument that is not written: which argument of the launch gives it."""
+    """A template argument that is not written, and the argument of the launch that gives it."""
 
     kind: DeducedFrom
     argument: int
@@ -314,11 +314,11 @@ class LaunchSite:
     function: str | None
     verdict: Verdict
     reason: str
-    #: Code of the rule that refused it, or None.
+    #: Code of the rule that refuses it, or None.
     code: Code | None = None
-    #: What reaches its configuration, or None where that was not looked at.
+    #: Its execution configuration with definitions, or None where it was not resolved.
     resolved: Configuration | None = None
-    #: Dynamic shared memory as C text over the block's x, y and z; None: it does not follow it.
+    #: Dynamic shared memory as C text over the block's x, y and z; None: independent of them.
     shared: str | None = None
     #: Mangled names of the kernels that the compiler calls here; empty: it was not asked.
     entries: tuple[str, ...] = ()
@@ -331,7 +331,7 @@ class LaunchSite:
     deduced: tuple[Deduced, ...] = ()
 
     def has_all_arguments(self, kernel: Kernel) -> bool:
-        """Is it certain which argument is which, and that none is left out?"""
+        """Is each argument known for certain, and none left out?"""
         # `f<a, b>(c)` may have been split as if it were two comparisons.
         are_whole = all(_closes_angles(argument) for argument in self.arguments)
         return are_whole and len(self.arguments) == len(kernel.parameters)
@@ -339,15 +339,15 @@ class LaunchSite:
 
 @dataclass(frozen=True)
 class HostTunable:
-    """An integer variable of the host that may be given another value than the program's."""
+    """A host integer that may get another value than the program's own."""
 
     name: str
     #: Tunables of one pragma are chosen together; groups are numbered from 1 in their order.
     group: int
     choices: tuple[int, ...]
-    #: The expressions that decide the choice, as written.
+    #: The expressions that the choice depends on, as written.
     data: tuple[str, ...]
-    #: Other tunables that are known by then, on which the choice depends.
+    #: Earlier tunables on which the choice depends.
     given: tuple[str, ...]
     #: The file it stands in: the program's own, or a header of the user.
     source: Source
@@ -386,18 +386,18 @@ class Program:
     regions: tuple[Region, ...] = ()
     #: Kernels of the user's headers that nothing launches here.
     unlaunched: tuple[Kernel, ...] = ()
-    #: What its own kernels were proven on; None: the compiler was not asked.
+    #: The code on which its own kernels were proven; None: the compiler was not asked.
     code: CompiledCode | None = None
     #: Do other sources of the program launch its kernels, relying on that code?
     is_lent: bool = False
 
     def numbered_behind(self, last: int) -> Program:
-        """The same with ids that are larger by `last`: those of other sources come first."""
+        """The same with `last` added to all ids: those of other sources come first."""
         moved = (replace(site, id=site.id + last) for site in self.launches)
         return replace(self, launches=tuple(moved))
 
     def kernel(self, name: str) -> Kernel | None:
-        """The kernel of that name, if it is defined in what was read."""
+        """The kernel of that name, if its definition was read."""
         return next((kernel for kernel in self.kernels if kernel.name == name), None)
 
     @property
@@ -408,7 +408,7 @@ class Program:
 
     @property
     def borrowed(self) -> tuple[Kernel, ...]:
-        """Kernels of other translation units that launches, which may be tuned, call."""
+        """Kernels of other translation units that tunable launches call."""
         names = {site.kernel for site in self.tunable_launches}
         return tuple(k for k in self.kernels if k.elsewhere is not None and k.name in names)
 
@@ -424,7 +424,7 @@ class Program:
 
     @property
     def deciding_files(self) -> tuple[Source, ...]:
-        """What decides about its launches besides the source: files with a launch or its kernel."""
+        """Other files that its launches depend on: those with a launch or its kernel."""
         return (*self.launching_headers, *(kernel.source for kernel in self.borrowed))
 
     @property
@@ -434,7 +434,7 @@ class Program:
 
     @property
     def rewritten_headers(self) -> tuple[Source, ...]:
-        """Headers of which a pass may make something else."""
+        """Headers that a pass may rewrite."""
         copies = [kernel.copy for kernel in self.kernels if kernel.copy is not None]
         return self._headers_of([*self.tunable_launches, *self.tunables, *self.regions, *copies])
 

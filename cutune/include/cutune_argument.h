@@ -8,7 +8,7 @@
 
 enum cutune_kind { cutune_integer_kind, cutune_real_kind, cutune_pointer_kind, cutune_bytes_kind };
 
-// What a pointer points to, as far as comparing contents goes.
+// The type that a pointer points to, as far as comparing contents needs it.
 enum cutune_element {
     cutune_float_element,
     cutune_double_element,

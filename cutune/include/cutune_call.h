@@ -1,4 +1,4 @@
-// What a rewritten launch is made of, in instrumented and in tuned programs. Needs
+// The parts of a rewritten launch, in instrumented and in tuned programs. Needs
 // `cutune_controlled` before it, which decides how to launch, and perhaps how often, and
 // `cutune_prefers_own`, which says whether a kernel is launched in its own block, or its copy:
 //
@@ -7,7 +7,7 @@
 // is what the compiler makes of k<<<grid, block>>>(n, x): the configuration first, then the arguments
 // once, as the parameters of the kernel, and both live until the launch is made. With
 // cutune_call(k, cutune_copied<256, 0, 0>(cutune_copy_k::k)) the copy is launched in other blocks. Where the kernel's
-// address does not tell which one is called, the call is repeated instead, so that it must be
+// address does not say which one is called, the call is repeated instead, so that it must be
 // harmless to evaluate its arguments:
 //
 //   for (cutune_repeated cutune_7(7, cutune_members<>(), grid, block, 0, 0, n, x); cutune_7.next();)

@@ -1,4 +1,4 @@
-// What the selection routines of a tuned program may ask: the mode, and the current device.
+// Questions of a tuned program's selection routines: the mode, and the current device.
 // Lock-free; nothing is read twice, and no error of the program is touched.
 #ifndef CUTUNE_CHOICE_H
 #define CUTUNE_CHOICE_H
@@ -32,7 +32,7 @@ struct cutune_device {
     int multiprocessors, major, minor;  // all 0 when the device cannot be asked
 };
 
-// Did our question succeed? An error that it caused is taken back.
+// Did cutune's own CUDA call succeed? Its error is cleared.
 inline bool cutune_answered(cudaError_t error) { return !cutune_refused(error); }
 
 // Index of the current device, or -1 when it cannot be asked for.

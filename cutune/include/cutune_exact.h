@@ -1,4 +1,4 @@
-// Integers that know when they have become too large: what is computed of the arguments of a launch.
+// Integers that know when they have overflowed, for formulas of the arguments of a launch.
 #ifndef CUTUNE_EXACT_H
 #define CUTUNE_EXACT_H
 
@@ -42,7 +42,7 @@ inline cutune_exact operator%(cutune_exact a, cutune_exact b) {
     return cutune_may_divide(a, b) ? cutune_exact(a.value % b.value) : cutune_exact(0, false);
 }
 
-// What is not known is not at least anything: guards read `n < 0 ? 0 : n + m`.
+// An unknown value is never >= another one: guards read `n < 0 ? 0 : n + m`.
 inline bool operator<(cutune_exact a, cutune_exact b) {
     return !a.is_known || !b.is_known || a.value < b.value;
 }

@@ -1,4 +1,4 @@
-// What the probe of an instrumented program does with a launch: nothing, a line, or an experiment.
+// The probe of an instrumented program does nothing with a launch, prints a line, or experiments.
 #ifndef CUTUNE_EXPERIMENT_H
 #define CUTUNE_EXPERIMENT_H
 
@@ -24,7 +24,7 @@ inline cutune_probe_mode cutune_current_probe_mode() {
     return mode;
 }
 
-// One experiment at a time: what another thread launches meanwhile runs as it was written.
+// One experiment at a time: launches of other threads meanwhile run as they were written.
 inline std::atomic<bool> &cutune_experiment_running() {
     static std::atomic<bool> running(false);
     return running;
@@ -41,7 +41,8 @@ inline bool cutune_may_interfere(cudaStream_t stream) {
 
 inline bool cutune_is_probing() { return cutune_current_probe_mode() != cutune_probe_off; }
 
-// `launches` counts those of the site. What is not nullptr tells what to launch and has to be ended.
+// `launches` counts those of the site. A result other than nullptr says what to launch, and has
+// to be ended.
 inline cutune_experiment *cutune_begin(const cutune_asked_launch &asked, int *launches) {
     if (!cutune_may_interfere(asked.stream)) return nullptr;
     const cutune_probe_mode mode = cutune_current_probe_mode();

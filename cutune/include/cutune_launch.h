@@ -15,7 +15,7 @@ struct cutune_configuration {
     dim3 grid, block;
 };
 
-// What the kernel allows as it was compiled: none at all where that was not proven.
+// Limits of the kernel as it was compiled: 0 where its code was not proven.
 struct cutune_limits {
     unsigned threads;
     size_t shared;  // dynamic shared memory of a block, in bytes
@@ -28,7 +28,7 @@ struct cutune_request {
     // Per dimension: the guard bound g where the kernel has one and enough threads were asked for,
     // else the thread space T = grid * block; the number of blocks where these are kept.
     long long extent[3];
-    // The kernel arguments in order, behind them members of these; 0 in place of what is no integer.
+    // The kernel arguments in order, then their members; 0 for one that is no integer.
     const long long *arguments;
     // Bit i: argument i is an integer. Bit d: extent d is a guard bound.
     unsigned long long integers;
@@ -41,10 +41,10 @@ struct cutune_request {
 
 enum { cutune_most_listed = 4 };
 
-// Threads per dimension. That many less than what 32 bits hold, so that a kernel may add a little.
+// Most threads per dimension: well below 2^32, so that a kernel may add something to an id.
 enum : long long { cutune_most_ids = (1ll << 30) - (1ll << 20) };
 
-// What a selection routine tells besides its choice.
+// What a selection routine returns besides its choice.
 struct cutune_shortlist {
     unsigned long long key;  // of kernel and sizes; 0 where the model may not be asked
     int count;
@@ -54,8 +54,8 @@ struct cutune_shortlist {
 enum cutune_rule {
     cutune_fixed,    // block and grid of this dimension stay
     cutune_divide,   // the block divides T: exactly the same threads run
-    cutune_guarded,  // besides, threads from the guard bound on have no effect
-    cutune_kept,     // the blocks stay, of whatever size they are
+    cutune_guarded,  // as before, and threads from the guard bound on have no effect
+    cutune_kept,     // the number of blocks stays, and their size varies
     cutune_rows,     // the same, proven: where threads are apart, and other dimensions have one
 };
 
@@ -74,11 +74,11 @@ struct cutune_site {
     // Tuned programs only; `list` may be nullptr.
     cutune_configuration (*select)(const cutune_request *request, cutune_shortlist *list);
     unsigned long long select_arguments;  // bit i: `select` reads argument i
-    // Bytes of dynamic shared memory of a block, or nullptr: they do not follow it.
+    // Bytes of dynamic shared memory of a block, or nullptr: they do not depend on it.
     long long (*shared)(long long x, long long y, long long z);
-    // Threads of a warp may hand values to each other: each warp must keep its threads.
+    // Threads of a warp may exchange values: each warp must keep its threads.
     bool needs_warps;
-    // No template, no overload: every launch from here is one of the same kernel.
+    // No template, no overload: every launch from here calls the same kernel.
     bool is_one_kernel;
     // Bit d: the kernel indexes dimension d.
     unsigned indexed;
@@ -95,11 +95,11 @@ struct cutune_site {
     bool edits_graphs;
 };
 
-// Members of arguments that a launch tells besides these.
+// Members of arguments that a launch passes besides the arguments.
 template <class... Members>
 struct cutune_members {};
 
-// Did a call of ours fail? Its error is taken back, so that the program does not see it.
+// Did cutune's own CUDA call fail? Its error is cleared, so that the program does not see it.
 inline bool cutune_refused(cudaError_t error) {
     if (error != cudaSuccess) cudaGetLastError();
     return error != cudaSuccess;
@@ -162,8 +162,8 @@ static inline bool cutune_is_proven(const cutune_site &site, int version) {
     return *proven != 0;
 }
 
-// What is asked of a kernel once. `kernel` is its address, or nullptr where that is not known. False
-// when it could not be found out now.
+// The limits of a kernel, asked for once. `kernel` is its address, or nullptr where that is not
+// known. False when they could not be determined now.
 static inline bool cutune_ask_kernel(const cutune_site &site, const void *kernel,
                                      cutune_limits *limits) {
     limits->threads = site.max_threads;
@@ -227,8 +227,8 @@ static inline bool cutune_fit_shared(const cutune_site &site, const cutune_reque
     return true;
 }
 
-// Has each warp the same threads with both blocks? Warps are 32 neighbours in x, or else the same
-// whole rows.
+// Does each warp hold the same threads with both blocks? Warps are 32 neighbours in x, or else
+// the same whole rows.
 static inline bool cutune_keeps_warps(dim3 before, dim3 after) {
     if (before.x % 32 == 0) return after.x % 32 == 0;
     return after.x == before.x && before.x * before.y % 32 == 0 && after.x * after.y % 32 == 0 &&
@@ -236,8 +236,8 @@ static inline bool cutune_keeps_warps(dim3 before, dim3 after) {
 }
 
 // Where a block is proven to share its row among its threads: has this one no thread in another
-// dimension, and are arguments such that no two elements of the row meet? What a graph is given
-// later is not known.
+// dimension, and are arguments such that no two elements of the row meet? Arguments
+// that a graph gets later are not known.
 static inline bool cutune_shares_rows(const cutune_site &site, const cutune_request &request,
                                       dim3 block) {
     const unsigned width[3] = {block.x, block.y, block.z};
@@ -279,7 +279,7 @@ static inline bool cutune_needs_warps(const cutune_site &site, const cutune_requ
     if (site.is_free == nullptr) return false;
     long long extent[3];
     for (int d = 0; d < 3; ++d) {
-        // What a graph is given later is not known.
+        // Arguments that a graph gets later are not known.
         if (request.is_captured || site.rule[d] == cutune_kept) return true;
         extent[d] = request.extent[d];
     }

@@ -55,8 +55,8 @@ def _rule(
         target = _unescaped(match[1])
         return line if original_of(target) == target and target not in sources else None
     known = (original_of(file) for file in files)
-    kept = dict.fromkeys(_escaped(file) for file in known if file is not None)
-    return f"{match[1]}{match[2]}: " + " \\\n    ".join(kept)
+    listed = dict.fromkeys(_escaped(file) for file in known if file is not None)
+    return f"{match[1]}{match[2]}: " + " \\\n    ".join(listed)
 
 
 def _unescaped(word: str) -> str:

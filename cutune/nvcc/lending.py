@@ -4,9 +4,9 @@ WORKSPACE/units/KEY/seen.json     a source with kernels, or with launches of ker
 WORKSPACE/units/KEY/lenders.json  the units that may define what it lacks
 WORKSPACE/units/KEY/lends         others launch its kernels: its object says which code it holds
 
-A source is compiled without the others in sight. The first instrumented build tells which of them
-lack or have kernels; from then on those that lack some are read together with those that have
-them. An object relies on nothing: without the very code that was proven, its launches stay.
+A source is compiled without knowledge of the others. The first instrumented build records which
+sources lack or have kernels; later, those that lack some are read together with those that have
+them. An object relies on nothing: if other code than the proven one is linked, its launches stay.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from cutune.core.codes import Code
 from cutune.core.workspace import Json, Workspace, make_folder, read_document, write_document
 from cutune.frontend.program import Program
 from cutune.nvcc.unit_key import LENDS, UNITS
-from cutune.nvcc.units import Unit, unit_of
+from cutune.nvcc.units import CompiledSource, unit_of
 
 SCHEMA = "cutune-lending-1"
 _SEEN, _LENDERS = "seen.json", "lenders.json"
 _COMMAND = "cutune tune --make"
 
 
-def note(unit: Unit, workspace: Workspace, program: Program) -> None:
+def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
     """Remember the kernels that a source of an instrumented build has, and those that it lacks.
 
     Raises:
@@ -61,7 +61,7 @@ def connect(workspace: Workspace) -> bool:
     return any(_files(workspace, _LENDERS))
 
 
-def lenders_of(unit: Unit, workspace: Workspace) -> list[Unit]:
+def lenders_of(unit: CompiledSource, workspace: Workspace) -> list[CompiledSource]:
     """The units that may define kernels that this one launches."""
     path = unit.own_workspace(workspace).folder / _LENDERS
     if not path.exists():
@@ -69,7 +69,7 @@ def lenders_of(unit: Unit, workspace: Workspace) -> list[Unit]:
     return [unit_of(entry) for entry in read_document(path, SCHEMA, _COMMAND)["lenders"]]
 
 
-def lends(unit: Unit, workspace: Workspace) -> bool:
+def lends(unit: CompiledSource, workspace: Workspace) -> bool:
     """May others launch its kernels?"""
     return (unit.own_workspace(workspace).folder / LENDS).exists()
 

@@ -69,7 +69,7 @@ ATTACHED = ("-I", "-D", "-U", "-L", "-l", "-O", "-t")
 INFORMS = frozenset(
     ["help", "version", "list-gpu-code", "list-gpu-arch", "dryrun", "clean-targets"]
 )
-#: The text of the source is what is asked for, not a program.
+#: The output is text, not a program.
 PREPROCESSES = frozenset(["preprocess", "generate-dependencies", "generate-nonsystem-dependencies"])
 #: Host code, and with it every launch, is discarded.
 DEVICE_ONLY = frozenset(["cubin", "fatbin", "ptx", "optix-ir", "ltoir", "fdevice-syntax-only"])
@@ -78,9 +78,9 @@ STOPS_AT_OBJECT = frozenset(["compile", "device-c", "device-w"])
 DEPENDENCIES_TOO = frozenset(
     ["generate-dependencies-with-compile", "generate-nonsystem-dependencies-with-compile"]
 )
-#: What decides the text that is compiled. A source is known by these besides its path.
+#: Options that the compiled text depends on. They identify a source, together with its path.
 DECIDES_TEXT = frozenset(["define-macro", "undefine-macro", "pre-include"])
-#: Says where results go, what is linked or which steps are run; nothing about the source.
+#: Options on where results go, what is linked or which steps run; not about the source.
 NOT_ABOUT_SOURCE = frozenset(
     [
         *("output-file", "output-directory", "dependency-output", "dependency-target-name"),

@@ -1,7 +1,7 @@
 """The part of `cutune nvcc` that rewrites. Takes a command with something to do, gives a status.
 
-nvcc runs on shadows of the sources. Where that fails, or cutune itself does, it runs on what the
-user asked for, whose status and messages count.
+nvcc compiles shadow copies of the sources. If that fails, or cutune itself fails, nvcc compiles the
+originals, whose status and messages count.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from cutune.nvcc.settings import (
     workspaces_of,
 )
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
-from cutune.nvcc.units import Unit, register, working_in
+from cutune.nvcc.units import CompiledSource, register, working_in
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.locate import found_program
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc
 
-#: Names a file to which what was made is appended, for `cutune tune --make`.
+#: Variable that names a file to which outputs are appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
-#: The emulated device is given PTX, without what only a real GPU's code could use.
+#: The emulated device gets PTX, without options for real GPUs only.
 _REAL_TARGETS = frozenset(
     [
         *("gpu-architecture", "gpu-code", "generate-code", "cudart", "compress-mode"),
@@ -77,7 +77,7 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
 def _without_rewriting(
     launcher: Sequence[str], command: Command, error: Exception, is_strict: bool
 ) -> int:
-    """Compile the original; what is wrong with it nvcc says itself, and better."""
+    """Compile the original; nvcc reports its errors better than cutune."""
     if isinstance(error, CutuneError) and error.diagnostic.code is Code.NVCC_FAILED:
         done = subprocess.run([*launcher, *command.words], check=False)
         if done.returncode != 0:
@@ -126,7 +126,7 @@ def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, Shad
     found = {}
     compatibility = COMPATIBILITY_FLAGS if EMULATED in settings.modes else ()
     for source in command.sources:
-        unit = Unit.of(command, source)
+        unit = CompiledSource.of(command, source)
         plain = Session(str(nvcc.path), compatibility)
         session = unit.session(plain)
         rewriter = _Rewriter(session, unit, _workspace(unit, settings), settings, plain)
@@ -138,7 +138,7 @@ def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, Shad
     return found
 
 
-def _workspace(unit: Unit, settings: Settings) -> Workspace:
+def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
     """The nearest workspace that knows the unit, else the nearest, else one beside the source."""
     places = [Workspace(Path(p)) for p in workspaces_of(unit.source, settings.workspace)]
     beside = Workspace(Path(os.path.dirname(unit.source)) / WORKSPACE)
@@ -154,7 +154,7 @@ class _Rewriter:
     """Makes of one unit what the mode asks for; None where that is the original."""
 
     session: Session
-    unit: Unit
+    unit: CompiledSource
     workspace: Workspace
     settings: Settings
     #: A session without flags of the unit's.

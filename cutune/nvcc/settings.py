@@ -1,4 +1,4 @@
-"""What the `--cutune-` options and the environment say to the compiler in front of nvcc.
+"""Settings of `cutune nvcc`: its `--cutune-` options and the environment.
 
 Takes the arguments after `cutune nvcc`; gives `Settings` and the words that are nvcc's own.
 """
@@ -74,7 +74,7 @@ def _modes(text: str) -> frozenset[str]:
 
 
 def _modes_of_environment() -> frozenset[str]:
-    """`$CUTUNE_MODE`; what instrumented programs read there (sweep, record, …) is none of ours."""
+    """`$CUTUNE_MODE`; words for instrumented programs (sweep, record, …) are skipped."""
     try:
         return _modes(os.environ.get("CUTUNE_MODE") or TUNED)
     except Usage:

@@ -1,4 +1,4 @@
-"""The rewritten source that nvcc compiles in the user's place. Takes a unit, gives words for nvcc.
+"""The rewritten source that nvcc compiles for the user's. Takes a unit, gives nvcc's words.
 
 The copy lies in the workspace, at a path that is a function of what is compiled, so that ccache
 finds it again. `#line` gives messages, debugging information and `__FILE__` the user's names;

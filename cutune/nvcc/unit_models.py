@@ -13,7 +13,7 @@ from cutune.nvcc.unit_key import UNITS
 def models_in(workspace: Workspace) -> list[FittedModel]:
     """The models of a workspace, and of the units that a build put there.
 
-    Of a source that is compiled in several ways those that were made last.
+    If a source is compiled in several ways, the models made last count.
 
     Raises:
         CutuneError: as `read_models`.

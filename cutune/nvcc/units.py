@@ -1,4 +1,4 @@
-"""The sources of a build, as the wrapper saw them. Takes command lines, gives units.
+"""The compiled sources of a build. Takes command lines, gives `CompiledSource`s.
 
 WORKSPACE/units/KEY/unit.json     how the source was compiled, and the ids of its launch sites
 WORKSPACE/units/KEY/models.json   its models; a workspace of its own, because the same source
@@ -31,7 +31,7 @@ SCHEMA = "cutune-unit-1"
 
 
 @dataclass(frozen=True)
-class Unit:
+class CompiledSource:
     """One source as one command compiles it.
 
     Attributes:
@@ -48,7 +48,7 @@ class Unit:
     first_site: int = 0
 
     @staticmethod
-    def of(command: Command, source: Item) -> Unit:
+    def of(command: Command, source: Item) -> CompiledSource:
         """The unit of one of the sources of a command."""
         about = [
             item
@@ -60,7 +60,7 @@ class Unit:
             and item.name != "options-file"
         ]
         flags = tuple(word for item in about for word in command.words_of(item))
-        return Unit(source.value, os.getcwd(), flags, unit_key(command, source))
+        return CompiledSource(source.value, os.getcwd(), flags, unit_key(command, source))
 
     def own_workspace(self, workspace: Workspace) -> Workspace:
         """Where its measurements and models are."""
@@ -71,7 +71,7 @@ class Unit:
         return session.with_flags(self.flags)
 
 
-def register(unit: Unit, workspace: Workspace, launches: int) -> Unit:
+def register(unit: CompiledSource, workspace: Workspace, launches: int) -> CompiledSource:
     """Note a unit of an instrumented build; its launch sites get ids that no other unit has.
 
     Several compilers may run at the same time.
@@ -89,33 +89,35 @@ def register(unit: Unit, workspace: Workspace, launches: int) -> Unit:
     return numbered
 
 
-def registered(workspace: Workspace) -> list[Unit]:
+def registered(workspace: Workspace) -> list[CompiledSource]:
     """The units of the last instrumented build, in the order of their launch sites."""
     return sorted(_read(workspace), key=lambda unit: unit.first_site)
 
 
 def forget(workspace: Workspace) -> None:
-    """Before a build anew: what is not compiled any more does not count. Models stay."""
+    """Forget the sources before a new build, which may compile fewer. Models stay."""
     for path in (workspace.folder / UNITS).glob("*/unit.json"):
         path.unlink(missing_ok=True)
     (workspace.folder / UNITS / "last-site").unlink(missing_ok=True)
 
 
-def working_in(unit: Unit) -> chdir[str]:
-    """Relative paths mean what they meant to the compiler."""
+def working_in(unit: CompiledSource) -> chdir[str]:
+    """Work in the compiler's folder, so that relative paths mean the same."""
     return chdir(unit.folder)
 
 
-def _document(unit: Unit, workspace: Workspace) -> Path:
+def _document(unit: CompiledSource, workspace: Workspace) -> Path:
     return unit.own_workspace(workspace).folder / "unit.json"
 
 
-def _read(workspace: Workspace) -> Iterator[Unit]:
+def _read(workspace: Workspace) -> Iterator[CompiledSource]:
     for path in (workspace.folder / UNITS).glob("*/unit.json"):
         yield unit_of(read_document(path, SCHEMA, "cutune tune --make"))
 
 
-def unit_of(entry: Json) -> Unit:
+def unit_of(entry: Json) -> CompiledSource:
     """A unit as it was written."""
     flags = tuple(entry["flags"])
-    return Unit(entry["source"], entry["folder"], flags, entry["key"], entry["first_site"])
+    return CompiledSource(
+        entry["source"], entry["folder"], flags, entry["key"], entry["first_site"]
+    )

@@ -1,4 +1,4 @@
-"""Compiled for every architecture that will run, and proven. Takes a source, gives proofs."""
+"""Compiles for every architecture that will run. Takes a source, gives proofs of its entries."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Compilation:
     """nvcc at work, one run for each architecture."""
 
     texts: Sequence[Future[str]]
-    #: What was proven already: a source may be analyzed again, with copies or other sources.
+    #: Earlier proofs: a source may be analyzed again, with copies or other sources.
     _known: dict[frozenset[str], Compiled] = field(default_factory=dict, compare=False)
 
     def finished(self, names: Iterable[str]) -> Compiled:
@@ -92,7 +92,7 @@ def compilation(
 
 
 def proven(texts: Sequence[str], is_wanted: Callable[[str], bool]) -> Compiled:
-    """Proofs about the entries of PTX texts that are wanted, told by their mangled names."""
+    """Proofs about the wanted entries of PTX texts, which are named by their mangled names."""
     found: defaultdict[str, list[EntryProof]] = defaultdict(list)
     versions = set()
     for text in texts:

@@ -1,7 +1,7 @@
-"""What the source says of a kernel, and what is proven on its compiled code, as one.
+"""A kernel judged by its source and by proofs on its compiled code. Takes both, gives one `Kernel`.
 
-What the compiled code does not prove is refused. Where the source could be followed it must not
-contradict; where it could not, the compiled code decides alone.
+A kernel is refused unless its compiled code is proven. A source that could be analysed must not
+contradict the compiled code; otherwise the compiled code decides alone.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from cutune.frontend.program import (
     DIMENSIONS,
     Apart,
     DataParameter,
-    DimensionFacts,
+    DimensionProof,
     Impurity,
     Kernel,
     Role,
 )
 from cutune.frontend.unit.integers import integer_type
-from cutune.frontend.values.polynomial import PARAMETER, Atom, Polynomial, to_c
+from cutune.frontend.values.polynomial import PARAMETER, Atom, IntegerPolynomial, to_c
 from cutune.proof.compiled import Compiled
 from cutune.proof.entry import EntryProof
 
-#: What keeps the source from being followed: the compiled code decides alone.
+#: Reasons for which the source could not be analysed: the compiled code decides alone.
 UNFOLLOWED = frozenset(
     {
         Code.NOT_PROVEN,
@@ -68,7 +68,7 @@ def confirmed(kernel: Kernel, compiled: Compiled, members: Sequence[MemberPlaces
 
 
 def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:
-    """A template as those of its instances have it that are proven, if there are any."""
+    """A template as its proven instances have it, if there are any."""
     found, unproven = [], []
     for name in dict.fromkeys(instance.proof.name for instance in instances):
         own = [instance for instance in instances if instance.proof.name == name]
@@ -113,16 +113,16 @@ class _Instance:
     names: Names
 
     def bounds(self, axis: int, looser: int = 0) -> dict[str, tuple[str, ...]]:
-        """The bounds of a dimension, so much looser, with what must not be negative for each."""
+        """The bounds of a dimension, looser by `shift`, each with terms that must be >= 0."""
         found = {}
         for bound in self.proof.dimensions[axis].bounds:
             conditions = [self.text(c) for c in bound.conditions if not self._is_unsigned(c)]
-            text = self.text(bound.limit + Polynomial.constant(looser))
+            text = self.text(bound.limit + IntegerPolynomial.constant(looser))
             if text is not None and None not in conditions:
                 found[text] = tuple(c for c in conditions if c is not None)
         return found
 
-    def _is_unsigned(self, value: Polynomial) -> bool:
+    def _is_unsigned(self, value: IntegerPolynomial) -> bool:
         if len(value.terms) != 1 or len(value.terms[0][0]) != 1 or value.terms[0][1] < 0:
             return False
         name = self.names.get(value.terms[0][0][0].name)
@@ -131,7 +131,7 @@ class _Instance:
         integer = integer_type(types[0].split()) if types else None
         return integer is not None and not integer.signed
 
-    def text(self, value: Polynomial) -> str | None:
+    def text(self, value: IntegerPolynomial) -> str | None:
         """C over names of the source; None where a place has none."""
         terms = {}
         for monomial, coefficient in value.terms:
@@ -139,10 +139,10 @@ class _Instance:
             if len(named) < len(monomial) or None in named:
                 return None
             terms[tuple(sorted(Atom(PARAMETER, str(name)) for name in named))] = coefficient
-        return to_c(Polynomial.of(terms))
+        return to_c(IntegerPolynomial.of(terms))
 
     def apart(self) -> list[Apart | None]:
-        """What keeps threads apart; None in place of what has no words."""
+        """Conditions that keep threads apart; None for one without names in the source."""
         found: list[Apart | None] = []
         for spread in self.proof.spreads:
             larger, smaller = self.text(spread.larger), self.text(spread.smaller)
@@ -166,7 +166,7 @@ class _Joined:
         if refused is not None:
             if text is not None and text.code is not Code.NOT_PROVEN:
                 return self.kernel
-            # That the text is not followed is no reason.
+            # A source that could not be analysed is no reason.
             message = Code.UNPROVEN_CODE.template.format(what=refused.message)
             return _refused(replace(self.kernel, impurity=None), Code.UNPROVEN_CODE, message)
         is_followed = text is None
@@ -191,7 +191,7 @@ class _Joined:
         order = [parameter.name for parameter in self.kernel.parameters if parameter.name in found]
         return tuple(DataParameter(name, found[name]) for name in order)
 
-    def _dimension(self, axis: int, is_followed: bool) -> DimensionFacts:
+    def _dimension(self, axis: int, is_followed: bool) -> DimensionProof:
         text = self.kernel.dimensions[axis]
         found = [proof.dimensions[axis] for proof in self.proofs]
         raw = next((one.raw for one in found if one.raw is not None), None)
@@ -202,14 +202,14 @@ class _Joined:
         if raw is None and any(one.grid_kept for one in found):
             # Where the text was followed to a global id, that is a contradiction.
             if all(one.grid_kept for one in found) and not is_followed:
-                return DimensionFacts(True, grid_kept=True)
+                return DimensionProof(True, grid_kept=True)
             raw = f"blockDim.{DIMENSIONS[axis]}"
         if raw is not None:
-            return DimensionFacts(indexed, self._block_dependent(axis, raw, is_followed))
+            return DimensionProof(indexed, self._block_dependent(axis, raw, is_followed))
         guard = None if stride else self._guard(axis, text, is_followed)
         if isinstance(guard, Impurity):
-            return DimensionFacts(indexed, guard)
-        return DimensionFacts(indexed, None, guard, stride or text.grid_stride)
+            return DimensionProof(indexed, guard)
+        return DimensionProof(indexed, None, guard, stride or text.grid_stride)
 
     def _block_dependent(self, axis: int, raw: str, is_followed: bool) -> Impurity:
         """Why a dimension stays that the compiled code does not read as a global id alone."""
@@ -226,8 +226,8 @@ class _Joined:
     def _without_rows(self, kernel: Kernel) -> Kernel:
         """Refused where the grid is kept: what rows need cannot be asked at a launch."""
         code = Code.BLOCK_DEPENDENT
-        facts = [
-            DimensionFacts(
+        dimensions = [
+            DimensionProof(
                 True,
                 Impurity(code, code.template.format(what=f"blockDim.{d}", d=d), kernel.span),
             )
@@ -235,12 +235,12 @@ class _Joined:
             else one
             for d, one in zip(DIMENSIONS, kernel.dimensions, strict=True)
         ]
-        return replace(kernel, dimensions=(facts[0], facts[1], facts[2]))
+        return replace(kernel, dimensions=(dimensions[0], dimensions[1], dimensions[2]))
 
     # Guards.
 
-    def _guard(self, axis: int, text: DimensionFacts, is_followed: bool) -> str | Impurity | None:
-        """The guard that both have; the shortest of the compiled code's where that is alone."""
+    def _guard(self, axis: int, text: DimensionProof, is_followed: bool) -> str | Impurity | None:
+        """The guard of both; without one in the source, the shortest of the compiled code."""
         bounds = self._common_bounds(axis)
         if not is_followed:
             return next((_conditional(text, bounds[text]) for text in bounds), None)
@@ -280,7 +280,7 @@ class _Joined:
                 needs_warps = True
             else:
                 apart.add(one)
-        if needs_warps and any(facts.grid_kept for facts in kernel.dimensions):
+        if needs_warps and any(proof.grid_kept for proof in kernel.dimensions):
             kernel = self._without_rows(kernel)
         return replace(
             kernel,
@@ -298,7 +298,7 @@ def _position(place: str) -> int | None:
 
 
 def _divides(guard: str) -> bool:
-    """Is a guard of a form that is not looked for in compiled code?"""
+    """Does the guard divide? Such guards are not searched for in compiled code."""
     return "/" in guard or "?" in guard
 
 

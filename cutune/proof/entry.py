@@ -1,8 +1,8 @@
-"""The verdict about one entry of a PTX module: what may change about the blocks it is launched in.
+"""The verdict about one entry of a PTX module: how may the blocks of its launches change?
 
-Proven are, per dimension: the block reaches anything only through the global id, or the number of
-threads; nothing that threads do together depends on which block they are in; and all that they do
-lies under a bound of the id.
+Three things are proven per dimension. The block matters only through the global id or the number of
+threads. Nothing that threads do together depends on the block they are in. All effects lie under a
+bound of the id.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from cutune.emulator.ptx.control_flow import control_flow
 from cutune.emulator.ptx.taint import names
 from cutune.emulator.ptx.types import Function, Instruction, Module, PtxError, Variable
 from cutune.frontend.program import Role
-from cutune.frontend.values.polynomial import Polynomial
+from cutune.frontend.values.polynomial import IntegerPolynomial
 from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Walk
-from cutune.proof.memory.accesses import Access, Recorder
+from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.places import Meetings, Spread, meetings
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.rows import shared_rows
-from cutune.proof.values.bounds import Bound, common
-from cutune.proof.values.kept import KeptGrid
+from cutune.proof.values.bounds import IdBound, common
+from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import NotUnderstood, Operations
-from cutune.proof.values.predicates import Comparison, facts_of
-from cutune.proof.values.terms import Atoms, Facts
+from cutune.proof.values.predicates import Comparison, properties_of
+from cutune.proof.values.terms import AtomProperties, Atoms
 
 _DIMENSIONS = ("x", "y", "z")
 #: Blocks beyond which an entry is not walked.
@@ -41,14 +41,14 @@ _FIXING = {
 
 @dataclass(frozen=True)
 class EntryDimension:
-    """What is proven of a dimension; `raw` says what forbids to change it.
+    """The proof about one dimension; `raw` says why it may not be changed.
 
     `grid_kept`: any block, with the same number of them, while other dimensions have one thread.
     """
 
     indexed: bool
     raw: str | None = None
-    bounds: tuple[Bound, ...] = ()
+    bounds: tuple[IdBound, ...] = ()
     grid_stride: bool = False
     grid_kept: bool = False
 
@@ -84,9 +84,9 @@ def prove(module: Module, name: str) -> EntryProof:
     """Judge one entry: by its global ids, or else as one in which blocks share rows."""
     function = without_cas_loops(module.functions[name])
     proof = _proof(module, function)
-    for dimension, facts in zip(_DIMENSIONS, proof.dimensions, strict=True):
+    for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
         is_waiting = proof.refused is not None and proof.refused.code is Code.BARRIER
-        if is_waiting or (not _is_tunable(proof) and facts.raw is not None):
+        if is_waiting or (not _is_tunable(proof) and dimension_proof.raw is not None):
             by_rows = _proof(module, function, dimension)
             if by_rows.refused is None:
                 return by_rows
@@ -94,14 +94,19 @@ def prove(module: Module, name: str) -> EntryProof:
 
 
 def _is_tunable(proof: EntryProof) -> bool:
-    return any(facts.indexed and facts.raw is None for facts in proof.dimensions)
+    return any(
+        dimension_proof.indexed and dimension_proof.raw is None
+        for dimension_proof in proof.dimensions
+    )
 
 
-def _proof(module: Module, function: Function, kept: str | None = None) -> EntryProof:
-    """Judge one entry. `kept`: the dimension whose grid is kept."""
+def _proof(module: Module, function: Function, kept_dimension: str | None = None) -> EntryProof:
+    """Judge one entry. `kept_dimension`: the dimension whose grid is kept."""
     sizes = tuple(parameter.size for parameter in function.parameters)
     try:
-        return _Job(module, function, sizes, KeptGrid(kept) if kept else None).proof()
+        return _EntryProver(
+            module, function, sizes, KeptGrid(kept_dimension) if kept_dimension else None
+        ).proof()
     except NotUnderstood as error:
         code, what = error.code, error.what
     except Irreducible:
@@ -112,19 +117,19 @@ def _proof(module: Module, function: Function, kept: str | None = None) -> Entry
     return EntryProof(function.name, sizes, (_UNKNOWN, _UNKNOWN, _UNKNOWN), refused)
 
 
-class _Job:
+class _EntryProver:
     def __init__(
         self,
         module: Module,
         function: Function,
         sizes: tuple[int, ...],
-        kept: KeptGrid | None = None,
+        kept_grid: KeptGrid | None = None,
     ) -> None:
-        self.module, self.function, self.sizes, self.kept = module, function, sizes, kept
+        self.module, self.function, self.sizes, self.kept_grid = module, function, sizes, kept_grid
         self.atoms = Atoms()
         self.variables = {v.name: v for v in (*module.variables, *function.variables)}
         self.recorder = Recorder(function, module.functions, self.variables, self.atoms)
-        self.recorder.allows_barriers = kept is not None
+        self.recorder.allows_barriers = kept_grid is not None
         self.operations = Operations(self.atoms)
 
     def proof(self) -> EntryProof:
@@ -141,14 +146,14 @@ class _Job:
             self.function.registers,
             symbols,
             self.recorder.see,
-            self.kept,
+            self.kept_grid,
         )
         walk.run(self.recorder.begin)
-        if self.kept is not None:
-            return self._verdict_by_rows(graph, walk, self.kept)
+        if self.kept_grid is not None:
+            return self._verdict_by_rows(graph, walk, self.kept_grid)
         return self._verdict(graph, walk)
 
-    def _verdict_by_rows(self, graph: Graph, walk: Walk, kept: KeptGrid) -> EntryProof:
+    def _verdict_by_rows(self, graph: Graph, walk: Walk, kept_grid: KeptGrid) -> EntryProof:
         """Blocks share rows in one dimension; the others stay as they are.
 
         Raises:
@@ -158,16 +163,16 @@ class _Job:
         if self.recorder.uses_lanes or self.operations.uses_lanes:
             raise NotUnderstood(Code.WARP_LEVEL, "'warps'", first)
         if any(variable.space == "local" for variable in self.variables.values()):
-            # What one element leaves there the next one finds.
+            # The next element finds there what the one before has left.
             raise NotUnderstood(Code.NOT_PROVEN, "local memory", first)
-        if kept.dimension in self.recorder.raw:
-            what, instruction = self.recorder.raw[kept.dimension]
+        if kept_grid.dimension in self.recorder.raw:
+            what, instruction = self.recorder.raw[kept_grid.dimension]
             raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
-        meeting = shared_rows(graph, walk, self.recorder, kept)
-        named, others = self._named(), f"blockIdx while the grid is kept in {kept.dimension}"
+        meeting = shared_rows(graph, walk, self.recorder, kept_grid)
+        named, others = self._named(), f"blockIdx while the grid is kept in {kept_grid.dimension}"
         dimensions = [
             EntryDimension(True, grid_kept=True)
-            if d == kept.dimension
+            if d == kept_grid.dimension
             else EntryDimension(d in named, others if d in named else None)
             for d in _DIMENSIONS
         ]
@@ -197,7 +202,7 @@ class _Job:
 
     def _verdict(self, graph: Graph, walk: Walk) -> EntryProof:
         strides, indexed = self._uses(graph, walk)
-        found: dict[str, list[Bound]] = {}
+        found: dict[str, list[IdBound]] = {}
         for dimension in _DIMENSIONS:
             if dimension in indexed - strides and dimension not in self.recorder.raw:
                 found[dimension] = self._bounds(dimension, graph, walk)
@@ -234,20 +239,22 @@ class _Job:
         return product
 
     def _uses(self, graph: Graph, walk: Walk) -> tuple[set[str], set[str]]:
-        """Dimensions of whose number of threads something is made; those that are indexed."""
+        """Dimensions whose number of threads is used; dimensions that are indexed."""
         end = graph.flow.blocks[0].instructions
-        facts = Facts()
+        properties = AtomProperties()
         for block, predicate in walk.branches.items():
-            of_branch = facts_of(predicate, self.atoms)
+            of_branch = properties_of(predicate, self.atoms)
             instructions = graph.flow.blocks[block].instructions or end
             self.recorder.use(of_branch, _compared(predicate), instructions[-1])
-            facts = facts.joined(of_branch)
+            properties = properties.joined(of_branch)
         for access in self.recorder.accesses:
-            facts = facts.joined(access.facts).joined(self.atoms.joined(access.values))
+            properties = properties.joined(access.properties).joined(
+                self.atoms.joined(access.values)
+            )
         indexed = {*self.recorder.raw, *self._named()}
         if self.recorder.uses_lanes or self.operations.uses_lanes:
             indexed.add("x")
-        return set(facts.strides), indexed
+        return set(properties.strides), indexed
 
     def _named(self) -> set[str]:
         """Dimensions whose id or block the code asks for at all."""
@@ -255,7 +262,7 @@ class _Job:
         operands = {operand for item in body for operand in item.operands}
         return {d for d in _DIMENSIONS if operands & {f"%tid.{d}", f"%ctaid.{d}"}}
 
-    def _bounds(self, dimension: str, graph: Graph, walk: Walk) -> list[Bound]:
+    def _bounds(self, dimension: str, graph: Graph, walk: Walk) -> list[IdBound]:
         places = [
             a.known for a in self.recorder.accesses if self._matters(a, dimension, graph, walk)
         ]
@@ -266,18 +273,18 @@ class _Job:
         ]
         return common(places, dimension, self.atoms)
 
-    def _matters(self, access: Access, dimension: str, graph: Graph, walk: Walk) -> bool:
-        """May further threads do other than the present ones do anyway?"""
-        if access.is_effect or dimension in access.facts.ids:
+    def _matters(self, access: MemoryAccess, dimension: str, graph: Graph, walk: Walk) -> bool:
+        """May additional threads do anything that the present ones do not do anyway?"""
+        if access.is_effect or dimension in access.properties.ids:
             return True
         deciding = graph.controllers(access.block)
-        return any(dimension in facts_of(walk.branches[b], self.atoms).ids for b in deciding)
+        return any(dimension in properties_of(walk.branches[b], self.atoms).ids for b in deciding)
 
     def _may_last(self, blocks: frozenset[int], dimension: str, graph: Graph, walk: Walk) -> bool:
         """Does the id decide how long threads stay in a loop?"""
         leaving = (b for b in blocks if set(graph.flow.blocks[b].terminator.targets) - blocks)
         return any(
-            dimension in facts_of(walk.branches[b], self.atoms).ids
+            dimension in properties_of(walk.branches[b], self.atoms).ids
             for b in leaving
             if b in walk.branches
         )
@@ -287,7 +294,7 @@ def _is_shared(variable: Variable | None) -> bool:
     return variable is not None and variable.space == "shared"
 
 
-def _compared(predicate: object) -> Polynomial | None:
+def _compared(predicate: object) -> IntegerPolynomial | None:
     return predicate.left - predicate.right if isinstance(predicate, Comparison) else None
 
 

@@ -14,7 +14,7 @@ _UNNAMED = re.compile(r"(?:\$str|__unnamed_)[\w$]*")
 
 
 def code_of(module: Module, name: str) -> object:
-    """All of an entry but its name: equal for entries that do the same in the same way."""
+    """The text of an entry without its name: equal for entries with the same code."""
     function = module.functions[name]
     texts = {variable.name: variable.initial for variable in module.variables}
 

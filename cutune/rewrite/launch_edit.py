@@ -1,7 +1,7 @@
 """The launch edit, shared by the instrumented and the tuned program. Takes launches, gives edits.
 
 `gemm<<<grid, block>>>(n, A)` becomes `cutune_launch(7, grid, block) ? (void)0 :
-cutune_call(gemm)(n, A)`: what nvcc itself makes of it, so that all is evaluated once, in the same
+cutune_call(gemm)(n, A)`. nvcc itself makes this of a launch, so all is evaluated once, in the same
 order. Where the name of the kernel does not tell its address, the call is repeated: `for
 (cutune_repeated cutune_7(7, cutune_members<>(), grid, block, 0, 0, n, A); cutune_7.next();)
 gemm<<<cutune_7.grid, …>>>(n, A)`. Both are one statement on the same lines. A kernel with a copy is
@@ -18,14 +18,14 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.edits import Edit
 from cutune.core.source import Source
 from cutune.frontend.launches.copies import callee_of_copy
-from cutune.frontend.program import Kernel, KernelCopy, LaunchSite, Member
+from cutune.frontend.program import Kernel, KernelCopy, LaunchSite, MemberParameter
 from cutune.rewrite.one_line import line_structure, one_line
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.rewrite.prelude import prelude_edit
 
 #: Members that follow a dot in a repeated launch: a macro of that name would break it.
 LAUNCH_MEMBERS = ("grid", "block", "smem", "stream", "next")
-#: What only a rewritten source holds.
+#: Words that only a rewritten source holds.
 _MARKS = re.compile(
     r"\bcutune_launch\(\d|\bcutune_repeated cutune_\d|\bcutune_proven_[0-9a-f]{16}\[\] = \{"
 )
@@ -101,12 +101,12 @@ def _repeating_edits(
         yield Edit(span, text + line_structure(source[span]))
 
 
-def _members(members: Sequence[Member]) -> str:
-    """What a launch tells besides its arguments."""
+def _members(members: Sequence[MemberParameter]) -> str:
+    """The members that a launch passes besides its arguments."""
     return f"cutune_members<{', '.join(map(_member, members))}>()"
 
 
-def _member(member: Member) -> str:
+def _member(member: MemberParameter) -> str:
     steps = (f"cutune_place<decltype({step}), {step}>" for step in member.steps)
     return f"cutune_member< {member.structure}, {member.argument}, {', '.join(steps)}>"
 

@@ -29,7 +29,7 @@ class Target:
 
     @staticmethod
     def of(program: Program, output: str | None, word: str) -> Target:
-        """What `-o` names, or a place beside the source: `NAME.WORD.cu`, `NAME.WORD/`.
+        """The target that `-o` names, or one beside the source: `NAME.WORD.cu`, `NAME.WORD/`.
 
         Raises:
             CutuneError: CT010 when it is the source, CT013 when one file is not enough.
@@ -75,7 +75,7 @@ class Target:
 
 
 def needs_folder(header: Source, folder: Path) -> CutuneError:
-    """Says that a program whose headers are rewritten is more than one file."""
+    """The error for a program with rewritten headers, which needs more than one file."""
     return CutuneError(
         Diagnostic.at(Code.NEEDS_FOLDER, None, header=header.path, folder=f"{folder}/")
     )
@@ -83,7 +83,7 @@ def needs_folder(header: Source, folder: Path) -> CutuneError:
 
 @dataclass(frozen=True)
 class ShadowTree:
-    """Where the files of a program are copied to: what lies below `root` comes below `folder`."""
+    """Where the files of a program are copied to: files below `root` go below `folder`."""
 
     root: Path
     folder: Path

@@ -1,7 +1,7 @@
 """Passes and what runs them. Takes a translation unit and passes, gives a translation unit.
 
-A pass changes or complains: it never mutates, never prints. All edits refer to the original text
-and are made once, by `TranslationUnit.rewritten`.
+A pass returns edits or diagnostics: it never mutates, never prints. All edits refer to the original
+text and are made once, by `TranslationUnit.rewritten`.
 """
 
 from __future__ import annotations

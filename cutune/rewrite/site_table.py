@@ -1,7 +1,7 @@
 """The table of launch sites. Takes kernels and sites, gives C++ that stands before line 1.
 
-By which rule each dimension of a launch may be re-blocked, and functions of its arguments: guard
-bounds, shared memory, and whether threads may come into other warps.
+Each site has the rule by which the block may change in each dimension, and functions of its
+arguments: guard bounds, shared memory, and whether threads may come into other warps.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cutune.frontend.c_names import names_in, renamed
-from cutune.frontend.program import DIMENSIONS, Apart, Kernel, LaunchSite, Parameter, Program
+from cutune.frontend.program import DIMENSIONS, Apart, Kernel, KernelParameter, LaunchSite, Program
 from cutune.frontend.unit.integers import integer_type
 from cutune.rewrite.one_line import one_line
 from cutune.rewrite.prelude import c_path, c_string
@@ -27,15 +27,15 @@ class Rule(Enum):
     FIXED = "cutune_fixed"
     #: The new block divides the thread space T, of which every thread stays.
     DIVIDE = "cutune_divide"
-    #: Besides, threads from the guard bound on may come and go.
+    #: As before, and threads from the guard bound on may be added or dropped.
     GUARD = "cutune_guarded"
-    #: The blocks stay, of whatever size they are.
+    #: The number of blocks stays, and their size varies.
     KEEP = "cutune_kept"
-    #: The same where it is proven: asked at the launch is what keeps elements of a row apart.
+    #: As before, but proven: the launch checks that elements of a row use different places.
     ROWS = "cutune_rows"
 
 
-#: What asks for a kernel of a graph, or changes it: cudaGraphKernelNodeSetParams for instance.
+#: Calls that read or change a kernel of a graph: cudaGraphKernelNodeSetParams for instance.
 _GRAPH_EDIT = re.compile(r"Graph\w*(?:Params|Attribute|Update)|Node\w*Params|NODE_PARAMS")
 
 
@@ -50,12 +50,12 @@ def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
 
 def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
     """By which rule a dimension may be re-blocked."""
-    facts = kernel.dimensions[dimension]
+    proof = kernel.dimensions[dimension]
     if DIMENSIONS[dimension] not in kernel.pure_dimensions:
         return Rule.FIXED
-    if facts.grid_kept:
+    if proof.grid_kept:
         return Rule.KEEP if DIMENSIONS[dimension] in kernel.asserted else Rule.ROWS
-    if facts.guard is None or facts.grid_stride or guard_parameters(kernel, facts.guard) is None:
+    if proof.guard is None or proof.grid_stride or guard_parameters(kernel, proof.guard) is None:
         return Rule.DIVIDE
     return Rule.GUARD
 
@@ -130,9 +130,9 @@ def _is_one_kernel(program: Program, kernel: Kernel) -> bool:
 
 def _guard_functions(site: LaunchSite, kernel: Kernel) -> list[str]:
     return [
-        _guard_function(f"cutune_guard_{site.id}_{name}", kernel, facts.guard)
-        for index, (name, facts) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
-        if facts.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
+        _guard_function(f"cutune_guard_{site.id}_{name}", kernel, dimension.guard)
+        for index, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True))
+        if dimension.guard is not None and dimension_rule(kernel, index) is Rule.GUARD
     ]
 
 
@@ -174,7 +174,7 @@ class _Arguments:
         named = (_fits(self._of(i).type, f"cutune_argument[{i}]") for i in self.positions)
         return " && ".join(named) or "true"
 
-    def _of(self, position: int) -> Parameter:
+    def _of(self, position: int) -> KernelParameter:
         return (*self.kernel.parameters, *self.kernel.members)[position]
 
 
@@ -242,7 +242,7 @@ def _bits(positions: Iterable[int]) -> str:
 
 
 def _guard_function(name: str, kernel: Kernel, guard: str) -> str:
-    # Exact integers: see `DimensionFacts.guard`. Where one is too large, 0 stands for "not known".
+    # Exact integers: see `DimensionProof.guard`. Where one is too large, 0 stands for "not known".
     arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
     unused = "" if arguments.positions else "(void)cutune_argument; "
     value = renamed(one_line(guard), arguments.names)
@@ -301,9 +301,9 @@ def _guarding(kernel: Kernel, rules: Iterable[Rule]) -> set[int]:
     """Positions of the parameters that guard bounds are made of."""
     return {
         position
-        for rule, facts in zip(rules, kernel.dimensions, strict=True)
-        if rule is Rule.GUARD and facts.guard is not None
-        for position in guard_parameters(kernel, facts.guard) or ()
+        for rule, dimension in zip(rules, kernel.dimensions, strict=True)
+        if rule is Rule.GUARD and dimension.guard is not None
+        for position in guard_parameters(kernel, dimension.guard) or ()
     }
 
 

@@ -31,7 +31,7 @@ from cutune.frontend.program import Program
 from cutune.nvcc.lending import connect, forget_lending, lenders_of
 from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.settings import EMULATED, INSTRUMENT, TUNED
-from cutune.nvcc.units import Unit, forget, registered, working_in
+from cutune.nvcc.units import CompiledSource, forget, registered, working_in
 from cutune.stages.stages import fit_collected
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS
 
@@ -131,7 +131,7 @@ class _Sources:
     device: DeviceProfile
     known: dict[str, ReadSource] = field(default_factory=dict)
 
-    def source(self, unit: Unit) -> ReadSource:
+    def source(self, unit: CompiledSource) -> ReadSource:
         """What it is by itself."""
         if unit.key not in self.known:
             with working_in(unit):
@@ -139,7 +139,7 @@ class _Sources:
                 self.known[unit.key] = own.read(unit.source, require_nvcc=True)
         return self.known[unit.key]
 
-    def resources(self, unit: Unit, program: Program) -> Resources:
+    def resources(self, unit: CompiledSource, program: Program) -> Resources:
         """What the compiler says of its kernels."""
         with working_in(unit):
             own = unit.session(self.session).with_flags(COMPATIBILITY_FLAGS)

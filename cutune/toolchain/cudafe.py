@@ -19,9 +19,9 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.toolchain.nvcc import Nvcc, without_output_flags
 
-#: What the source is called when nvcc is asked: its own name may mean something to a shell.
+#: Name of the source in the question to nvcc: its own name may be special to a shell.
 _STAND_IN = "cutune_source"
-#: Each call stands as it is written, and nothing else is asked for than the assembly.
+#: Options that keep each call as written, and ask for the assembly alone.
 _AS_WRITTEN = ("-S", "-O0", "-g0", "-w", "-fno-lto")
 _SAID = re.compile(r"^#\$ (.*)$", re.MULTILINE)
 _VARIABLE = re.compile(r"(PATH|LD_LIBRARY_PATH)=(.*)")
@@ -49,9 +49,9 @@ class Steps:
 
 
 def host_assembly(nvcc: Nvcc, path: str, flags: Sequence[str], change: Callable[[str], str]) -> str:
-    """The unoptimized assembly of the host's half, of which `change` may make something else.
+    """The unoptimized assembly of the host code, after `change` has edited the C++ text.
 
-    Kernels that are no templates are called there and not defined.
+    Kernels that are not templates are called there, but not defined.
 
     Args:
         nvcc: the compiler. path, flags: what it would compile, and how.
@@ -88,7 +88,7 @@ def read_steps(said: str) -> Steps:
     environment = {v[1]: v[2] for line in lines if (v := _VARIABLE.fullmatch(line))}
     cudafe = next((_words(line) for line in lines if line.startswith("cudafe++ ")), None)
     if cudafe is None:
-        raise untold(_first_line(said) or "nvcc does not name the steps of its front end")
+        raise front_end_failed(_first_line(said) or "nvcc does not name the steps of its front end")
     host_file = _value(cudafe, "--gen_c_file_name")
     preprocess = compile_ = None
     for line in lines:
@@ -97,11 +97,11 @@ def read_steps(said: str) -> Steps:
         elif host_file in line and not line.startswith("cudafe++ "):
             compile_ = _words(line)
     if not host_file or preprocess is None or compile_ is None:
-        raise untold("nvcc does not name the steps of its front end")
+        raise front_end_failed("nvcc does not name the steps of its front end")
     return Steps(preprocess, cudafe, compile_, environment)
 
 
-def untold(reason: str) -> CutuneError:
+def front_end_failed(reason: str) -> CutuneError:
     """The front end could not be asked, for this reason."""
     return CutuneError(Diagnostic.at(Code.FRONT_END_FAILED, None, reason=reason))
 
@@ -124,7 +124,9 @@ def _words(line: str) -> tuple[str, ...]:
         while at < len(line) and not line[at].isspace():
             piece = _PIECE.match(line, at)
             if piece is None:
-                raise untold(f"an option holds '{line[at]}', which means something to a shell")
+                raise front_end_failed(
+                    f"an option holds '{line[at]}', which means something to a shell"
+                )
             word += _unquoted(piece)
             at = piece.end()
         words.append(word)
@@ -167,13 +169,13 @@ def _run(words: Sequence[str], environment: Mapping[str, str]) -> None:
             check=False,
         )
     except OSError as error:
-        raise untold(f"'{words[0]}' cannot be run: {error.strerror or error}") from error
+        raise front_end_failed(f"'{words[0]}' cannot be run: {error.strerror or error}") from error
     if done.returncode != 0:
-        raise untold(_first_line(done.stderr or done.stdout) or f"'{words[0]}' failed")
+        raise front_end_failed(_first_line(done.stderr or done.stdout) or f"'{words[0]}' failed")
 
 
 def _first_line(said: str) -> str:
-    """The line that tells most."""
+    """The first line with an error, else the first line."""
     lines = [line.strip() for line in said.splitlines() if not line.startswith("#$")]
     return next((line for line in lines if "error" in line or "fatal" in line), "") or next(
         iter(lines), ""

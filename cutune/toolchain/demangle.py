@@ -1,6 +1,6 @@
 """Instances of kernels as people write them. Takes mangled names, gives `scale<float, 4>`.
 
-c++filt does the work where it is at hand; without it a mangled name stays as it is.
+c++filt does the work where it is installed; without it a mangled name stays as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LONGEST = 48
 
 
 def demangled(names: Sequence[str], parameters: bool = False) -> list[str]:
-    """As written in the source where c++filt is at hand, else as they are."""
+    """Names as in the source where c++filt is installed, else the mangled names."""
     tool = shutil.which("c++filt")
     if tool is None or not names:
         return list(names)
@@ -31,7 +31,7 @@ def demangled(names: Sequence[str], parameters: bool = False) -> list[str]:
 
 
 def instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
-    """What tells kernels of one name apart: template arguments, else parameter types.
+    """Unique names of kernels: with template arguments, where needed with parameter types.
 
     Args:
         kernels: names in the source. entries: the names in the PTX of the same kernels.

@@ -1,4 +1,4 @@
-"""Mangled names of kernels (Itanium C++ ABI). Takes them, gives what of them can be compared.
+"""Mangled names of kernels (Itanium C++ ABI). Takes mangled names, gives comparable forms.
 
 One kernel has several names: its host function `_ZN2nsL4fillEPi`, its entry `_ZN2ns4fillEPi`, and
 with relocatable device code `__nv_static_25_ID_ZN2ns4fillEPi`. An unnamed namespace carries the
@@ -28,7 +28,7 @@ class _Name(NamedTuple):
 
 
 def base_name(symbol: str) -> str:
-    """`fill` of `_ZN2ns4fillIfEEvPT_`; of what no kernel can be called, the symbol itself."""
+    """`fill` of `_ZN2ns4fillIfEEvPT_`; a symbol that is no kernel's name stays as it is."""
     name = _parsed(symbol)
     return name.parts[-1] if name is not None else symbol
 
@@ -46,7 +46,7 @@ def is_instance(symbol: str) -> bool:
 
 
 def entry_name(symbol: str) -> str:
-    """What PTX calls the kernel of this host function: internal linkage is not written there."""
+    """The name in PTX of this host function's kernel: it does not show internal linkage."""
     name = _parsed(symbol)
     if name is None:
         return symbol
@@ -55,7 +55,7 @@ def entry_name(symbol: str) -> str:
 
 
 def canonical(symbol: str) -> str:
-    """What all names of one kernel have in common, whatever the path and the kind of build."""
+    """The part that all names of one kernel share, whatever the path and the kind of build."""
     name = _parsed(symbol)
     if name is None:
         return symbol

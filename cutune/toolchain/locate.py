@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 
 #: Where the wheels put their tree below site-packages: CUDA 13, CUDA 12.
 _WHEEL_ROOTS = ("nvidia/cu13", "nvidia/cuda_nvcc")
-#: The nvccs that were run already: one of them may be a script that runs `cutune nvcc` again.
+#: The nvccs tried so far: one of them may be a script that runs `cutune nvcc` again.
 TRIED = "CUTUNE_NVCC_TRIED"
-#: Programs that run the compiler that follows them.
+#: Launchers: programs that run the compiler named after them.
 LAUNCHERS = frozenset(["ccache", "sccache", "distcc", "icecc", "time", "nice"])
 
 
@@ -79,12 +79,12 @@ def split_launcher(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def tried() -> list[str]:
-    """The nvccs that have run us."""
+    """The nvccs tried so far, one of which has run this process."""
     return [path for path in os.environ.get(TRIED, "").split(os.pathsep) if path]
 
 
 def real_nvcc(asked: str | None) -> str | None:
-    """The nvcc to run: what is asked for, else the first one that has not run us."""
+    """The nvcc to run: the one asked for, else the first one not tried so far."""
     before = set(tried())
     if asked:
         return found_program(os.path.expanduser(asked))

@@ -1,6 +1,6 @@
 """nvcc and the host compiler: found, asked and run. Takes options, gives `Nvcc` and its output.
 
-nvcc is the one that the option names, or found by the rules of `nvcc.locate`.
+nvcc is the one that the option names, or found by the rules of `locate`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TOOLKIT_PACKAGES = (
     "nvidia-nvvm==13.0.*",
     "nvidia-cuda-profiler-api==13.0.*",
 )
-#: Paths that no shell and no list of options takes apart.
+#: Paths that neither a shell nor a list of options splits.
 PLAIN = re.compile(r"[\w./+@%:-]+")
 #: Headers that cutune's rewritten programs include.
 INCLUDE_DIRECTORY = Path(__file__).parents[1] / "include"
@@ -81,7 +81,7 @@ class Nvcc:
 
     @cached_property
     def extra_flags(self) -> tuple[str, ...]:
-        """What this nvcc needs in order to link: its wheels hold `lib`, but it looks in `lib64`."""
+        """Flags with which this nvcc links: its wheels hold `lib`, but it looks in `lib64`."""
         if (self.root / "lib64").exists() or not (self.root / "lib").is_dir():
             return ()
         return (f"-L{self.root / 'lib'}",)
@@ -143,8 +143,8 @@ class Nvcc:
         with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
             output = Path(folder) / "module.ptx"
             target = [f"-arch=compute_{architecture}"] if architecture else []
-            kept = without_target_flags(flags)
-            self.check([*kept, *target, "-ptx", str(path), "-o", str(output)])
+            other_flags = without_target_flags(flags)
+            self.check([*other_flags, *target, "-ptx", str(path), "-o", str(output)])
             return output.read_text(encoding="latin-1")
 
     def static_counters(
@@ -154,9 +154,9 @@ class Nvcc:
         with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
             output = Path(folder) / "module.cubin"
             target = f"-arch={self.architecture(architecture)}"
-            kept = without_target_flags(flags)
+            other_flags = without_target_flags(flags)
             verbose = ["-Xptxas", "-v", "-cubin", str(path), "-o", str(output)]
-            result = self.check([*kept, target, *verbose])
+            result = self.check([*other_flags, target, *verbose])
             return parse_ptxas(result.stderr + result.stdout)
 
 
@@ -197,14 +197,14 @@ def without_output_flags(flags: Iterable[str]) -> tuple[str, ...]:
 
 def _without(flags: Iterable[str], dropped: frozenset[str]) -> tuple[str, ...]:
     """All but phases and what is dropped; the latter have a value."""
-    kept: list[str] = []
+    remaining: list[str] = []
     pending = iter(flags)
     for flag in pending:
         if flag in dropped:
             next(pending, None)
         elif flag.split("=")[0] not in dropped and flag not in _PHASE_FLAGS:
-            kept.append(flag)
-    return tuple(kept)
+            remaining.append(flag)
+    return tuple(remaining)
 
 
 def find_nvcc(option: str | None = None) -> Nvcc:

@@ -1,4 +1,4 @@
-"""What the compiler says about a kernel without running it: what ptxas prints in, numbers out.
+"""Static counters of a kernel. Takes what ptxas prints, gives numbers.
 
 `parse_ptxas` reads the remarks of `ptxas -v` (CUDA 11 to 13), `kernel_name` maps a mangled symbol
 to the source's name.

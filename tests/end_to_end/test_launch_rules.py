@@ -107,7 +107,7 @@ def test_launches_that_the_compiler_sees_elsewhere(tmp_path: Path) -> None:
     launches = Session().load(str(path), require_nvcc=True).launches
     hidden = Code.HIDDEN_LAUNCH
     # `#line` gives others the same numbers: of those that are shown it is not told which is which.
-    untold = [Code.LAUNCH_NOT_TOLD] * 3
+    untold = [Code.UNRESOLVED_LAUNCH] * 3
     assert [site.code for site in launches] == [*[hidden] * 4, *untold, hidden]
 
 

@@ -171,4 +171,4 @@ def test_a_structure_with_a_copy_constructor_is_left_alone(tmp_path: Path) -> No
         *("tune", source, "--run", "./{program} {n}", "--vary", "n=40,72"),
         *("--device", "h200", "--workspace", tmp_path, "-o", tmp_path / "tuned.cu"),
     )
-    assert "'g.n', on which kernel 'fill' depends" in done.stderr and "[CT432]" in done.stderr
+    assert "kernel 'fill' depends on 'g.n'" in done.stderr and "[CT432]" in done.stderr

@@ -10,7 +10,7 @@ from cutune.frontend.host_formula import constant, text_of
 from cutune.frontend.program import Configuration, GridForm
 from cutune.frontend.syntax.parse import parse
 from cutune.frontend.unit.macros import MacroTable
-from cutune.frontend.unit.unit import Part, Unit
+from cutune.frontend.unit.unit import Unit, UnitPart
 
 HEAD = """
 #define B 128
@@ -33,7 +33,7 @@ void by_reference(int &n) { n = 1; }
 def resolved(body: str, parameters: str = "int n, int p, dim3 given") -> Configuration:
     """The configuration of the first launch in a function's body."""
     syntax = parse(Source("a.cu", f"{HEAD}void f({parameters}) {{ {body} }}"))
-    unit = Unit((Part(syntax, syntax.source),), MacroTable.of(syntax.macros), is_expanded=False)
+    unit = Unit((UnitPart(syntax, syntax.source),), MacroTable.of(syntax.macros), is_expanded=False)
     found = Configurations(unit).resolve(syntax, syntax.launches[0])
     assert found is not None
     return found
@@ -172,7 +172,7 @@ def test_long_chains_of_assignments_are_followed() -> None:
     # Quadratic work, or cubic, would take minutes.
     body = "int b = 1;" + "b = b + 1; k<<<b, b>>>();" * 1000
     syntax = parse(Source("a.cu", f"void f() {{ {body} }}"))
-    unit = Unit((Part(syntax, syntax.source),), MacroTable.of(()), is_expanded=False)
+    unit = Unit((UnitPart(syntax, syntax.source),), MacroTable.of(()), is_expanded=False)
     configurations = Configurations(unit)
     found = [configurations.resolve(syntax, launch) for launch in syntax.launches]
     sizes = [constant(shape.block[0]) for shape in found if shape is not None]

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from cutune.cli import doctor
-from cutune.cli.doctor import BROKEN, FOUND, MISSING, Finding, main_doctor
+from cutune.cli.doctor import BROKEN, FOUND, MISSING, Requirement, main_doctor
 from cutune.cli.main import main
 from cutune.toolchain.nvcc import TOOLKIT_PACKAGES
 
-GOOD = Finding("nvcc", FOUND, "13.0.88", needed=True)
-ABSENT = Finding("ncu", MISSING, "not on PATH", "install it")
-BAD = Finding("host compiler", BROKEN, "too new", "set CXX", needed=True)
+GOOD = Requirement("nvcc", FOUND, "13.0.88", needed=True)
+ABSENT = Requirement("ncu", MISSING, "not on PATH", "install it")
+BAD = Requirement("host compiler", BROKEN, "too new", "set CXX", needed=True)
 
 
 def test_the_cache_is_cleared(
@@ -37,14 +37,14 @@ def test_the_cache_is_cleared(
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
-    findings: list[Finding] = []
+def machine(monkeypatch: pytest.MonkeyPatch) -> list[Requirement]:
+    findings: list[Requirement] = []
     monkeypatch.setattr(doctor, "examine", lambda nvcc: findings)
     monkeypatch.setattr(doctor, "_finds_nvcc", lambda: True)
     return findings
 
 
-def test_all_is_well(machine: list[Finding], capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_is_well(machine: list[Requirement], capsys: pytest.CaptureFixture[str]) -> None:
     machine += [GOOD, ABSENT]
     assert main_doctor(json=False, quiet=False, install_toolkit=False, nvcc=None) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -56,7 +56,7 @@ def test_all_is_well(machine: list[Finding], capsys: pytest.CaptureFixture[str])
 
 
 def test_quiet_speaks_of_problems_alone(
-    machine: list[Finding], capsys: pytest.CaptureFixture[str]
+    machine: list[Requirement], capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine += [GOOD, ABSENT]
     assert main_doctor(json=False, quiet=True, install_toolkit=True, nvcc=None) == 0
@@ -68,7 +68,7 @@ def test_quiet_speaks_of_problems_alone(
     assert "nvcc" not in printed
 
 
-def test_json(machine: list[Finding], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json(machine: list[Requirement], capsys: pytest.CaptureFixture[str]) -> None:
     machine += [GOOD, BAD]
     assert main_doctor(json=True, quiet=False, install_toolkit=False, nvcc=None) == 1
     answer = json.loads(capsys.readouterr().out)

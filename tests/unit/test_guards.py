@@ -12,7 +12,7 @@ from cutune.analysis.analyze import analyze
 from cutune.core.source import Source
 from cutune.frontend.program import Kernel
 from cutune.frontend.syntax.parse import parse
-from cutune.frontend.values.polynomial import PARAMETER, Polynomial, to_c
+from cutune.frontend.values.polynomial import PARAMETER, IntegerPolynomial, to_c
 
 HEAD = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 PARAMETERS = "int n, int m, unsigned u, unsigned v, long l, size_t s, short h, float f, float *a"
@@ -251,11 +251,11 @@ def test_a_stride_has_no_guard() -> None:
     st.lists(st.tuples(st.integers(-5, 5), st.lists(st.sampled_from("nm"), max_size=2)), max_size=4)
 )
 def test_text_has_the_value_of_the_polynomial(terms: list[tuple[int, list[str]]]) -> None:
-    polynomial = Polynomial.of({})
+    polynomial = IntegerPolynomial.of({})
     for coefficient, names in terms:
-        product = Polynomial.constant(coefficient)
+        product = IntegerPolynomial.constant(coefficient)
         for name in names:
-            product = product * Polynomial.atom(PARAMETER, name)
+            product = product * IntegerPolynomial.atom(PARAMETER, name)
         polynomial = polynomial + product
     values = {"n": 7, "m": -3}
     expected = 0

@@ -204,8 +204,8 @@ def test_sites_get_the_entries_of_their_line() -> None:
 @pytest.mark.parametrize(
     ("launches", "code"),
     [
-        ([], Code.LAUNCH_NOT_TOLD),
-        ([told(4, 0)], Code.LAUNCH_NOT_TOLD),
+        ([], Code.UNRESOLVED_LAUNCH),
+        ([told(4, 0)], Code.UNRESOLVED_LAUNCH),
         ([told(4, 0, "_Z3badPii")], Code.OTHER_KERNEL),
         ([told(4, 0, "_Z1kPii", "_Z3badPii")], Code.OTHER_KERNEL),
         ([told(4, 0, "_Z1kPii"), told(4, 1, "_Z3badPii")], Code.OTHER_KERNEL),
@@ -255,7 +255,7 @@ def test_a_body_on_the_next_line_is_a_body() -> None:
 def test_several_launches_on_a_line() -> None:
     first = told(4, 0, "_Z1kPii")
     # One is missing: which one is not known.
-    assert codes(first, SECOND_LINE[0]) == [None, *[Code.LAUNCH_NOT_TOLD] * 2]
+    assert codes(first, SECOND_LINE[0]) == [None, *[Code.UNRESOLVED_LAUNCH] * 2]
     swapped = told(5, 1, "_Z1jPii")
     assert codes(first, SECOND_LINE[0], swapped) == [None, *[Code.OTHER_KERNEL] * 2]
     overload = told(5, 1, "_Z1kPfi")
@@ -266,7 +266,7 @@ def test_several_launches_on_a_line() -> None:
 def test_a_file_that_renumbers_lines_is_not_told() -> None:
     launches = [told(5, 0, "_Z1kPii"), told(6, 0, "_Z1kPii"), told(6, 1, "_Z1kPii")]
     assert codes(*launches, text="// line\n" + TEXT) == [None] * 3
-    assert codes(*launches, text="#line 1\n" + TEXT) == [Code.LAUNCH_NOT_TOLD] * 3
+    assert codes(*launches, text="#line 1\n" + TEXT) == [Code.UNRESOLVED_LAUNCH] * 3
 
 
 def test_without_an_answer_nothing_is_tuned() -> None:

@@ -7,7 +7,7 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.edits import apply_edits
 from cutune.core.source import Source, Span
-from cutune.frontend.program import DimensionFacts, Impurity, Kernel, Parameter
+from cutune.frontend.program import DimensionProof, Impurity, Kernel, KernelParameter
 from cutune.rewrite.launch_edit import hiding_macro
 from cutune.rewrite.one_line import line_structure, one_line
 from cutune.rewrite.prelude import c_path, c_string, prelude_edit
@@ -50,23 +50,27 @@ def test_line_structure(text: str, expected: str) -> None:
     assert line_structure(text).count("\n") == text.count("\n")
 
 
-def kernel(*dimensions: DimensionFacts) -> Kernel:
-    rest = (DimensionFacts(indexed=False),) * (3 - len(dimensions))
-    parameters = (Parameter("n", "int"), Parameter("m", "unsigned"), Parameter("x", "float *"))
+def kernel(*dimensions: DimensionProof) -> Kernel:
+    rest = (DimensionProof(indexed=False),) * (3 - len(dimensions))
+    parameters = (
+        KernelParameter("n", "int"),
+        KernelParameter("m", "unsigned"),
+        KernelParameter("x", "float *"),
+    )
     source = Source("k.cu", "")
     return Kernel("k", source, Span(0, 0), parameters, (), (*dimensions, *rest))  # type: ignore[arg-type]
 
 
 def test_rules() -> None:
     impurity = Impurity(Code.NOT_CUDA, "", Span(0, 0))
-    guarded = DimensionFacts(indexed=True, guard="n - m")
+    guarded = DimensionProof(indexed=True, guard="n - m")
     assert dimension_rule(kernel(guarded), 0) is Rule.GUARD
     assert dimension_rule(kernel(guarded), 1) is Rule.FIXED
-    assert dimension_rule(kernel(DimensionFacts(indexed=True)), 0) is Rule.DIVIDE
-    strided = DimensionFacts(indexed=True, guard="n", grid_stride=True)
+    assert dimension_rule(kernel(DimensionProof(indexed=True)), 0) is Rule.DIVIDE
+    strided = DimensionProof(indexed=True, guard="n", grid_stride=True)
     assert dimension_rule(kernel(strided), 0) is Rule.DIVIDE
-    assert dimension_rule(kernel(DimensionFacts(True, guard="LIMIT")), 0) is Rule.DIVIDE
-    assert dimension_rule(kernel(DimensionFacts(True, impurity, "n")), 0) is Rule.FIXED
+    assert dimension_rule(kernel(DimensionProof(True, guard="LIMIT")), 0) is Rule.DIVIDE
+    assert dimension_rule(kernel(DimensionProof(True, impurity, "n")), 0) is Rule.FIXED
 
 
 @pytest.mark.parametrize(

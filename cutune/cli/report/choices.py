@@ -43,7 +43,7 @@ def shape(block: Block) -> str:
 
 
 def _names(models: Sequence[FittedModel]) -> list[str]:
-    """What tells the models apart, template arguments where there are any."""
+    """Unique names of the models, with template arguments where there are any."""
     return instance_names([m.facts.kernel for m in models], [m.facts.entry for m in models])
 
 
@@ -149,7 +149,7 @@ def print_models(models: Iterable[FittedModel]) -> None:
 
 
 def _is_stream(model: FittedModel) -> bool:
-    """Has it a thread or so per element of what a single size tells?"""
+    """Has it about one thread per element of a single size?"""
     most = STREAMING_SIZES[-1]
     extents = extents_at(model.facts, dict.fromkeys(model.facts.variables, most))
     return model.one_dimensional and not model.looped and math.prod(extents) <= 2 * most

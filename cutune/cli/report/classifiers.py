@@ -1,4 +1,4 @@
-"""What a classifier does and how well. Takes models and splits, prints tables."""
+"""Classifiers: their rules and their accuracy. Takes models and splits, prints tables."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def _print_evidence(model: ChoiceModel, choice: Choice) -> None:
 
 def print_published_procedure(labels: str, split: Split, distribution: Distribution | None) -> None:
     """One split of the published procedure, beside many."""
-    kept = "" if split.complete else " (a class is missing in training)"
+    remark = "" if split.complete else " (a class is missing in training)"
     print(
         f"split {split.random_state} of {labels}: k = {split.k}, accuracy {split.accuracy:.2f}, "
         f"most frequent class {split.null_accuracy:.2f}; {split.training} sizes for training, "
-        f"{split.tested} for testing{kept}"
+        f"{split.tested} for testing{remark}"
     )
     if distribution is None:
         print("  no split keeps every class in training")

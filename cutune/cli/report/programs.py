@@ -28,7 +28,7 @@ from cutune.toolchain.demangle import brief
 Json = dict[str, object]
 
 
-#: What a verdict is worth where the compiler was not asked.
+#: Remark on verdicts where the compiler was not asked.
 _BY_TEXT = " by their text; to be confirmed by the compiler"
 
 
@@ -101,13 +101,13 @@ def _kernel_json(program: Program, kernel: Kernel) -> Json:
         "guards": _guards(kernel),
         "grid_stride": [
             name
-            for name, facts in zip(DIMENSIONS, kernel.dimensions, strict=True)
-            if facts.grid_stride
+            for name, dimension in zip(DIMENSIONS, kernel.dimensions, strict=True)
+            if dimension.grid_stride
         ],
         "grid_kept": [
             name
-            for name, facts in zip(DIMENSIONS, kernel.dimensions, strict=True)
-            if facts.grid_kept
+            for name, dimension in zip(DIMENSIONS, kernel.dimensions, strict=True)
+            if dimension.grid_kept
         ],
         "parameters": [{"name": p.name, "type": p.type} for p in kernel.parameters],
         "data_parameters": list(kernel.sizes),
@@ -121,8 +121,8 @@ def _kernel_json(program: Program, kernel: Kernel) -> Json:
 
 def _guards(kernel: Kernel) -> dict[str, str]:
     """The guard of each dimension that has one."""
-    facts = zip(DIMENSIONS, kernel.dimensions, strict=True)
-    return {name: fact.guard for name, fact in facts if fact.guard is not None}
+    dimensions = zip(DIMENSIONS, kernel.dimensions, strict=True)
+    return {name: d.guard for name, d in dimensions if d.guard is not None}
 
 
 def reason_of(kernel: Kernel) -> str | None:
@@ -160,7 +160,7 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
 
 
 def _is_confirmed(program: Program) -> bool:
-    """Has the compiler had its say about each launch that is tunable?"""
+    """Has the compiler confirmed each tunable launch?"""
     kernels = (program.kernel(site.kernel) for site in program.tunable_launches)
     return all(kernel is not None and kernel.proven_for for kernel in kernels)
 
@@ -227,10 +227,14 @@ def _grid_form(site: LaunchSite, kernel: Kernel | None) -> str:
 
     Where an annotation of the kernel keeps it, `keep`, however it is spelled.
     """
-    kept = [facts.grid_kept for facts in kernel.dimensions] if kernel is not None else [False] * 3
+    grid_kept = (
+        [dimension.grid_kept for dimension in kernel.dimensions]
+        if kernel is not None
+        else [False] * 3
+    )
     if site.resolved is None:
-        return KEEP if any(kept) else ""
-    forms = zip(site.resolved.forms, kept, strict=True)
+        return KEEP if any(grid_kept) else ""
+    forms = zip(site.resolved.forms, grid_kept, strict=True)
     shown = dict.fromkeys(
         KEEP if is_kept else form.value
         for form, is_kept in forms
@@ -281,15 +285,15 @@ def _unlaunched_row(kernel: Kernel) -> _Row:
 def _threads(kernel: Kernel) -> str:
     """The pure dimensions and what bounds them: `x < NJ, y < NI`, `x per block`."""
     shown = []
-    for name, facts in zip(DIMENSIONS, kernel.dimensions, strict=True):
+    for name, dimension in zip(DIMENSIONS, kernel.dimensions, strict=True):
         if name not in kernel.pure_dimensions:
             continue
-        if facts.grid_stride:
+        if dimension.grid_stride:
             shown.append(f"{name} strided")
-        elif facts.grid_kept:
+        elif dimension.grid_kept:
             shown.append(f"{name} per block")
         else:
-            shown.append(f"{name} < {facts.guard}" if facts.guard is not None else name)
+            shown.append(f"{name} < {dimension.guard}" if dimension.guard is not None else name)
     return ", ".join(shown)
 
 
@@ -298,7 +302,7 @@ def _sizes(kernel: Kernel) -> str:
 
 
 def _kept(kernel: Kernel) -> str:
-    """What is worth knowing about a launch that can be tuned."""
+    """Remarks on a tunable launch."""
     reason, remarks = reason_of(kernel), []
     if kernel.asserted:
         remarks.append(f"any block in {', '.join(kernel.asserted)} by annotation")

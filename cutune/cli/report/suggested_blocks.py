@@ -24,19 +24,22 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 @dataclass(frozen=True)
 class Proposal:
-    """`blocks`: widths per dimension, as they are written; `kept`: those whose grid stays."""
+    """A proposed annotation.
+
+    `blocks`: widths per dimension, as they are written; `kept_grids`: dimensions whose grid stays.
+    """
 
     blocks: dict[str, str]
-    kept: tuple[str, ...]
+    kept_grids: tuple[str, ...]
 
     @property
     def clauses(self) -> str:
         """block(…), and grid(…) where it is needed."""
         block = ", ".join(f"{d}: {widths}" for d, widths in self.blocks.items())
-        if not self.kept:
+        if not self.kept_grids:
             return f"block({block})"
-        last = DIMENSIONS.index(self.kept[-1]) + 1
-        grid = ", ".join("keep" if d in self.kept else "1" for d in DIMENSIONS[:last])
+        last = DIMENSIONS.index(self.kept_grids[-1]) + 1
+        grid = ", ".join("keep" if d in self.kept_grids else "1" for d in DIMENSIONS[:last])
         return f"block({block}) grid({grid})"
 
 
@@ -45,9 +48,9 @@ def proposal(kernel: Kernel) -> Proposal | None:
     text = _COMMENT.sub(" ", kernel.source[kernel.span])
     free = [d for d in DIMENSIONS if _has(rf"blockDim\s*\.\s*{d}\b", text)]
     # Where the index of a block stands alone, another number of blocks is other work.
-    kept = [d for d in free if not _has(_global_id(d, text), text)]
+    kept_grids = [d for d in free if not _has(_global_id(d, text), text)]
     # A formula of the grid has no word for a dimension that follows its number of threads.
-    chosen = kept or free
+    chosen = kept_grids or free
     limits = {d: _limit(d, text, kernel) for d in chosen}
     least = WARP if chosen == ["x"] or kernel.warp_level else 1
     blocks = {
@@ -55,7 +58,7 @@ def proposal(kernel: Kernel) -> Proposal | None:
     }
     if not chosen or prod(limits.values()) < WARP or not all(blocks.values()):
         return None
-    return Proposal(blocks, tuple(kept))
+    return Proposal(blocks, tuple(kept_grids))
 
 
 def _has(pattern: str, text: str) -> bool:

@@ -1,7 +1,7 @@
 """What would make a refused launch tunable. Takes a `Program`, gives suggestions.
 
-Where nothing but the kernel's own threads are in the way, an annotation may settle it: then the
-line to insert, and what the user thereby asserts. Everywhere else, what to change.
+If only the cooperation of the kernel's threads prevents tuning, an annotation may allow it: the
+suggestion is the line to insert, and what the user thereby asserts. Otherwise it is what to change.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _annotation(
 def _assertion(kernel: Kernel, proposed: Proposal) -> str:
     head = f"You thereby assert that '{kernel.name}' gives the same results with every such block"
     where = " and ".join(proposed.blocks)
-    if proposed.kept:
+    if proposed.kept_grids:
         return (
             f"{head} in {where} and as many blocks as the launch has; narrow the ranges to those "
             "for which that is true."

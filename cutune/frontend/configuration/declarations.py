@@ -14,12 +14,12 @@ from cutune.frontend.unit.words import word_set
 #: Operators that change what stands to their left.
 ASSIGNMENTS = word_set("= += -= *= /= %= &= |= ^= <<=")
 _NOT_PLAIN = frozenset({"*", "&", "&&", "volatile", "static", "extern", "thread_local"})
-#: Stands for what a caller gives.
+#: Stands for the value that a caller gives.
 PARAMETER = "parameter"
 
 
 @dataclass(frozen=True)
-class Variable:
+class HostVariable:
     """A local variable. `scope`: first and last token of where it is visible."""
 
     name: str
@@ -31,7 +31,7 @@ class Variable:
     initialiser: Range | None
     opening: str
     is_plain: bool
-    #: Declared with a value that nothing may change.
+    #: Declared with a value that never changes.
     is_constant: bool = False
 
 
@@ -40,9 +40,9 @@ class Declarations:
     """All variables of one function; each name is looked up once."""
 
     nesting: Nesting
-    _variables: dict[str, tuple[Variable, ...]] = field(default_factory=dict)
+    _variables: dict[str, tuple[HostVariable, ...]] = field(default_factory=dict)
 
-    def variable(self, name: str, at: int) -> Variable | None:
+    def variable(self, name: str, at: int) -> HostVariable | None:
         """The local variable or parameter that a name means at a token."""
         found = [
             variable
@@ -51,7 +51,7 @@ class Declarations:
         ]
         return max(found, key=lambda variable: variable.declared, default=None)
 
-    def uses(self, variable: Variable) -> Iterator[int]:
+    def uses(self, variable: HostVariable) -> Iterator[int]:
         """Occurrences of a variable behind its declaration that mean this variable."""
         inner = [
             v
@@ -64,7 +64,7 @@ class Declarations:
             ):
                 yield index
 
-    def _declared(self, name: str) -> tuple[Variable, ...]:
+    def _declared(self, name: str) -> tuple[HostVariable, ...]:
         """All declarations of parameters and local variables of a name."""
         if name not in self._variables:
             places = () if name in NO_TYPE else self.nesting.occurrences.get(name, ())
@@ -76,12 +76,12 @@ class Declarations:
         return self._variables[name]
 
     @cached_property
-    def _parameters(self) -> Mapping[str, tuple[Variable, ...]]:
+    def _parameters(self) -> Mapping[str, tuple[HostVariable, ...]]:
         """The function's parameters, as variables of its body."""
         body = self.nesting.function.body
         assert body is not None
         first, last = self.nesting.function.parameters
-        found: dict[str, tuple[Variable, ...]] = {}
+        found: dict[str, tuple[HostVariable, ...]] = {}
         for tokens in split_commas(self.nesting.syntax.tokens[first + 1 : last]):
             texts = [token.text for token in tokens]
             texts = texts[: texts.index("=")] if "=" in texts else texts
@@ -90,13 +90,13 @@ class Declarations:
                 continue
             is_plain = not _NOT_PLAIN & {*texts} and "[" not in texts
             found[names[-1]] = (
-                Variable(
+                HostVariable(
                     names[-1], body[0], body, _type_words(names[:-1]), None, PARAMETER, is_plain
                 ),
             )
         return found
 
-    def declaration(self, name: str, index: int) -> Variable | None:
+    def declaration(self, name: str, index: int) -> HostVariable | None:
         """declaration = type declarator ("," declarator)*; is this name a declarator's?"""
         tokens = self.nesting.syntax.tokens
         after = tokens[index + 1].text
@@ -105,7 +105,7 @@ class Declarations:
         before = tokens[index - 1]
         inner = self._inner_scope(index)
         if inner is not None:
-            return Variable(name, index, inner, (), None, "", False)
+            return HostVariable(name, index, inner, (), None, "", False)
         is_after_type = before.kind == "IDENTIFIER" and before.text not in NO_TYPE
         if not is_after_type and before.text not in ("*", "&", "&&", ">", ","):
             return None
@@ -126,7 +126,7 @@ class Declarations:
         )
         type_ = _type_words(words)
         is_constant = initialiser is not None and not {"const", "constexpr"}.isdisjoint(words)
-        return Variable(name, index, scope, type_, initialiser, opening, is_plain, is_constant)
+        return HostVariable(name, index, scope, type_, initialiser, opening, is_plain, is_constant)
 
     def _first_declarator(self, start: int, index: int) -> int | None:
         """The first declarator's name in the statement, if it is a declaration that `index` is in.

@@ -1,9 +1,10 @@
 """Reaching definitions. Takes a host function, gives the one value of a variable at a place.
 
-Token level, so that no construct of C++ in between can hide it. Innermost declaration whose scope
-holds the place; constructor or initialiser; whole and `.x =` assignments before the place, or
-anywhere in a loop around both. Two that may reach it, an address taken, a possible reference, a
-parameter: not known.
+Works on tokens, so that no construct of C++ in between can hide a change. The variable is that of
+the innermost declaration around the place. Its constructor or initialiser counts, and assignments,
+whole or to `.x`, before the place or anywhere in a loop around both. The value is not known where
+two of them may reach the place, or where its address is taken, it may be bound to a reference, or
+it is a parameter.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from cutune.frontend.configuration.declarations import (
     ASSIGNMENTS,
     PARAMETER,
     Declarations,
-    Variable,
+    HostVariable,
 )
 from cutune.frontend.configuration.formulas import basic_size
 from cutune.frontend.configuration.nesting import CONTROL, NO_TYPE, Nesting
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Range, Syntax
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit import library as known
@@ -42,7 +43,7 @@ _BY_VALUE = word_set(
 
 
 @dataclass(frozen=True)
-class Definition:
+class ReachingDefinition:
     """The one definition that reaches a place. Equal ones give equal values.
 
     `value`: tokens of the right-hand side or of the constructor's arguments (`is_constructor`);
@@ -64,7 +65,7 @@ class Reaching:
 
     syntax: Syntax
     unit: Unit
-    function: Function
+    function: SourceFunction
     _known_changes: dict[tuple[str, int, str | None], _Changes] = field(default_factory=dict)
 
     @cached_property
@@ -78,8 +79,8 @@ class Reaching:
         return Declarations(self.nesting)
 
     def reaching(
-        self, variable: Variable, at: int, component: str | None = None
-    ) -> Definition | None:
+        self, variable: HostVariable, at: int, component: str | None = None
+    ) -> ReachingDefinition | None:
         """The definition of a variable, or of one component of a `dim3`, that reaches a token."""
         if not variable.is_plain or not self.nesting.same_branch(variable.declared, at):
             return None
@@ -96,20 +97,20 @@ class Reaching:
         last = variable.declared
         found = self._first_definition(variable)
         if number > 0:
-            # Whatever stands before it does not matter, if it certainly runs.
+            # If it certainly runs, nothing before it matters.
             last = changes.places[number - 1]
             value, is_component = changes.values[number - 1]
             if value is None or not self._dominates(last, at):
                 return None
-            found = Definition(_identity(variable), last, value, is_component=is_component)
+            found = ReachingDefinition(_identity(variable), last, value, is_component=is_component)
         if self._runs_again(last, at) >= changes.place(number):
             return None
-        # What escapes does so for good, not only until the next definition.
+        # A variable that escapes stays escaped, whatever defines it next.
         if self._runs_again(variable.declared, at) >= changes.place(changes.first_escape):
             return None
         return found
 
-    def _changes(self, variable: Variable, component: str | None) -> _Changes:
+    def _changes(self, variable: HostVariable, component: str | None) -> _Changes:
         """What may change a variable, or one component of it."""
         key = (variable.name, variable.declared, component)
         if key not in self._known_changes:
@@ -132,15 +133,15 @@ class Reaching:
             self._known_changes[key] = _Changes(places, values, first_escape)
         return self._known_changes[key]
 
-    def _first_definition(self, variable: Variable) -> Definition | None:
+    def _first_definition(self, variable: HostVariable) -> ReachingDefinition | None:
         """What the variable has from its declaration on."""
         name, at = _identity(variable), variable.declared
         if variable.opening == PARAMETER:
-            return Definition(name, at, None)
+            return ReachingDefinition(name, at, None)
         if variable.initialiser is not None:
-            return Definition(name, at, variable.initialiser, variable.opening != "=")
+            return ReachingDefinition(name, at, variable.initialiser, variable.opening != "=")
         if variable.type[-1:] == ("dim3",) and not variable.opening:
-            return Definition(name, at, (at + 1, at), True)
+            return ReachingDefinition(name, at, (at + 1, at), True)
         return None
 
     def parts(self, tokens: Range) -> list[list[Token]]:
@@ -148,7 +149,7 @@ class Reaching:
         return list(split_commas(self.syntax.tokens[tokens[0] : tokens[1] + 1]))
 
     def _touches(self, index: int) -> _Touch | None:
-        """What may change the variable at an occurrence of its name; None for a mere use."""
+        """The change that an occurrence of the name may make; None for a mere use."""
         tokens = self.syntax.tokens
         component, last = None, index
         if tokens[index + 1].text == "." and index + 3 < len(tokens):
@@ -289,7 +290,7 @@ class Reaching:
             default=-1,
         )
 
-    def _is_captured(self, variable: Variable, at: int) -> bool:
+    def _is_captured(self, variable: HostVariable, at: int) -> bool:
         """Does the place lie in a lambda around which the variable is, or is it changed in one?"""
         for _, first, last in self.nesting.lambdas:
             if first <= variable.declared <= last:
@@ -301,7 +302,7 @@ class Reaching:
                 return True
         return False
 
-    def _is_redeclared(self, variable: Variable, at: int) -> bool:
+    def _is_redeclared(self, variable: HostVariable, at: int) -> bool:
         """Does a lambda around the place have a parameter or a capture of that name?"""
         tokens = self.syntax.tokens
         return any(
@@ -361,7 +362,7 @@ class _Changes:
         return self.places[number] if number < len(self.places) else math.inf
 
 
-def _identity(variable: Variable) -> str:
+def _identity(variable: HostVariable) -> str:
     return f"{variable.name}@{variable.declared}"
 
 

@@ -13,11 +13,11 @@ from cutune.frontend.host_formula import (
     Call,
     Cast,
     Formula,
-    Member,
+    HostOperation,
+    MemberAccess,
     Name,
     Number,
     Opaque,
-    Operation,
     number,
 )
 from cutune.frontend.syntax.tokens import Token
@@ -68,7 +68,7 @@ class _NoFormula(Exception):
 def formula_of(tokens: Sequence[Token], size_of: SizeOfType) -> Formula:
     """The tree of an expression."""
     try:
-        reader = _Reader(tokens, size_of)
+        reader = _FormulaReader(tokens, size_of)
         found = reader.conditional(0) if len(tokens) <= _LONGEST else None
         if found is not None and reader.index == len(tokens):
             return found
@@ -92,7 +92,7 @@ def basic_size(words: Sequence[str]) -> int | None:
     return integer.bits // 8 if integer is not None else None
 
 
-class _Reader:
+class _FormulaReader:
     """Precedence climbing; every method leaves `index` behind what it has read."""
 
     def __init__(self, tokens: Sequence[Token], size_of: SizeOfType) -> None:
@@ -117,7 +117,7 @@ class _Reader:
         self.index += 1
         if_true = self.conditional(depth + 1)
         self._take(":")
-        return Operation("?:", (condition, if_true, self.conditional(depth + 1)))
+        return HostOperation("?:", (condition, if_true, self.conditional(depth + 1)))
 
     def _operator(self) -> str:
         """`>` is always a token of its own."""
@@ -136,7 +136,7 @@ class _Reader:
             if level < least:
                 return left
             self.index += 2 if operator in (">>", ">=") and self._peek() == ">" else 1
-            left = Operation(operator, (left, self._binary(level + 1, depth + 1)))
+            left = HostOperation(operator, (left, self._binary(level + 1, depth + 1)))
 
     def _unary(self, depth: int) -> Formula:
         """unary = ("-" | "+" | "!" | "~") unary | cast | postfix."""
@@ -145,7 +145,7 @@ class _Reader:
         text = self._peek()
         if text in ("-", "+", "!", "~"):
             self.index += 1
-            return Operation(text, (self._unary(depth + 1),))
+            return HostOperation(text, (self._unary(depth + 1),))
         if text == "sizeof":
             return self._sizeof()
         if text == "(":
@@ -186,7 +186,7 @@ class _Reader:
         while True:
             text = self._peek()
             if text == "." and self._peek(2) != "(" and self.index + 1 < len(self.tokens):
-                found = Member(found, self._peek(1))
+                found = MemberAccess(found, self._peek(1))
                 self.index += 2
             elif text in (".", "->") and self.index + 1 < len(self.tokens):
                 self.index += 2

@@ -1,7 +1,7 @@
 """How a grid depends on the block. Takes a grid's component and a block, gives a `GridForm`.
 
-It only informs: which rule re-blocks a launch is decided from what is proven about the kernel and
-from the numbers at run time.
+The form is shown only. Which rule changes the block of a launch depends on the proof about the
+kernel and on the numbers at run time.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from cutune.frontend.host_formula import (
     Call,
     Cast,
     Formula,
+    HostOperation,
     Name,
     Opaque,
-    Operation,
     children,
     constant,
     is_real,
@@ -55,7 +55,7 @@ def is_known_block(formula: Formula, block: Sequence[Formula]) -> bool:
 
 
 def _form(formula: Formula, is_block: IsBlock) -> GridForm | None:
-    """The form of a formula that holds the block; None for one that does not."""
+    """The form of a formula in which the block occurs; None without it."""
     match formula:
         case Call(name, (argument,)) if name in _CEILINGS:
             inner = _quotient(plain(argument), is_block)
@@ -65,7 +65,7 @@ def _form(formula: Formula, is_block: IsBlock) -> GridForm | None:
         case Call(_, arguments):
             holds = any(_holds(argument, is_block) for argument in arguments)
             return GridForm.HELPER if holds else None
-        case Operation("/" | ">>", (_, divisor)):
+        case HostOperation("/" | ">>", (_, divisor)):
             numerator = _quotient(formula, is_block)
             if numerator is None:
                 return _held(formula, is_block)
@@ -74,9 +74,9 @@ def _form(formula: Formula, is_block: IsBlock) -> GridForm | None:
             terms = list(_terms(numerator, 1))
             is_ceiling = _rounds_up(terms, constant(divisor), is_block)
             return GridForm.CEILING if is_ceiling else GridForm.TRUNCATING
-        case Operation("+", _):
+        case HostOperation("+", _):
             return _sum_form(formula, is_block)
-        case Operation("?:", (_, if_true, if_false)):
+        case HostOperation("?:", (_, if_true, if_false)):
             forms = {_form(plain(if_true), is_block), _form(plain(if_false), is_block)}
             is_ceiling = forms == {GridForm.TRUNCATING, GridForm.ONE_MORE}
             return GridForm.CEILING if is_ceiling else _held(formula, is_block)
@@ -90,8 +90,8 @@ def _held(formula: Formula, is_block: IsBlock) -> GridForm | None:
 def _holds(formula: Formula, is_block: IsBlock) -> bool:
     """Does the block divide anything in the formula, or stand in it by name?"""
     for part in parts(formula):
-        is_quotient = isinstance(part, Operation) and part.operator in ("/", "%", ">>")
-        if is_quotient and isinstance(part, Operation) and is_block(part.operands[-1]):
+        is_quotient = isinstance(part, HostOperation) and part.operator in ("/", "%", ">>")
+        if is_quotient and isinstance(part, HostOperation) and is_block(part.operands[-1]):
             return True
         if isinstance(part, Call) and any(is_block(a) for a in part.arguments):
             return True
@@ -102,11 +102,15 @@ def _holds(formula: Formula, is_block: IsBlock) -> bool:
 
 def _quotient(formula: Formula, is_block: IsBlock) -> Formula | None:
     """numerator "/" block; the numerator. A product with 1/block is no division of integers."""
-    if isinstance(formula, Operation) and formula.operator == "/" and len(formula.operands) == 2:
+    if (
+        isinstance(formula, HostOperation)
+        and formula.operator == "/"
+        and len(formula.operands) == 2
+    ):
         numerator, denominator = formula.operands
         if is_block(denominator):
             return numerator
-    if isinstance(formula, Operation) and formula.operator == ">>":
+    if isinstance(formula, HostOperation) and formula.operator == ">>":
         numerator, shift = formula.operands
         places = constant(shift)
         if places is not None and is_block(_power(places)):
@@ -118,7 +122,7 @@ def _power(places: Fraction) -> Formula:
     return number(Fraction(2) ** min(31, int(places)))
 
 
-def _sum_form(formula: Operation, is_block: IsBlock) -> GridForm | None:
+def _sum_form(formula: HostOperation, is_block: IsBlock) -> GridForm | None:
     """quotient "+" 1, quotient "+" (remainder test)."""
     terms = list(_terms(formula, 1))
     quotients = [term for term, sign in terms if sign > 0 and _quotient(plain(term), is_block)]
@@ -143,14 +147,14 @@ def _sum_form(formula: Operation, is_block: IsBlock) -> GridForm | None:
 def _tests_remainder(formula: Formula, is_block: IsBlock) -> bool:
     """`n % block != 0`, `n % block > 0`, `!!(n % block)`, `n % block ? 1 : 0`."""
     seen = plain(formula)
-    if isinstance(seen, Operation) and seen.operator == "%":
+    if isinstance(seen, HostOperation) and seen.operator == "%":
         return False
     return (
         any(
-            isinstance(part, Operation) and part.operator == "%" and is_block(part.operands[1])
+            isinstance(part, HostOperation) and part.operator == "%" and is_block(part.operands[1])
             for part in parts(seen)
         )
-        and isinstance(seen, Operation)
+        and isinstance(seen, HostOperation)
         and seen.operator in ("!=", ">", "?:", "!", "&&")
     )
 
@@ -161,15 +165,15 @@ def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
     while isinstance(seen, Cast) and not is_real(seen):
         seen = seen.operand
     definition = plain(seen) if isinstance(seen, Name) else None
-    if isinstance(definition, Operation) and (
+    if isinstance(definition, HostOperation) and (
         definition.operator in ("+", "-") or constant(seen) is None
     ):
         seen = definition
     match seen:
-        case Operation("+", (left, right)):
+        case HostOperation("+", (left, right)):
             yield from _terms(left, sign)
             yield from _terms(right, sign)
-        case Operation("-", (left, right)):
+        case HostOperation("-", (left, right)):
             yield from _terms(left, sign)
             yield from _terms(right, -sign)
         case _:
@@ -221,7 +225,7 @@ def _is_block(formula: Formula, block: Sequence[Formula]) -> bool:
     while isinstance(seen, Cast):
         seen = seen.operand
     match seen:
-        case Operation("*", (left, right)):
+        case HostOperation("*", (left, right)):
             return all(_is_block(factor, block) for factor in (left, right))
         case Name(_, _, definition) if definition is not None and value is None:
             return _is_block(definition, block)
@@ -255,7 +259,7 @@ def _chain(formula: Formula) -> Iterator[Formula]:
 
 
 def _is_understood(formula: Formula) -> bool:
-    """Is every leaf known to come from somewhere, and is it more than one unknown name?"""
+    """Is the origin of every leaf known, and is it more than one unknown name?"""
     seen = plain(formula)
     if isinstance(seen, Name | Opaque):
         return False

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Range, Syntax
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.words import word_set
@@ -34,7 +34,7 @@ class Nesting:
     """Answers about the tokens of one function that has a body."""
 
     syntax: Syntax
-    function: Function
+    function: SourceFunction
     #: Ends of statements, by the tokens from which they were looked for.
     _ends: dict[int, int] = field(default_factory=dict)
 

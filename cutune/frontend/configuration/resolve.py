@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from cutune.frontend.configuration.declarations import Variable
-from cutune.frontend.configuration.definitions import Definition, Reaching
+from cutune.frontend.configuration.declarations import HostVariable
+from cutune.frontend.configuration.definitions import Reaching, ReachingDefinition
 from cutune.frontend.configuration.formulas import basic_size, formula_of
 from cutune.frontend.configuration.grid_forms import grid_form
 from cutune.frontend.host_formula import (
@@ -17,11 +17,11 @@ from cutune.frontend.host_formula import (
     Call,
     Cast,
     Formula,
-    Member,
+    HostOperation,
+    MemberAccess,
     Name,
     Number,
     Opaque,
-    Operation,
     constant,
     is_real,
     number,
@@ -29,7 +29,7 @@ from cutune.frontend.host_formula import (
     text_of,
 )
 from cutune.frontend.program import DIMENSIONS, Configuration, Shape
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Launch, Range, Syntax
 from cutune.frontend.unit.macros import Unexpandable
 from cutune.frontend.unit.unit import Unit
@@ -57,7 +57,7 @@ class Configurations:
         Args:
             syntax: the text that the user wrote.
             launch: a launch in it.
-            compiled: the same launch as the preprocessor has left it: it tells the values of macros
+            compiled: the same launch after preprocessing, which shows values of macros
                 that the text alone does not.
         """
         if launch.function is None or launch.function.body is None or len(launch.configuration) < 2:
@@ -89,7 +89,7 @@ class Configurations:
         grid, block = (seen.shape(part, launch.callee[0]) for part in launch.configuration[:2])
         return grid, block
 
-    def _resolver(self, syntax: Syntax, function: Function | None) -> _Resolver:
+    def _resolver(self, syntax: Syntax, function: SourceFunction | None) -> _Resolver:
         assert function is not None
         key = (id(syntax), function.parameters[0])
         if key not in self._functions:
@@ -101,7 +101,7 @@ _NOTHING: Shape = (_UNKNOWN, _UNKNOWN, _UNKNOWN)
 
 
 def _with_values(written: Shape, compiled: Sequence[Shape]) -> Shape:
-    """Names that only the preprocessed text shows to be numbers get their values."""
+    """Names get their values where only the preprocessed text shows that they are numbers."""
     found: list[Formula] = []
     for axis, size in enumerate(written):
         values = {constant(shape[axis]) for shape in compiled}
@@ -170,16 +170,16 @@ class _Resolver:
         match formula:
             case Name():
                 return self._name(formula, at, depth)
-            case Member(Name(text), axis) if axis in DIMENSIONS:
+            case MemberAccess(Name(text), axis) if axis in DIMENSIONS:
                 if self.reaching.declarations.variable(text, at) is not None:
                     return self.component(Name(text), at, DIMENSIONS.index(axis), depth)
                 return Name(f"{text}.{axis}", _free(f"{text}.{axis}", at))
-            case Member(base, member):
+            case MemberAccess(base, member):
                 text = f"{text_of(base)}.{member}"
                 return Name(text, _free(text, at) if isinstance(base, Name) else None)
-            case Operation(operator, operands):
+            case HostOperation(operator, operands):
                 parts = tuple(self.resolved(part, at, depth + 1) for part in operands)
-                return Operation(operator, parts)
+                return HostOperation(operator, parts)
             case Call(name, arguments):
                 return Call(name, tuple(self.resolved(a, at, depth + 1) for a in arguments))
             case Cast(type_, operand):
@@ -197,7 +197,7 @@ class _Resolver:
             return Name(name.text, f"constant {name.text}", value)
         return Name(name.text, _free(name.text, at))
 
-    def _variable(self, text: str, variable: Variable, at: int, depth: int) -> Name:
+    def _variable(self, text: str, variable: HostVariable, at: int, depth: int) -> Name:
         definition = self.reaching.reaching(variable, at)
         if definition is None:
             return Name(text, _now(variable, at))
@@ -208,7 +208,7 @@ class _Resolver:
         return Name(text, key, self._converted(found, variable.type))
 
     def _converted(self, value: Formula, type_: Sequence[str]) -> Formula | None:
-        """What a variable of a type has from a value; None where that is not certain."""
+        """A value converted to the type of a variable; None where that is not certain."""
         if list(type_) == ["auto"]:
             return value
         size = self._size_of(type_)
@@ -247,14 +247,14 @@ class _Resolver:
                 if variable is not None:
                     return self._variable_component(text, variable, at, axis, depth)
                 return self._free_component(formula, at, axis, depth)
-            case Operation("?:", (condition, if_true, if_false)):
+            case HostOperation("?:", (condition, if_true, if_false)):
                 parts = (
                     self.resolved(condition, at, depth + 1),
                     self.component(if_true, at, axis, depth + 1),
                     self.component(if_false, at, axis, depth + 1),
                 )
-                return parts[1] if parts[1] == parts[2] else Operation("?:", parts)
-            case Number() | Operation() | Cast():
+                return parts[1] if parts[1] == parts[2] else HostOperation("?:", parts)
+            case Number() | HostOperation() | Cast():
                 return self.resolved(formula, at, depth + 1) if axis == 0 else ONE
             case Call(name, _) if self._gives_number(name):
                 return self.resolved(formula, at, depth + 1) if axis == 0 else ONE
@@ -290,7 +290,7 @@ class _Resolver:
         return Name(f"{name.text}.{DIMENSIONS[axis]}", _free(name.text, at) + f".{axis}")
 
     def _variable_component(
-        self, text: str, variable: Variable, at: int, axis: int, depth: int
+        self, text: str, variable: HostVariable, at: int, axis: int, depth: int
     ) -> Formula:
         if variable.type[-1:] != ("dim3",) and variable.type != ("auto",):
             scalar = self._variable(text, variable, at, depth)
@@ -311,7 +311,7 @@ class _Resolver:
             return Name(text, _key(definition), value)
         return Name(name, key, value)
 
-    def _defined_component(self, definition: Definition, axis: int, depth: int) -> Formula:
+    def _defined_component(self, definition: ReachingDefinition, axis: int, depth: int) -> Formula:
         """What a definition of a `dim3`, or of this component of one, says."""
         assert definition.value is not None
         at = definition.at
@@ -349,16 +349,16 @@ def _is_number(tokens: Range) -> bool:
 
 
 def _free(text: str, at: int) -> str:
-    """What is defined elsewhere may change between two places, but not within one launch."""
+    """A value defined elsewhere may change between two places, but not within one launch."""
     return f"free {text}@{at}"
 
 
-def _now(variable: Variable, at: int) -> str | None:
-    """Whatever reaches a place, two readings there give the same."""
+def _now(variable: HostVariable, at: int) -> str | None:
+    """Two readings at one place give the same value, whatever definition reaches it."""
     if "volatile" in variable.type:
         return None
     return f"{variable.name}@{variable.declared} read at {at}"
 
 
-def _key(definition: Definition) -> str:
+def _key(definition: ReachingDefinition) -> str:
     return f"{definition.variable}:{definition.at}"

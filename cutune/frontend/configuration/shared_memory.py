@@ -1,7 +1,7 @@
 """Dynamic shared memory as a formula of the block. Takes a resolved launch, gives C text.
 
-The text speaks of the block's x, y and z and is computed with 64-bit integers, in which it cannot
-overflow. Whoever uses it compares its value for the program's own block with what the program asks
+The text is a formula of the block's x, y and z, computed with 64-bit integers, in which it cannot
+overflow. Its user compares the value for the program's own thread block with what the program asks
 for, and leaves the launch alone where they differ.
 """
 
@@ -14,9 +14,9 @@ from cutune.frontend.host_formula import (
     Call,
     Cast,
     Formula,
+    HostOperation,
     Name,
     Number,
-    Operation,
     constant,
     is_real,
     number,
@@ -34,11 +34,11 @@ _OPERATORS = frozenset({"+", "-", "*", "/", "%", "<", ">"})
 
 
 def inferred_formula(configuration: Configuration, arguments: Container[str] = ()) -> str | None:
-    """The formula that the launch's own definitions show, or None where it is not unambiguous.
+    """The formula that follows from the launch's own definitions, or None where several could.
 
     Args:
         configuration: the launch's.
-        arguments: the names in its arguments. A size of the data may be that of the block, too.
+        arguments: the names in its arguments. A name in both may be a size of the data.
     """
     if configuration.shared is None:
         return None
@@ -81,7 +81,7 @@ def _in_block(formula: Formula, block: Sequence[Formula]) -> Formula | None:
         case Call(name, (left, right)) if name.removeprefix("std::") in ("min", "max"):
             sign = "<" if name.endswith("min") else ">"
             return _extremum(sign, _in_block(left, block), _in_block(right, block))
-        case Operation(operator, operands):
+        case HostOperation(operator, operands):
             known = [_in_block(operand, block) for operand in operands]
             found = [operand for operand in known if operand is not None]
             return _operation(operator, found) if len(found) == len(known) else None
@@ -104,13 +104,13 @@ def _extremum(sign: str, left: Formula | None, right: Formula | None) -> Formula
     """The smaller (`<`) or the larger (`>`) of two."""
     if left is None or right is None:
         return None
-    return Operation("?:", (Operation(sign, (left, right)), left, right))
+    return HostOperation("?:", (HostOperation(sign, (left, right)), left, right))
 
 
 def _operation(operator: str, operands: list[Formula]) -> Formula | None:
     """An operator that means the same on exact integers."""
-    if operator == "?:" and isinstance(operands[0], Operation) and operands[0].operator in "<>":
-        return Operation(operator, tuple(operands))
+    if operator == "?:" and isinstance(operands[0], HostOperation) and operands[0].operator in "<>":
+        return HostOperation(operator, tuple(operands))
     if len(operands) != 2:
         return None
     left, right = operands
@@ -118,12 +118,12 @@ def _operation(operator: str, operands: list[Formula]) -> Formula | None:
     if operator in ("/", "%") and (value is None or value <= 0):
         return None
     if operator == "<<" and value is not None and 0 <= value < 20:
-        return Operation("*", (left, number(1 << int(value))))
+        return HostOperation("*", (left, number(1 << int(value))))
     if operator in ("<=", ">="):
         # Integers: a <= b is a < b + 1.
         low, high = (left, right) if operator == "<=" else (right, left)
-        return Operation("<", (low, Operation("+", (high, number(1)))))
-    return Operation(operator, (left, right)) if operator in _OPERATORS else None
+        return HostOperation("<", (low, HostOperation("+", (high, number(1)))))
+    return HostOperation(operator, (left, right)) if operator in _OPERATORS else None
 
 
 def _is_same(formula: Formula, size: Formula) -> bool:
@@ -133,7 +133,7 @@ def _is_same(formula: Formula, size: Formula) -> bool:
         return formula.key is not None and formula.key in keys
     # The whole expression of the block's size stands in the formula.
     target = list(_renamed(size))[-1]
-    if not isinstance(target, Operation) or constant(target) is not None:
+    if not isinstance(target, HostOperation) or constant(target) is not None:
         return False
     names = [part for part in parts(target, through_names=False) if isinstance(part, Name)]
     return formula == target and bool(names) and all(name.key is not None for name in names)
@@ -159,7 +159,7 @@ def _largest(formula: Formula) -> int | None:
             return int(value) if value <= _LARGEST_LITERAL else None
         case Name(text, _, _):
             return _LARGEST_SIZE.get(text)
-        case Operation(operator, operands):
+        case HostOperation(operator, operands):
             bounds = [_largest(operand) for operand in operands]
             known = [bound for bound in bounds if bound is not None]
             if len(known) < len(bounds):

@@ -1,7 +1,7 @@
 """Which variable an identifier means. Takes the AST of one function, gives `Bindings`.
 
-Each variable knows everything that may change it; whoever finds one assignment can then treat the
-name as its value.
+Each variable lists everything that may change it. A variable with one assignment can then be
+replaced by its value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TRANSPARENT = (c_ast.TernaryOp, c_ast.Assignment, c_ast.Cast, c_ast.ExprList, c
 
 
 @dataclass(eq=False)
-class Variable:
+class DeviceVariable:
     """A parameter or local variable. `values` are the expressions assigned with plain `=`."""
 
     name: str
@@ -44,19 +44,19 @@ class Variable:
     steps: list[tuple[str, c_ast.Node | None]] = field(default_factory=list)
     #: Its address is taken, a part of it is assigned, or it is bound to a reference.
     escapes: bool = False
-    #: So does it, not only an array in it, or what a pointer in it points to.
+    #: The variable itself escapes, not only an array in it or what a pointer in it points to.
     members_escape: bool = False
 
     @property
     def is_constant(self) -> bool:
-        """Has it one value from its only assignment (or the launch) on?"""
+        """Does it keep the value of its only assignment (or of the launch)?"""
         if self.escapes or self.steps:
             return False
         return not self.values if self.is_parameter else len(self.values) == 1
 
     @property
     def keeps_members(self) -> bool:
-        """Of a parameter: do its members have their values from the launch on?"""
+        """Of a parameter: do its members keep their values from the launch?"""
         return not (self.values or self.steps or self.members_escape)
 
 
@@ -64,12 +64,12 @@ class Variable:
 class Bindings:
     """`variables[id(node)]` is the variable of an `ID` or `Decl` node; the rest is free."""
 
-    variables: dict[int, Variable] = field(default_factory=dict)
-    parameters: dict[str, Variable] = field(default_factory=dict)
+    variables: dict[int, DeviceVariable] = field(default_factory=dict)
+    parameters: dict[str, DeviceVariable] = field(default_factory=dict)
     #: Free identifiers with one node each, callees left out.
     free: dict[str, c_ast.ID] = field(default_factory=dict)
 
-    def of(self, node: c_ast.Node) -> Variable | None:
+    def of(self, node: c_ast.Node) -> DeviceVariable | None:
         """The variable that an identifier names."""
         return self.variables.get(id(node))
 
@@ -94,9 +94,9 @@ def bind(
 ) -> Bindings:
     """Resolve all identifiers of a function."""
     binder = _Binder(references, typedefs)
-    scope: dict[str, Variable] = {}
+    scope: dict[str, DeviceVariable] = {}
     for parameter in parameters:
-        variable = Variable(
+        variable = DeviceVariable(
             parameter.name,
             None if parameter.is_pointer or parameter.is_reference else parameter.integer,
             is_parameter=True,
@@ -139,7 +139,7 @@ def escape(bindings: Bindings, lvalue: c_ast.Node) -> None:
 class _Binder(c_ast.NodeVisitor):  # type: ignore[misc]
     def __init__(self, references: frozenset[str], typedefs: Mapping[str, Sequence[str]]) -> None:
         self.bindings = Bindings()
-        self.scopes: list[dict[str, Variable]] = []
+        self.scopes: list[dict[str, DeviceVariable]] = []
         self.references = references
         self.typedefs = typedefs
 
@@ -173,7 +173,7 @@ class _Binder(c_ast.NodeVisitor):  # type: ignore[misc]
             if node.name in self.references:
                 escape(self.bindings, node.init)
 
-    def _variable(self, node: c_ast.Decl) -> Variable:
+    def _variable(self, node: c_ast.Decl) -> DeviceVariable:
         type_, rank = node.type, 0
         while isinstance(type_, c_ast.ArrayDecl):
             rank, type_ = rank + 1, type_.type
@@ -183,7 +183,7 @@ class _Binder(c_ast.NodeVisitor):  # type: ignore[misc]
         if isinstance(type_, c_ast.TypeDecl) and isinstance(type_.type, c_ast.IdentifierType):
             words = type_.type.names
         is_plain = not (is_pointer or is_reference or rank)
-        return Variable(
+        return DeviceVariable(
             node.name,
             integer_type(words, self.typedefs) if is_plain else None,
             is_reference=is_reference,
@@ -242,14 +242,14 @@ class _Binder(c_ast.NodeVisitor):  # type: ignore[misc]
             else:
                 variable.steps.append((node.op[-2:], None))
 
-    def _look_up(self, name: str) -> Variable | None:
+    def _look_up(self, name: str) -> DeviceVariable | None:
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
         return None
 
 
-def own_memory(bindings: Bindings, lvalue: c_ast.Node) -> Variable | None:
+def own_memory(bindings: Bindings, lvalue: c_ast.Node) -> DeviceVariable | None:
     """The variable whose own memory an lvalue lies in; None for memory behind a pointer."""
     node, subscripts = lvalue, 0
     while isinstance(node, c_ast.StructRef | c_ast.ArrayRef):

@@ -1,7 +1,7 @@
 """pycparser's tokens from text that has one token per line. Takes text, gives its tokens.
 
-pycparser's own scanner looks at each place in the text anew; most lines here occur again and
-again, so that what it makes of a line is remembered.
+pycparser's own scanner reads every line anew. Most lines here occur many times, so the tokens of
+a line are remembered.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pycparser import c_ast
 
 from cutune.frontend.function.bindings import Bindings, escape
-from cutune.frontend.syntax.functions import Function
-from cutune.frontend.unit.unit import Part, split_commas
+from cutune.frontend.syntax.functions import SourceFunction
+from cutune.frontend.unit.unit import UnitPart, split_commas
 
-Candidates = Callable[[str, int], Sequence[tuple[Part, Function]] | None]
+Candidates = Callable[[str, int], Sequence[tuple[UnitPart, SourceFunction]] | None]
 
 
 class Escapes(c_ast.NodeVisitor):  # type: ignore[misc]

@@ -1,8 +1,8 @@
 """Members of structures as parameters of their own. Takes the AST of a function, changes it.
 
-`grid.nx`, where `grid` is a parameter that no one changes, is as good as an integer parameter: it
-becomes one, named so, for all that follows. A structure of which an integer may be used in a way
-that is not seen (as a whole, by a method, out of an array in it) stays what it is.
+`grid.nx`, where `grid` is a parameter that nothing changes, becomes an integer parameter of that
+name for all later analyses. A structure stays as it is where a use of one of its integers may be
+hidden: as a whole, by a method, from an array in it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from cutune.frontend.function.bindings import Bindings, ParameterType, Variable
-from cutune.frontend.program import Member
+from cutune.frontend.function.bindings import Bindings, DeviceVariable, ParameterType
+from cutune.frontend.program import MemberParameter
 from cutune.frontend.unit.structures import IntegerMember, Structure, Structures
 
-#: Arguments of a launch are told apart by the bits of a word.
+#: Arguments of a launch are numbered by the bits of a word.
 _MOST_ARGUMENTS = 60
 #: What the extents of a launch are called: `T.x`, `G.x`.
 _EXTENT = re.compile(r"[TG]\.[xyz]")
@@ -29,7 +29,7 @@ class BoundMembers:
     """Which structures a function sees through, by position and type, and what it reads of them."""
 
     structures: frozenset[tuple[int, str]] = frozenset()
-    members: tuple[Member, ...] = ()
+    members: tuple[MemberParameter, ...] = ()
     #: The same members as what a function has parameters of.
     parameters: tuple[ParameterType, ...] = ()
 
@@ -48,9 +48,9 @@ def lift_members(
 ) -> BoundMembers:
     """Let names of parameters stand for integer members, where no use of one goes unseen.
 
-    What the names of the function mean has then to be found anew.
+    Afterwards the names of the function must be bound anew.
     """
-    known: dict[Variable, _Object] = {}
+    known: dict[DeviceVariable, _Object] = {}
     for position, parameter in enumerate(parameters):
         structure = structures.of(parameter.value)
         variable = bindings.parameters[parameter.name]
@@ -75,7 +75,9 @@ def lift_members(
     return BoundMembers(
         frozenset((object_.position, object_.structure.path) for object_ in clear),
         tuple(
-            Member(name, member.type, object_.position, object_.structure.path, member.steps)
+            MemberParameter(
+                name, member.type, object_.position, object_.structure.path, member.steps
+            )
             for name, (object_, member) in found.items()
         ),
         tuple(
@@ -86,9 +88,12 @@ def lift_members(
 
 
 def called_members(
-    call: c_ast.FuncCall, names: Sequence[str], members: Iterable[Member], bindings: Bindings
+    call: c_ast.FuncCall,
+    names: Sequence[str],
+    members: Iterable[MemberParameter],
+    bindings: Bindings,
 ) -> Iterator[tuple[str, str]]:
-    """What a called function reads of structures that it gets: its name here, and its name there.
+    """Members that a called function reads: the name of each here, and its name there.
 
     `names`: those of its parameters.
     """
@@ -117,9 +122,9 @@ class _Uses:
     bindings: Bindings
     structures: Structures
     callees: Callees
-    known: Mapping[Variable, _Object]
+    known: Mapping[DeviceVariable, _Object]
     #: Those of which an integer may be used unseen.
-    doubtful: set[Variable] = field(default_factory=set)
+    doubtful: set[DeviceVariable] = field(default_factory=set)
     #: The full names of members that are read, here or in called functions.
     read: set[str] = field(default_factory=set)
     #: Node, name of its child, and the full name of the member that the child is.
@@ -142,7 +147,7 @@ class _Uses:
             elif id(child) not in self._passed and not self._is_harmless(variable, path):
                 self.doubtful.add(variable)
 
-    def _chain(self, node: c_ast.Node) -> tuple[Variable | None, tuple[str, ...]]:
+    def _chain(self, node: c_ast.Node) -> tuple[DeviceVariable | None, tuple[str, ...]]:
         """chain = NAME ("." NAME)* of a structure that is known."""
         path: tuple[str, ...] = ()
         while isinstance(node, c_ast.StructRef) and node.type == ".":
@@ -151,7 +156,7 @@ class _Uses:
         variable = self.bindings.of(node)
         return (variable, path) if variable in self.known else (None, ())
 
-    def _is_harmless(self, variable: Variable, path: Sequence[str]) -> bool:
+    def _is_harmless(self, variable: DeviceVariable, path: Sequence[str]) -> bool:
         structure = self.known[variable].structure
         return bool(path) and self.structures.holds_no_integer(structure, path)
 

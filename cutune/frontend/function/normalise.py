@@ -1,9 +1,8 @@
 """C++ function text to C that pycparser reads, one token per line.
 
 Takes the tokens of one function, gives the C text and, for each of its lines, the token that it
-came from: `coord.line` of a node leads to the exact place in the source. What is not understood
-raises `NotC`; a construct is only ever rewritten to something with the same reads, writes and
-calls.
+came from: `coord.line` of a node leads to the exact place in the source. An unknown construct
+raises `NotC`. A known one is rewritten to C with the same reads, writes and calls.
 """
 
 from __future__ import annotations

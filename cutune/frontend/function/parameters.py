@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from cutune.frontend.function.bindings import ParameterType
-from cutune.frontend.program import Parameter
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.program import KernelParameter
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.integers import QUALIFIERS, IntegerType, integer_type
-from cutune.frontend.unit.unit import FunctionText, Part, split_commas
+from cutune.frontend.unit.unit import FunctionText, UnitPart, split_commas
 from cutune.frontend.unit.words import word_set
 
 #: Words before a function's name that say nothing about the type.
@@ -19,7 +19,7 @@ _SPECIFIERS = word_set("__host__ __forceinline__ __inline__ __noinline__ __inlin
 
 def parameter_of(
     tokens: Sequence[Token], typedefs: Mapping[str, Sequence[str]]
-) -> tuple[Parameter, ParameterType]:
+) -> tuple[KernelParameter, ParameterType]:
     """parameter = type NAME? ("[" … "]")* ("=" default)?."""
     tokens = _without_default(tokens)
     brackets = next((i for i, token in enumerate(tokens) if token.text == "["), len(tokens))
@@ -34,7 +34,7 @@ def parameter_of(
     is_value = not is_pointer and (not is_reference or "const" in texts)
     value = tuple(word for word in words if word != "&") if is_value else ()
     type_ = ParameterType(name, integer, is_pointer, is_reference, value)
-    return Parameter(name, type_text(texts)), type_
+    return KernelParameter(name, type_text(texts)), type_
 
 
 def _is_named(tokens: Sequence[Token]) -> bool:
@@ -43,7 +43,7 @@ def _is_named(tokens: Sequence[Token]) -> bool:
     return len(names) > 1 and tokens[-1] is names[-1] and tokens[-2].text != "::"
 
 
-def takes(part: Part, function: Function, count: int) -> bool:
+def takes(part: UnitPart, function: SourceFunction, count: int) -> bool:
     """Can a function be called with so many arguments?"""
     first, last = function.parameters
     tokens = part.syntax.tokens[first + 1 : last]

@@ -1,8 +1,8 @@
 """Variables that have the name of a type. Takes a function's tokens, gives the names.
 
-`int half = 2;` declares a variable although `half` is a type of the toolkit. Where a name is seen
-to be a value it stays one to the end of the block (C++ [basic.scope.hiding]), so that a name is
-taken as a variable if every one of its occurrences lies behind such a place.
+`int half = 2;` declares a variable although `half` is a type of the toolkit. A name that is used
+as a value stays one to the end of the block (C++ [basic.scope.hiding]). So a name is taken as a
+variable if all its occurrences lie after such a use.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Annotated kernels. Takes kernels by name and pragmas, gives the kernels as the user has them.
+"""Annotated kernels. Takes kernels by name and pragmas, gives the kernels as annotated.
 
-An annotation refines what was proven, and may take the place of a proof that shared memory,
-barriers or built-ins have prevented: in the dimensions that it names, the user asserts that any
-block gives the same results. One that cannot be honoured has no effect at all.
+An annotation refines what was proven. It may also replace a proof that shared memory, barriers or
+built-ins have prevented: the user asserts that any thread block gives the same results in the
+dimensions named. An annotation that cannot be applied has no effect at all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from cutune.frontend.configuration.shared_memory import is_bounded
 from cutune.frontend.program import (
     DIMENSIONS,
     DataParameter,
-    DimensionFacts,
+    DimensionProof,
     Kernel,
     Role,
 )
@@ -96,14 +96,14 @@ def _kernel_annotation(pragma: Pragma, by_name: ByName) -> KernelAnnotation | No
 
 
 def _merged(first: KernelAnnotation, second: KernelAnnotation) -> KernelAnnotation:
-    """Of several annotations of one kernel, the later one counts, clause by clause."""
+    """Annotations of one kernel merged: of each clause the last one counts."""
     said = {name: value for name, value in vars(second).items() if value is not None}
     return replace(first, **said)
 
 
 @dataclass(frozen=True)
 class _Application:
-    """One annotation; every method raises `CutuneError` where it cannot be honoured."""
+    """One annotation; every method raises `CutuneError` where it cannot be applied."""
 
     syntax: Syntax
     pragma: Pragma
@@ -131,16 +131,17 @@ class _Application:
             self._refuse(Code.USELESS_ANNOTATION, kernel=kernel.name, message=message)
         grid = self._grid(kernel)
         named = {d for d in DIMENSIONS if d in grid or d in (self.said.block or {})}
-        facts = [
-            self._facts(kernel, axis, d in named, grid.get(d)) for axis, d in enumerate(DIMENSIONS)
+        dimensions = [
+            self._dimension(kernel, axis, d in named, grid.get(d))
+            for axis, d in enumerate(DIMENSIONS)
         ]
         changed = replace(
             kernel,
             impurity=None,
-            dimensions=(facts[0], facts[1], facts[2]),
+            dimensions=(dimensions[0], dimensions[1], dimensions[2]),
             asserted=tuple(
                 d
-                for d, new, proven in zip(DIMENSIONS, facts, kernel.dimensions, strict=True)
+                for d, new, proven in zip(DIMENSIONS, dimensions, kernel.dimensions, strict=True)
                 if d in named and (d not in kernel.pure_dimensions or _goes_further(new, proven))
             ),
             allowed=self._allowed(),
@@ -152,13 +153,13 @@ class _Application:
         self._check_candidates(changed)
         return replace(changed, data_parameters=self._data(kernel, changed))
 
-    def _facts(
-        self, kernel: Kernel, axis: int, named: bool, said: DimensionFacts | None
-    ) -> DimensionFacts:
+    def _dimension(
+        self, kernel: Kernel, axis: int, named: bool, said: DimensionProof | None
+    ) -> DimensionProof:
         proven = kernel.dimensions[axis]
         if not named:
             # Where nothing was proven, nothing is known to be harmless.
-            unknown = DimensionFacts(True, kernel.impurity)
+            unknown = DimensionProof(True, kernel.impurity)
             return proven if kernel.impurity is None else unknown
         if kernel.impurity is None and not proven.indexed:
             self._refuse(Code.UNINDEXED_DIMENSION, kernel=kernel.name, d=DIMENSIONS[axis])
@@ -166,18 +167,18 @@ class _Application:
 
     # grid(…)
 
-    def _grid(self, kernel: Kernel) -> dict[str, DimensionFacts]:
+    def _grid(self, kernel: Kernel) -> dict[str, DimensionProof]:
         """What each formula says: `ceil(g / x)` gives a guard bound, `g / x` and `keep` none."""
         formulas = self.said.grid or ()
         if len(formulas) > len(DIMENSIONS):
             self._refuse(Code.UNKNOWN_GRID_FORMULA, d="z")
         sizes = self.said.block or {}
-        found: dict[str, DimensionFacts] = {}
+        found: dict[str, DimensionProof] = {}
         for d, formula in zip(DIMENSIONS, formulas, strict=False):
             if sizes and d not in sizes:
-                continue  # It keeps its block, and so the grid, whatever that is.
+                continue  # It keeps its block, and so its grid.
             if formula.data == "keep":
-                found[d] = DimensionFacts(True, grid_kept=True)
+                found[d] = DimensionProof(True, grid_kept=True)
                 continue
             is_rounded = formula.data == "call" and formula.children[0] == "ceil"
             term = formula.children[1] if is_rounded else formula
@@ -189,13 +190,13 @@ class _Application:
                 self._refuse(Code.UNKNOWN_GRID_FORMULA, d=d)
             for name in sorted(names_in(numerator)):
                 self._check_integer(kernel, name)
-            found[d] = DimensionFacts(True, guard=text if is_rounded else None)
+            found[d] = DimensionProof(True, guard=text if is_rounded else None)
         return found
 
     # shared(…)
 
     def _shared(self) -> str | None:
-        """Bytes as C text over x, y and z, which no block can make overflow."""
+        """Bytes as C text over x, y and z, which overflows for no block."""
         if self.said.shared is None:
             return None
         text = _to_c(self.said.shared)
@@ -218,8 +219,8 @@ class _Application:
         else:
             sizes = {*proven.sizes}
         guards = [
-            facts.guard or ""
-            for d, facts in zip(DIMENSIONS, changed.dimensions, strict=True)
+            dimension.guard or ""
+            for d, dimension in zip(DIMENSIONS, changed.dimensions, strict=True)
             if d in changed.pure_dimensions
         ]
         bounds = {*names_in_c(" ".join(guards))} & {*self._integers(proven)}
@@ -257,10 +258,10 @@ class _Application:
         return BlockRange(sizes.get("x"), sizes.get("y"), sizes.get("z"), self.said.where)
 
     def _check_candidates(self, kernel: Kernel) -> None:
-        """Is there a shape, whatever sizes the dimensions that stay have at the launch?"""
+        """Is there a candidate for every size that the fixed dimensions may have at the launch?"""
         free = [d in kernel.pure_dimensions for d in DIMENSIONS]
-        for kept in product(*([0] if is_free else _POWERS for is_free in free)):
-            shape = (kept[0], kept[1], kept[2])
+        for sizes in product(*([0] if is_free else _POWERS for is_free in free)):
+            shape = (sizes[0], sizes[1], sizes[2])
             found = candidate_blocks(
                 free, shape, "paper", kernel.max_threads, kernel.allowed, kernel.warp_level
             )
@@ -271,8 +272,8 @@ class _Application:
         self._refuse(Code.EMPTY_CANDIDATES)
 
 
-def _goes_further(said: DimensionFacts, proven: DimensionFacts) -> bool:
-    """Does the user's rule let threads come and go that the proof would keep?"""
+def _goes_further(said: DimensionProof, proven: DimensionProof) -> bool:
+    """Does the annotation allow a number of threads that the proof would fix?"""
     if said.grid_kept:
         return not proven.grid_kept
     return said.guard is not None and said.guard != proven.guard

@@ -1,7 +1,7 @@
 """Does the name of a kernel say which one is launched? Takes a unit, judges launches.
 
-Where it does, its address tells as much as a call: no overload depends on the arguments, none of
-which is left out, and of template parameters at most their types are deduced from them.
+Where it does, the address identifies the kernel as a call does: no overload depends on the
+arguments, no argument is left out, and at most the types of template parameters are deduced.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from cutune.frontend.unit.unit import Unit, split_commas
 
 
 @dataclass(frozen=True)
-class Callee:
-    """A kernel's name as a launch may write it. `is_global`: it has to be looked up with `::`."""
+class KernelReference:
+    """A kernel's name in a launch. `is_global`: it has to be looked up with `::`."""
 
     is_global: bool
     #: Template arguments behind those that are written.
@@ -31,7 +31,7 @@ class Callee:
 
 @dataclass(frozen=True)
 class Signature:
-    """What one declaration of a name says."""
+    """One declaration of a name: its scope and parameter types."""
 
     #: The namespaces around it; None: a class, or it is not certain.
     scope: tuple[str, ...] | None
@@ -49,8 +49,8 @@ class Callees:
     _scopes: dict[int, list[int]] = field(default_factory=dict)
     _known: dict[str, frozenset[Signature]] = field(default_factory=dict)
 
-    def of(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> Callee | None:
-        """How the callee's address names the kernel; None where it may not."""
+    def of(self, syntax: Syntax, launch: Launch, kernel: Kernel) -> KernelReference | None:
+        """How the address of the callee names the kernel; None where it may be another."""
         signatures = self.signatures(kernel.name)
         if len({(s.types, s.is_template) for s in signatures}) != 1:
             return None
@@ -90,22 +90,22 @@ class Callees:
 
     def _named(
         self, syntax: Syntax, launch: Launch, words: Sequence[str], scope: tuple[str, ...] | None
-    ) -> Callee | None:
+    ) -> KernelReference | None:
         depth, is_qualified = 0, False
         for word in words:
             depth += {"<": 1, ">": -1}.get(word, 0)
             is_qualified = is_qualified or (depth == 0 and word == "::")
         if is_qualified:
-            return Callee(False)
+            return KernelReference(False)
         if scope is None or words[0] in self._used_names:
             return None
         if not scope:
             # Names of a library may stand beside it, but not at file scope.
-            return Callee(bool(self._used_namespaces))
+            return KernelReference(bool(self._used_namespaces))
         around = self._around(syntax, launch.callee[0], through_classes=True)
         is_within = around is not None and around[: len(scope)] == scope
         if is_within or {scope[-1:]} == self._used_namespaces:
-            return Callee(False)
+            return KernelReference(False)
         return None
 
     def signatures(self, name: str) -> frozenset[Signature]:

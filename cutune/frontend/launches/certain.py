@@ -1,9 +1,8 @@
 """Kernels that a name alone stands for. Takes a preprocessed unit, gives their names.
 
-A name that occurs nowhere in a unit but in one definition of a kernel and in launches cannot be
-that of a variable, a member, a parameter or an overload. One that no macro has, and that is
-launched as often in the text as it was written, stands for itself there. For any other the compiler
-is asked.
+A name that occurs only in one definition of a kernel and in launches cannot be a variable, a
+member, a parameter or an overload. It means that kernel if no macro has the name, and if the
+preprocessed text launches it as often as the written text. For any other the compiler is asked.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _MARKER = re.compile(r"^#[^\n]*", re.MULTILINE)
 def certain_kernels(
     unit: Unit, expanded: str, written: Iterable[Syntax], sources: Iterable[Source]
 ) -> frozenset[str]:
-    """Names of kernels, each of which is all that the name can mean.
+    """Names that can only mean one kernel.
 
     Args:
         written: the files with launches, as the user wrote them.

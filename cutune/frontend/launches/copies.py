@@ -5,8 +5,8 @@ copy of the kernel that has `cutune_block_x(256)` in place of 256 it is one in a
 
     template <class T> T cutune_block_x(T own) { return own == 256 ? (T)blockDim.x : own; }
 
-Whatever is wrapped, the copy does in blocks of 256 threads what the kernel does: the function gives
-back what it gets. Where that cannot be a value (a template argument, a label, something that is
+Whatever is wrapped, the copy does in blocks of 256 threads what the kernel does: the function
+returns its argument. Where that cannot be a value (a template argument, a label, something that is
 assigned to), the copy does not compile and is not used. Whether a call means the same as a name (to
 overloads, say) is shown by the compiler, too: with a function that gives back what it gets, and no
 more, the copy must become the kernel's own code. So what is wrapped is only guessed here; whether
@@ -39,7 +39,7 @@ from cutune.frontend.program import (
     LaunchSite,
     Program,
 )
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.macros import counting_macros
@@ -105,7 +105,7 @@ def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
 
 
 def may_stand_in(copy: KernelCopy, resolved: Configuration | None) -> bool:
-    """May the block of a launch be that of a copy? Not where the source says another one."""
+    """May a copy be used at a launch? Not where the source gives the launch another block."""
     sizes = _known_block(resolved)
     return all(
         meant == 0 or size in (None, meant) for meant, size in zip(copy.block, sizes, strict=True)
@@ -118,7 +118,7 @@ def _known_block(resolved: Configuration | None) -> tuple[Fraction | None, ...]:
 
 
 def _usual_block(sites: Sequence[LaunchSite]) -> Block | None:
-    """The block of most launches, as far as it is known; only sizes above 1 can be meant."""
+    """The block of most launches, where known; a constant can only stand for sizes above 1."""
     blocks = Counter(_known_block(site.resolved) for site in sites)
     sizes, _ = blocks.most_common(1)[0]
     x, y, z = (int(size) if size is not None and size > 1 else 0 for size in sizes)
@@ -162,7 +162,7 @@ class _Texts:
     def files(self) -> tuple[Source, ...]:
         return (self.program.source, *self.program.headers)
 
-    def definitions(self, name: str) -> Iterator[tuple[Syntax, Function]]:
+    def definitions(self, name: str) -> Iterator[tuple[Syntax, SourceFunction]]:
         """Where kernels of a name are defined."""
         for file in self.files:
             if "__global__" not in file.text or name not in file.text:
@@ -172,8 +172,8 @@ class _Texts:
             syntax = self._parsed[file.path]
             yield from ((syntax, one) for one in syntax.kernels if one.name == name)
 
-    def may_be_repeated(self, syntax: Syntax, function: Function) -> bool:
-        """Does its text mean the same once more, and nothing behind it anything else?"""
+    def may_be_repeated(self, syntax: Syntax, function: SourceFunction) -> bool:
+        """May its text be repeated, without changing the meaning of what follows?"""
         assert function.body is not None, "kernels of a syntax are defined"
         first, last = function.first, function.body[1]
         if self._is_stateful or _RENUMBERED.search(syntax.source.text):
@@ -224,7 +224,7 @@ def _unchanged(axes: str, block: Block) -> str:
 
 
 def _function(axes: str, value: str) -> str:
-    """Gives back numbers: what a class does unseen would be done once more."""
+    """The wrapping function, for numbers only: hidden code of a class would run once more."""
     return (
         f"template <class T> static __device__ __forceinline__ T cutune_block_{axes}(T own) "
         f'{{ static_assert(!__is_class(T) && !__is_union(T), ""); return {value}; }}'
@@ -236,7 +236,7 @@ class _Wrapping:
     """Which constants of a kernel may stand for its block."""
 
     syntax: Syntax
-    function: Function
+    function: SourceFunction
     block: Block
     #: Names that stand for one value throughout; the value, if it is known.
     constants: Mapping[str, int | None]

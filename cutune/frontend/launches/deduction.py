@@ -1,7 +1,7 @@
 """Deduced template arguments. Takes a kernel template and a launch, says where each comes from.
 
-Where a parameter is of type `T`, `T *` or `const T *`, the type of its argument gives T, and may be
-written out: what it is does not depend on the values.
+Where a parameter is of type `T`, `T *` or `const T *`, the type of its argument gives T. It may be
+written out, because it does not depend on values.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Deduction:
         return any(pair == (name, "=") for pair in pairwise(texts))
 
     def _is_named(self, name: str) -> bool:
-        """Might it be deduced in a way that is not understood?"""
+        """May it be deduced in an unknown way?"""
         return any(token.text == name for parameter in self.text.parameters for token in parameter)
 
 

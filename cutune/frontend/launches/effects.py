@@ -1,7 +1,7 @@
 """Host expressions that are harmless to repeat. Takes the tokens of a launch, says which are not.
 
-Harmless is what is known to be: names of variables, literals, members, casts and arithmetic of
-built-in types, and functions that are one such formula. What is not known is refused.
+Known to be harmless are names of variables, literals, members, casts and arithmetic of built-in
+types, and functions that are one such formula. Everything else is refused.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from cutune.frontend.configuration.declarations import PARAMETER, Declarations, Variable
+from cutune.frontend.configuration.declarations import PARAMETER, Declarations, HostVariable
 from cutune.frontend.configuration.nesting import Nesting
 from cutune.frontend.launches.host_types import HostTypes
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Launch, Syntax
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.macros import Unexpandable
@@ -27,7 +27,7 @@ _OPERATORS = word_set(
 )
 _CASTS = word_set("static_cast reinterpret_cast const_cast sizeof alignof")
 _WORDS = word_set("true false nullptr this NULL typename template")
-#: Functions of the standard library that give a number of numbers, and do nothing else.
+#: Functions of the standard library that compute a number from numbers, and do nothing else.
 _LIBRARY = word_set("""
     abs ceil ceilf exp2 fabs floor floorf fmax fmin labs llabs log2 lround max min pow round sqrt
     sqrtf
@@ -53,7 +53,7 @@ class Harmless:
     def doubt(self, syntax: Syntax, launch: Launch) -> str | None:
         """The first part of a launch that is not known to be harmless; None: there is none."""
         if launch.function is None:
-            return "what stands outside of functions"
+            return "code outside of functions"
         names = Declarations(Nesting(syntax, launch.function))
         for ranges, is_argument in ((launch.configuration, False), (launch.arguments, True)):
             for first, last in ranges:
@@ -120,7 +120,7 @@ class _Place:
             return True
         if following == "(" or (following == "<" and _is_template_call(tokens, index + 1)):
             return self._is_formula_call(name)
-        # What it is a member of is judged with the member.
+        # Its object is judged together with the member.
         return (following == "." and self._is_variable(name)) or self._is_plain(name)
 
     def _is_path(self, tokens: Sequence[Token]) -> bool:
@@ -136,7 +136,7 @@ class _Place:
             return False
         if texts[0] in _WORDS:
             return True
-        # A pointer that is a class has an operator of its own.
+        # A class used as a pointer has an operator of its own.
         if "->" in steps and (texts[1:].count("->") > 1 or not self._is_pointer(texts[0])):
             return texts[0] == "this" and texts.count("->") == 1
         return self._is_variable(texts[0])
@@ -160,7 +160,7 @@ class _Place:
             return self._is_plain_auto(variable)
         return self.types.is_plain(self._words(variable))
 
-    def _is_plain_auto(self, variable: Variable) -> bool:
+    def _is_plain_auto(self, variable: HostVariable) -> bool:
         if variable.initialiser is None or variable.opening != "=" or self.depth >= _DEEPEST:
             return False
         first, last = variable.initialiser
@@ -174,10 +174,10 @@ class _Place:
         declared = self.types.declared(name)
         return bool(declared) and all("*" in d.words for d in declared)
 
-    def _variable(self, name: str) -> Variable | None:
+    def _variable(self, name: str) -> HostVariable | None:
         return self.names.variable(name, self.at)
 
-    def _words(self, variable: Variable) -> tuple[str, ...]:
+    def _words(self, variable: HostVariable) -> tuple[str, ...]:
         """The words of its type, `*` included."""
         if variable.opening != PARAMETER:
             tokens = self.names.nesting.syntax.tokens
@@ -213,7 +213,7 @@ class _Place:
             return False
         return all(self._is_formula(part.syntax, f) for part, f in definitions)
 
-    def _is_formula(self, syntax: Syntax, function: Function) -> bool:
+    def _is_formula(self, syntax: Syntax, function: SourceFunction) -> bool:
         """Is the function's body a single `return` of a harmless expression of its parameters?"""
         assert function.body is not None
         first, last = function.body
@@ -230,7 +230,7 @@ class _Place:
 
 
 def _is_operand(tokens: Sequence[Token], index: int) -> bool:
-    """Does a `[` stand behind what has elements?"""
+    """Does a `[` follow an operand, which it subscripts?"""
     before = tokens[index - 1] if index else None
     return before is not None and (before.kind == "IDENTIFIER" or before.text in ("]", ")"))
 

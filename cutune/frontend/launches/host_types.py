@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.frontend.launches.callees import Callees
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax
 from cutune.frontend.unit.integers import QUALIFIERS, integer_type
 from cutune.frontend.unit.structures import Structures
@@ -113,7 +113,7 @@ class HostTypes:
         bodies = len({f.parameters for _, f in self.unit.functions.get(name, ())})
         return len(self._callees.signatures(name)) > bodies
 
-    def plain_parameters(self, syntax: Syntax, function: Function) -> frozenset[str] | None:
+    def plain_parameters(self, syntax: Syntax, function: SourceFunction) -> frozenset[str] | None:
         """The names of a function's parameters, if it takes numbers by value."""
         first, last = function.parameters
         head = [t.text for t in syntax.tokens[function.first : first]]

@@ -1,7 +1,7 @@
 """Where a launch and its kernel do not fit. Takes a launch site, gives warnings.
 
 A dimension that the kernel does not index must be 1 in the launch: further threads or blocks there
-have the same ids, do the same work and race. Only what is certain is said.
+have the same ids, do the same work and race. Only certain cases are reported.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from cutune.frontend.program import DIMENSIONS, Kernel, LaunchSite
 
 
 def mismatches(kernel: Kernel, site: LaunchSite) -> Iterator[Diagnostic]:
-    """Blocks that are wider than 1, and grids that are, where the kernel has no index."""
+    """Warnings: blocks or grids wider than 1 in a dimension that the kernel does not index."""
     if site.resolved is None:
         return
     resolved = site.resolved
-    for axis, (name, facts) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True)):
-        if facts.indexed:
+    for axis, (name, dimension) in enumerate(zip(DIMENSIONS, kernel.dimensions, strict=True)):
+        if dimension.indexed:
             continue
         # The grid stands before the block.
         blocks, threads = constant(resolved.grid[axis]), constant(resolved.block[axis])

@@ -1,7 +1,7 @@
 """Launches as the compiler sees them. Takes a syntax and its unit, finds each launch again.
 
-The same line tells. Within an argument of a macro, text may be used twice, printed, or split at its
-commas, so that such a launch is not touched.
+Launches are matched by line. A launch in an argument of a macro is not touched: its text may be
+used twice, printed, or split at its commas.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class ShownLaunches:
     _enclosing: dict[int, list[int]] = field(default_factory=dict)
 
     def of(self, launch: Launch) -> list[Shown]:
-        """A launch as the preprocessed text has it; more than once where a header is."""
+        """A launch in the preprocessed text; one per time that its header is included."""
         return self._shown.get(launch.callee[0], [])
 
     def is_hidden(self, launch: Launch) -> bool:
-        """May it not be compiled at its place, as it is written, exactly once?"""
+        """Is it uncertain that it is compiled exactly once, at its place and as written?"""
         openers = self._openers(self.syntax, launch)
         heads = [head for bracket, head in openers if bracket == "("]
         if not self.unit.is_expanded:

@@ -1,8 +1,8 @@
-"""Host integers that may be chosen. Takes `Syntax`es, gives tunables, regions and complaints.
+"""Host integers that may be chosen. Takes `Syntax`es, gives tunables, regions and warnings.
 
-`#pragma cutune tune(m: 4, 8) data(N)` speaks of the next declaration `int m = 32;`, or assignment,
+`#pragma cutune tune(m: 4, 8) data(N)` belongs to the next declaration `int m = 32;`, or assignment,
 in the same block. `#pragma cutune region begin` and `end` stand between statements of one block.
-What cannot be honoured is left as it is, with a warning.
+A pragma that cannot be applied is left as it is, with a warning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cutune.frontend.syntax.annotation import (
 )
 from cutune.frontend.syntax.brackets import CLOSER
 from cutune.frontend.syntax.directives import Pragma
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, template_closers
 from cutune.frontend.unit.integers import integer_type
 from cutune.frontend.unit.words import word_set
@@ -35,7 +35,7 @@ _STATEMENT_ENDS = (";", "{", "}")
 _FIXED = frozenset({"static", "constexpr", "constinit", "extern", "thread_local"})
 #: The value is evaluated in one expression with the sizes, in no order.
 _CHANGES = word_set("++ -- = += -= *= /= %= &= |= ^= <<= >>=")
-#: More values than anybody sweeps in full.
+#: Most values of one tunable: more would not be swept in full.
 MOST_CHOICES = 4096
 
 
@@ -49,7 +49,7 @@ class Tunables:
 
 
 def host_tunables(files: Iterable[Syntax]) -> Tunables:
-    """All tunables and regions, from 1 on; what is found later may depend on the earlier."""
+    """All tunables and regions, numbered from 1; later tunables may depend on earlier ones."""
     found = Tunables()
     for syntax in files:
         found = _with_file(syntax, found)
@@ -60,7 +60,7 @@ def _with_file(syntax: Syntax, earlier: Tunables) -> Tunables:
     found, regions = [*earlier.tunables], [*earlier.regions]
     complaints = [*earlier.diagnostics]
     begins: list[Pragma] = []
-    reader = _Reader(syntax)
+    reader = _PragmaReader(syntax)
     for pragma in syntax.pragmas:
         try:
             said = read_annotation(pragma)
@@ -85,15 +85,15 @@ def _with_file(syntax: Syntax, earlier: Tunables) -> Tunables:
 
 
 @dataclass(frozen=True)
-class _Reader:
-    """One source; every method raises `CutuneError` where a pragma cannot be honoured."""
+class _PragmaReader:
+    """One source; every method raises `CutuneError` where a pragma cannot be applied."""
 
     syntax: Syntax
 
     def tunables(
         self, pragma: Pragma, said: TuneAnnotation, group: int, earlier: list[HostTunable]
     ) -> list[HostTunable]:
-        """What one pragma lets be chosen, together."""
+        """The tunables of one pragma, which are chosen together."""
         function = self._function(pragma)
         names = {tunable.name for tunable in earlier}
         if function is None:
@@ -137,7 +137,7 @@ class _Reader:
         if self._function(pragma) is None or before not in _STATEMENT_ENDS:
             raise self._error(Code.REGION_IN_STATEMENT, pragma)
 
-    def _function(self, pragma: Pragma) -> Function | None:
+    def _function(self, pragma: Pragma) -> SourceFunction | None:
         """The innermost host function whose body holds the pragma."""
         around = [
             f
@@ -165,7 +165,7 @@ class _Reader:
             raise self._error(Code.BAD_CHOICES, pragma, name=name, most=MOST_CHOICES)
         return tuple(range(first, last + 1))
 
-    def _check_data(self, pragma: Pragma, name: str, function: Function | None) -> None:
+    def _check_data(self, pragma: Pragma, name: str, function: SourceFunction | None) -> None:
         first = name.replace("->", ".").split(".")[0]
         known = any(token.text == first for token in self.syntax.tokens[: pragma.index])
         if function is None or not known:

@@ -1,7 +1,7 @@
 """Verdicts about launches. Takes a syntax and the proofs about kernels, gives launch sites.
 
 A launch is rewritten into a statement of its own. Where the address of its kernel is not certain,
-its configuration and its arguments stand there twice, and must be known to be harmless.
+the statement repeats its execution configuration and arguments, which must then be harmless.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from cutune.core.source import Span
 from cutune.frontend.configuration.resolve import Configurations
 from cutune.frontend.configuration.shared_memory import inferred_formula
 from cutune.frontend.host_formula import constant
-from cutune.frontend.launches.callees import Callee, Callees
+from cutune.frontend.launches.callees import Callees, KernelReference
 from cutune.frontend.launches.copies import callee_of_copy, may_stand_in
 from cutune.frontend.launches.effects import Harmless
 from cutune.frontend.launches.mismatches import mismatches
 from cutune.frontend.launches.shown import ShownLaunches
 from cutune.frontend.program import (
     Configuration,
-    DimensionFacts,
+    DimensionProof,
     Impurity,
     Kernel,
     LaunchSite,
     Verdict,
 )
 from cutune.frontend.syntax.directives import Macro
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Launch, Syntax
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.macros import Unexpandable
@@ -53,7 +53,7 @@ class KernelTable:
         if not found:
             return None, Code.MISSING_KERNEL
         first = found[0]
-        if all(_same_facts(first, other) for other in found[1:]):
+        if all(_same_proof(first, other) for other in found[1:]):
             return first, None
         return first, Code.DIFFERING_KERNELS
 
@@ -70,7 +70,7 @@ class Refusal:
 def launch_sites(
     syntax: Syntax, unit: Unit, table: KernelTable, first: int = 1, is_early: bool = False
 ) -> tuple[tuple[LaunchSite, ...], tuple[Diagnostic, ...]]:
-    """All launches of a file in order of appearance, and what there is to say about them.
+    """All launches of a file in order of appearance, and the messages about them.
 
     Args:
         syntax: the file.
@@ -80,7 +80,7 @@ def launch_sites(
         is_early: is the file read before the first line of the source (`-include`)?
     """
     shown = ShownLaunches(syntax, unit)
-    judge = _Judge(syntax, unit, table, shown, frozenset(_ignored(syntax)), is_early)
+    judge = _LaunchJudge(syntax, unit, table, shown, frozenset(_ignored(syntax)), is_early)
     configurations = Configurations(unit)
     found: list[Launch | Macro] = [*syntax.launches, *syntax.launch_macros]
     found.sort(key=lambda item: _start(syntax, item))
@@ -117,14 +117,14 @@ def _ignored(syntax: Syntax) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _LaunchJudge:
     syntax: Syntax
     unit: Unit
     table: KernelTable
     shown: ShownLaunches
     ignored: frozenset[int]
     is_early: bool
-    #: What `_declared_in` has found, by the first token of the function.
+    #: Results of `_declared_in`, by the first token of the function.
     declared: dict[int, dict[str, int]] = field(default_factory=dict)
 
     def site(
@@ -169,7 +169,7 @@ class _Judge:
         launch: Launch,
         name: str,
         kernel: Kernel | None,
-        callee: Callee | None,
+        callee: KernelReference | None,
         resolved: Configuration | None,
     ) -> Refusal | None:
         """The reason against a launch at which another kernel than the proven one may run."""
@@ -181,7 +181,7 @@ class _Judge:
             return _refusal(Code.UNCERTAIN_ADDRESS, name=name)
         return self._doubt(launch)
 
-    def _callee(self, launch: Launch, kernel: Kernel | None) -> Callee | None:
+    def _callee(self, launch: Launch, kernel: Kernel | None) -> KernelReference | None:
         """How the launch names its kernel, if that alone says which one it is."""
         return self.callees.of(self.syntax, launch, kernel) if kernel is not None else None
 
@@ -191,7 +191,7 @@ class _Judge:
         return Callees(self.unit)
 
     def _doubt(self, launch: Launch) -> Refusal | None:
-        """What is not known to be harmless to repeat."""
+        """The part of the launch that may not be harmless to repeat."""
         harmless = Harmless(self.unit)
         found = (
             harmless.doubt(syntax, seen)
@@ -201,7 +201,11 @@ class _Judge:
         return _refusal(Code.SIDE_EFFECT, what=what) if what is not None else None
 
     def _without_copy(
-        self, launch: Launch, kernel: Kernel, callee: Callee | None, resolved: Configuration | None
+        self,
+        launch: Launch,
+        kernel: Kernel,
+        callee: KernelReference | None,
+        resolved: Configuration | None,
     ) -> Refusal | None:
         """The reason against a kernel where its copy cannot stand in for it."""
         copy = kernel.copy
@@ -215,7 +219,7 @@ class _Judge:
     def _shared_formula(
         self, launch: Launch, kernel: Kernel | None, resolved: Configuration | None
     ) -> str | None:
-        """How dynamic shared memory follows the block: what the user says, else what is shown."""
+        """Dynamic shared memory by the block: the annotation's formula, else the launch's own."""
         if not _asks_for_shared_memory(launch, resolved):
             return None
         if kernel is not None and kernel.shared is not None:
@@ -315,7 +319,7 @@ class _Judge:
         name = self.syntax.tokens[launch.callee[0]].text
         return self._declared_in(launch.function).get(name, launch.end) < launch.callee[0] - 1
 
-    def _declared_in(self, function: Function) -> dict[str, int]:
+    def _declared_in(self, function: SourceFunction) -> dict[str, int]:
         """Names that may be variables of a function, each with the first token that says so."""
         if function.first not in self.declared:
             last = function.body[1] if function.body is not None else function.parameters[1]
@@ -335,7 +339,7 @@ class _Judge:
 
 
 def because(kernel: Kernel, impurity: Impurity) -> Refusal:
-    """A launch is refused for what its kernel does."""
+    """The refusal of a launch because of its kernel."""
     reason = f"kernel '{kernel.name}' {impurity.message}"
     note = Diagnostic.at(
         Code.KERNEL_REASON,
@@ -370,11 +374,12 @@ def _refusal(code: Code, **values: object) -> Refusal:
     return Refusal(code, code.template.format(**values))
 
 
-def _same_facts(first: Kernel, second: Kernel) -> bool:
+def _same_proof(first: Kernel, second: Kernel) -> bool:
     names = ([(p.name, p.is_pointer) for p in kernel.parameters] for kernel in (first, second))
     return (
         next(names) == next(names)
-        and [_facts(d) for d in first.dimensions] == [_facts(d) for d in second.dimensions]
+        and [_comparable(d) for d in first.dimensions]
+        == [_comparable(d) for d in second.dimensions]
         and (first.impurity is None) == (second.impurity is None)
         and first.data_parameters == second.data_parameters
         and first.members == second.members
@@ -386,6 +391,6 @@ def _same_facts(first: Kernel, second: Kernel) -> bool:
     )
 
 
-def _facts(dimension: DimensionFacts) -> DimensionFacts:
-    """What decides about a launch: the words and the place of a reason do not."""
+def _comparable(dimension: DimensionProof) -> DimensionProof:
+    """The parts that a launch depends on: not the words and the place of a reason."""
     return replace(dimension, impurity=dimension.impurity and _ANY_IMPURITY)

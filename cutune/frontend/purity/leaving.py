@@ -1,4 +1,4 @@
-"""Ways out: does a statement always leave the place it stands in? Takes AST nodes."""
+"""Ways out: does a statement always leave its block? Takes AST nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WAYS_OUT = (c_ast.Return, c_ast.Break, c_ast.Continue)
 
 
 def leaves(node: c_ast.Node) -> bool:
-    """Does control never reach what follows the statement?"""
+    """Is the code after the statement never reached from it?"""
     if isinstance(node, c_ast.Compound):
         return any(leaves(item) for item in node.block_items or ())
     if isinstance(node, c_ast.If):
@@ -19,7 +19,7 @@ def leaves(node: c_ast.Node) -> bool:
 
 
 def only_leaves(node: c_ast.Node | None) -> bool:
-    """Does the statement do nothing besides?"""
+    """Does the statement do nothing else?"""
     if isinstance(node, c_ast.Compound):
         return all(only_leaves(item) for item in node.block_items or ())
     return node is None or isinstance(node, (*_WAYS_OUT, c_ast.EmptyStatement))
@@ -40,7 +40,7 @@ def ends_loop(node: c_ast.Node, in_loop: bool, breaks_loop: bool) -> bool:
 
 
 def _ways_out(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """`return`, `break` and `continue` that belong to what is around the statement."""
+    """`return`, `break` and `continue` that leave the statement."""
     if isinstance(node, _WAYS_OUT):
         yield node
     elif isinstance(node, c_ast.Compound):

@@ -1,4 +1,4 @@
-"""The type that a proof about one function gives."""
+"""The result of a proof about one function."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pycparser import c_ast
 
 from cutune.frontend.function.bindings import Bindings
 from cutune.frontend.function.members import NO_MEMBERS, BoundMembers
-from cutune.frontend.program import DimensionFacts, Impurity, Parameter
+from cutune.frontend.program import DimensionProof, Impurity, KernelParameter
 from cutune.frontend.unit.unit import FunctionText
-from cutune.frontend.values.polynomial import Polynomial
+from cutune.frontend.values.polynomial import IntegerPolynomial
 from cutune.frontend.values.values import Value
 
 
@@ -20,20 +20,20 @@ class Proof:
     """What is proven about one function."""
 
     text: FunctionText
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[KernelParameter, ...]
     impurity: Impurity | None
-    dimensions: tuple[DimensionFacts, DimensionFacts, DimensionFacts]
+    dimensions: tuple[DimensionProof, DimensionProof, DimensionProof]
     has_effects: bool = False
     #: Does it read memory that is the same for all threads if its arguments are?
     reads: bool = False
     result: Value | None = None
     #: The guards as polynomials, by dimension.
-    limits: Mapping[str, Polynomial] = field(default_factory=dict)
-    #: The tree and what its names mean, for further analyses; None if it was not understood.
+    limits: Mapping[str, IntegerPolynomial] = field(default_factory=dict)
+    #: The tree and its bindings, for further analyses; None if it was not understood.
     tree: c_ast.FuncDef | None = None
     bindings: Bindings | None = None
     #: Integers in structures that are parameters, which `bindings` has as parameters, too.
     bound: BoundMembers = NO_MEMBERS
 
 
-NO_FACTS = (DimensionFacts(False), DimensionFacts(False), DimensionFacts(False))
+NO_DIMENSIONS = (DimensionProof(False), DimensionProof(False), DimensionProof(False))

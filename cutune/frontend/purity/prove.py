@@ -20,19 +20,19 @@ from cutune.frontend.function.escapes import Escapes
 from cutune.frontend.function.members import NO_MEMBERS, BoundMembers, lift_members
 from cutune.frontend.function.normalise import LIBRARY_TYPES, NormalText, normalise
 from cutune.frontend.function.parameters import parameter_of, returned_type, takes
-from cutune.frontend.program import DIMENSIONS, DimensionFacts, Impurity, Parameter
-from cutune.frontend.purity.proof import NO_FACTS, Proof
+from cutune.frontend.program import DIMENSIONS, DimensionProof, Impurity, KernelParameter
+from cutune.frontend.purity.proof import NO_DIMENSIONS, Proof
 from cutune.frontend.purity.statements import Statements
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.library import DECLARED
 from cutune.frontend.unit.names import SCOPE, Names, NotC
 from cutune.frontend.unit.structures import Structures
-from cutune.frontend.unit.unit import FunctionText, Part, Unit
+from cutune.frontend.unit.unit import FunctionText, Unit, UnitPart
 from cutune.frontend.values.expressions import Expressions
 from cutune.frontend.values.guards import guard
-from cutune.frontend.values.polynomial import Polynomial, to_c
-from cutune.frontend.values.values import Callee, Findings, Value
+from cutune.frontend.values.polynomial import IntegerPolynomial, to_c
+from cutune.frontend.values.values import CalledFunction, Findings, Value
 
 _FORBIDDEN = {
     "__shared__": (Code.SHARED_MEMORY, ""),
@@ -54,9 +54,8 @@ _MAXIMAL_DEPTH = 16
 class Prover:
     """Proves functions of a unit, each once.
 
-    A function that is called while it is being proven is taken to be pure: whatever else it does
-    is found by the proof that is under way. Proofs that rest on such an assumption about another
-    function are not kept.
+    A recursive call is assumed to be pure: the proof under way finds any impurity of the function.
+    A proof that relies on this assumption about another function is not stored.
     """
 
     unit: Unit
@@ -70,7 +69,7 @@ class Prover:
         """The plain structures of the unit."""
         return Structures(self.unit)
 
-    def prove(self, part: Part, function: Function) -> Proof | None:
+    def prove(self, part: UnitPart, function: SourceFunction) -> Proof | None:
         """The proof about a function; None while it is being proven (recursion)."""
         key = (id(part), function.parameters[0])
         if key in self._pending:
@@ -93,7 +92,7 @@ class Prover:
             self._proofs[key] = proof
         return proof
 
-    def candidates(self, name: str, count: int) -> Sequence[tuple[Part, Function]] | None:
+    def candidates(self, name: str, count: int) -> Sequence[tuple[UnitPart, SourceFunction]] | None:
         """Functions of a name that take so many arguments; None if no such name is defined."""
         base = name if name in self.unit.functions else name.rsplit(SCOPE, 1)[-1]
         found = self.unit.functions.get(base, ())
@@ -113,7 +112,7 @@ class _FunctionProof:
         types = [type_ for _, type_ in parsed]
         impurity = self.text.impurity or self._forbidden()
         if impurity is not None:
-            return Proof(self.text, parameters, impurity, NO_FACTS)
+            return Proof(self.text, parameters, impurity, NO_DIMENSIONS)
         try:
             return self._proof(parameters, types)
         except NotC as error:
@@ -126,10 +125,10 @@ class _FunctionProof:
             return self._refused(parameters, "nested too deeply", self.text.body[0])
 
     def given_up(self) -> Proof:
-        """The proof about a function that is not looked at."""
+        """The proof about a function that is not analysed."""
         return self._refused((), "too long a chain of calls", self.text.body[0])
 
-    def _proof(self, parameters: tuple[Parameter, ...], types: list[ParameterType]) -> Proof:
+    def _proof(self, parameters: tuple[KernelParameter, ...], types: list[ParameterType]) -> Proof:
         tree = self._parse([type_.name for type_ in types])
         normal = self.normal
         assert normal is not None
@@ -166,7 +165,7 @@ class _FunctionProof:
     def _members(
         self, tree: c_ast.FuncDef, bindings: Bindings, types: Sequence[ParameterType]
     ) -> BoundMembers:
-        # What a template parameter stands for is not known, nor what a kernel's reference is.
+        # The type of a template parameter is not known, nor the object of a kernel's reference.
         is_kernel = self.text.function.is_kernel
         known = [
             replace(type_, value=())
@@ -194,8 +193,8 @@ class _FunctionProof:
         unit = parse_lines(self.normal.text)
         return next(node for node in unit.ext if isinstance(node, c_ast.FuncDef))
 
-    def _callee(self, name: str, count: int, node: c_ast.Node) -> Callee | None:
-        """What a call may reach. Overloads are taken together: each must be pure."""
+    def _callee(self, name: str, count: int, node: c_ast.Node) -> CalledFunction | None:
+        """The functions that a call may reach. Overloads are joined: each must be pure."""
         candidates = self.prover.candidates(name, count)
         if candidates is None:
             return None
@@ -205,8 +204,8 @@ class _FunctionProof:
             if proof is not None:
                 self._join(proof, self.expressions.findings, node)
         if len(proofs) == 1 and proofs[0] is not None:
-            return Callee(proofs[0].has_effects, proofs[0].result, proofs[0].reads)
-        return Callee(
+            return CalledFunction(proofs[0].has_effects, proofs[0].result, proofs[0].reads)
+        return CalledFunction(
             any(proof is None or proof.has_effects for proof in proofs),
             None,
             any(proof is None or proof.reads for proof in proofs),
@@ -224,12 +223,12 @@ class _FunctionProof:
         if proof.impurity is not None:
             message = f"{proof.impurity.message} (in '{proof.text.name}')"
             findings.refuse(proof.impurity.code, message, node)
-        for name, facts in zip(DIMENSIONS, proof.dimensions, strict=True):
-            if facts.indexed:
+        for name, dimension in zip(DIMENSIONS, proof.dimensions, strict=True):
+            if dimension.indexed:
                 findings.indexed.add(name)
-            if facts.grid_stride:
+            if dimension.grid_stride:
                 findings.strides.add(name)
-            if facts.impurity is not None:
+            if dimension.impurity is not None:
                 findings.raw.setdefault(name, (f"'{proof.text.name}'", node))
 
     # Reasons.
@@ -264,32 +263,32 @@ class _FunctionProof:
                 return Impurity(code, code.template.format(what=name), token.span)
         return None
 
-    def _limits(self, findings: Findings) -> dict[str, Polynomial]:
+    def _limits(self, findings: Findings) -> dict[str, IntegerPolynomial]:
         """The guards. With a stride the number of threads is part of what the kernel computes."""
         free = [d for d in DIMENSIONS if d not in findings.strides and d not in findings.raw]
         found = {d: guard(d, findings.effects) for d in free}
         return {d: limit for d, limit in found.items() if limit is not None}
 
     def _dimension(
-        self, dimension: str, findings: Findings, limit: Polynomial | None
-    ) -> DimensionFacts:
+        self, dimension: str, findings: Findings, limit: IntegerPolynomial | None
+    ) -> DimensionProof:
         impurity = None
         if dimension in findings.raw:
             what, node = findings.raw[dimension]
             code = Code.BLOCK_DEPENDENT
             message = code.template.format(what=what, d=dimension)
             impurity = Impurity(code, message, self._token(node).span)
-        return DimensionFacts(
+        return DimensionProof(
             dimension in findings.indexed,
             impurity,
             to_c(limit) if limit is not None else None,
             dimension in findings.strides,
         )
 
-    def _refused(self, parameters: tuple[Parameter, ...], what: str, token: Token) -> Proof:
+    def _refused(self, parameters: tuple[KernelParameter, ...], what: str, token: Token) -> Proof:
         code = Code.NOT_PROVEN
         impurity = Impurity(code, code.template.format(what=what), token.span)
-        return Proof(self.text, parameters, impurity, NO_FACTS)
+        return Proof(self.text, parameters, impurity, NO_DIMENSIONS)
 
     def _token(self, node: c_ast.Node) -> Token:
         """The token that a node begins with."""

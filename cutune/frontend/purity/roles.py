@@ -1,8 +1,8 @@
 """Roles of integer parameters. Takes the proof about a kernel, gives its data parameters.
 
-A simple flow analysis: an expression is a sum of signed products; what matters is on which side of
-a comparison, or beside which varying factor of an address, a parameter stands. A comparison is read
-as it holds where the work is done: the negation of one that leads out of it.
+A simple flow analysis. An expression is a sum of signed products; a parameter's role depends on its
+side of a comparison, or on the varying factor beside it in an address. A comparison is read as it
+holds where the work is done: one that leads out of the work is negated.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import NamedTuple
 from pycparser import c_ast
 
 from cutune.frontend.c_names import names_in
-from cutune.frontend.function.bindings import Bindings, Variable
+from cutune.frontend.function.bindings import Bindings, DeviceVariable
 from cutune.frontend.function.members import called_members
 from cutune.frontend.program import DataParameter, Role
 from cutune.frontend.purity.leaving import ends_loop, leaves, only_leaves
 from cutune.frontend.purity.proof import Proof
 from cutune.frontend.purity.prove import Prover
-from cutune.frontend.values.polynomial import PARAMETER, QUOTIENT, Polynomial
+from cutune.frontend.values.polynomial import PARAMETER, QUOTIENT, IntegerPolynomial
 
 _STRONGEST_FIRST = tuple(Role)
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -90,8 +90,8 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
     _elsewhere: list[c_ast.BinaryOp] = field(default_factory=list)
     _in_loop: bool = False
     _breaks_loop: bool = False
-    _expanding: set[Variable] = field(default_factory=set)
-    _known_terms: dict[Variable, list[Term]] = field(default_factory=dict)
+    _expanding: set[DeviceVariable] = field(default_factory=set)
+    _known_terms: dict[DeviceVariable, list[Term]] = field(default_factory=dict)
 
     def body(self, node: c_ast.Compound) -> None:
         """Judge a whole function."""
@@ -106,8 +106,8 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
         for name in names:
             self.roles.setdefault(name, set()).add(role)
 
-    def guard(self, limit: Polynomial) -> None:
-        """What a guard adds is the size; what it subtracts counts launches."""
+    def guard(self, limit: IntegerPolynomial) -> None:
+        """Parameters added in a guard are sizes; subtracted ones count launches."""
         for monomial, coefficient in limit.terms:
             role = Role.GUARD if coefficient > 0 else Role.COUNTER
             self.add((a.name for a in monomial if a.kind == PARAMETER), role)
@@ -146,7 +146,7 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
     visit_While = visit_DoWhile = visit_For
 
     def _condition(self, node: c_ast.Node, plain: Role, negated: bool = False) -> None:
-        """`plain` is the role of what is tested without a varying counterpart."""
+        """`plain` is the role of a parameter compared with nothing that varies."""
         if (id(node), plain, negated) in self._judged:
             return
         self._judged.add((id(node), plain, negated))
@@ -270,9 +270,9 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
         return [self._product(node)]
 
     def _product(self, node: c_ast.Node) -> Term:
-        """Anything else counts as one product of all that stands in it."""
+        """Any other expression counts as one product of all its parts."""
         if isinstance(node, c_ast.ArrayRef):
-            # What was loaded; its address is judged for itself.
+            # A loaded value; its address is judged by itself.
             return Term(1, frozenset(), True)
         names: set[str] = set()
         varies = isinstance(node, c_ast.FuncCall)
@@ -302,7 +302,7 @@ class _Flow(c_ast.NodeVisitor):  # type: ignore[misc]
             self._expanding.discard(variable)
         return self._known_terms[variable]
 
-    def _expanded(self, variable: Variable) -> list[Term]:
+    def _expanded(self, variable: DeviceVariable) -> list[Term]:
         found = [term for value in variable.values for term in self.terms(value)]
         if variable.is_constant:
             return found
@@ -317,7 +317,7 @@ def _is_name(node: c_ast.Node) -> bool:
 
 
 def _readings(node: c_ast.If) -> tuple[bool, ...]:
-    """Is the condition negated where the work is done? Both where there is work on both ways."""
+    """Is the condition negated where the work is done? Both, where both branches do work."""
     stays = node.iffalse is None or not leaves(node.iffalse)
     if leaves(node.iftrue) and stays:
         return (True,) if only_leaves(node.iftrue) else (False, True)

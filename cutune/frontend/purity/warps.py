@@ -9,7 +9,7 @@ from cutune.frontend.unit.unit import FunctionText, Unit
 
 
 def is_warp_level(unit: Unit, text: FunctionText) -> bool:
-    """May threads of a warp work together, whatever the reason for which a proof has stopped?"""
+    """May threads of a warp work together? Asked whatever refused the kernel."""
     names = _names(text.body)
     reached = set(names)
     while names:

@@ -105,7 +105,7 @@ def macros(directives: Sequence[Directive]) -> tuple[Macro, ...]:
 
 
 def pragmas(directives: Sequence[Directive]) -> tuple[Pragma, ...]:
-    """The pragmas that speak to cutune."""
+    """The pragmas for cutune."""
     found = (
         Pragma(d.index, d.token, _CONTINUATION.sub(" ", d.rest).strip())
         for d in directives

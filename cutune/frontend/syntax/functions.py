@@ -1,4 +1,4 @@
-"""Function definitions. Takes tokens with matched brackets, gives each function's parts.
+"""SourceFunction definitions. Takes tokens with matched brackets, gives each function's parts.
 
 A walk over declarations: file, namespace and class scope are entered, function bodies and
 initialisers are skipped. Names and qualifiers are read from the head before the `{`.
@@ -41,7 +41,7 @@ KERNEL_QUALIFIER = "__global__"
 
 
 @dataclass(frozen=True)
-class Function:
+class SourceFunction:
     """A function definition (or, without body, a declared kernel), as indices of tokens."""
 
     name: str
@@ -61,8 +61,8 @@ class Function:
 
 def find_functions(
     tokens: Sequence[Token], brackets: Brackets, kernel_qualifiers: frozenset[str]
-) -> Iterator[Function]:
-    """All function definitions in order, kernels that only `__global__` betrays among them."""
+) -> Iterator[SourceFunction]:
+    """All function definitions in order, and kernels that only `__global__` shows."""
     scan = _Scan(tokens, brackets, kernel_qualifiers | {KERNEL_QUALIFIER})
     functions = list(scan.definitions())
     known = {f.parameters[0] for f in functions}
@@ -91,7 +91,7 @@ class _Scan:
     _head: _Head | None = None
     _template_ends: dict[int, int | None] = field(default_factory=dict)
 
-    def definitions(self) -> Iterator[Function]:
+    def definitions(self) -> Iterator[SourceFunction]:
         """declaration = head (";" | body | "{" declaration* "}")."""
         tokens, partner = self.tokens, self.brackets.partner
         index = first = 0
@@ -116,13 +116,13 @@ class _Scan:
                 first = index + 1
             index += 1
 
-    def stray_kernels(self) -> Iterator[Function]:
-        """Kernels that the walk passed by, because `#if` branches share a body."""
+    def stray_kernels(self) -> Iterator[SourceFunction]:
+        """Kernels that the walk missed, because `#if` branches share a body."""
         for index, token in enumerate(self.tokens):
             if token.text in self.kernel_qualifiers and token.kind == "IDENTIFIER":
                 yield from self._kernel_from(index)
 
-    def _kernel_from(self, first: int) -> Iterator[Function]:
+    def _kernel_from(self, first: int) -> Iterator[SourceFunction]:
         tokens, partner = self.tokens, self.brackets.partner
         index = first + 1
         while index < min(len(tokens), first + 200):
@@ -136,7 +136,7 @@ class _Scan:
                 return
             index = (partner[index] if text in ("(", "[") and partner[index] > 0 else index) + 1
 
-    def _function(self, first: int, brace: int) -> Function | None:
+    def _function(self, first: int, brace: int) -> SourceFunction | None:
         """head = template? qualifier* NAME "(" … ")" trailer*; gives None for other braces."""
         head = self._head_before(self._after_template(first, brace), brace)
         if head.is_none or not head.groups:
@@ -148,7 +148,7 @@ class _Scan:
         opener = head.groups[0 if is_constructor else -1]
         name_index, name = self._name(opener)
         qualifiers = tuple(t.text for t in self.tokens[start:name_index] if t.kind == "IDENTIFIER")
-        return Function(
+        return SourceFunction(
             name,
             first,
             (opener, self.brackets.partner[opener]),

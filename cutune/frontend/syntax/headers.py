@@ -1,8 +1,8 @@
 """The user's headers that a source includes. Takes a source, gives the headers' sources.
 
 The compiler says which they are (`analysis.preprocess.user_headers`). Where there is none, only
-files beside the including one, or in the given directories, are found, and conditions are not
-looked at. What `-I` and `-include` say is read here, whoever needs it.
+files beside the including one, or in the given directories, are found, and conditions are
+ignored. The options `-I` and `-include` are read here, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PATH_OPTIONS = {
 
 
 def read_headers(paths: Iterable[str]) -> tuple[Source, ...]:
-    """Those that can be read; the compiler also names what a `#line` made up."""
+    """The headers that can be read; the compiler also names files that only a `#line` mentions."""
     found = []
     for path in paths:
         try:
@@ -52,7 +52,7 @@ def forced_headers(flags: Iterable[str]) -> tuple[str, ...]:
 
 
 def redirected(flags: Iterable[str], copy_of: Callable[[str], str | None]) -> list[str]:
-    """Compile flags that look into a copy of folders and headers first, where there is one."""
+    """Compile flags that search copies of folders and headers first, where there are any."""
     found: list[str] = []
     for option, path in _path_options(flags, others=True):
         copy = copy_of(path) if option else None
@@ -111,7 +111,7 @@ def _path_options(flags: Iterable[str], others: bool = False) -> Iterator[tuple[
 def find_headers(
     source: Source, directories: Sequence[str | Path] = (), known: Iterable[Source] = ()
 ) -> tuple[Source, ...]:
-    """All headers of the user that can be found, each once; those that are known are left out."""
+    """All headers of the user that can be found, each once, without those known already."""
     seen = {Path(file.path).resolve() for file in (source, *known)}
     found: list[Source] = []
     waiting = [source]

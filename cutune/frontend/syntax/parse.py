@@ -1,7 +1,7 @@
 """The shape of a CUDA source. Takes a `Source`, gives a `Syntax`.
 
-Islands only: function definitions, launches, macros and pragmas over matched brackets. What lies
-between them is never judged, so that no construct of C++ can lose a whole file.
+Islands only: function definitions, launches, macros and pragmas over matched brackets. The text
+between them is never parsed, so no construct of C++ can spoil a whole file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source, Span
 from cutune.frontend.syntax.brackets import CLOSER, Brackets, match_brackets
 from cutune.frontend.syntax.directives import Directive, Macro, Pragma, macros, pragmas
-from cutune.frontend.syntax.functions import Function, find_functions
+from cutune.frontend.syntax.functions import SourceFunction, find_functions
 from cutune.frontend.syntax.tokens import TRIVIA, Token, lex
 
 Range = tuple[int, int]
@@ -34,21 +34,21 @@ class Launch:
     arguments: tuple[Range, ...]
     #: Index of the `)` that closes the arguments.
     end: int
-    function: Function | None
+    function: SourceFunction | None
     directive_inside: bool
     is_statement: bool
 
 
 @dataclass(frozen=True)
 class Syntax:
-    """What the recogniser sees in one source. `tokens` are the significant ones."""
+    """The islands recognised in one source. `tokens` are the significant ones."""
 
     source: Source
     tokens: Sequence[Token]
     directives: tuple[Directive, ...]
     brackets: Brackets
     macros: tuple[Macro, ...]
-    functions: tuple[Function, ...]
+    functions: tuple[SourceFunction, ...]
     launches: tuple[Launch, ...]
     #: Macros whose body holds a launch.
     launch_macros: tuple[Macro, ...]
@@ -56,7 +56,7 @@ class Syntax:
     diagnostics: tuple[Diagnostic, ...] = field(default=())
 
     @property
-    def kernels(self) -> tuple[Function, ...]:
+    def kernels(self) -> tuple[SourceFunction, ...]:
         """Definitions of `__global__` functions."""
         return tuple(f for f in self.functions if f.is_kernel and f.body is not None)
 
@@ -141,7 +141,7 @@ class _Launches:
     tokens: Sequence[Token]
     brackets: Brackets
     directives: Sequence[Directive]
-    functions: Sequence[Function]
+    functions: Sequence[SourceFunction]
 
     def find(self) -> Iterator[Launch]:
         indices = [directive.index for directive in self.directives]
@@ -267,9 +267,9 @@ class _Launches:
 
 
 class _Bodies:
-    """Function bodies in the order of their starts; each knows the next one that goes on longer."""
+    """Function bodies in the order of their starts; each knows the next one that ends later."""
 
-    def __init__(self, functions: Sequence[Function]) -> None:
+    def __init__(self, functions: Sequence[SourceFunction]) -> None:
         self.functions = [f for f in functions if f.body is not None]
         self.starts = [f.body[0] for f in self.functions if f.body is not None]
         self.ends = [f.body[1] for f in self.functions if f.body is not None]
@@ -283,7 +283,7 @@ class _Bodies:
             number = self.outer[number]
         return number
 
-    def around(self, index: int) -> Function | None:
+    def around(self, index: int) -> SourceFunction | None:
         """The innermost function whose body holds the token."""
         number = self._reaching(bisect_left(self.starts, index) - 1, index)
         return self.functions[number] if number >= 0 else None

@@ -16,7 +16,7 @@ from cutune.frontend.unit.macros import Unexpandable
 from cutune.frontend.unit.unit import Unit, split_commas
 
 MAXIMAL_BLOCK = 1024
-#: Where a limit is not understood (a template parameter): a warp is allowed as good as always.
+#: Where a limit is not understood (a template parameter): nearly every kernel allows a warp.
 _UNKNOWN = 32
 _NAMES = ("__launch_bounds__", "launch_bounds")
 _SYMBOLS = frozenset("+-*/()")
@@ -29,7 +29,7 @@ class LaunchBounds:
     unit: Unit
 
     def of(self, name: str, head: Sequence[Token]) -> int:
-        """The least that the head of a kernel's definition and its declarations say."""
+        """The smallest limit in a kernel's definition and declarations."""
         limits = [_limit(head, index, self.unit) for index in _places(head)]
         return min([*limits, self._declared.get(name, MAXIMAL_BLOCK)])
 

@@ -1,7 +1,6 @@
 """Where the members of plain structures lie. Takes a type, gives offsets as the compiler lays out.
 
-Natural alignment only: whoever uses an offset compares the size of the whole with what was
-compiled.
+Natural alignment only: users of an offset compare the size of the whole with the compiled one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Functions of CUDA C++ that the text of a kernel may call and still be followed.
 
-`pure`: the value depends on the arguments (and memory) alone. What is in no table, and not defined
-in the program, is not followed: the compiled code then decides.
+`pure`: the value depends on the arguments (and memory) alone. A function in no
+table, and not defined in the program, is not followed: the compiled code then decides.
 """
 
 from __future__ import annotations
@@ -124,5 +124,5 @@ def is_atomic(name: str) -> bool:
 
 
 def refusal(name: str) -> Code | None:
-    """The rule that a call of the function breaks."""
+    """The rule that refuses a call of the function."""
     return next((code for pattern, code in _REFUSED if pattern.fullmatch(name)), None)

@@ -1,8 +1,8 @@
 """Textual macros. Takes the `#define`s of the sources that were read, expands token lists.
 
-Used where nvcc is absent. A macro that may have another value than the text shows (it lies under
-`#if`, or is defined twice) is expanded only where that cannot hide a built-in: otherwise the
-function that uses it is not proven.
+Used where nvcc is absent. A macro's value is uncertain where it lies under `#if` or is defined
+twice. It is then expanded only where it cannot hide a built-in; otherwise the function that uses it
+is not proven.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class MacroTable:
 
     @property
     def symbols(self) -> frozenset[str]:
-        """Macros that are numbers whose value is not certain, and types of that kind."""
+        """Macros that are numbers of uncertain value, or uncertain types."""
         return frozenset(n for n, d in self.definitions.items() if self._is_symbol(n, d, 0))
 
     @property
@@ -162,7 +162,7 @@ class MacroTable:
 
 
 def counting_macros(sources: Iterable[Source]) -> frozenset[str]:
-    """Macros with another value at each use: those that lead to `__COUNTER__`, and itself."""
+    """Macros with another value at each use: `__COUNTER__`, and those that use it."""
     found = {"__COUNTER__"}
     sources = tuple(sources)
     if not any("__COUNTER__" in source.text for source in sources):

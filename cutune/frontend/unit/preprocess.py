@@ -1,6 +1,6 @@
 """The compiler's view of a source. Takes preprocessed text with line markers, gives its parts.
 
-Only files of the user are kept: those that no marker calls a system header, and that do not lie
+Only the user's files remain: those that no marker calls a system header, and that do not lie
 beside `cuda_runtime.h`. The text of each file is laid out again so that its line numbers are those
 of the file; a token is then found in the user's text on the same line.
 """
@@ -16,7 +16,7 @@ from functools import lru_cache
 from cutune.core.source import Source
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.syntax.tokens import Token
-from cutune.frontend.unit.unit import Part
+from cutune.frontend.unit.unit import UnitPart
 
 _MARKER = re.compile(r'^#(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n', re.MULTILINE)
 _ATTRIBUTE = re.compile(
@@ -30,7 +30,7 @@ _COMMAND_LINE = "<command-line>"
 
 @dataclass
 class _File:
-    """Text of one file, pieced together again; `lines` counts what is there."""
+    """Text of one file, joined from its pieces; `lines` counts its lines so far."""
 
     path: str
     pieces: list[str] = field(default_factory=list)
@@ -47,23 +47,25 @@ class _File:
             self.lines -= 1
         if line - 1 < self.lines:
             return False
-        # What another file put in between must not go unseen: the line says so.
+        # Text of another file in between is noted on the line.
         include = "#include" if returns and line - 1 > self.lines else ""
         self.pieces.append(include + "\n" * (line - 1 - self.lines) + text)
         self.lines = line - 1 + text.count("\n")
         return True
 
 
-def expanded_parts(expanded: str, syntax: Syntax, headers: Iterable[Source] = ()) -> Iterator[Part]:
+def expanded_parts(
+    expanded: str, syntax: Syntax, headers: Iterable[Source] = ()
+) -> Iterator[UnitPart]:
     """The user's files as the compiler sees them, tied to the text that the user wrote if given."""
     written = {header.path: header for header in headers}
     written[_main_path(expanded, syntax.source.path)] = syntax.source
     for file in _user_files(expanded):
         source = Source(file.path, _plain("".join(file.pieces)))
         if (text := written.get(file.path)) is not None:
-            yield Part(parse(source), text, _Placement(source, text))
+            yield UnitPart(parse(source), text, _Placement(source, text))
         else:
-            yield Part(parse(source), source)
+            yield UnitPart(parse(source), source)
 
 
 def user_headers(expanded: str, path: str) -> dict[str, bool]:

@@ -68,7 +68,7 @@ def _outside_parentheses(tokens: Sequence[Token]) -> Iterator[int]:
 
 
 def declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
-    """Variables, enumerators, template parameters: what another name may be mistaken for."""
+    """Variables, enumerators, template parameters: names that may hide others."""
     for index in _outside_parentheses(tokens):
         if index == 0 or index + 1 >= len(tokens) or tokens[index].kind != "IDENTIFIER":
             continue

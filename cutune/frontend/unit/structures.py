@@ -1,8 +1,8 @@
-"""Plain structures: what is known of the members of a type. Takes a unit, gives `Structures`.
+"""Plain structures and their members. Takes a unit, gives `Structures`.
 
-A structure is plain where each of its members can be told from its text: those of CUDA's vector
-types, and of a `struct` at namespace scope without bases, unions, virtual functions and members
-that are not public. Where its members lie is left to the compiler.
+A structure is plain if its text shows all its members: CUDA's vector types, and each `struct` at
+namespace scope without bases, unions, virtual functions and members that are not public. The
+compiler decides where the members lie.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Structures:
         return not self.unit.is_expanded and any("namespace" in m.body_text for m in macros)
 
     def _checked(self, structure: Structure | None) -> Structure | None:
-        """None where a macro stands for one of its names, too: it would be another in a launch."""
+        """None where a macro has one of its names: in a launch the name would mean the macro."""
         macros = self.unit.macros.definitions
         if structure is None or macros.keys() & {*structure.members, *structure.path.split("::")}:
             return None

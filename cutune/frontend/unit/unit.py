@@ -16,7 +16,7 @@ from cutune.core.codes import Code
 from cutune.core.source import Source, Span
 from cutune.frontend.program import Impurity
 from cutune.frontend.syntax.brackets import CLOSER
-from cutune.frontend.syntax.functions import Function
+from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.integers import IntegerType
@@ -30,7 +30,7 @@ from cutune.frontend.unit.scope import (
     until_semicolon,
 )
 
-#: The text is another for each pass of the compiler, of which one is read.
+#: Macros that make the text differ between passes of the compiler, only one of which is read.
 _ASKS = re.compile(r"__CUDA_ARCH_\w+|NV_IF_\w+|NV_DISPATCH_TARGET")
 _CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif", "include")
 
@@ -39,7 +39,7 @@ _CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif", "include")
 class FunctionText:
     """A function definition cut out of its file, macros expanded."""
 
-    function: Function
+    function: SourceFunction
     #: The whole definition in its file.
     span: Span
     head: tuple[Token, ...]
@@ -59,7 +59,7 @@ class FunctionText:
 
 
 @dataclass(frozen=True)
-class Part:
+class UnitPart:
     """One text that belongs to the unit.
 
     `place` turns a token of the text into one that stands in `source`, which may be another text
@@ -77,18 +77,18 @@ class Part:
 
 @dataclass(frozen=True)
 class Unit:
-    """All that was read. `is_expanded`: the compiler's preprocessor has expanded all macros."""
+    """All texts of a translation unit. `is_expanded`: the preprocessor has expanded all macros."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[UnitPart, ...]
     macros: MacroTable
     is_expanded: bool
-    #: Macros of the user's that give another value each time, `__COUNTER__` itself among them.
+    #: Macros with another value at each use, `__COUNTER__` itself among them.
     counting: frozenset[str] = frozenset({"__COUNTER__"})
 
     @cached_property
-    def functions(self) -> Mapping[str, Sequence[tuple[Part, Function]]]:
-        """Function definitions by name."""
-        table: defaultdict[str, list[tuple[Part, Function]]] = defaultdict(list)
+    def functions(self) -> Mapping[str, Sequence[tuple[UnitPart, SourceFunction]]]:
+        """SourceFunction definitions by name."""
+        table: defaultdict[str, list[tuple[UnitPart, SourceFunction]]] = defaultdict(list)
         for part in self.parts:
             for function in part.syntax.functions:
                 if function.body is not None:
@@ -133,7 +133,7 @@ class Unit:
 
     @cached_property
     def shared_variables(self) -> frozenset[str]:
-        """Variables at file scope that every block has its own of."""
+        """Variables at file scope in shared memory: each thread block has its own."""
         return self._variables_with("__shared__")
 
     def _variables_with(self, qualifier: str) -> frozenset[str]:
@@ -151,7 +151,7 @@ class Unit:
         """Macros that stay calls, because it is not certain which formula they stand for."""
         return frozenset() if self.is_expanded else self.macros.formulas
 
-    def text(self, part: Part, function: Function) -> FunctionText:
+    def text(self, part: UnitPart, function: SourceFunction) -> FunctionText:
         """Cut out one function and expand its macros."""
         syntax = part.syntax
         assert function.body is not None
@@ -241,7 +241,7 @@ def split_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
         yield item
 
 
-def _conditional(syntax: Syntax, function: Function) -> Impurity | None:
+def _conditional(syntax: Syntax, function: SourceFunction) -> Impurity | None:
     """A conditional directive inside the function, where it is not known what is compiled."""
     assert function.body is not None
     for directive in syntax.directives_within(function.first, function.body[1]):

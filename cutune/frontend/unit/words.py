@@ -1,4 +1,4 @@
-"""Sets of words, written as one writes words."""
+"""Sets of words, written as one text."""
 
 
 def word_set(text: str) -> frozenset[str]:

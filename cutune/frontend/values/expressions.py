@@ -1,8 +1,8 @@
 """Values of expressions. Takes AST nodes, gives polynomials, and collects what breaks a proof.
 
-Each expression is evaluated once, in the order of the text. Wherever a value leaves the integer
-polynomials (a subscript, a comparison, a call, a store into a variable that changes), no raw
-built-in may be left in it: what remains of `blockIdx.d * blockDim.d + threadIdx.d` is the id.
+Each expression is evaluated once, in the order of the text. Where a value is used other
+than in an integer polynomial (a subscript, a comparison, a call, a store into a variable that
+changes), no raw built-in may remain in it; `blockIdx.d * blockDim.d + threadIdx.d` is the id.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from cutune.frontend.unit.integers import (
 )
 from cutune.frontend.values.guards import (
     KNOWN,
-    NOTHING,
-    Facts,
+    NO_BOUNDS,
+    GuardBounds,
     compared,
     quotient,
     row_of,
@@ -37,10 +37,10 @@ from cutune.frontend.values.guards import (
 from cutune.frontend.values.polynomial import (
     BLOCK_SIZE,
     GRID_SIZE,
-    Polynomial,
+    IntegerPolynomial,
     TooLarge,
 )
-from cutune.frontend.values.values import Callee, Value
+from cutune.frontend.values.values import CalledFunction, Value
 from cutune.frontend.values.variables import BUILTINS, Variables
 
 _SIZE_T = IntegerType(64, False)
@@ -51,12 +51,12 @@ _COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
 class Expressions(Variables):
     """Evaluates the expressions of one function. `callee` looks a called function up."""
 
-    callee: Callable[[str, int, c_ast.Node], Callee | None] = field(kw_only=True)
+    callee: Callable[[str, int, c_ast.Node], CalledFunction | None] = field(kw_only=True)
 
     # Expressions.
 
     def used(self, node: c_ast.Node) -> Value:
-        """Evaluate an expression whose value is used in a way that must not tell blocks apart."""
+        """Evaluate an expression whose value is used, so that it must not depend on the block."""
         return self.sink(self.value(node), node)
 
     def value(self, node: c_ast.Node) -> Value:
@@ -69,12 +69,12 @@ class Expressions(Variables):
         except TooLarge:
             raise Doubt(node, "too long an index expression") from None
 
-    def under(self, facts: Facts, node: c_ast.Node) -> Value:
-        """Evaluate an expression that is reached only under further facts."""
-        before = self.facts
-        self.facts = before | facts
+    def under(self, bounds: GuardBounds, node: c_ast.Node) -> Value:
+        """Evaluate an expression that is reached only under further bounds."""
+        before = self.bounds
+        self.bounds = before | bounds
         value = self.value(node)
-        self.facts = before
+        self.bounds = before
         return value
 
     def _identifier(self, node: c_ast.ID) -> Value:
@@ -89,14 +89,14 @@ class Expressions(Variables):
             self.findings.refuse(Code.SHARED_MEMORY, "", node)
         if node.name in self.unit.constants:
             constant, type_ = self.unit.constants[node.name]
-            return Value(Polynomial.constant(constant), type_, True)
+            return Value(IntegerPolynomial.constant(constant), type_, True)
         return self.opaque()
 
     def _constant(self, node: c_ast.Constant) -> Value:
         integer = literal_value(node.value) if "int" in node.type else None
         if integer is None:
             return self.opaque(INT if node.type == "char" else None, True)
-        return Value(Polynomial.constant(integer), literal_type(node.value), True)
+        return Value(IntegerPolynomial.constant(integer), literal_type(node.value), True)
 
     def _binary(self, node: c_ast.BinaryOp) -> Value:
         if node.op in ("&&", "||"):
@@ -113,7 +113,7 @@ class Expressions(Variables):
             return self._ring(node, left, right)
         shift = right.polynomial.literal
         if node.op == "<<" and shift is not None and 0 <= shift < 31:
-            factor = Polynomial.constant(1 << shift)
+            factor = IntegerPolynomial.constant(1 << shift)
             return Value(left.polynomial * factor, promoted(left.type), uniform)
         if node.op == "/":
             type_, divisor = common(left.type, right.type), right.polynomial.literal
@@ -186,7 +186,7 @@ class Expressions(Variables):
             polynomial = -value.polynomial if node.op == "-" else value.polynomial
             type_ = promoted(value.type)
             value = self.converted(value, type_, node)
-            return value._replace(polynomial=polynomial, if_true=NOTHING, if_false=NOTHING)
+            return value._replace(polynomial=polynomial, if_true=NO_BOUNDS, if_false=NO_BOUNDS)
         self.sink(value, node.expr)
         if node.op == "*":
             self.access(value.uniform)
@@ -199,7 +199,7 @@ class Expressions(Variables):
         return self.opaque(None, uniform)
 
     def _subscripts(self, node: c_ast.Node) -> bool:
-        """Evaluate what an lvalue is made of; is its address the same in all threads?"""
+        """Evaluate the parts of an lvalue; is its address the same in all threads?"""
         return self._place(node, own_memory(self.bindings, node) is not None)
 
     def _place(self, node: c_ast.Node, is_own: bool) -> bool:
@@ -231,7 +231,7 @@ class Expressions(Variables):
         return self.opaque(None, uniform and own is not None and own.is_parameter)
 
     def _is_own(self, lvalue: c_ast.Node) -> bool:
-        """Is it a variable's own memory, or what was counted where a reference was bound to it?"""
+        """Is it a variable's own memory, or was it counted where a reference was bound?"""
         if own_memory(self.bindings, lvalue) is not None:
             return True
         while isinstance(lvalue, c_ast.StructRef) and lvalue.type == ".":
@@ -246,7 +246,7 @@ class Expressions(Variables):
         if name == GRID_SIZE:
             self.findings.strides.add(dimension)
         uniform = name in (GRID_SIZE, BLOCK_SIZE)
-        return Value(Polynomial.atom(name, dimension), UNSIGNED, uniform)
+        return Value(IntegerPolynomial.atom(name, dimension), UNSIGNED, uniform)
 
     def _assignment(self, node: c_ast.Assignment) -> Value:
         value = self.value(node.rvalue)

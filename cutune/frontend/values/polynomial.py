@@ -34,27 +34,27 @@ class TooLarge(ArithmeticError):
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class IntegerPolynomial:
     """Sum of coefficient * product of atoms, sorted, without zero coefficients."""
 
     terms: tuple[tuple[Monomial, int], ...]
 
     @staticmethod
-    def of(terms: Mapping[Monomial, int]) -> Polynomial:
+    def of(terms: Mapping[Monomial, int]) -> IntegerPolynomial:
         """Sort the terms and drop zeros."""
         if len(terms) > _MAXIMAL_TERMS:
             raise TooLarge
-        return Polynomial(tuple(sorted((m, c) for m, c in terms.items() if c)))
+        return IntegerPolynomial(tuple(sorted((m, c) for m, c in terms.items() if c)))
 
     @staticmethod
-    def constant(value: int) -> Polynomial:
+    def constant(value: int) -> IntegerPolynomial:
         """A literal."""
-        return Polynomial.of({(): value})
+        return IntegerPolynomial.of({(): value})
 
     @staticmethod
-    def atom(kind: str, name: str) -> Polynomial:
+    def atom(kind: str, name: str) -> IntegerPolynomial:
         """One symbol."""
-        return Polynomial.of({(Atom(kind, name),): 1})
+        return IntegerPolynomial.of({(Atom(kind, name),): 1})
 
     @cached_property
     def literal(self) -> int | None:
@@ -72,19 +72,19 @@ class Polynomial:
         """The kinds of its symbols."""
         return frozenset(atom.kind for atom in self.atoms)
 
-    def __add__(self, other: Polynomial) -> Polynomial:
+    def __add__(self, other: IntegerPolynomial) -> IntegerPolynomial:
         terms = dict(self.terms)
         for monomial, coefficient in other.terms:
             terms[monomial] = terms.get(monomial, 0) + coefficient
         return _with_identities(terms)
 
-    def __neg__(self) -> Polynomial:
-        return Polynomial(tuple((m, -c) for m, c in self.terms))
+    def __neg__(self) -> IntegerPolynomial:
+        return IntegerPolynomial(tuple((m, -c) for m, c in self.terms))
 
-    def __sub__(self, other: Polynomial) -> Polynomial:
+    def __sub__(self, other: IntegerPolynomial) -> IntegerPolynomial:
         return self + -other
 
-    def __mul__(self, other: Polynomial) -> Polynomial:
+    def __mul__(self, other: IntegerPolynomial) -> IntegerPolynomial:
         terms: dict[Monomial, int] = {}
         for left, a in self.terms:
             for right, b in other.terms:
@@ -95,8 +95,8 @@ class Polynomial:
         return _with_identities(terms)
 
 
-ZERO = Polynomial(())
-ONE = Polynomial.constant(1)
+ZERO = IntegerPolynomial(())
+ONE = IntegerPolynomial.constant(1)
 
 
 def _with_stride(monomial: Monomial) -> Monomial:
@@ -111,7 +111,7 @@ def _with_stride(monomial: Monomial) -> Monomial:
     return monomial
 
 
-def _with_identities(terms: dict[Monomial, int]) -> Polynomial:
+def _with_identities(terms: dict[Monomial, int]) -> IntegerPolynomial:
     """Replace c * m * (blockIdx.d * blockDim.d + threadIdx.d) by c * m * id.d.
 
     The replacement keeps the value, so that what is left over tells truly whether the expression
@@ -133,10 +133,10 @@ def _with_identities(terms: dict[Monomial, int]) -> Polynomial:
             terms[monomial] -= common
             terms[partner] -= common
             terms[whole] = terms.get(whole, 0) + common
-    return Polynomial.of(terms)
+    return IntegerPolynomial.of(terms)
 
 
-def to_c(polynomial: Polynomial) -> str:
+def to_c(polynomial: IntegerPolynomial) -> str:
     """C text over parameter names, positive terms first, for instance `2 * n - 1`."""
     if len(polynomial.terms) == 1 and polynomial.terms[0][1] == 1:
         monomial = polynomial.terms[0][0]

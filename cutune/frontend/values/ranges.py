@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 
 from pycparser import c_ast
 
-from cutune.frontend.function.bindings import Variable
+from cutune.frontend.function.bindings import DeviceVariable
 from cutune.frontend.values.guards import Range
-from cutune.frontend.values.polynomial import BLOCK_SIZE, GRID_SIZE, STRIDE, Polynomial
+from cutune.frontend.values.polynomial import BLOCK_SIZE, GRID_SIZE, STRIDE, IntegerPolynomial
 
 _POSITIVE = frozenset({STRIDE, GRID_SIZE, BLOCK_SIZE})
 
 
 def limits(
-    variable: Variable,
-    first_values: Sequence[Polynomial],
+    variable: DeviceVariable,
+    first_values: Sequence[IntegerPolynomial],
     is_positive_step: Callable[[c_ast.Node], bool],
 ) -> Range:
-    """What the variable never falls below, or never exceeds: the value that it starts from.
+    """The lower limit of a growing variable, the upper of a shrinking one: its first value.
 
     `first_values` are those plain assignments that have been evaluated; all of them must have
     been, and agree.
@@ -43,7 +43,7 @@ def _direction(
     return sign if sign and is_positive_step(step) else 0
 
 
-def is_positive(polynomial: Polynomial) -> bool:
+def is_positive(polynomial: IntegerPolynomial) -> bool:
     """Is it a sum of positive literals and products of sizes?"""
     return bool(polynomial.terms) and all(
         coefficient > 0 and all(atom.kind in _POSITIVE for atom in monomial)

@@ -1,4 +1,4 @@
-"""Values of expressions, and what their evaluation brings to light."""
+"""Values of expressions, and findings of their evaluation."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from pycparser import c_ast
 
 from cutune.core.codes import Code
 from cutune.frontend.unit.integers import IntegerType
-from cutune.frontend.values.guards import NOTHING, Facts
-from cutune.frontend.values.polynomial import Polynomial
+from cutune.frontend.values.guards import NO_BOUNDS, GuardBounds
+from cutune.frontend.values.polynomial import IntegerPolynomial
 
 
 class Value(NamedTuple):
     """A polynomial; its type if it is an integer; is it the same in all threads?
 
-    `if_true` and `if_false` are what follows when the value is tested.
+    `if_true` and `if_false` are the bounds that hold after a test of the value.
     """
 
-    polynomial: Polynomial
+    polynomial: IntegerPolynomial
     type: IntegerType | None
     uniform: bool = False
-    if_true: Facts = NOTHING
-    if_false: Facts = NOTHING
+    if_true: GuardBounds = NO_BOUNDS
+    if_false: GuardBounds = NO_BOUNDS
 
 
-class Callee(NamedTuple):
-    """What the proof of a called function says: does it touch memory, and its value if known."""
+class CalledFunction(NamedTuple):
+    """The proof of a called function in short: does it touch memory, and its value if known."""
 
     has_effects: bool
     result: Value | None
@@ -37,7 +37,7 @@ class Callee(NamedTuple):
 
 @dataclass
 class Findings:
-    """What the evaluation of one function has shown."""
+    """Findings of the evaluation of one function."""
 
     #: The first rule that refuses the whole function.
     refusal: tuple[Code, str, c_ast.Node] | None = None
@@ -46,12 +46,12 @@ class Findings:
     indexed: set[str] = field(default_factory=set)
     strides: set[str] = field(default_factory=set)
     #: For each effect, the bounds under which it lies.
-    effects: list[Facts] = field(default_factory=list)
+    effects: list[GuardBounds] = field(default_factory=list)
     #: Is memory read whose address is the same in all threads (or for the same arguments)?
     reads: bool = False
 
     def refuse(self, code: Code, what: str, node: c_ast.Node) -> None:
-        """Keep the first refusal; warp-level code, which an annotation may settle, gives way."""
+        """Keep the first refusal; one for warp-level code, which may be annotated, gives way."""
         is_kept = self.refusal is not None and (
             self.refusal[0] is not Code.WARP_LEVEL or code in (Code.WARP_LEVEL, Code.BARRIER)
         )

@@ -1,4 +1,4 @@
-"""What is known about each variable while a function is evaluated.
+"""State of each variable while a function is evaluated.
 
 Takes values as they are assigned, gives them back where the variable is read, and collects what
 breaks a proof.
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from cutune.frontend.function.bindings import Bindings, Variable
+from cutune.frontend.function.bindings import Bindings, DeviceVariable
 from cutune.frontend.unit.integers import IntegerType, literal_value
 from cutune.frontend.unit.unit import Unit
-from cutune.frontend.values.guards import NOTHING, Facts, Range, Row
+from cutune.frontend.values.guards import NO_BOUNDS, GuardBounds, Range, ThreadRow
 from cutune.frontend.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -22,7 +22,7 @@ from cutune.frontend.values.polynomial import (
     PARAMETER,
     THREAD,
     Atom,
-    Polynomial,
+    IntegerPolynomial,
 )
 from cutune.frontend.values.ranges import is_positive, limits
 from cutune.frontend.values.values import Findings, Value
@@ -34,17 +34,17 @@ BUILTINS = frozenset(_TELLING)
 
 @dataclass
 class Variables:
-    """The state of an evaluation: values of variables, facts that hold, findings."""
+    """The state of an evaluation: values of variables, bounds that hold, findings."""
 
     unit: Unit
     bindings: Bindings
     findings: Findings = field(default_factory=Findings)
-    facts: Facts = NOTHING
-    _values: dict[Variable, Value] = field(default_factory=dict)
-    _first_values: dict[Variable, list[Polynomial]] = field(default_factory=dict)
-    _read_early: set[Variable] = field(default_factory=set)
-    _owners: dict[Atom, Variable] = field(default_factory=dict)
-    _rows: dict[Atom, Row] = field(default_factory=dict)
+    bounds: GuardBounds = NO_BOUNDS
+    _values: dict[DeviceVariable, Value] = field(default_factory=dict)
+    _first_values: dict[DeviceVariable, list[IntegerPolynomial]] = field(default_factory=dict)
+    _read_early: set[DeviceVariable] = field(default_factory=set)
+    _owners: dict[Atom, DeviceVariable] = field(default_factory=dict)
+    _rows: dict[Atom, ThreadRow] = field(default_factory=dict)
     _count: int = 0
 
     # Values that are not polynomials.
@@ -52,9 +52,9 @@ class Variables:
     def opaque(self, type_: IntegerType | None = None, uniform: bool = False) -> Value:
         """A value of which nothing is known."""
         self._count += 1
-        return Value(Polynomial.atom(OPAQUE, str(self._count)), type_, uniform)
+        return Value(IntegerPolynomial.atom(OPAQUE, str(self._count)), type_, uniform)
 
-    def divided(self, row: Row, type_: IntegerType) -> Value:
+    def divided(self, row: ThreadRow, type_: IntegerType) -> Value:
         """An id divided by the width of a row."""
         value = self.opaque(type_)
         self._rows[value.polynomial.terms[0][0][0]] = row
@@ -72,9 +72,9 @@ class Variables:
         if uniform:
             self.findings.reads = True
         else:
-            self.findings.effects.append(self.facts)
+            self.findings.effects.append(self.bounds)
 
-    def read(self, variable: Variable) -> Value:
+    def read(self, variable: DeviceVariable) -> Value:
         if variable.is_reference or variable.rank or variable.is_pointer:
             is_given = variable.is_pointer and variable.is_parameter and variable.is_constant
             return self.opaque(uniform=is_given)
@@ -83,7 +83,7 @@ class Variables:
                 # The launch may be given a wider value than the kernel then sees.
                 if variable.type is None or variable.type.bits < 32:
                     return self.opaque(variable.type, uniform=True)
-                return Value(Polynomial.atom(PARAMETER, variable.name), variable.type, True)
+                return Value(IntegerPolynomial.atom(PARAMETER, variable.name), variable.type, True)
             if variable in self._values:
                 return self._values[variable]
             self._read_early.add(variable)
@@ -91,7 +91,7 @@ class Variables:
         self._owners[value.polynomial.terms[0][0][0]] = variable
         return value
 
-    def assign(self, variable: Variable, value: Value, node: c_ast.Node) -> None:
+    def assign(self, variable: DeviceVariable, value: Value, node: c_ast.Node) -> None:
         """A variable takes a value (declaration or plain assignment)."""
         type_ = value.type if variable.is_auto else variable.type
         if type_ is None or variable.is_reference or variable.is_pointer:
@@ -104,7 +104,7 @@ class Variables:
         self._values[variable] = value
         self._first_values.setdefault(variable, []).append(value.polynomial)
 
-    def assigned(self, variable: Variable) -> Value:
+    def assigned(self, variable: DeviceVariable) -> Value:
         """The value of an assignment: that which the variable now has."""
         value = self._values[variable]
         return value if variable.type is not None or variable.is_auto else value._replace(type=None)

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.device.thread_block import GRID_LIMITS, NONE_KEPT, Block, grid_of, threads_of
+from cutune.device.thread_block import GRID_LIMITS, NO_GRID_KEPT, Block, grid_of, threads_of
 from cutune.fit.rational.program import TERM, RationalProgram, point
 from cutune.fit.rational.values import evaluate
 from cutune.models.constants import (
@@ -160,7 +160,7 @@ def select(
     guarded: Sequence[bool],
     original: Block,
     free: Sequence[bool],
-    kept: Sequence[bool] = NONE_KEPT,
+    kept: Sequence[bool] = NO_GRID_KEPT,
 ) -> Choice:
     """Choose a block.
 

@@ -25,7 +25,7 @@ from cutune.emulator.ptx.taint import results, sources
 from cutune.emulator.ptx.types import Function, Instruction, Label
 
 Item = Instruction | Label
-#: What a swap may be marked with: nothing that orders other accesses.
+#: Modifiers that a swap may have: none that orders other accesses.
 _PLAIN = frozenset({"global", "relaxed", "gpu", "sys", "cas", "b32", "b64"})
 #: Functions of which any two may be done in either order.
 _COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor"})
@@ -35,8 +35,8 @@ _TYPES = frozenset(
 _ADDRESS = re.compile(r"\[\s*(%[\w$]+)\s*(?:\+\s*-?\w+)?\s*\]")
 _INTEGER = re.compile(r"[sub](?:32|64)")
 #: Where a loop is left without a swap: the guess, related so to the new value, need not change.
-_KEPT = {"le": "min", "lt": "min", "ge": "max", "gt": "max", "ls": "min", "lo": "min"}
-_KEPT |= {"hs": "max", "hi": "max"}
+_EXTREMUM = {"le": "min", "lt": "min", "ge": "max", "gt": "max", "ls": "min", "lo": "min"}
+_EXTREMUM |= {"hs": "max", "hi": "max"}
 _SWAPPED = {"min": "max", "max": "min"}
 
 
@@ -79,7 +79,7 @@ def without_cas_loops(function: Function) -> Function:
 
 
 def _guesses(item: Item, register: str, items: Sequence[Item]) -> bool:
-    """Does it load the first guess, which nobody reads any more?"""
+    """Does it load the first guess, which nothing else reads?"""
     return (
         isinstance(item, Instruction)
         and item.opcode == "ld"
@@ -153,7 +153,7 @@ class _Reading:
     end: str
     definitions: Mapping[str, Instruction]
     guess: str = ""
-    #: Where no swap is needed.
+    #: Can the loop be left where no swap is needed?
     may_be_left_early: bool = False
     _values: dict[str, object] = field(default_factory=dict)
     _changed: frozenset[str] = frozenset()
@@ -169,7 +169,7 @@ class _Reading:
         self._changed = frozenset(name for one in self.body for name in results(one))
         self.guess = swap.operands[2]
         self._values = {self.guess: _Old()}
-        kept: _Applied | None = None
+        exit_test: _Applied | None = None
         new: object = None
         for one in self.body[:-1]:
             if one is swap:
@@ -177,15 +177,15 @@ class _Reading:
                 if new is None:
                     return None
             elif one.opcode == "bra":
-                kept = self._value(one.guard) if self._leaves(one, new) else None  # type: ignore[assignment]
-                if kept is None:
+                exit_test = self._value(one.guard) if self._leaves(one, new) else None  # type: ignore[assignment]
+                if exit_test is None:
                     return None
             elif not self._compute(one):
                 return None
         if new is None or not self._is_repeated(self.body[-1]):
             return None
-        self.may_be_left_early = kept is not None
-        return _operation(swap, self._known_as(new, kept), kept)
+        self.may_be_left_early = exit_test is not None
+        return _operation(swap, self._known_as(new, exit_test), exit_test)
 
     def begins_with_memory(self, outside: Sequence[Item]) -> bool:
         """Is the first guess what memory holds at the place of the swap?"""
@@ -212,9 +212,9 @@ class _Reading:
     def _is_fixed(self, one: Instruction) -> bool:
         return all(text[0] != "%" or text in self.definitions for text in one.operands)
 
-    def _known_as(self, new: object, kept: _Applied | None) -> object:
+    def _known_as(self, new: object, exit_test: _Applied | None) -> object:
         """The new value by the name under which it is tested, where it is computed again."""
-        for operand in kept.operands if kept is not None else ():
+        for operand in exit_test.operands if exit_test is not None else ():
             one = self.definitions.get(operand.text) if isinstance(operand, _Steady) else None
             if one is None or not self._is_fixed(one):
                 continue
@@ -270,10 +270,10 @@ class _Reading:
         return opcode == "setp" and relation == wanted and is_exact and is_both
 
 
-def _operation(swap: Instruction, new: object, kept: _Applied | None) -> Instruction | None:
+def _operation(swap: Instruction, new: object, exit_test: _Applied | None) -> Instruction | None:
     """`red` with the function that memory is changed by."""
     width = swap.modifiers[-1][1:]
-    if kept is None:
+    if exit_test is None:
         if not isinstance(new, _Applied) or len(new.name) < 2 or len(new.operands) != 2:
             return None
         opcode, kind = new.name[0], new.name[-1]
@@ -283,7 +283,7 @@ def _operation(swap: Instruction, new: object, kept: _Applied | None) -> Instruc
             return None
         value = values[0]
     else:
-        found = _kept(kept, new)
+        found = _extremum(exit_test, new)
         if found is None:
             return None
         opcode, kind, value = *found, new
@@ -294,7 +294,7 @@ def _operation(swap: Instruction, new: object, kept: _Applied | None) -> Instruc
     return replace(swap, opcode="red", modifiers=modifiers, operands=(swap.operands[1], value.text))
 
 
-def _kept(test: _Applied, new: object) -> tuple[str, str] | None:
+def _extremum(test: _Applied, new: object) -> tuple[str, str] | None:
     """`min` where memory stays if it is no more than the new value, and its type.
 
     Numbers with a point are left out: of two zeros the first one would stay.
@@ -303,10 +303,10 @@ def _kept(test: _Applied, new: object) -> tuple[str, str] | None:
     if opcode != "setp" or len(words) != 2 or len(test.operands) != 2:
         return None
     relation, kind = words
-    if relation not in _KEPT or _INTEGER.fullmatch(kind) is None or kind[0] == "b":
+    if relation not in _EXTREMUM or _INTEGER.fullmatch(kind) is None or kind[0] == "b":
         return None
     if relation in ("lo", "ls", "hi", "hs"):
         kind = f"u{kind[1:]}"
     if test.operands == (_Old(), new):
-        return _KEPT[relation], kind
-    return (_SWAPPED[_KEPT[relation]], kind) if test.operands == (new, _Old()) else None
+        return _EXTREMUM[relation], kind
+    return (_SWAPPED[_EXTREMUM[relation]], kind) if test.operands == (new, _Old()) else None

@@ -17,7 +17,7 @@ class Irreducible(Exception):
 
 @dataclass(frozen=True)
 class Graph:
-    """What follows from the blocks of a function alone. Sets of blocks are bits of an integer."""
+    """Control flow of a function's blocks. Sets of blocks are bits of an integer."""
 
     flow: ControlFlow
 

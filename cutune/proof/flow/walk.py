@@ -21,29 +21,29 @@ from cutune.frontend.values.polynomial import (
     BLOCK_SIZE,
     GRID_SIZE,
     THREAD,
-    Polynomial,
+    IntegerPolynomial,
     TooLarge,
 )
 from cutune.proof.flow.graph import Graph
-from cutune.proof.values.kept import KeptGrid
+from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import (
     FUNCTIONS,
     NotUnderstood,
     Operations,
     Value,
     bits_of,
-    facts_of_predicate,
+    properties_of_predicate,
 )
 from cutune.proof.values.predicates import (
     Comparison,
     Fixed,
     Predicate,
     Unknown,
-    facts_of,
     follows,
     negation,
+    properties_of,
 )
-from cutune.proof.values.terms import NOTHING, Atoms, Facts, Interval, modulo
+from cutune.proof.values.terms import NOTHING, AtomProperties, Atoms, Interval, modulo
 
 _MOST_WALKS = 100
 _SPECIAL = {"%tid": THREAD, "%ctaid": BLOCK, "%ntid": BLOCK_SIZE, "%nctaid": GRID_SIZE}
@@ -55,7 +55,7 @@ _NONE: Known = frozenset()
 
 @dataclass(frozen=True)
 class Moment:
-    """One instruction as it is executed: what is known by then."""
+    """One instruction as it is executed, and what is known at that point."""
 
     instruction: Instruction
     block: int
@@ -81,11 +81,11 @@ class Walk:
     symbols: frozenset[str]
     effects: Effects
     #: The dimension whose grid is kept, if one is: blocks share rows among their threads.
-    kept: KeptGrid | None = None
+    kept_grid: KeptGrid | None = None
     #: Conditions of the branches, by block.
     branches: dict[int, Predicate] = field(default_factory=dict)
-    _phis: dict[tuple[int, str], Facts] = field(default_factory=dict)
-    _steps: dict[tuple[int, str], Polynomial] = field(default_factory=dict)
+    _phis: dict[tuple[int, str], AtomProperties] = field(default_factory=dict)
+    _steps: dict[tuple[int, str], IntegerPolynomial] = field(default_factory=dict)
     _ends: list[dict[str, Value]] = field(default_factory=list)
     _known: list[Known | None] = field(default_factory=list)
 
@@ -97,8 +97,8 @@ class Walk:
             Irreducible: a cycle that is no loop.
         """
         self._settle(begin)
-        if self.kept is not None:
-            # Before J was found, values were taken to be raw that are made of it.
+        if self.kept_grid is not None:
+            # Values made of J were taken to be raw before J was found.
             self._phis.clear()
             self.branches.clear()
             self._settle(begin)
@@ -110,8 +110,8 @@ class Walk:
             before = dict(self.branches), list(self._known)
             self._walk()
             learnt = self._learn()
-            if self.kept is not None:
-                learnt |= self.kept.has_learnt()
+            if self.kept_grid is not None:
+                learnt |= self.kept_grid.has_learnt()
             if not learnt and (self.branches, self._known) == before:
                 return
         first = self.graph.flow.blocks[0].instructions[0]
@@ -131,8 +131,8 @@ class Walk:
                 table = block.terminator.instruction
                 assert table is not None, "a table has an index"
                 value = self._read(state, table.operands[0])
-                facts = facts_of_predicate(value, self.atoms)
-                self.branches[index] = Unknown(f"table {index}", facts)
+                properties = properties_of_predicate(value, self.atoms)
+                self.branches[index] = Unknown(f"table {index}", properties)
 
     # What holds at the beginning of a block.
 
@@ -146,25 +146,25 @@ class Walk:
         return self._merged(block, states)
 
     def _passed(self, block: int, target: int) -> dict[str, Value]:
-        """What one block hands to another; behind a loop over a row nothing is known of the row."""
+        """The value passed from block to block; after a loop over a row it is unknown."""
         state = self._ends[block]
-        if self.kept is None:
+        if self.kept_grid is None:
             return state
         left = self.graph.loops_around[block] - self.graph.loops_around[target]
-        if not left & self.kept.loops:
+        if not left & self.kept_grid.loops:
             return state
         return {r: self._behind(block, r, value, left) for r, value in state.items()}
 
     def _behind(self, block: int, register: str, value: Value, left: frozenset[int]) -> Value:
-        assert self.kept is not None, "asked where a grid is kept"
-        facts = facts_of_predicate(value, self.atoms)
-        if not facts.loops & left & self.kept.loops:
+        assert self.kept_grid is not None, "asked where a grid is kept"
+        properties = properties_of_predicate(value, self.atoms)
+        if not properties.loops & left & self.kept_grid.loops:
             return value
-        facts = facts.joined(self.kept.of_block)
+        properties = properties.joined(self.kept_grid.of_block)
         name = f"behind{block}.{register}"
         if self.registers.get(register) == "pred":
-            return Unknown(name, facts)
-        return self.atoms.named(name, facts)
+            return Unknown(name, properties)
+        return self.atoms.named(name, properties)
 
     def _merged(self, block: int, states: list[dict[str, Value]]) -> dict[str, Value]:
         state: dict[str, Value] = {}
@@ -182,7 +182,7 @@ class Walk:
         for register in sorted(self.graph.live[header] & changed & self.registers.keys()):
             first = state.get(register, self._undefined(register))
             step = self._steps.get((header, register))
-            if step is not None and isinstance(first, Polynomial):
+            if step is not None and isinstance(first, IntegerPolynomial):
                 try:
                     state[register] = self._stepped(header, first, step, self._bits(register))
                     continue
@@ -191,23 +191,25 @@ class Walk:
             state[register] = self._phi(header, register, [first])
         return state
 
-    def _stepped(self, header: int, first: Polynomial, step: Polynomial, bits: int) -> Polynomial:
+    def _stepped(
+        self, header: int, first: IntegerPolynomial, step: IntegerPolynomial, bits: int
+    ) -> IntegerPolynomial:
         rounds = self._rounds(header)
         value = modulo(first + step * rounds, bits)
-        if self.kept is None:
+        if self.kept_grid is None:
             return value
         return self._with_rows(header, value)
 
-    def _with_rows(self, header: int, value: Polynomial) -> Polynomial:
-        assert self.kept is not None, "asked where a grid is kept"
+    def _with_rows(self, header: int, value: IntegerPolynomial) -> IntegerPolynomial:
+        assert self.kept_grid is not None, "asked where a grid is kept"
         loops = self.graph.loops_around[header]
-        return self.kept.with_rows(value, header, self._rounds(header), loops, self.atoms)
+        return self.kept_grid.with_rows(value, header, self._rounds(header), loops, self.atoms)
 
     def _of_row(self, block: int, value: Value) -> Value:
         """`blockDim * rounds + threadIdx`, as compilers write J too."""
-        if self.kept is None or not isinstance(value, Polynomial):
+        if self.kept_grid is None or not isinstance(value, IntegerPolynomial):
             return value
-        for header in self.graph.loops_around[block] & self.kept.loops:
+        for header in self.graph.loops_around[block] & self.kept_grid.loops:
             value = self._with_rows(header, value)
         return value
 
@@ -220,35 +222,37 @@ class Walk:
             for name in results(instruction)
         )
 
-    def _rounds(self, header: int) -> Polynomial:
+    def _rounds(self, header: int) -> IntegerPolynomial:
         loops = self.graph.loops_around[header]
-        facts = Facts(loops=loops, interval=Interval(0, None))
-        if self.kept is not None and header in self.kept.loops:
-            facts = replace(facts.joined(self.kept.of_block), interval=facts.interval)
-        return self.atoms.named(f"rounds{header}", facts)
+        properties = AtomProperties(loops=loops, interval=Interval(0, None))
+        if self.kept_grid is not None and header in self.kept_grid.loops:
+            properties = replace(
+                properties.joined(self.kept_grid.of_block), interval=properties.interval
+            )
+        return self.atoms.named(f"rounds{header}", properties)
 
     def _phi(self, block: int, register: str, values: list[Value]) -> Value:
-        facts = self._phis.get((block, register), NOTHING)
+        properties = self._phis.get((block, register), NOTHING)
         for value in values:
-            facts = facts.joined(facts_of_predicate(value, self.atoms))
-        facts = facts.joined(self._decided(block))
-        facts = facts.joined(Facts(loops=self.graph.loops_around[block]))
-        if self.kept is not None and block in self.kept.loops:
+            properties = properties.joined(properties_of_predicate(value, self.atoms))
+        properties = properties.joined(self._decided(block))
+        properties = properties.joined(AtomProperties(loops=self.graph.loops_around[block]))
+        if self.kept_grid is not None and block in self.kept_grid.loops:
             # What one round over a row hands to the next.
-            facts = facts.joined(self.kept.of_block)
-        self._phis[block, register] = facts
+            properties = properties.joined(self.kept_grid.of_block)
+        self._phis[block, register] = properties
         name = f"phi{block}.{register}"
         if self.registers.get(register) == "pred":
-            return Unknown(name, facts)
-        return self.atoms.named(name, facts)
+            return Unknown(name, properties)
+        return self.atoms.named(name, properties)
 
-    def _decided(self, block: int) -> Facts:
-        """What decides from where a block is reached."""
-        facts = NOTHING
+    def _decided(self, block: int) -> AtomProperties:
+        """Properties of the conditions that decide from where a block is reached."""
+        properties = NOTHING
         for other in self.graph.deciders(block):
             if (predicate := self.branches.get(other)) is not None:
-                facts = facts.joined(facts_of(predicate, self.atoms))
-        return facts
+                properties = properties.joined(properties_of(predicate, self.atoms))
+        return properties
 
     def _learn(self) -> bool:
         """Look at what loops bring back to their headers."""
@@ -265,7 +269,7 @@ class Walk:
         key = header, register
         if key in self._steps:
             return False
-        if isinstance(value, Polynomial):
+        if isinstance(value, IntegerPolynomial):
             phi = self.atoms.named(f"phi{header}.{register}", self._phis[key])
             try:
                 step = modulo(value - phi, self._bits(register))
@@ -275,9 +279,9 @@ class Walk:
             if header not in of_step.loops and not of_step.is_loaded:
                 self._steps[key] = step
                 return True
-        facts = self._phis[key].joined(facts_of_predicate(value, self.atoms))
-        is_new = facts != self._phis[key]
-        self._phis[key] = facts
+        properties = self._phis[key].joined(properties_of_predicate(value, self.atoms))
+        is_new = properties != self._phis[key]
+        self._phis[key] = properties
         return is_new
 
     def _known_at(self, block: int) -> Known:
@@ -298,7 +302,7 @@ class Walk:
         return self._known[block] or _NONE
 
     def _varies(self, comparison: Comparison, header: int) -> bool:
-        return header in facts_of(comparison, self.atoms).loops
+        return header in properties_of(comparison, self.atoms).loops
 
     def _on_way(self, block: int, target: int) -> Known:
         terminator = self.graph.flow.blocks[block].terminator
@@ -309,7 +313,7 @@ class Walk:
 
     def _branch(self, block: BasicBlock, state: dict[str, Value]) -> Predicate:
         value = self._read(state, block.terminator.guard)
-        predicate = Fixed(bool(value.terms)) if isinstance(value, Polynomial) else value
+        predicate = Fixed(bool(value.terms)) if isinstance(value, IntegerPolynomial) else value
         return negation(predicate) if block.terminator.negated else predicate
 
     # One instruction.
@@ -342,7 +346,7 @@ class Walk:
         if not instruction.guard:
             return None
         value = self._read(state, instruction.guard)
-        predicate = Fixed(bool(value.terms)) if isinstance(value, Polynomial) else value
+        predicate = Fixed(bool(value.terms)) if isinstance(value, IntegerPolynomial) else value
         return negation(predicate) if instruction.negated else predicate
 
     def _guarded(
@@ -357,13 +361,13 @@ class Walk:
         if guard is None:
             return value
         before = self._read(state, register)
-        facts = facts_of_predicate(before, self.atoms)
-        facts = facts.joined(facts_of_predicate(value, self.atoms))
-        facts = facts.joined(facts_of(guard, self.atoms))
+        properties = properties_of_predicate(before, self.atoms)
+        properties = properties.joined(properties_of_predicate(value, self.atoms))
+        properties = properties.joined(properties_of(guard, self.atoms))
         name = f"guarded{instruction.line}.{register}"
-        if isinstance(value, Polynomial):
-            return self.atoms.named(name, facts)
-        return Unknown(name, facts)
+        if isinstance(value, IntegerPolynomial):
+            return self.atoms.named(name, properties)
+        return Unknown(name, properties)
 
     # Operands.
 
@@ -380,20 +384,20 @@ class Walk:
         return _literal(text)
 
     def _undefined(self, register: str) -> Value:
-        facts = Facts(ids=_EVERY, is_loaded=True)
+        properties = AtomProperties(ids=_EVERY, is_loaded=True)
         if self.registers.get(register) == "pred":
-            return Unknown(f"undefined {register}", facts)
-        return self.atoms.named(f"undefined {register}", facts)
+            return Unknown(f"undefined {register}", properties)
+        return self.atoms.named(f"undefined {register}", properties)
 
-    def _special(self, text: str) -> Polynomial:
+    def _special(self, text: str) -> IntegerPolynomial:
         name, _, dimension = text.partition(".")
-        if self.kept is not None and name in _SPECIAL and dimension in _EVERY:
-            return self.kept.builtin(_SPECIAL[name], dimension, self.atoms)
+        if self.kept_grid is not None and name in _SPECIAL and dimension in _EVERY:
+            return self.kept_grid.builtin(_SPECIAL[name], dimension, self.atoms)
         if name in _SPECIAL and dimension in _EVERY:
-            return Polynomial.atom(_SPECIAL[name], dimension)
+            return IntegerPolynomial.atom(_SPECIAL[name], dimension)
         if text.startswith(_LANE_REGISTERS):
             self.operations.uses_lanes = True
-            return self.atoms.named(text, Facts(ids=_EVERY, interval=Interval(0, None)))
+            return self.atoms.named(text, AtomProperties(ids=_EVERY, interval=Interval(0, None)))
         code = Code.ORDERING if "clock" in text or "timer" in text else Code.NOT_PROVEN
         raise NotUnderstood(code, f"'{text}'", self.graph.flow.blocks[0].instructions[0])
 
@@ -401,10 +405,10 @@ class Walk:
         return bits_of(self.registers[register])
 
 
-def _literal(text: str) -> Polynomial:
+def _literal(text: str) -> IntegerPolynomial:
     """A number; one with a point is known by its text."""
     if text == "WARP_SZ":
-        return Polynomial.constant(32)
+        return IntegerPolynomial.constant(32)
     if text.lower().startswith(("0f", "0d")):
-        return Polynomial.constant(int(text[2:], 16))
-    return Polynomial.constant(integer(text))
+        return IntegerPolynomial.constant(int(text[2:], 16))
+    return IntegerPolynomial.constant(integer(text))

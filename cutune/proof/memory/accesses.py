@@ -13,18 +13,18 @@ from cutune.core.codes import Code
 from cutune.emulator.ptx.control_flow import call_target
 from cutune.emulator.ptx.taint import names, sources
 from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variable, integer
-from cutune.frontend.values.polynomial import OPAQUE, Atom, Polynomial
+from cutune.frontend.values.polynomial import OPAQUE, Atom, IntegerPolynomial
 from cutune.proof.flow.walk import Moment
 from cutune.proof.memory.called import ENDINGS, PREFETCHES, SPACES, is_plain, uncallable
 from cutune.proof.values.operations import (
     NotUnderstood,
     Value,
     bits_of,
-    facts_of_predicate,
     parts,
+    properties_of_predicate,
 )
-from cutune.proof.values.predicates import Comparison, Unknown, facts_of
-from cutune.proof.values.terms import NOTHING, RAW, Atoms, Facts, Interval, Operation
+from cutune.proof.values.predicates import Comparison, Unknown, properties_of
+from cutune.proof.values.terms import NOTHING, RAW, AtomOperation, AtomProperties, Atoms, Interval
 
 _ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
 _EVERY = frozenset("xyz")
@@ -36,12 +36,12 @@ _VOTES = frozenset({"shfl", "vote", "redux", "match"})
 _BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
 _FENCES = frozenset({"membar", "fence"})
 _TEXTURES = frozenset({"tex", "tld4", "txq"})
-_FULL_MASK = Polynomial.constant(-1)
+_FULL_MASK = IntegerPolynomial.constant(-1)
 
 
 @dataclass(frozen=True)
-class Access:
-    """Something that a thread does to memory.
+class MemoryAccess:
+    """An access of memory by a thread.
 
     `kind`: load, store, atomic, call (of a function that may do anything to memory), end (of the
     launch). `address` is None where nothing is known of it. `operation`: of atomics.
@@ -51,10 +51,10 @@ class Access:
     instruction: Instruction
     block: int
     known: frozenset[Comparison]
-    facts: Facts
-    address: Polynomial | None = None
+    properties: AtomProperties
+    address: IntegerPolynomial | None = None
     bytes: int = 0
-    values: tuple[Polynomial, ...] = ()
+    values: tuple[IntegerPolynomial, ...] = ()
     operation: str = ""
     space: str = "global"
     read_only: bool = False
@@ -73,11 +73,11 @@ class Recorder:
     functions: Mapping[str, Function]
     variables: Mapping[str, Variable]
     atoms: Atoms
-    accesses: list[Access] = field(default_factory=list)
+    accesses: list[MemoryAccess] = field(default_factory=list)
     #: Per dimension the first use: words for the message, and where.
     raw: dict[str, tuple[str, Instruction]] = field(default_factory=dict)
     uses_lanes: bool = False
-    #: Where blocks keep their indices, barriers may stand: these blocks hold them.
+    #: Basic blocks with a barrier, which is allowed where thread blocks keep their indices.
     allows_barriers: bool = False
     barriers: set[int] = field(default_factory=set)
     _read: frozenset[str] = frozenset()
@@ -98,7 +98,7 @@ class Recorder:
         """Take care of an instruction; False for those that only compute."""
         opcode = moment.instruction.opcode
         if moment.guard is not None and self._steers(opcode):
-            self.use(facts_of(moment.guard, self.atoms), None, moment.instruction)
+            self.use(properties_of(moment.guard, self.atoms), None, moment.instruction)
         match opcode:
             case "ld":
                 self._load(moment)
@@ -127,9 +127,11 @@ class Recorder:
     def _steers(self, opcode: str) -> bool:
         return opcode in ("ld", "st", "atom", "red", "call", "trap") or opcode in _VOTES
 
-    def use(self, facts: Facts, value: Value | None, instruction: Instruction) -> None:
-        """Something that matters depends on this value: it must not be raw."""
-        for dimension in sorted(facts.raw):
+    def use(
+        self, properties: AtomProperties, value: Value | None, instruction: Instruction
+    ) -> None:
+        """Note a use of a value on which effects depend: it must not be raw."""
+        for dimension in sorted(properties.raw):
             self.raw.setdefault(dimension, (_raw_words(value, dimension), instruction))
 
     # Memory.
@@ -141,7 +143,7 @@ class Recorder:
             self._load_parameter(moment)
             return
         address, place = self._address(moment, instruction.operands[1], space)
-        facts = self._used(moment, address)
+        properties = self._used(moment, address)
         registers = parts(instruction.operands[0])
         kind = instruction.modifiers[-1]
         self._add(
@@ -152,10 +154,10 @@ class Recorder:
             space=place,
             read_only="nc" in instruction.modifiers,
         )
-        ids = _EVERY if place == "local" else facts.ids
-        loaded = Facts(ids=ids, is_loaded=True, loops=facts.loops | moment.loops)
+        ids = _EVERY if place == "local" else properties.ids
+        loaded = AtomProperties(ids=ids, is_loaded=True, loops=properties.loops | moment.loops)
         for index, register in enumerate(registers):
-            known = Facts(loaded.raw, ids, True, loaded.loops, _interval_of(kind))
+            known = AtomProperties(loaded.raw, ids, True, loaded.loops, _interval_of(kind))
             value = self.atoms.named(f"load{instruction.line}.{index}", known)
             if register != "_":
                 moment.write(register, value)
@@ -174,13 +176,15 @@ class Recorder:
                 value: Value = self.atoms.parameter(text, _interval_of(kind))
             elif name in self.function.registers:
                 # A field of a parameter that is found by an index.
-                facts = self._used(moment, self._value(moment, name))
-                known = Facts(ids=facts.ids, is_loaded=True, loops=facts.loops | moment.loops)
+                properties = self._used(moment, self._value(moment, name))
+                known = AtomProperties(
+                    ids=properties.ids, is_loaded=True, loops=properties.loops | moment.loops
+                )
                 value = self.atoms.named(f"load{instruction.line}.{index}", known)
             else:
                 whole = self._value(moment, _slot(name))
                 value = self.atoms.computed(
-                    Operation(f"part{place}.{kind}", (whole,)), self.atoms.of(whole)
+                    AtomOperation(f"part{place}.{kind}", (whole,)), self.atoms.of(whole)
                 )
             moment.write(register, value)
 
@@ -196,7 +200,7 @@ class Recorder:
         size = len(values) * TYPE_BYTES[instruction.modifiers[-1]]
         self._add(moment, "store", address=address, bytes=size, values=values, space=place)
 
-    def _store_argument(self, moment: Moment, values: tuple[Polynomial, ...]) -> None:
+    def _store_argument(self, moment: Moment, values: tuple[IntegerPolynomial, ...]) -> None:
         found = _ADDRESS.match(moment.instruction.operands[0])
         if found is None:
             raise NotUnderstood(Code.NOT_PROVEN, "the address of an argument", moment.instruction)
@@ -234,7 +238,7 @@ class Recorder:
     # Calls and warps.
 
     def _call(self, moment: Moment) -> None:
-        """Whatever is called gets clean arguments, and may do anything but ask who it is."""
+        """A called function gets no raw arguments, and may do anything but read its ids."""
         instruction = moment.instruction
         target = call_target(instruction)
         if target in ENDINGS:
@@ -247,9 +251,11 @@ class Recorder:
         returned = (
             parts(instruction.operands[0].strip("()")) if target != instruction.operands[0] else []
         )
-        facts = Facts(ids=_EVERY, is_loaded=True, loops=moment.loops)
+        properties = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
         for name in returned:
-            moment.write(_slot(name), self.atoms.named(f"call{instruction.line}.{name}", facts))
+            moment.write(
+                _slot(name), self.atoms.named(f"call{instruction.line}.{name}", properties)
+            )
 
     def _barrier(self, moment: Moment) -> None:
         instruction = moment.instruction
@@ -262,25 +268,25 @@ class Recorder:
         self.barriers.add(moment.block)
 
     def _vote(self, moment: Moment) -> None:
-        """What the lanes of a whole warp tell each other stays the same where warps are kept."""
+        """Lanes of a whole warp exchange the same values where each warp keeps its threads."""
         instruction = moment.instruction
         if instruction.opcode == "match" or "sync" not in instruction.modifiers:
             raise NotUnderstood(Code.WARP_LEVEL, f"'{instruction.opcode}'", instruction)
         self._whole_warp(moment, instruction.operands[-1])
         for operand in instruction.operands[1:-1]:
             value = moment.read(operand.removeprefix("!"))
-            self.use(facts_of_predicate(value, self.atoms), value, instruction)
-        facts = Facts(ids=_EVERY, is_loaded=True, loops=moment.loops)
+            self.use(properties_of_predicate(value, self.atoms), value, instruction)
+        properties = AtomProperties(ids=_EVERY, is_loaded=True, loops=moment.loops)
         for name in instruction.operands[0].split("|"):
             register = name.strip()
             if register != "_":
-                moment.write(register, self._told(register, moment, facts))
+                moment.write(register, self._told(register, moment, properties))
 
-    def _told(self, register: str, moment: Moment, facts: Facts) -> Value:
+    def _told(self, register: str, moment: Moment, properties: AtomProperties) -> Value:
         name = f"told{moment.instruction.line}.{register}"
         if self.function.registers.get(register) == "pred":
-            return Unknown(name, facts)
-        return self.atoms.named(name, facts)
+            return Unknown(name, properties)
+        return self.atoms.named(name, properties)
 
     def _whole_warp(self, moment: Moment, mask: str) -> None:
         if moment.read(mask) != _FULL_MASK or moment.guard is not None:
@@ -292,10 +298,12 @@ class Recorder:
         instruction = moment.instruction
         read = [n for text in instruction.operands[1:] for n in names(text)]
         known = [n for n in read if n in self.function.registers]
-        facts = NOTHING
+        properties = NOTHING
         for value in self._values(moment, *known):
-            facts = facts.joined(self.atoms.of(value))
-        loaded = Facts(ids=facts.ids, is_loaded=True, loops=facts.loops | moment.loops)
+            properties = properties.joined(self.atoms.of(value))
+        loaded = AtomProperties(
+            ids=properties.ids, is_loaded=True, loops=properties.loops | moment.loops
+        )
         for index, register in enumerate(parts(instruction.operands[0])):
             if register != "_":
                 value = self.atoms.named(f"load{instruction.line}.{index}", loaded)
@@ -316,12 +324,14 @@ class Recorder:
             raise NotUnderstood(Code.SHARED_MEMORY, "", instruction)
         return space
 
-    def _address(self, moment: Moment, text: str, space: str) -> tuple[Polynomial, str]:
+    def _address(self, moment: Moment, text: str, space: str) -> tuple[IntegerPolynomial, str]:
         """The address, and the space that it certainly lies in; `global` where that is open."""
         found = _ADDRESS.match(text)
         if found is None:
             raise NotUnderstood(Code.NOT_PROVEN, f"the address '{text}'", moment.instruction)
-        address = self._value(moment, found[1]) + Polynomial.constant(integer(found[2] or "0"))
+        address = self._value(moment, found[1]) + IntegerPolynomial.constant(
+            integer(found[2] or "0")
+        )
         for atom in address.atoms:
             name = atom.name.removeprefix("&")
             variable = self.variables.get(name) if atom.kind == OPAQUE else None
@@ -329,13 +339,15 @@ class Recorder:
                 return address, variable.space
         return address, space if space in ("local", "const") else "global"
 
-    def _value(self, moment: Moment, text: str) -> Polynomial:
+    def _value(self, moment: Moment, text: str) -> IntegerPolynomial:
         value = moment.read(text)
-        if not isinstance(value, Polynomial):
+        if not isinstance(value, IntegerPolynomial):
             raise NotUnderstood(Code.NOT_PROVEN, f"the operand '{text}'", moment.instruction)
         return value
 
-    def _values(self, moment: Moment, *texts: str, used: bool = True) -> tuple[Polynomial, ...]:
+    def _values(
+        self, moment: Moment, *texts: str, used: bool = True
+    ) -> tuple[IntegerPolynomial, ...]:
         found = []
         for text in texts:
             match = _ADDRESS.match(text)
@@ -345,30 +357,30 @@ class Recorder:
                 self.use(self.atoms.of(value), value, moment.instruction)
         return tuple(found)
 
-    def _used(self, moment: Moment, value: Polynomial) -> Facts:
-        facts = self.atoms.of(value)
-        self.use(facts, value, moment.instruction)
-        return facts
+    def _used(self, moment: Moment, value: IntegerPolynomial) -> AtomProperties:
+        properties = self.atoms.of(value)
+        self.use(properties, value, moment.instruction)
+        return properties
 
     def _add(
         self,
         moment: Moment,
         kind: str,
-        address: Polynomial | None = None,
+        address: IntegerPolynomial | None = None,
         bytes: int = 0,
-        values: tuple[Polynomial, ...] = (),
+        values: tuple[IntegerPolynomial, ...] = (),
         operation: str = "",
         space: str = "global",
         read_only: bool = False,
     ) -> None:
-        facts = self.atoms.of(address) if address is not None else NOTHING
+        properties = self.atoms.of(address) if address is not None else NOTHING
         self.accesses.append(
-            Access(
+            MemoryAccess(
                 kind,
                 moment.instruction,
                 moment.block,
                 moment.known,
-                facts,
+                properties,
                 address,
                 bytes,
                 values,
@@ -400,7 +412,7 @@ def _interval_of(kind: str) -> Interval:
 
 
 def _raw_words(value: Value | None, dimension: str) -> str:
-    atoms: Iterator[Atom] = value.atoms if isinstance(value, Polynomial) else iter(())
+    atoms: Iterator[Atom] = value.atoms if isinstance(value, IntegerPolynomial) else iter(())
     for atom in atoms:
         if atom.name == dimension and atom.kind in RAW:
             return f"{atom.kind}.{dimension}"

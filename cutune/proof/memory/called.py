@@ -1,7 +1,7 @@
-"""Functions that compiled code calls: may they be? Takes a module's functions, gives a reason.
+"""Functions that compiled code calls. Takes a module's functions, says why one may not be called.
 
-Whatever is called gets clean arguments, and may do anything to memory but ask who it is. What is
-known to be harmless is listed here; everything else is not callable.
+A called function gets arguments that are not raw. It may do anything to memory, but not read its
+ids. Instructions known to be harmless are listed here; a function with any other is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HINTS = frozenset({"weak", "ca", "cg", "cs", "lu", "wb", "nc", "v2", "v4", "v8"
 def uncallable(
     name: str, functions: Mapping[str, Function], variables: Mapping[str, Variable], seen: set[str]
 ) -> tuple[Code, str] | None:
-    """Why a function may not be called: it asks for its place in the grid, or works together."""
+    """Why a function may not be called: it reads its ids, or its threads cooperate."""
     function = functions.get(name)
     if function is None or function.body is None:
         return Code.UNKNOWN_FUNCTION, f"'{name}'"

@@ -11,71 +11,73 @@ from cutune.frontend.values.polynomial import (
     PARAMETER,
     ZERO,
     Atom,
+    IntegerPolynomial,
     Monomial,
-    Polynomial,
     TooLarge,
 )
-from cutune.proof.memory.accesses import Access
+from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.values.terms import Atoms
 
-#: What tells any two ids apart.
+#: So many bits distinguish any two ids.
 ID_BITS = 32
 
 
 @dataclass(frozen=True)
-class Place:
+class AccessPlace:
     """An access as base + offset; no base where it is not known.
 
     `unsigned`: the parts of the offset that are right only where they are less than 2^32.
     """
 
-    access: Access
+    access: MemoryAccess
     base: Atom | None
-    offset: Polynomial
-    unsigned: tuple[Polynomial, ...] = ()
+    offset: IntegerPolynomial
+    unsigned: tuple[IntegerPolynomial, ...] = ()
 
 
-def place_of(access: Access, atoms: Atoms) -> Place:
+def place_of(access: MemoryAccess, atoms: Atoms) -> AccessPlace:
     """Where an access happens."""
     if access.address is None:
-        return Place(access, None, ZERO)
-    unsigned: list[Polynomial] = []
+        return AccessPlace(access, None, ZERO)
+    unsigned: list[IntegerPolynomial] = []
     try:
         address = _loose(access.address, atoms, unsigned)
     except TooLarge:
-        return Place(access, None, ZERO)
+        return AccessPlace(access, None, ZERO)
     bases = [m[0] for m, c in address.terms if len(m) == 1 and c == 1 and _is_base(m[0])]
     if len(bases) != 1:
-        return Place(access, None, ZERO)
-    offset = address - Polynomial.of({(bases[0],): 1})
-    return Place(access, bases[0], offset, tuple(dict.fromkeys(unsigned)))
+        return AccessPlace(access, None, ZERO)
+    offset = address - IntegerPolynomial.of({(bases[0],): 1})
+    return AccessPlace(access, bases[0], offset, tuple(dict.fromkeys(unsigned)))
 
 
-def _loose(value: Polynomial, atoms: Atoms, unsigned: list[Polynomial]) -> Polynomial:
+def _loose(
+    value: IntegerPolynomial, atoms: Atoms, unsigned: list[IntegerPolynomial]
+) -> IntegerPolynomial:
     """The same with extended numbers taken as what they extend."""
     result = ZERO
     for monomial, coefficient in value.terms:
-        product = Polynomial.constant(coefficient)
+        product = IntegerPolynomial.constant(coefficient)
         for atom in monomial:
             product = product * _inner(atom, atoms, unsigned)
         result = result + product
     return result
 
 
-def _inner(atom: Atom, atoms: Atoms, unsigned: list[Polynomial]) -> Polynomial:
+def _inner(atom: Atom, atoms: Atoms, unsigned: list[IntegerPolynomial]) -> IntegerPolynomial:
     operation = atoms.operation(atom) if atom.kind == OPAQUE else None
     if operation is not None and operation.name in ("s32", "u32"):
         operand = operation.operands[0]
-        assert isinstance(operand, Polynomial), "numbers are extended"
+        assert isinstance(operand, IntegerPolynomial), "numbers are extended"
         value = _loose(operand, atoms, unsigned)
         # Numbers with a sign do not overflow; others may wrap around in any program.
         if operation.name == "u32":
             unsigned.append(value)
         return value
-    return Polynomial.of({(atom,): 1})
+    return IntegerPolynomial.of({(atom,): 1})
 
 
-def never_overlap(first: Place, second: Place) -> bool:
+def never_overlap(first: AccessPlace, second: AccessPlace) -> bool:
     """Members of structures: do both stay in different bytes of the steps they move in?"""
     step = 0
     for place in (first, second):
@@ -90,7 +92,7 @@ def never_overlap(first: Place, second: Place) -> bool:
     return sizes[0] <= distance and distance + sizes[1] <= step
 
 
-def pinned(place: Place, where: Place | None = None) -> Polynomial:
+def pinned(place: AccessPlace, where: AccessPlace | None = None) -> IntegerPolynomial:
     """The offset with those ids replaced that are known where another access is: `i == 0`."""
     offset = place.offset
     for comparison in (where or place).access.known:
@@ -99,17 +101,17 @@ def pinned(place: Place, where: Place | None = None) -> Polynomial:
         if comparison.relation == "eq" and len(terms) == 1 and comparison.bits >= ID_BITS:
             ((monomial, coefficient),) = terms.items()
             if len(monomial) == 1 and monomial[0].kind == IDENTITY and abs(coefficient) == 1:
-                value = Polynomial.constant(-constant * coefficient)
+                value = IntegerPolynomial.constant(-constant * coefficient)
                 offset = _replaced(offset, monomial[0], value)
     return offset
 
 
-def _replaced(value: Polynomial, atom: Atom, by: Polynomial) -> Polynomial:
+def _replaced(value: IntegerPolynomial, atom: Atom, by: IntegerPolynomial) -> IntegerPolynomial:
     result = ZERO
     for monomial, coefficient in value.terms:
-        product = Polynomial.constant(coefficient)
+        product = IntegerPolynomial.constant(coefficient)
         for factor in monomial:
-            product = product * (by if factor == atom else Polynomial.of({(factor,): 1}))
+            product = product * (by if factor == atom else IntegerPolynomial.of({(factor,): 1}))
         result = result + product
     return result
 

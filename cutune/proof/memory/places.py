@@ -1,11 +1,11 @@
-"""Threads that meet in memory. Takes the accesses of an entry, says what must be kept.
+"""Threads that meet in memory. Takes the accesses of an entry, gives conditions on its launches.
 
 Programs have relied on the threads of a warp running in step: one reads what its neighbour has
 written or is about to write, without a barrier; or several write one place, and the last one wins.
-Such a program goes on working where each warp keeps its threads. (What threads of different warps
+Such a program keeps working where each warp keeps its threads. (What threads of different warps
 do to each other without synchronization is a data race of the original.) So each write must have a
 place of its own for each thread, and nothing else may be done there by others: decided on
-addresses as the compiled code computes them. What is not understood means that warps are kept.
+addresses as the compiled code computes them. Where that is not proven, warps keep their threads.
 
 Addresses are taken not to wrap around.
 """
@@ -24,38 +24,38 @@ from cutune.frontend.values.polynomial import (
     STRIDE,
     ZERO,
     Atom,
-    Polynomial,
+    IntegerPolynomial,
 )
-from cutune.proof.memory.accesses import Access
-from cutune.proof.memory.one_place import ID_BITS, Place, never_overlap, pinned, place_of
+from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.memory.one_place import ID_BITS, AccessPlace, never_overlap, pinned, place_of
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
 
 #: Variables whose addresses no program can ask for: tables of the mathematical library, texts.
 _HIDDEN = ("&__cudart_", "&__unnamed_", "&$str")
 #: So far may ids move an unsigned index in one dimension: in three they stay below 2^32.
-_INDICES = Polynomial.constant(1 << 30)
+_INDICES = IntegerPolynomial.constant(1 << 30)
 
 
 @dataclass(frozen=True)
 class Spread:
     """larger >= smaller * extent of a dimension (-1: an extent of 1), in bytes."""
 
-    larger: Polynomial
-    smaller: Polynomial
+    larger: IntegerPolynomial
+    smaller: IntegerPolynomial
     dimension: int
 
 
 @dataclass
 class Meetings:
-    """`keep_warps`, unless each pair of pointers lies apart and each spread holds."""
+    """`keep_warps`, unless pairs of pointers lie in different allocations and spreads hold."""
 
     keep_warps: bool = False
     pointers: set[tuple[str, str]] = field(default_factory=set)
     spreads: set[Spread] = field(default_factory=set)
 
     def part(self, first: Atom, second: Atom) -> bool:
-        """Can two bases be kept apart? Two pointers have to be, which is noted."""
+        """Do two bases differ? Two pointers must lie in different allocations, which is noted."""
         is_hidden = first.name.startswith(_HIDDEN) or second.name.startswith(_HIDDEN)
         if first.kind == second.kind == OPAQUE or is_hidden:
             return True  # two variables of the module, or a table that the compiler has made
@@ -66,12 +66,12 @@ class Meetings:
 
 
 def meetings(
-    accesses: Iterable[Access],
+    accesses: Iterable[MemoryAccess],
     atoms: Atoms,
     indexed: frozenset[str],
-    limits: Mapping[str, list[Polynomial]],
+    limits: Mapping[str, list[IntegerPolynomial]],
 ) -> Meetings:
-    """What must be kept so that threads meet as in the original.
+    """Conditions under which threads meet as in the original.
 
     Args:
         indexed: the dimensions in which threads differ.
@@ -80,7 +80,7 @@ def meetings(
     Raises:
         NotUnderstood: operations whose order matters whatever warps do.
     """
-    job = _Job(atoms, indexed, limits)
+    job = _ThreadMeetings(atoms, indexed, limits)
     job.judge(
         [
             place_of(a, atoms)
@@ -92,16 +92,16 @@ def meetings(
 
 
 @dataclass
-class _Job:
+class _ThreadMeetings:
     atoms: Atoms
     indexed: frozenset[str]
-    limits: Mapping[str, list[Polynomial]]
+    limits: Mapping[str, list[IntegerPolynomial]]
     found: Meetings = field(default_factory=Meetings)
-    #: What is known of each place by itself, by the place's identity: there are many pairs.
+    #: Results for single places, by the place's identity: there are many pairs.
     _exact: dict[int, bool] = field(default_factory=dict)
-    _columns: dict[int, tuple[int, Polynomial]] = field(default_factory=dict)
+    _columns: dict[int, tuple[int, IntegerPolynomial]] = field(default_factory=dict)
 
-    def judge(self, places: list[Place]) -> None:
+    def judge(self, places: list[AccessPlace]) -> None:
         writes = [place for place in places if place.access.is_effect]
         for index, write in enumerate(writes):
             if not self._has_own_place(write) and not self._is_same_value(write, places):
@@ -112,8 +112,8 @@ class _Job:
                 if not other.access.is_effect:
                     self._two(write, other)
 
-    def _shared(self, write: Place) -> None:
-        """Several threads may write one place."""
+    def _shared(self, write: AccessPlace) -> None:
+        """Note that several threads may write one place."""
         access = write.access
         operation = access.operation.split(".")[0]
         if access.kind != "atomic":
@@ -125,18 +125,18 @@ class _Job:
             what = f"atomic '{operation}' with different bounds"
             raise NotUnderstood(Code.ORDERING, what, access.instruction)
 
-    def _is_uniform(self, values: Iterable[Polynomial]) -> bool:
-        facts = self.atoms.joined(values)
-        return not (facts.ids or facts.loops or facts.is_loaded)
+    def _is_uniform(self, values: Iterable[IntegerPolynomial]) -> bool:
+        properties = self.atoms.joined(values)
+        return not (properties.ids or properties.loops or properties.is_loaded)
 
-    def _is_same_value(self, write: Place, places: list[Place]) -> bool:
+    def _is_same_value(self, write: AccessPlace, places: list[AccessPlace]) -> bool:
         """Flags: whoever writes there writes the same, and nobody reads it."""
         if write.access.kind != "store" or write.base is None:
             return False
         others = [p for p in places if p.base is None or p.base == write.base]
         return all(self._is_flag(write, other) for other in others)
 
-    def _two(self, write: Place, other: Place) -> None:
+    def _two(self, write: AccessPlace, other: AccessPlace) -> None:
         if write.access.kind == other.access.kind == "atomic":
             self._two_atomics(write, other)
             return
@@ -147,7 +147,7 @@ class _Job:
         elif not self._are_own(write, other) and not self._is_flag(write, other):
             self.found.keep_warps = True
 
-    def _are_own(self, write: Place, other: Place) -> bool:
+    def _are_own(self, write: AccessPlace, other: AccessPlace) -> bool:
         """Does each thread meet nobody but itself in the two places?"""
         if not (self._is_exact(write) and self._is_exact(other)):
             return False
@@ -158,7 +158,7 @@ class _Job:
             or self._are_digits(write, other)
         )
 
-    def _are_one_place(self, write: Place, other: Place) -> bool:
+    def _are_one_place(self, write: AccessPlace, other: AccessPlace) -> bool:
         """Is it one place, that of the thread? One of the two may be for a single thread alone."""
         bytes = max(write.access.bytes, other.access.bytes)
         if write.offset == other.offset:
@@ -167,7 +167,7 @@ class _Job:
             return self._has_own_place(other, bytes)
         return pinned(other) == pinned(write, other) and self._has_own_place(write, bytes)
 
-    def _are_columns(self, first: Place, second: Place) -> bool:
+    def _are_columns(self, first: AccessPlace, second: AccessPlace) -> bool:
         """Places `id + rows * width` with the id below the width: a column for each thread."""
         if len(self.indexed) != 1 or first.access.bytes != second.access.bytes:
             return False
@@ -177,13 +177,15 @@ class _Job:
         )
         if step != other_step or abs(step) < first.access.bytes:
             return False
-        widths = [limit * Polynomial.constant(step) for limit in self.limits.get(dimension, ())]
+        widths = [
+            limit * IntegerPolynomial.constant(step) for limit in self.limits.get(dimension, ())
+        ]
         return any(
             len(width.terms) == 1 and is_multiple(width, rest) and is_multiple(width, other_rest)
             for width in widths
         )
 
-    def _are_digits(self, first: Place, second: Place) -> bool:
+    def _are_digits(self, first: AccessPlace, second: AccessPlace) -> bool:
         """Places that are numbers of mixed radix, with the ids as their lower digits.
 
         `x * s + y * (s * width) + …`: each step is a constant times the step before it times a row
@@ -203,9 +205,9 @@ class _Job:
     def _tell_apart(
         self,
         dimension: str,
-        step: Polynomial,
-        others: Sequence[tuple[str, Polynomial]],
-        rest: Sequence[Polynomial],
+        step: IntegerPolynomial,
+        others: Sequence[tuple[str, IntegerPolynomial]],
+        rest: Sequence[IntegerPolynomial],
     ) -> bool:
         """Do the digits from this one on tell threads apart, whatever the rest is?"""
         for row in self._rows(dimension):
@@ -227,38 +229,43 @@ class _Job:
                 return True
         return False
 
-    def _rest_of_both(self, first: Place, second: Place) -> list[Polynomial] | None:
+    def _rest_of_both(
+        self, first: AccessPlace, second: AccessPlace
+    ) -> list[IntegerPolynomial] | None:
         """What is added to the ids: the difference, and each part that moves in a loop."""
-        moving: list[Polynomial] = []
+        moving: list[IntegerPolynomial] = []
         steady = [ZERO, ZERO]
         for index, place in enumerate((first, second)):
             for monomial, coefficient in place.offset.terms:
                 if any(atom.kind == IDENTITY for atom in monomial):
                     continue
-                facts = [self.atoms.facts(atom) for atom in monomial]
-                if any(one.ids or one.is_loaded for one in facts):
+                known = [self.atoms.properties(atom) for atom in monomial]
+                if any(one.ids or one.is_loaded for one in known):
                     return None
-                term = Polynomial.of({monomial: coefficient})
-                if any(one.loops for one in facts):
+                term = IntegerPolynomial.of({monomial: coefficient})
+                if any(one.loops for one in known):
                     moving.append(term)
                 else:
                     steady[index] += term
         return [*moving, steady[1] - steady[0]]
 
-    def _column(self, place: Place, dimension: str) -> tuple[int, Polynomial]:
+    def _column(self, place: AccessPlace, dimension: str) -> tuple[int, IntegerPolynomial]:
         """The offset as step * id + rest."""
         if id(place) not in self._columns:
             identity = Atom(IDENTITY, dimension)
             step = dict(place.offset.terms).get((identity,), 0)
-            self._columns[id(place)] = step, place.offset - Polynomial.of({(identity,): step})
+            self._columns[id(place)] = (
+                step,
+                place.offset - IntegerPolynomial.of({(identity,): step}),
+            )
         return self._columns[id(place)]
 
-    def _is_flag(self, write: Place, other: Place) -> bool:
+    def _is_flag(self, write: AccessPlace, other: AccessPlace) -> bool:
         same = write.access.values == other.access.values
         is_alike = other.access.kind == "store" and write.access.bytes == other.access.bytes
         return is_alike and same and self._is_uniform(write.access.values)
 
-    def _two_atomics(self, first: Place, second: Place) -> None:
+    def _two_atomics(self, first: AccessPlace, second: AccessPlace) -> None:
         if first.access.operation == second.access.operation:
             return
         if first.base is not None and second.base is not None:
@@ -270,22 +277,22 @@ class _Job:
         what = "different atomic operations on one array"
         raise NotUnderstood(Code.ORDERING, what, first.access.instruction)
 
-    def _is_exact(self, place: Place) -> bool:
+    def _is_exact(self, place: AccessPlace) -> bool:
         """Do unsigned indices tell ids apart? Perhaps on conditions, which are noted then."""
         if id(place) not in self._exact:
             self._exact[id(place)] = self._may_be_exact(place)
         return self._exact[id(place)]
 
-    def _may_be_exact(self, place: Place) -> bool:
+    def _may_be_exact(self, place: AccessPlace) -> bool:
         for value in place.unsigned:
             for monomial, coefficient in value.terms:
                 ids = [atom for atom in monomial if atom.kind == IDENTITY]
                 rest = tuple(atom for atom in monomial if atom.kind != IDENTITY)
-                moves = [self.atoms.facts(atom) for atom in rest]
-                if len(ids) > 1 or any(facts.ids or facts.loops for facts in moves):
+                moves = [self.atoms.properties(atom) for atom in rest]
+                if len(ids) > 1 or any(properties.ids or properties.loops for properties in moves):
                     return False
                 if ids and (rest or abs(coefficient) != 1):
-                    step = Polynomial.of({rest: coefficient})
+                    step = IntegerPolynomial.of({rest: coefficient})
                     self._need(_INDICES, step, "xyz".index(ids[0].name))
         return True
 
@@ -295,52 +302,55 @@ class _Job:
 
     # Own places.
 
-    def _has_own_place(self, place: Place, bytes: int = 0) -> bool:
+    def _has_own_place(self, place: AccessPlace, bytes: int = 0) -> bool:
         """Do threads use different places? Perhaps on conditions, which are noted then.
 
         `bytes`: how many are used there, if more than in this access.
         """
         if place.base is None or not self._is_exact(place):
             return False
-        steps: dict[str, Polynomial] = {}
-        moving: list[Polynomial] = []
+        steps: dict[str, IntegerPolynomial] = {}
+        moving: list[IntegerPolynomial] = []
         for monomial, coefficient in place.offset.terms:
             ids = [atom for atom in monomial if atom.kind == IDENTITY]
-            varies = any(self.atoms.facts(atom).loops for atom in monomial)
+            varies = any(self.atoms.properties(atom).loops for atom in monomial)
             if len(ids) + varies > 1 or any(self._is_scattered(atom) for atom in monomial):
                 return False
             if ids:
                 rest = tuple(atom for atom in monomial if atom != ids[0])
                 name = ids[0].name
-                steps[name] = steps.get(name, ZERO) + Polynomial.of({rest: coefficient})
+                steps[name] = steps.get(name, ZERO) + IntegerPolynomial.of({rest: coefficient})
             elif varies:
-                moving.append(Polynomial.of({monomial: coefficient}))
+                moving.append(IntegerPolynomial.of({monomial: coefficient}))
         needed = self.indexed - self._single(place.access)
         if not needed <= steps.keys() or any(step == ZERO for step in steps.values()):
             return False
         return self._are_spread(steps, moving, max(bytes, place.access.bytes))
 
     def _is_scattered(self, atom: Atom) -> bool:
-        facts = self.atoms.facts(atom)
-        return atom.kind != IDENTITY and bool(facts.ids or facts.is_loaded)
+        properties = self.atoms.properties(atom)
+        return atom.kind != IDENTITY and bool(properties.ids or properties.is_loaded)
 
-    def _single(self, access: Access) -> frozenset[str]:
+    def _single(self, access: MemoryAccess) -> frozenset[str]:
         """Dimensions in which only one thread comes here: `if (i == 0)`."""
         found = set()
         for comparison in access.known:
             ids = [(m, c) for m, c in comparison.left.terms if m and m[0].kind == IDENTITY]
-            facts = self.atoms.of(comparison.left)
+            properties = self.atoms.of(comparison.left)
             # Twice an id may be one number for several threads, modulo 2^32.
             is_id = len(ids) == 1 and len(ids[0][0]) == 1 and abs(ids[0][1]) == 1
-            is_alone = is_id and len(facts.ids) == 1 and comparison.bits >= ID_BITS
+            is_alone = is_id and len(properties.ids) == 1 and comparison.bits >= ID_BITS
             # What differs between rounds of a loop is equal to each id in turn.
-            is_steady = not facts.is_loaded and not facts.loops
+            is_steady = not properties.is_loaded and not properties.loops
             if comparison.relation == "eq" and is_alone and is_steady:
                 found.add(ids[0][0][0].name)
         return frozenset(found)
 
     def _are_spread(
-        self, steps: Mapping[str, Polynomial], moving: Sequence[Polynomial], bytes: int
+        self,
+        steps: Mapping[str, IntegerPolynomial],
+        moving: Sequence[IntegerPolynomial],
+        bytes: int,
     ) -> bool:
         """Do ids lie far enough apart, and rounds of loops farther than all ids?"""
         order = sorted(steps.items(), key=lambda item: _size(item[1]))
@@ -354,7 +364,7 @@ class _Job:
         if moving and width is None:
             return False
         if first.literal is None:
-            self._need(first, Polynomial.constant(bytes), -1)
+            self._need(first, IntegerPolynomial.constant(bytes), -1)
         for (dimension, smaller), (_, larger) in pairwise(order):
             self._reach(larger, smaller, dimension)
         if width is not None:
@@ -362,7 +372,9 @@ class _Job:
             self._reach(width, largest, dimension)
         return True
 
-    def _are_rows(self, moving: Sequence[Polynomial], dimension: str, step: Polynomial) -> bool:
+    def _are_rows(
+        self, moving: Sequence[IntegerPolynomial], dimension: str, step: IntegerPolynomial
+    ) -> bool:
         """Does a round move by whole rows, as long as the extent?"""
         widths = (step * row for row in self._rows(dimension))
         return any(
@@ -370,24 +382,26 @@ class _Job:
             for width in widths
         )
 
-    def _rows(self, dimension: str) -> list[Polynomial]:
-        return [*self.limits.get(dimension, ()), Polynomial.atom(STRIDE, dimension)]
+    def _rows(self, dimension: str) -> list[IntegerPolynomial]:
+        return [*self.limits.get(dimension, ()), IntegerPolynomial.atom(STRIDE, dimension)]
 
-    def _width(self, moving: Sequence[Polynomial]) -> Polynomial | None:
+    def _width(self, moving: Sequence[IntegerPolynomial]) -> IntegerPolynomial | None:
         """What a round adds at least: the rest of all terms is a multiple of it."""
         for one in moving:
             ((monomial, coefficient),) = one.terms
-            steady = tuple(atom for atom in monomial if not self.atoms.facts(atom).loops)
-            width = Polynomial.of({steady: coefficient})
+            steady = tuple(atom for atom in monomial if not self.atoms.properties(atom).loops)
+            width = IntegerPolynomial.of({steady: coefficient})
             if all(is_multiple(width, other) for other in moving):
                 return width
         return None
 
-    def _reach(self, larger: Polynomial, smaller: Polynomial, dimension: str) -> None:
+    def _reach(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: str) -> None:
         if not self._is_row(smaller, larger, dimension):
             self._need(larger, smaller, "xyz".index(dimension))
 
-    def _is_row(self, smaller: Polynomial, larger: Polynomial, dimension: str) -> bool:
+    def _is_row(
+        self, smaller: IntegerPolynomial, larger: IntegerPolynomial, dimension: str
+    ) -> bool:
         """Is the larger step that of a row as long as the extent?"""
         for row in self._rows(dimension):
             spare = (larger - smaller * row).literal
@@ -399,31 +413,31 @@ class _Job:
                 return True
         return False
 
-    def _need(self, larger: Polynomial, smaller: Polynomial, dimension: int) -> None:
+    def _need(self, larger: IntegerPolynomial, smaller: IntegerPolynomial, dimension: int) -> None:
         self.found.spreads.add(Spread(larger, smaller, dimension))
 
 
-def _size(step: Polynomial) -> tuple[int, int, str]:
+def _size(step: IntegerPolynomial) -> tuple[int, int, str]:
     """Constants before products of parameters, smaller before larger."""
     degree = max((len(monomial) for monomial, _ in step.terms), default=0)
     return degree, max(abs(c) for _, c in step.terms), str(step.terms)
 
 
-def _steps(place: Place) -> dict[str, Polynomial] | None:
+def _steps(place: AccessPlace) -> dict[str, IntegerPolynomial] | None:
     """What each id is multiplied by; None where ids are multiplied with each other."""
-    steps: dict[str, Polynomial] = {}
+    steps: dict[str, IntegerPolynomial] = {}
     for monomial, coefficient in place.offset.terms:
         ids = [atom for atom in monomial if atom.kind == IDENTITY]
         if len(ids) > 1:
             return None
         if ids:
             rest = tuple(atom for atom in monomial if atom != ids[0])
-            step = Polynomial.of({rest: coefficient})
+            step = IntegerPolynomial.of({rest: coefficient})
             steps[ids[0].name] = steps.get(ids[0].name, ZERO) + step
     return steps
 
 
-def _quotient(value: Polynomial, width: Polynomial) -> int | None:
+def _quotient(value: IntegerPolynomial, width: IntegerPolynomial) -> int | None:
     """The constant by which a width of one term has to be multiplied to give a value."""
     ((monomial, step),) = width.terms
     if value == ZERO:
@@ -433,7 +447,7 @@ def _quotient(value: Polynomial, width: Polynomial) -> int | None:
     return value.terms[0][1] // step
 
 
-def is_multiple(width: Polynomial, value: Polynomial) -> bool:
+def is_multiple(width: IntegerPolynomial, value: IntegerPolynomial) -> bool:
     """Is each term of the value a multiple of a width of one term?"""
     ((factors, step),) = width.terms
     for monomial, coefficient in value.terms:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from cutune.frontend.program import Role
-from cutune.frontend.values.polynomial import BLOCK, IDENTITY, OPAQUE, PARAMETER, Atom, Polynomial
+from cutune.frontend.values.polynomial import (
+    BLOCK,
+    IDENTITY,
+    OPAQUE,
+    PARAMETER,
+    Atom,
+    IntegerPolynomial,
+)
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Walk
-from cutune.proof.memory.accesses import Access
-from cutune.proof.values.bounds import Bound
+from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.values.bounds import IdBound
 from cutune.proof.values.predicates import Both, Comparison, Not, Predicate
 from cutune.proof.values.terms import Atoms
 
@@ -17,9 +24,9 @@ _ORDER = tuple(Role)
 
 
 def roles(
-    graph: Graph, walk: Walk, accesses: Iterable[Access], bounds: Iterable[Bound]
+    graph: Graph, walk: Walk, accesses: Iterable[MemoryAccess], bounds: Iterable[IdBound]
 ) -> tuple[tuple[str, Role], ...]:
-    """The strongest role of each parameter that decides about work or addresses."""
+    """The strongest role of each parameter that work or addresses depend on."""
     found: dict[str, Role] = {}
     for place, role in _uses(graph, walk, accesses, bounds):
         known = found.get(place, role)
@@ -28,7 +35,7 @@ def roles(
 
 
 def _uses(
-    graph: Graph, walk: Walk, accesses: Iterable[Access], bounds: Iterable[Bound]
+    graph: Graph, walk: Walk, accesses: Iterable[MemoryAccess], bounds: Iterable[IdBound]
 ) -> Iterator[tuple[str, Role]]:
     for bound in bounds:
         for place in _parameters(bound.limit, walk.atoms):
@@ -61,7 +68,7 @@ def _comparisons(predicate: Predicate) -> Iterator[Comparison]:
             yield from _comparisons(inner)
 
 
-def _in_address(address: Polynomial, atoms: Atoms) -> Iterator[tuple[str, Role]]:
+def _in_address(address: IntegerPolynomial, atoms: Atoms) -> Iterator[tuple[str, Role]]:
     """A factor of an id or of rounds is a stride; a pointer is none of it."""
     for value in _inner(address, atoms):
         for monomial, _ in value.terms:
@@ -74,19 +81,19 @@ def _in_address(address: Polynomial, atoms: Atoms) -> Iterator[tuple[str, Role]]
 
 
 def _moves(atom: Atom, atoms: Atoms) -> bool:
-    facts = atoms.facts(atom)
+    properties = atoms.properties(atom)
     is_kept_block = atom.name.startswith(f"{BLOCK}.")
-    return atom.kind == IDENTITY or is_kept_block or bool(facts.ids or facts.loops)
+    return atom.kind == IDENTITY or is_kept_block or bool(properties.ids or properties.loops)
 
 
-def _parameters(value: Polynomial, atoms: Atoms) -> Iterator[str]:
+def _parameters(value: IntegerPolynomial, atoms: Atoms) -> Iterator[str]:
     for inner in _inner(value, atoms):
         yield from (atom.name for atom in inner.atoms if atom.kind == PARAMETER)
 
 
-def _inner(value: Polynomial, atoms: Atoms) -> Iterator[Polynomial]:
+def _inner(value: IntegerPolynomial, atoms: Atoms) -> Iterator[IntegerPolynomial]:
     """A value and all that it is computed from, each once: hashes use one value many times."""
-    seen: set[Polynomial] = set()
+    seen: set[IntegerPolynomial] = set()
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -100,5 +107,5 @@ def _inner(value: Polynomial, atoms: Atoms) -> Iterator[Polynomial]:
             for operation in operations
             if operation is not None
             for operand in operation.operands
-            if isinstance(operand, Polynomial)
+            if isinstance(operand, IntegerPolynomial)
         ]

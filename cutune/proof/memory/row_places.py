@@ -1,8 +1,8 @@
 """Memory where blocks share rows: takes accesses by the element of the row that they belong to.
 
-With another block, elements that one thread has done one after the other are done by several at
-once. So what is written for one element must lie apart from all that is read or written for
-another; that warps stay together is not enough. Different blocks need not be looked at: they keep
+With another block, elements that one thread did one after the other are done by several threads at
+once. So a place written for one element must not be read or written for another; keeping the
+threads of each warp is not enough. Different blocks need not be looked at: they keep
 their indices, and what they do to each other without order is a race of the original.
 """
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from cutune.core.codes import Code
-from cutune.frontend.values.polynomial import ZERO, Atom, Polynomial
-from cutune.proof.memory.one_place import Place, never_overlap
+from cutune.frontend.values.polynomial import ZERO, Atom, IntegerPolynomial
+from cutune.proof.memory.one_place import AccessPlace, never_overlap
 from cutune.proof.memory.places import Meetings, Spread, is_multiple
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
@@ -24,28 +24,28 @@ from cutune.proof.values.terms import Atoms
 class Row:
     """J of a loop, and what it is less than."""
 
-    element: Polynomial
-    limit: Polynomial
+    element: IntegerPolynomial
+    limit: IntegerPolynomial
 
 
 @dataclass(frozen=True)
 class Position:
-    """Who does something: each element of a row, thread 0 alone, or else all threads."""
+    """Which threads execute it: one per element of a row, thread 0 alone, or else all."""
 
     row: Row | None = None
     is_alone: bool = False
 
 
-Placed = tuple[Position, Place]
+Placed = tuple[Position, AccessPlace]
 
 
 def meet(placed: Sequence[Placed], atoms: Atoms) -> Meetings:
-    """What keeps elements apart.
+    """Conditions under which elements use different places.
 
     Raises:
         NotUnderstood: nothing may.
     """
-    job = _Job(atoms)
+    job = _ElementMeetings(atoms)
     seen = [(w, p) for w, p in placed if not (p.access.read_only and not p.access.is_effect)]
     writes = [one for one in seen if one[1].access.is_effect]
     for index, write in enumerate(writes):
@@ -59,7 +59,7 @@ def meet(placed: Sequence[Placed], atoms: Atoms) -> Meetings:
 
 
 @dataclass
-class _Job:
+class _ElementMeetings:
     atoms: Atoms
     found: Meetings = field(default_factory=Meetings)
 
@@ -94,7 +94,7 @@ class _Job:
         if not self._are_apart(write, other) and not self._are_equal_flags(first, second):
             self._refuse(first, "a place that elements of a row may share")
 
-    def _refuse(self, place: Place, what: str) -> NoReturn:
+    def _refuse(self, place: AccessPlace, what: str) -> NoReturn:
         raise NotUnderstood(Code.NOT_PROVEN, what, place.access.instruction)
 
     # Flags: whoever writes there writes the same, and nobody reads it.
@@ -106,16 +106,16 @@ class _Job:
         others = [p for _, p in seen if p.base is None or p.base == place.base]
         return all(self._are_equal_flags(place, other) for other in others)
 
-    def _are_equal_flags(self, first: Place, second: Place) -> bool:
+    def _are_equal_flags(self, first: AccessPlace, second: AccessPlace) -> bool:
         values = first.access.values
         is_same = values == second.access.values and first.access.bytes == second.access.bytes
         stored = first.access.kind == second.access.kind == "store"
         return stored and is_same and all(self._is_fixed(value) for value in values)
 
-    def _is_fixed(self, value: Polynomial) -> bool:
+    def _is_fixed(self, value: IntegerPolynomial) -> bool:
         """Is it the same whenever a thread of the block computes it?"""
-        facts = self.atoms.of(value)
-        return not (facts.raw or facts.ids or facts.loops or facts.is_loaded)
+        properties = self.atoms.of(value)
+        return not (properties.raw or properties.ids or properties.loops or properties.is_loaded)
 
     # Places of different elements.
 
@@ -142,7 +142,7 @@ class _Job:
             step, (first, rest, where.row), (second, other_rest, other_where.row)
         )
 
-    def _is_exact(self, where: Position, place: Place) -> bool:
+    def _is_exact(self, where: Position, place: AccessPlace) -> bool:
         """Do unsigned indices, which may wrap around, tell elements apart?"""
         for value in place.unsigned:
             split = _split(value, where.row) if where.row is not None else (ZERO, value)
@@ -153,12 +153,15 @@ class _Job:
                 return False
         return True
 
-    def _is_steady(self, value: Polynomial) -> bool:
-        facts = self.atoms.of(value)
-        return not (facts.raw or facts.ids or facts.loops)
+    def _is_steady(self, value: IntegerPolynomial) -> bool:
+        properties = self.atoms.of(value)
+        return not (properties.raw or properties.ids or properties.loops)
 
     def _have_steps(
-        self, step: Polynomial, one: tuple[Place, Polynomial], other: tuple[Place, Polynomial]
+        self,
+        step: IntegerPolynomial,
+        one: tuple[AccessPlace, IntegerPolynomial],
+        other: tuple[AccessPlace, IntegerPolynomial],
     ) -> bool:
         """Places `step * J + rest`, with one rest but for constants within a step."""
         (first, rest), (second, other_rest) = one, other
@@ -168,14 +171,14 @@ class _Job:
         span = max(first.access.bytes, constant + second.access.bytes) - min(0, constant)
         if step.literal is not None:
             return span <= abs(step.literal)
-        self.found.spreads.add(Spread(step, Polynomial.constant(span), -1))
+        self.found.spreads.add(Spread(step, IntegerPolynomial.constant(span), -1))
         return True
 
     def _are_columns(
         self,
-        step: Polynomial,
-        one: tuple[Place, Polynomial, Row],
-        other: tuple[Place, Polynomial, Row],
+        step: IntegerPolynomial,
+        one: tuple[AccessPlace, IntegerPolynomial, Row],
+        other: tuple[AccessPlace, IntegerPolynomial, Row],
     ) -> bool:
         """Places `step * (J + limit * row)`: columns of J, wherever the rows are."""
         (first, rest, row), (second, other_rest, other_row) = one, other
@@ -183,14 +186,19 @@ class _Job:
             return False
         width = row.limit * step
         begin, other_begin = _constant(rest), _constant(other_rest)
-        rows = rest - Polynomial.constant(begin), other_rest - Polynomial.constant(other_begin)
+        rows = (
+            rest - IntegerPolynomial.constant(begin),
+            other_rest - IntegerPolynomial.constant(other_begin),
+        )
         if not all(is_multiple(width, each) for each in rows):
             return False
         end = max(begin + first.access.bytes, other_begin + second.access.bytes)
         return end - min(begin, other_begin) <= abs(step.literal)
 
 
-def _split(offset: Polynomial, row: Row) -> tuple[Polynomial, Polynomial] | None:
+def _split(
+    offset: IntegerPolynomial, row: Row
+) -> tuple[IntegerPolynomial, IntegerPolynomial] | None:
     """An offset as step * J + rest; None where J occurs otherwise."""
     ((element,),) = (monomial for monomial, _ in row.element.terms)
     steps: dict[tuple[Atom, ...], int] = {}
@@ -204,8 +212,8 @@ def _split(offset: Polynomial, row: Row) -> tuple[Polynomial, Polynomial] | None
             steps[tuple(factors)] = coefficient
         else:
             rest[monomial] = coefficient
-    return Polynomial.of(steps), Polynomial.of(rest)
+    return IntegerPolynomial.of(steps), IntegerPolynomial.of(rest)
 
 
-def _constant(value: Polynomial) -> int:
+def _constant(value: IntegerPolynomial) -> int:
     return next((coefficient for monomial, coefficient in value.terms if not monomial), 0)

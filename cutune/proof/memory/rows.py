@@ -1,4 +1,4 @@
-"""Rows that blocks share: takes a walk in which a grid is kept, says what stays the same.
+"""Rows that blocks share: takes a walk in which a grid is kept, gives conditions on launches.
 
 A loop whose variable is J = threadIdx + rounds * blockDim, and which goes on while J < limit, does
 its body once for each J below the limit, whatever the size of the block. That holds if all threads
@@ -16,30 +16,30 @@ from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.types import Instruction
-from cutune.frontend.values.polynomial import ONE, ZERO, Polynomial
+from cutune.frontend.values.polynomial import ONE, ZERO, IntegerPolynomial
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Walk
-from cutune.proof.memory.accesses import Access, Recorder
+from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.one_place import place_of
 from cutune.proof.memory.places import Meetings, Spread
 from cutune.proof.memory.row_places import Position, Row, meet
-from cutune.proof.values.kept import KeptGrid
+from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import NotUnderstood
-from cutune.proof.values.predicates import Both, Comparison, Not, Predicate, facts_of
-from cutune.proof.values.terms import MOST_THREADS, Atoms, Operation
+from cutune.proof.values.predicates import Both, Comparison, Not, Predicate, properties_of
+from cutune.proof.values.terms import MOST_THREADS, AtomOperation, Atoms
 
 _SMALL = 1 << 19
 #: Registers of fewer bits do not hold J.
 _EXACT_BITS = 32
-_HALF = Polynomial.constant(MOST_THREADS // 2)
+_HALF = IntegerPolynomial.constant(MOST_THREADS // 2)
 
 
 @dataclass(frozen=True)
-class _Test:
+class _OrderTest:
     """small < large, read as a signed or as an unsigned number."""
 
-    small: Polynomial
-    large: Polynomial
+    small: IntegerPolynomial
+    large: IntegerPolynomial
     signed: bool
 
 
@@ -50,25 +50,25 @@ class _Loop:
     header: int
     stay: int
     row: Row
-    guard: _Test
+    guard: _OrderTest
     is_tested_first: bool
 
 
-def shared_rows(graph: Graph, walk: Walk, recorder: Recorder, kept: KeptGrid) -> Meetings:
-    """What must hold at a launch so that blocks of any size do the same.
+def shared_rows(graph: Graph, walk: Walk, recorder: Recorder, kept_grid: KeptGrid) -> Meetings:
+    """Conditions on a launch under which blocks of any size do the same.
 
     Raises:
         NotUnderstood: they may not.
     """
-    return _Judge(graph, walk, recorder, kept).judged()
+    return _RowJudge(graph, walk, recorder, kept_grid).judged()
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _RowJudge:
     graph: Graph
     walk: Walk
     recorder: Recorder
-    kept: KeptGrid
+    kept_grid: KeptGrid
 
     @property
     def atoms(self) -> Atoms:
@@ -100,19 +100,19 @@ class _Judge:
         raise NotUnderstood(Code.NOT_PROVEN, what, instructions[-1])
 
     def _is_raw(self, predicate: Predicate) -> bool:
-        return bool(facts_of(predicate, self.atoms).raw)
+        return bool(properties_of(predicate, self.atoms).raw)
 
-    def _is_uniform(self, value: Polynomial, header: int) -> bool:
+    def _is_uniform(self, value: IntegerPolynomial, header: int) -> bool:
         """Is a value the same for all threads of the block, in all rounds of a loop?"""
-        facts = self.atoms.of(value)
-        return not facts.raw and not facts.ids and header not in facts.loops
+        properties = self.atoms.of(value)
+        return not properties.raw and not properties.ids and header not in properties.loops
 
     # Branches.
 
     @cached_property
     def loops(self) -> dict[int, _Loop]:
         """The loops over rows, by header."""
-        return {header: self._loop(header) for header in sorted(self.kept.loops)}
+        return {header: self._loop(header) for header in sorted(self.kept_grid.loops)}
 
     @cached_property
     def divided(self) -> frozenset[int]:
@@ -159,14 +159,14 @@ class _Judge:
 
     def _is_first(self, comparison: Comparison) -> bool:
         difference = comparison.left - comparison.right
-        is_thread = difference in (self.kept.thread, -self.kept.thread)
+        is_thread = difference in (self.kept_grid.thread, -self.kept_grid.thread)
         return is_thread and comparison.relation in ("eq", "ne")
 
     # Loops.
 
     def _loop(self, header: int) -> _Loop:
         blocks = self.graph.loop_of_header[header]
-        if self.graph.loops_around[header] & self.kept.loops != {header}:
+        if self.graph.loops_around[header] & self.kept_grid.loops != {header}:
             self._refuse(header, "a row within a row")
         leaving = [b for b in sorted(blocks) if self._may_leave(b, blocks)]
         if len(leaving) != 1 or leaving[0] not in self.walk.branches:
@@ -176,33 +176,37 @@ class _Judge:
         is_tested_first = self.graph.latches(header) != (stay,)
         if is_tested_first and stay != header:
             self._refuse(header, "a row that is left in the middle")
-        element = self.kept.element(header)
-        tested = element if is_tested_first else element + self.kept.step
-        stride = Polynomial.constant(dict(test.small.terms).get(element.terms[0][0], 1))
+        element = self.kept_grid.element(header)
+        tested = element if is_tested_first else element + self.kept_grid.step
+        stride = IntegerPolynomial.constant(dict(test.small.terms).get(element.terms[0][0], 1))
         shift = (test.small - stride * tested).literal
         if shift is None or not 0 <= shift <= _SMALL or not self._is_uniform(test.large, header):
             self._refuse(header, "a row whose end differs between threads")
-        limit = self._limit(header, test.large - Polynomial.constant(shift), stride)
-        guard = _Test(self.kept.thread + Polynomial.constant(shift), test.large, test.signed)
+        limit = self._limit(header, test.large - IntegerPolynomial.constant(shift), stride)
+        guard = _OrderTest(
+            self.kept_grid.thread + IntegerPolynomial.constant(shift), test.large, test.signed
+        )
         if stride != ONE:
             # As compilers write it: fewer threads than elements.
-            guard = _Test(self.kept.thread, limit, test.signed)
+            guard = _OrderTest(self.kept_grid.thread, limit, test.signed)
         return _Loop(header, stay, Row(element, limit), guard, is_tested_first)
 
-    def _limit(self, header: int, end: Polynomial, stride: Polynomial) -> Polynomial:
-        """What J is less than where stride * J is less than the end."""
+    def _limit(
+        self, header: int, end: IntegerPolynomial, stride: IntegerPolynomial
+    ) -> IntegerPolynomial:
+        """The limit of J where stride * J is less than the end."""
         if stride == ONE:
             return end
         each, whole = stride.literal, end.literal
         if each is None or whole is None or not 0 < each <= _SMALL:
             self._refuse(header, "a row in steps of more than one")
-        return Polynomial.constant(-(-whole // each))
+        return IntegerPolynomial.constant(-(-whole // each))
 
     def _may_leave(self, block: int, blocks: frozenset[int]) -> bool:
         targets = set(self.graph.flow.blocks[block].terminator.targets)
         return not targets or bool(targets - blocks)
 
-    def _staying(self, block: int, blocks: frozenset[int]) -> _Test:
+    def _staying(self, block: int, blocks: frozenset[int]) -> _OrderTest:
         """The test under which a loop goes on."""
         terminator = self.graph.flow.blocks[block].terminator
         predicate = self.walk.branches[block]
@@ -235,7 +239,7 @@ class _Judge:
 
     # Where accesses happen.
 
-    def _position(self, access: Access) -> Position:
+    def _position(self, access: MemoryAccess) -> Position:
         block, dividing = access.block, self.dividing(access.block)
         if access.kind == "call":
             self._stop(access.instruction, "a function that is called")
@@ -256,39 +260,39 @@ class _Judge:
         raise NotUnderstood(Code.NOT_PROVEN, what, instruction)
 
 
-def _tests(comparison: Predicate) -> Iterator[_Test]:
+def _tests(comparison: Predicate) -> Iterator[_OrderTest]:
     """`small < large` in as many ways as it can be said; `<=` is `<` of one more."""
     if not isinstance(comparison, Comparison) or comparison.bits < _EXACT_BITS:
         return
     left, right, signed = comparison.left, comparison.right, comparison.signed
     match comparison.relation:
         case "lt":
-            yield _Test(left, right, signed)
+            yield _OrderTest(left, right, signed)
         case "le":
-            yield _Test(left, right + ONE, signed)
+            yield _OrderTest(left, right + ONE, signed)
         case "gt":
-            yield _Test(right, left, signed)
+            yield _OrderTest(right, left, signed)
         case "ge":
-            yield _Test(right, left + ONE, signed)
+            yield _OrderTest(right, left + ONE, signed)
 
 
-def _is_either(comparison: Comparison, test: _Test) -> bool:
+def _is_either(comparison: Comparison, test: _OrderTest) -> bool:
     """Is it the test, or its opposite?"""
     return test in (*_tests(comparison), *_tests(comparison.negated()))
 
 
-def _plain(value: Polynomial, atoms: Atoms) -> Polynomial:
-    """A number that was extended as what it was before: at the launch it is as small."""
+def _plain(value: IntegerPolynomial, atoms: Atoms) -> IntegerPolynomial:
+    """An extended number without its extension: its value is small, which the launch checks."""
     result = ZERO
     for monomial, coefficient in value.terms:
-        product = Polynomial.constant(coefficient)
+        product = IntegerPolynomial.constant(coefficient)
         for atom in monomial:
-            operation: Operation | None = atoms.operation(atom)
+            operation: AtomOperation | None = atoms.operation(atom)
             inner = operation.operands[0] if operation is not None else None
             is_extended = operation is not None and operation.name in ("s32", "u32")
-            if is_extended and isinstance(inner, Polynomial):
+            if is_extended and isinstance(inner, IntegerPolynomial):
                 product = product * _plain(inner, atoms)
             else:
-                product = product * Polynomial.of({(atom,): 1})
+                product = product * IntegerPolynomial.of({(atom,): 1})
         result = result + product
     return result

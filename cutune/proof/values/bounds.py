@@ -12,26 +12,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from cutune.frontend.values.polynomial import IDENTITY, ONE, PARAMETER, Atom, Polynomial
+from cutune.frontend.values.polynomial import IDENTITY, ONE, PARAMETER, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Comparison
-from cutune.proof.values.terms import Atoms, Operation
+from cutune.proof.values.terms import AtomOperation, Atoms
 
 _SMALL = 1 << 19
-#: What tells any two ids apart.
+#: So many bits distinguish any two ids.
 _ID_BITS = 32
 
 
 @dataclass(frozen=True)
-class Bound:
+class IdBound:
     """id < limit, where each of the conditions is not negative."""
 
-    limit: Polynomial
-    conditions: tuple[Polynomial, ...] = ()
+    limit: IntegerPolynomial
+    conditions: tuple[IntegerPolynomial, ...] = ()
 
 
-def bounds(known: Iterable[Comparison], dimension: str, atoms: Atoms) -> dict[Polynomial, Bound]:
+def bounds(
+    known: Iterable[Comparison], dimension: str, atoms: Atoms
+) -> dict[IntegerPolynomial, IdBound]:
     """All bounds of the id in a dimension that follow from comparisons, by their limits."""
-    found: dict[Polynomial, Bound] = {}
+    found: dict[IntegerPolynomial, IdBound] = {}
     for comparison in known:
         for small, large in _ordered(comparison):
             for bound in _bounds(small, large, comparison, dimension, atoms):
@@ -41,7 +43,9 @@ def bounds(known: Iterable[Comparison], dimension: str, atoms: Atoms) -> dict[Po
     return found
 
 
-def common(all_known: Iterable[Iterable[Comparison]], dimension: str, atoms: Atoms) -> list[Bound]:
+def common(
+    all_known: Iterable[Iterable[Comparison]], dimension: str, atoms: Atoms
+) -> list[IdBound]:
     """The bounds that hold in all of these places."""
     places = [bounds(known, dimension, atoms) for known in all_known]
     if not places:
@@ -50,16 +54,16 @@ def common(all_known: Iterable[Iterable[Comparison]], dimension: str, atoms: Ato
     return [_joined([place[limit] for place in places]) for limit in sorted(limits, key=_shortest)]
 
 
-def _shortest(limit: Polynomial) -> tuple[int, str]:
+def _shortest(limit: IntegerPolynomial) -> tuple[int, str]:
     return len(limit.terms), str(limit.terms)
 
 
-def _joined(found: list[Bound]) -> Bound:
+def _joined(found: list[IdBound]) -> IdBound:
     conditions = {c for bound in found for c in bound.conditions}
-    return Bound(found[0].limit, tuple(sorted(conditions, key=_shortest)))
+    return IdBound(found[0].limit, tuple(sorted(conditions, key=_shortest)))
 
 
-def _ordered(comparison: Comparison) -> Iterator[tuple[Polynomial, Polynomial]]:
+def _ordered(comparison: Comparison) -> Iterator[tuple[IntegerPolynomial, IntegerPolynomial]]:
     """Pairs of which the first is less than the second; `<=` is `<` of one more."""
     left, right = comparison.left, comparison.right
     match comparison.relation:
@@ -77,9 +81,13 @@ def _ordered(comparison: Comparison) -> Iterator[tuple[Polynomial, Polynomial]]:
 
 
 def _bounds(
-    small: Polynomial, large: Polynomial, comparison: Comparison, dimension: str, atoms: Atoms
-) -> Iterator[Bound]:
-    shift = small - Polynomial.atom(IDENTITY, dimension)
+    small: IntegerPolynomial,
+    large: IntegerPolynomial,
+    comparison: Comparison,
+    dimension: str,
+    atoms: Atoms,
+) -> Iterator[IdBound]:
+    shift = small - IntegerPolynomial.atom(IDENTITY, dimension)
     if not _is_shift(shift, atoms):
         return
     for right, conditions in _rights(large, comparison.signed, atoms):
@@ -88,10 +96,10 @@ def _bounds(
         least = shift.literal
         # Read as unsigned, a number below 0 is a large one.
         may_be_large = not comparison.signed and (least is None or least < -1)
-        yield Bound(right - shift, (*conditions, right) if may_be_large else conditions)
+        yield IdBound(right - shift, (*conditions, right) if may_be_large else conditions)
 
 
-def _is_shift(shift: Polynomial, atoms: Atoms) -> bool:
+def _is_shift(shift: IntegerPolynomial, atoms: Atoms) -> bool:
     """A small number, or a parameter and a small number: id + shift cannot wrap around."""
     parameters = [(m, c) for m, c in shift.terms if m]
     constant = next((c for m, c in shift.terms if not m), 0)
@@ -101,22 +109,22 @@ def _is_shift(shift: Polynomial, atoms: Atoms) -> bool:
 
 
 def _rights(
-    large: Polynomial, signed: bool, atoms: Atoms
-) -> Iterator[tuple[Polynomial, tuple[Polynomial, ...]]]:
-    """What the larger side is, with conditions; a minimum is no more than either operand."""
+    large: IntegerPolynomial, signed: bool, atoms: Atoms
+) -> Iterator[tuple[IntegerPolynomial, tuple[IntegerPolynomial, ...]]]:
+    """Values that the larger side does not exceed, with conditions; of a minimum, both operands."""
     inner = [(m, c) for m, c in large.terms if m]
     operation = atoms.operation(inner[0][0][0]) if _is_one_atom(inner) else None
     if operation is None:
         yield large, ()
         return
-    offset = large - Polynomial.of({inner[0][0]: 1})
+    offset = large - IntegerPolynomial.of({inner[0][0]: 1})
     constant = offset.literal
     if constant is None or abs(constant) > _SMALL:
         return
     kind = operation.name
     if kind in [f"min.{'s' if signed else 'u'}{bits}" for bits in (32, 64)]:
         for operand in operation.operands:
-            assert isinstance(operand, Polynomial), "a minimum is of numbers"
+            assert isinstance(operand, IntegerPolynomial), "a minimum is of numbers"
             yield operand + offset, ()
     elif kind in ("s32", "s16", "s8"):
         yield _operand(operation) + offset, ()
@@ -128,12 +136,12 @@ def _is_one_atom(terms: list[tuple[tuple[Atom, ...], int]]) -> bool:
     return len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1
 
 
-def _operand(operation: Operation) -> Polynomial:
+def _operand(operation: AtomOperation) -> IntegerPolynomial:
     operand = operation.operands[0]
-    assert isinstance(operand, Polynomial), "numbers are extended"
+    assert isinstance(operand, IntegerPolynomial), "numbers are extended"
     return operand
 
 
-def _is_computable(value: Polynomial) -> bool:
-    """Is it made of parameters alone? (Whether it is too large is asked at the launch.)"""
+def _is_computable(value: IntegerPolynomial) -> bool:
+    """Does it consist of parameters alone? (The launch checks whether it is too large.)"""
     return all(atom.kind == PARAMETER for atom in value.atoms)

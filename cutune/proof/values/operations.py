@@ -1,6 +1,6 @@
 """Instructions without effects: operands in, values of the registers that they write out.
 
-An instruction that is not named here is not understood (`NotUnderstood`), whatever it does.
+Any instruction that is not named here raises `NotUnderstood`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cutune.frontend.values.polynomial import (
     THREAD,
     ZERO,
     Atom,
-    Polynomial,
+    IntegerPolynomial,
     TooLarge,
 )
 from cutune.proof.values.predicates import (
@@ -29,12 +29,20 @@ from cutune.proof.values.predicates import (
     Predicate,
     Unknown,
     either,
-    facts_of,
     negation,
+    properties_of,
 )
-from cutune.proof.values.terms import NOTHING, Atoms, Facts, Interval, Operation, modulo
+from cutune.proof.values.terms import (
+    NOTHING,
+    AtomOperation,
+    AtomProperties,
+    Atoms,
+    Interval,
+    linear,
+    modulo,
+)
 
-Value = Polynomial | Predicate
+Value = IntegerPolynomial | Predicate
 Read = Callable[[str], Value]
 
 #: Opcodes whose result is a function of their operands alone.
@@ -57,7 +65,7 @@ LANE = "lane"
 
 
 class NotUnderstood(Exception):
-    """What cannot be proven: the code of the rule, the words for its template, the PTX line."""
+    """A proof failed: the code of the rule, the words for its template, the PTX line."""
 
     def __init__(self, code: Code, what: str, instruction: Instruction) -> None:
         super().__init__(what)
@@ -97,19 +105,21 @@ class Operations:
             value = self._function(instruction, read)
         written: list[tuple[str, Value]] = [(operands[0], value)]
         if "cc" in instruction.modifiers:
-            carry = Operation("carry", (instruction.opcode, *instruction.modifiers, value))
-            facts = self._joined(instruction, read)
-            written.append((_CARRY, self.atoms.computed(carry, facts)))
+            carry = AtomOperation("carry", (instruction.opcode, *instruction.modifiers, value))
+            properties = self._joined(instruction, read)
+            written.append((_CARRY, self.atoms.computed(carry, properties)))
         return written
 
     # Integers.
 
-    def _integer(self, instruction: Instruction, read: Read) -> Polynomial | None:
+    def _integer(self, instruction: Instruction, read: Read) -> IntegerPolynomial | None:
         """The polynomial, where the operation is one of the ring, or keeps the value."""
         opcode, modifiers = instruction.opcode, instruction.modifiers
         if "sat" in modifiers or "cc" in modifiers or instruction.operands[1].startswith("{"):
             return None
-        values = [v for v in map(read, instruction.operands[1:]) if isinstance(v, Polynomial)]
+        values = [
+            v for v in map(read, instruction.operands[1:]) if isinstance(v, IntegerPolynomial)
+        ]
         if len(values) < len(instruction.operands) - 1:
             return None
         try:
@@ -119,7 +129,7 @@ class Operations:
                 case "cvta":
                     return values[0]
                 case "add" | "sub" | "neg" | "not":
-                    return modulo(_linear(opcode, values), bits_of(modifiers[-1]))
+                    return modulo(linear(opcode, values), bits_of(modifiers[-1]))
                 case "mul" | "mad":
                     return self._product(modifiers, values)
                 case "shl":
@@ -132,7 +142,9 @@ class Operations:
             return None
         return None
 
-    def _product(self, modifiers: tuple[str, ...], values: list[Polynomial]) -> Polynomial | None:
+    def _product(
+        self, modifiers: tuple[str, ...], values: list[IntegerPolynomial]
+    ) -> IntegerPolynomial | None:
         kind, factors = modifiers[-1], values[:2]
         bits = bits_of(kind)
         if "wide" in modifiers:
@@ -143,7 +155,7 @@ class Operations:
         product = factors[0] * factors[1]
         return modulo(product + values[2] if len(values) > 2 else product, bits)
 
-    def extended(self, value: Polynomial, bits: int, signed: bool) -> Polynomial:
+    def extended(self, value: IntegerPolynomial, bits: int, signed: bool) -> IntegerPolynomial:
         """A number of so many bits as a longer one."""
         interval = self.atoms.interval(modulo(value, bits))
         low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
@@ -151,10 +163,12 @@ class Operations:
         if interval.within(low, high):
             return value
         name = f"{'s' if signed else 'u'}{bits}"
-        facts = replace(self.atoms.of(value), interval=Interval(low, high))
-        return self.atoms.computed(Operation(name, (value,)), facts)
+        properties = replace(self.atoms.of(value), interval=Interval(low, high))
+        return self.atoms.computed(AtomOperation(name, (value,)), properties)
 
-    def _converted(self, to: str, source: str, value: Polynomial) -> Polynomial | None:
+    def _converted(
+        self, to: str, source: str, value: IntegerPolynomial
+    ) -> IntegerPolynomial | None:
         if to not in _INTEGERS or source not in _INTEGERS:
             return None
         if bits_of(to) >= bits_of(source):
@@ -165,16 +179,16 @@ class Operations:
             return self.extended(value, bits_of(to), to[0] == "s")
         return modulo(value, bits_of(to))
 
-    def _lane(self, values: list[Polynomial]) -> Polynomial | None:
+    def _lane(self, values: list[IntegerPolynomial]) -> IntegerPolynomial | None:
         """threadIdx.x & 31 is the same for any block of whole warps in x."""
-        mask, of_thread = values[1].literal, Polynomial.atom(THREAD, "x")
+        mask, of_thread = values[1].literal, IntegerPolynomial.atom(THREAD, "x")
         if values[0] != of_thread or mask not in (1, 3, 7, 15, 31):
             return None
         self.uses_lanes = True
-        facts = Facts(ids=frozenset("x"), interval=Interval(0, mask))
-        return self.atoms.computed(Operation(LANE, (mask,)), facts)
+        properties = AtomProperties(ids=frozenset("x"), interval=Interval(0, mask))
+        return self.atoms.computed(AtomOperation(LANE, (mask,)), properties)
 
-    def _sum_of_bits(self, values: list[Polynomial]) -> Polynomial | None:
+    def _sum_of_bits(self, values: list[IntegerPolynomial]) -> IntegerPolynomial | None:
         """Numbers that have no bit in common: `4 * i | 1`."""
         for high, low in (values, reversed(values)):
             size = self.atoms.interval(low)
@@ -187,13 +201,13 @@ class Operations:
 
     # Any function of its operands.
 
-    def _function(self, instruction: Instruction, read: Read) -> Polynomial:
+    def _function(self, instruction: Instruction, read: Read) -> IntegerPolynomial:
         operands = tuple(self._read_all(instruction, read))
-        facts = self._joined(instruction, read)
+        properties = self._joined(instruction, read)
         if _is_integer(instruction):
-            facts = replace(facts, interval=self._interval(instruction, operands))
+            properties = replace(properties, interval=self._interval(instruction, operands))
         name = ".".join((instruction.opcode, *instruction.modifiers))
-        return self.atoms.computed(Operation(name, operands), facts)
+        return self.atoms.computed(AtomOperation(name, operands), properties)
 
     def _read_all(self, instruction: Instruction, read: Read) -> list[Value]:
         texts = [t for operand in instruction.operands[1:] for t in parts(operand)]
@@ -201,17 +215,17 @@ class Operations:
             texts.append(_CARRY)
         return [read(text) for text in texts]
 
-    def _joined(self, instruction: Instruction, read: Read) -> Facts:
-        facts = NOTHING
+    def _joined(self, instruction: Instruction, read: Read) -> AtomProperties:
+        properties = NOTHING
         for value in self._read_all(instruction, read):
-            known = self.atoms.of(value) if isinstance(value, Polynomial) else None
-            facts = facts.joined(known or facts_of_predicate(value, self.atoms))
-        return facts
+            known = self.atoms.of(value) if isinstance(value, IntegerPolynomial) else None
+            properties = properties.joined(known or properties_of_predicate(value, self.atoms))
+        return properties
 
     def _interval(self, instruction: Instruction, operands: tuple[Value, ...]) -> Interval:
         opcode, kind = instruction.opcode, instruction.modifiers[-1]
         whole = _whole(kind)
-        known = [value for value in operands if isinstance(value, Polynomial)]
+        known = [value for value in operands if isinstance(value, IntegerPolynomial)]
         ranges = [_within(self.atoms.interval(value), whole) for value in known]
         constants = [value.literal for value in known]
         if opcode == "and" and (masks := [c for c in constants if c is not None and c >= 0]):
@@ -229,14 +243,14 @@ class Operations:
         """`mov.b64 {%r1, %r2}, %rd3`."""
         names = parts(instruction.operands[0])
         value = read(instruction.operands[1])
-        if instruction.opcode != "mov" or not isinstance(value, Polynomial):
+        if instruction.opcode != "mov" or not isinstance(value, IntegerPolynomial):
             raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}'", instruction)
         bits = bits_of(instruction.modifiers[-1]) // len(names)
-        facts = replace(self.atoms.of(value), interval=Interval(None, None))
+        properties = replace(self.atoms.of(value), interval=Interval(None, None))
         pieces: list[tuple[str, Value]] = [(names[0], modulo(value, bits))]
         for index, name in enumerate(names[1:], 1):
-            operation = Operation(f"piece{index}.{bits}", (value,))
-            pieces.append((name, self.atoms.computed(operation, facts)))
+            operation = AtomOperation(f"piece{index}.{bits}", (value,))
+            pieces.append((name, self.atoms.computed(operation, properties)))
         return [(name, value) for name, value in pieces if name != "_"]
 
     # Conditions.
@@ -250,23 +264,29 @@ class Operations:
         combined: Predicate = found
         if len(operands) > 3:
             other = read(operands[3].removeprefix("!"))
-            assert not isinstance(other, Polynomial), "the fourth operand of setp is a predicate"
+            assert not isinstance(other, IntegerPolynomial), (
+                "the fourth operand of setp is a predicate"
+            )
             other = negation(other) if operands[3].startswith("!") else other
             combined = self._combined(modifiers[1], found, other, instruction, loops)
         written: list[tuple[str, Value]] = [(results[0].strip(), combined)]
         for name in results[1:]:
-            facts = facts_of(combined, self.atoms)
-            written.append((name.strip(), Unknown(f"second {instruction.line}", facts)))
+            properties = properties_of(combined, self.atoms)
+            written.append((name.strip(), Unknown(f"second {instruction.line}", properties)))
         return [(name, value) for name, value in written if name != "_"]
 
     def _compared(self, instruction: Instruction, read: Read, loops: frozenset[int]) -> Predicate:
         relation, kind = instruction.modifiers[0], instruction.modifiers[-1]
         left, right = (read(operand) for operand in instruction.operands[1:3])
-        facts = self.atoms.joined(v for v in (left, right) if isinstance(v, Polynomial))
+        properties = self.atoms.joined(v for v in (left, right) if isinstance(v, IntegerPolynomial))
         is_order = kind in _INTEGERS and (relation in _ORDER or relation in _UNSIGNED_RELATIONS)
-        if not is_order or not isinstance(left, Polynomial) or not isinstance(right, Polynomial):
-            facts = facts.joined(Facts(loops=loops))
-            return Unknown(f"{instruction.line}", facts)
+        if (
+            not is_order
+            or not isinstance(left, IntegerPolynomial)
+            or not isinstance(right, IntegerPolynomial)
+        ):
+            properties = properties.joined(AtomProperties(loops=loops))
+            return Unknown(f"{instruction.line}", properties)
         bits = bits_of(kind)
         signed = kind[0] == "s" and relation in _ORDER
         relation = _UNSIGNED_RELATIONS.get(relation, relation)
@@ -283,7 +303,7 @@ class Operations:
             left, right = modulo(left - right, bits), ZERO
         return Comparison(relation, bits, signed, left, right)
 
-    def _choice(self, value: Polynomial) -> Predicate | None:
+    def _choice(self, value: IntegerPolynomial) -> Predicate | None:
         """`selp 1, 0, p`, which is p."""
         if len(value.terms) != 1 or value.terms[0][1] != 1 or len(value.terms[0][0]) != 1:
             return None
@@ -292,12 +312,12 @@ class Operations:
         if operation is None or not operation.name.startswith("selp."):
             return None
         first, second, predicate = operation.operands
-        assert isinstance(first, Polynomial) and isinstance(second, Polynomial)
-        if isinstance(predicate, Polynomial) or second != ZERO or first.literal in (None, 0):
+        assert isinstance(first, IntegerPolynomial) and isinstance(second, IntegerPolynomial)
+        if isinstance(predicate, IntegerPolynomial) or second != ZERO or first.literal in (None, 0):
             return None
         return predicate  # type: ignore[return-value]
 
-    def _alternatives(self, value: Polynomial) -> Iterator[Polynomial]:
+    def _alternatives(self, value: IntegerPolynomial) -> Iterator[IntegerPolynomial]:
         """The operands of `a | b | c`, which is 0 where all of them are."""
         is_atom = len(value.terms) == 1 and len(value.terms[0][0]) == 1 and value.terms[0][1] == 1
         atom = value.terms[0][0][0] if is_atom else None
@@ -306,7 +326,7 @@ class Operations:
             yield value
             return
         for operand in operation.operands:
-            assert isinstance(operand, Polynomial), "numbers have bits"
+            assert isinstance(operand, IntegerPolynomial), "numbers have bits"
             yield from self._alternatives(operand)
 
     def _logic(self, instruction: Instruction, read: Read, loops: frozenset[int]) -> Predicate:
@@ -322,7 +342,7 @@ class Operations:
 
     def _predicate(self, text: str, read: Read) -> Predicate:
         value = read(text.removeprefix("!"))
-        if isinstance(value, Polynomial):
+        if isinstance(value, IntegerPolynomial):
             value = Fixed(value != ZERO)
         return negation(value) if text.startswith("!") else value
 
@@ -338,8 +358,8 @@ class Operations:
             return _all([*_conditions(first), *_conditions(second)])
         if operator == "or":
             return either(first, second)
-        facts = facts_of(first, self.atoms).joined(facts_of(second, self.atoms))
-        return Unknown(f"{instruction.line}", facts.joined(Facts(loops=loops)))
+        properties = properties_of(first, self.atoms).joined(properties_of(second, self.atoms))
+        return Unknown(f"{instruction.line}", properties.joined(AtomProperties(loops=loops)))
 
 
 def _conditions(predicate: Predicate) -> Iterator[Predicate]:
@@ -359,22 +379,22 @@ def _all(conditions: Sequence[Predicate]) -> Predicate:
             for kind in (THREAD, BLOCK)
         ]
         if all(zeros):
-            identity = Polynomial.atom(IDENTITY, dimension)
+            identity = IntegerPolynomial.atom(IDENTITY, dimension)
             found = [c for c in found if c not in zeros[0] + zeros[1]]
             found.append(replace(zeros[0][0], left=identity))
     return reduce(Both, found)
 
 
 def _is_zero(comparison: Comparison, atom: Atom) -> bool:
-    is_atom = comparison.left in (Polynomial.atom(*atom), -Polynomial.atom(*atom))
+    is_atom = comparison.left in (IntegerPolynomial.atom(*atom), -IntegerPolynomial.atom(*atom))
     # In fewer bits, block 65536 is 0 too.
     is_whole = comparison.bits >= _INDEX_BITS
     return comparison.relation == "eq" and comparison.right == ZERO and is_atom and is_whole
 
 
-def facts_of_predicate(value: Value, atoms: Atoms) -> Facts:
+def properties_of_predicate(value: Value, atoms: Atoms) -> AtomProperties:
     """What is known of a register of either kind."""
-    return atoms.of(value) if isinstance(value, Polynomial) else facts_of(value, atoms)
+    return atoms.of(value) if isinstance(value, IntegerPolynomial) else properties_of(value, atoms)
 
 
 def parts(operand: str) -> list[str]:
@@ -388,22 +408,11 @@ def _is_integer(instruction: Instruction) -> bool:
     return bool(instruction.modifiers) and instruction.modifiers[-1] in _INTEGERS
 
 
-def _linear(opcode: str, values: list[Polynomial]) -> Polynomial:
-    match opcode:
-        case "add":
-            return values[0] + values[1]
-        case "sub":
-            return values[0] - values[1]
-        case "neg":
-            return -values[0]
-    return -values[0] - Polynomial.constant(1)
-
-
-def _shifted(values: list[Polynomial], bits: int) -> Polynomial | None:
+def _shifted(values: list[IntegerPolynomial], bits: int) -> IntegerPolynomial | None:
     count = values[1].literal
     if count is None or not 0 <= count < bits:
         return None
-    return modulo(values[0] * Polynomial.constant(1 << count), bits)
+    return modulo(values[0] * IntegerPolynomial.constant(1 << count), bits)
 
 
 def _whole(kind: str) -> Interval:

@@ -1,12 +1,12 @@
-"""Conditions: what predicate registers hold, and what follows where one is true or false."""
+"""Conditions: values of predicate registers, and comparisons that follow from them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cutune.frontend.values.polynomial import Polynomial
-from cutune.proof.values.terms import NOTHING, Atoms, Facts
+from cutune.frontend.values.polynomial import IntegerPolynomial
+from cutune.proof.values.terms import NOTHING, AtomProperties, Atoms
 
 _NEGATED = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 _NEGATED |= {"lo": "hs", "hs": "lo", "ls": "hi", "hi": "ls"}
@@ -19,8 +19,8 @@ class Comparison:
     relation: str
     bits: int
     signed: bool
-    left: Polynomial
-    right: Polynomial
+    left: IntegerPolynomial
+    right: IntegerPolynomial
 
     def negated(self) -> Comparison:
         """What holds where this does not."""
@@ -47,7 +47,7 @@ class Unknown:
     """Any other condition. `name` tells them apart."""
 
     name: str
-    facts: Facts
+    properties: AtomProperties
 
 
 @dataclass(frozen=True)
@@ -77,17 +77,17 @@ def either(first: Predicate, second: Predicate) -> Predicate:
     return Not(Both(negation(first), negation(second)))
 
 
-def facts_of(predicate: Predicate, atoms: Atoms) -> Facts:
-    """What is known of whether it holds."""
+def properties_of(predicate: Predicate, atoms: Atoms) -> AtomProperties:
+    """Properties of the condition's truth value."""
     match predicate:
         case Comparison(left=left, right=right):
             return atoms.of(left).joined(atoms.of(right))
         case Both(first, second):
-            return facts_of(first, atoms).joined(facts_of(second, atoms))
+            return properties_of(first, atoms).joined(properties_of(second, atoms))
         case Not(inner):
-            return facts_of(inner, atoms)
-        case Unknown(facts=facts):
-            return facts
+            return properties_of(inner, atoms)
+        case Unknown(properties=properties):
+            return properties
     return NOTHING
 
 

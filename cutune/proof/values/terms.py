@@ -1,11 +1,11 @@
-"""Values of registers: polynomials over atoms, and what is known of the atoms.
+"""Values of registers: polynomials over atoms, and properties of the atoms.
 
 An atom stands for one exact integer (or for the bits of a number that is none). A register of w
 bits holds a polynomial modulo 2^w; ring operations keep that exact. Whatever else an instruction
 computes is an atom of its own, the same for the same operation on the same operands.
 
-Atoms are raw in a dimension when the block decides about them, other than by the global id or the
-number of threads. A value that is not raw is the same for a thread whatever the block.
+An atom is raw in a dimension if it depends on the thread block other than through the global id or
+the number of threads. A value that is not raw is the same for a thread with every thread block.
 
 No launch is changed unless it has fewer than 2^30 threads in each dimension (`cutune_launch.h`),
 so that ids are exact in 32 bits.
@@ -27,8 +27,8 @@ from cutune.frontend.values.polynomial import (
     STRIDE,
     THREAD,
     Atom,
+    IntegerPolynomial,
     Monomial,
-    Polynomial,
     TooLarge,
 )
 
@@ -56,10 +56,10 @@ ANYTHING = Interval(None, None)
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What is known of an atom.
+class AtomProperties:
+    """Properties of an atom.
 
-    `raw`: dimensions in which the block decides about it. `ids`: dimensions in which threads
+    `raw`: dimensions in which it depends on the thread block. `ids`: dimensions in which threads
     differ in it. `is_loaded`: it depends on memory. `loops`: it may differ between their rounds.
     `strides`: dimensions of whose number of threads it is made.
     """
@@ -71,11 +71,11 @@ class Facts:
     interval: Interval = ANYTHING
     strides: frozenset[str] = _NONE
 
-    def joined(self, other: Facts) -> Facts:
+    def joined(self, other: AtomProperties) -> AtomProperties:
         """What is known of a value that depends on both."""
         if other is NOTHING or other is self:
             return self
-        return Facts(
+        return AtomProperties(
             self.raw | other.raw,
             self.ids | other.ids,
             self.is_loaded or other.is_loaded,
@@ -84,7 +84,7 @@ class Facts:
         )
 
 
-NOTHING = Facts()
+NOTHING = AtomProperties()
 _BUILTIN_RANGES = {
     THREAD: Interval(0, 1023),
     BLOCK: Interval(0, MOST_THREADS),
@@ -95,7 +95,7 @@ _BUILTIN_RANGES = {
 }
 
 
-def _builtin_facts(atom: Atom) -> Facts | None:
+def _builtin_facts(atom: Atom) -> AtomProperties | None:
     interval = _BUILTIN_RANGES.get(atom.kind)
     if interval is None:
         return None
@@ -103,11 +103,11 @@ def _builtin_facts(atom: Atom) -> Facts | None:
     raw = here if atom.kind in RAW else _NONE
     varies = here if atom.kind in (THREAD, BLOCK, IDENTITY) else _NONE
     strides = here if atom.kind == STRIDE else _NONE
-    return Facts(raw, varies, interval=interval, strides=strides)
+    return AtomProperties(raw, varies, interval=interval, strides=strides)
 
 
 @dataclass(frozen=True)
-class Operation:
+class AtomOperation:
     """How an atom was computed."""
 
     name: str
@@ -118,59 +118,59 @@ class Operation:
 class Atoms:
     """The atoms of one entry, and what is known of each."""
 
-    _facts: dict[Atom, Facts] = field(default_factory=dict)
-    _operations: dict[Atom, Operation] = field(default_factory=dict)
-    _interned: dict[Operation, Atom] = field(default_factory=dict)
+    _properties: dict[Atom, AtomProperties] = field(default_factory=dict)
+    _operations: dict[Atom, AtomOperation] = field(default_factory=dict)
+    _interned: dict[AtomOperation, Atom] = field(default_factory=dict)
 
-    def facts(self, atom: Atom) -> Facts:
+    def properties(self, atom: Atom) -> AtomProperties:
         """What is known of an atom."""
-        return self._facts.get(atom) or _builtin_facts(atom) or NOTHING
+        return self._properties.get(atom) or _builtin_facts(atom) or NOTHING
 
-    def operation(self, atom: Atom) -> Operation | None:
+    def operation(self, atom: Atom) -> AtomOperation | None:
         """How it was computed, if it is the result of an operation."""
         return self._operations.get(atom)
 
-    def parameter(self, name: str, interval: Interval = ANYTHING) -> Polynomial:
+    def parameter(self, name: str, interval: Interval = ANYTHING) -> IntegerPolynomial:
         """A kernel parameter, or a part of one."""
         atom = Atom(PARAMETER, name)
-        self._facts[atom] = Facts(interval=interval)
-        return Polynomial.atom(*atom)
+        self._properties[atom] = AtomProperties(interval=interval)
+        return IntegerPolynomial.atom(*atom)
 
-    def named(self, name: str, facts: Facts) -> Polynomial:
-        """The atom of this name: a value that something other than its operands decides."""
+    def named(self, name: str, properties: AtomProperties) -> IntegerPolynomial:
+        """The atom of this name: a value that depends on more than operands."""
         atom = Atom(OPAQUE, name)
-        self._facts[atom] = facts
-        return Polynomial.atom(*atom)
+        self._properties[atom] = properties
+        return IntegerPolynomial.atom(*atom)
 
-    def computed(self, operation: Operation, facts: Facts) -> Polynomial:
+    def computed(self, operation: AtomOperation, properties: AtomProperties) -> IntegerPolynomial:
         """The result of an operation, the same atom for the same operands."""
         atom = self._interned.get(operation)
         if atom is None:
             atom = Atom(OPAQUE, f"#{len(self._interned)}")
             self._interned[operation] = atom
             self._operations[atom] = operation
-        self._facts[atom] = facts
-        return Polynomial.atom(*atom)
+        self._properties[atom] = properties
+        return IntegerPolynomial.atom(*atom)
 
-    def of(self, value: Polynomial) -> Facts:
+    def of(self, value: IntegerPolynomial) -> AtomProperties:
         """What is known of a polynomial."""
         if len(value.terms) == 1 and len(value.terms[0][0]) == 1 and value.terms[0][1] == 1:
-            return self.facts(value.terms[0][0][0])
+            return self.properties(value.terms[0][0][0])
         if value.literal is not None:
             return NOTHING
-        facts = NOTHING
+        properties = NOTHING
         for atom in value.atoms:
-            facts = facts.joined(self.facts(atom))
-        return replace(facts, interval=self.interval(value))
+            properties = properties.joined(self.properties(atom))
+        return replace(properties, interval=self.interval(value))
 
-    def joined(self, values: Iterable[Polynomial]) -> Facts:
+    def joined(self, values: Iterable[IntegerPolynomial]) -> AtomProperties:
         """What is known of a value that depends on all of these."""
-        facts = NOTHING
+        properties = NOTHING
         for value in values:
-            facts = facts.joined(self.of(value))
-        return facts
+            properties = properties.joined(self.of(value))
+        return properties
 
-    def interval(self, value: Polynomial) -> Interval:
+    def interval(self, value: IntegerPolynomial) -> Interval:
         """The range of the exact polynomial."""
         low: int | None = 0
         high: int | None = 0
@@ -187,13 +187,13 @@ class Atoms:
         if not monomial:
             return Interval(1, 1)
         if len(monomial) == 1:
-            return self.facts(monomial[0]).interval
+            return self.properties(monomial[0]).interval
         low, high = 1, 1
         for pair in _threads_in(monomial):
             monomial = _without(monomial, pair)
             low, high = 0, MOST_THREADS
         for atom in monomial:
-            interval = self.facts(atom).interval
+            interval = self.properties(atom).interval
             if interval.low is None or interval.low < 0 or interval.high is None:
                 return ANYTHING
             low, high = low * interval.low, high * interval.high
@@ -213,22 +213,35 @@ def _without(monomial: Monomial, atoms: Monomial) -> Monomial:
     return tuple(rest)
 
 
-def modulo(value: Polynomial, bits: int) -> Polynomial:
+def linear(opcode: str, values: list[IntegerPolynomial]) -> IntegerPolynomial:
+    """Sum, difference, negation, or else complement."""
+    match opcode:
+        case "add":
+            return values[0] + values[1]
+        case "sub":
+            return values[0] - values[1]
+        case "neg":
+            return -values[0]
+    return -values[0] - IntegerPolynomial.constant(1)
+
+
+def modulo(value: IntegerPolynomial, bits: int) -> IntegerPolynomial:
     """The same modulo 2^bits, with coefficients nearest to 0."""
     half, whole = 1 << (bits - 1), 1 << bits
     if all(-half <= coefficient < half for _, coefficient in value.terms):
         return value
-    return Polynomial.of({m: (c + half) % whole - half for m, c in value.terms})
+    return IntegerPolynomial.of({m: (c + half) % whole - half for m, c in value.terms})
 
 
 __all__ = [
     "ANYTHING",
     "MOST_THREADS",
     "NOTHING",
+    "AtomOperation",
+    "AtomProperties",
     "Atoms",
-    "Facts",
     "Interval",
-    "Operation",
     "TooLarge",
+    "linear",
     "modulo",
 ]

@@ -70,7 +70,7 @@ __global__ void reduces(int *a) {
     a[i] = sums[0];
 }
 // What nobody can assert.
-#pragma cutune kernel partial block(x: 16, 48)  // expect CT249: annotation ignored: kernel 'partial' holds warp-level code, and no block that it allows has whole warps in x; name multiples of 32
+#pragma cutune kernel partial block(x: 16, 48)  // expect CT249: annotation ignored: kernel 'partial' holds warp-level code, and none of its candidates has whole warps in x; name multiples of 32
 __global__ void partial(int *a) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     a[i] = __shfl_xor_sync(0xffffffff, a[i], 1);
@@ -88,7 +88,7 @@ void run(float *a, float *b, int *c, int n, shape p) {
     bounded<<<n, 256>>>(n, n, a);
     tiled<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(a, b, n);
     tiled<<<dim3(n / 16, n / 16), dim3(16, 16), 0>>>(a, b, n);
-    tiled<<<dim3(n / 16, n / 16), dim3(16, 16), n>>>(a, b, n);  // expect CT238: the launch asks for dynamic shared memory, and how it follows the block is not known; add shared(bytes as a formula of x, y, z) to the annotation
+    tiled<<<dim3(n / 16, n / 16), dim3(16, 16), n>>>(a, b, n);  // expect CT238: the launch asks for dynamic shared memory, and its dependence on the thread block is not known; add shared(bytes as a formula of x, y, z) to the annotation
     waits<<<n, 256>>>(n, a);
     spelled<<<n, 256>>>(a);
     old<<<n, 256>>>(a, n);

@@ -39,22 +39,22 @@ __global__ void k7(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
 }
-#pragma cutune kernel k8 where(x <= n)  // expect CT239: annotation ignored: its condition holds 'n'; it may speak of x, y and z alone
+#pragma cutune kernel k8 where(x <= n)  // expect CT239: annotation ignored: its condition holds 'n'; only x, y and z may occur in it
 __global__ void k8(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
 }
-#pragma cutune kernel k9 grid(ceil(n / y))  // expect CT235: annotation ignored: the grid in x must be ceil(g / x) or g / x, with g made of integer parameters, or keep; a number only where block(...) does not name x
+#pragma cutune kernel k9 grid(ceil(n / y))  // expect CT235: annotation ignored: write the grid in x as ceil(g / x) or g / x, with g a formula of integer parameters, or as keep; as a number only where block(...) does not name x
 __global__ void k9(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
 }
-#pragma cutune kernel k10 grid(ceil((n < 4) / x))  // expect CT235: annotation ignored: the grid in x must be ceil(g / x) or g / x, with g made of integer parameters, or keep; a number only where block(...) does not name x
+#pragma cutune kernel k10 grid(ceil((n < 4) / x))  // expect CT235: annotation ignored: write the grid in x as ceil(g / x) or g / x, with g a formula of integer parameters, or as keep; as a number only where block(...) does not name x
 __global__ void k10(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
 }
-#pragma cutune kernel k11 grid(n)  // expect CT235: annotation ignored: the grid in x must be ceil(g / x) or g / x, with g made of integer parameters, or keep; a number only where block(...) does not name x
+#pragma cutune kernel k11 grid(n)  // expect CT235: annotation ignored: write the grid in x as ceil(g / x) or g / x, with g a formula of integer parameters, or as keep; as a number only where block(...) does not name x
 __global__ void k11(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
@@ -69,7 +69,7 @@ __global__ void k13(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;
 }
-#pragma cutune kernel k14 block(x: 64, 128) grid(1)  // expect CT235: annotation ignored: the grid in x must be ceil(g / x) or g / x, with g made of integer parameters, or keep; a number only where block(...) does not name x
+#pragma cutune kernel k14 block(x: 64, 128) grid(1)  // expect CT235: annotation ignored: write the grid in x as ceil(g / x) or g / x, with g a formula of integer parameters, or as keep; as a number only where block(...) does not name x
 __global__ void k14(shape p, int n, float *a, float f) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = f;

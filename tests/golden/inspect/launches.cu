@@ -36,11 +36,11 @@ int run(int n, float *a, Kernel pointer, bool fast) {
     n++, fill<<<n / 64, 64>>>(n, a);  // expect CT205: the launch is part of a larger statement; make it a statement of its own
     fill<<<n++, 64>>>(n, a);
     fill<<<n, 64>>>(next(n), a);
-    set<<<n++, 64>>>(n, a);  // expect CT206: not known to be harmless: '++' in the launch; store it in a variable first
-    set<<<n, 64>>>(next(n), a);  // expect CT206: not known to be harmless: 'next' in the launch; store it in a variable first
+    set<<<n++, 64>>>(n, a);  // expect CT206: '++' in the launch may have a side effect; store its value in a variable first
+    set<<<n, 64>>>(next(n), a);  // expect CT206: 'next' in the launch may have a side effect; store its value in a variable first
     set<float><<<n, 64>>>(next(n), a, 2);
     set<<<n, 64>>>(next(n), a, 2);
-    CHECK({ fill<<<n / 64, 64>>>(n, a); });  // expect CT244: the launch is part of a macro's argument, or not compiled where it stands; write it out
+    CHECK({ fill<<<n / 64, 64>>>(n, a); });  // expect CT244: the launch stands in the argument of a macro, or is compiled as something else; write it out as a statement
     pointer<<<n, 64>>>(n, a);  // expect CT201: the definition of kernel 'pointer' was not found; where another source of the program has it, name that source too
     (*pointer)<<<n, 64>>>(n, a);  // expect CT208: '(*pointer)' is not the name of a kernel; launch the kernel by its name
     Kernel chosen = fill;

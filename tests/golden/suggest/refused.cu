@@ -34,7 +34,7 @@ void run(int *a, float *f, int n) {
     late<<<n, 256>>>(n, a);  // expect CT217: kernel 'late' uses blockIdx.x other than as blockIdx.x * blockDim.x + threadIdx.x
     dynamic<<<n, 256, 1024>>>(f);  // expect CT211: kernel 'dynamic' uses shared memory, which may depend on the block's shape
     warp<<<n, 256>>>(a);  // expect CT213: kernel 'warp' uses the warp-level function __shfl_xor_sync
-    set<<<n++, 256>>>(a);  // expect CT206: not known to be harmless: '++' in the launch; store it in a variable first
+    set<<<n++, 256>>>(a);  // expect CT206: '++' in the launch may have a side effect; store its value in a variable first
     void (*pointer)(int *) = fine;
     pointer<<<n, 256>>>(a);  // expect CT208: 'pointer' is not the name of a kernel; launch the kernel by its name
     if (n, fine<<<n, 256>>>(a), n) return;  // expect CT205: the launch is part of a larger statement; make it a statement of its own

@@ -9,26 +9,26 @@ __global__ void fill(int n, float *x) {
 int limit = 3;
 
 int chosen(int N) {
-#pragma cutune tune(a: 1, 2) data(N) // expect CT251: pragma ignored: 'a' is not given a value next; write behind it, in the same block: int a = VALUE;
+#pragma cutune tune(a: 1, 2) data(N) // expect CT251: pragma ignored: the next statement does not give 'a' a value; write after the pragma, in the same block: int a = VALUE;
     int a;
     a = 1;
-#pragma cutune tune(b: 1, 2) data(N) // expect CT251: pragma ignored: 'b' is not given a value next; write behind it, in the same block: int b = VALUE;
+#pragma cutune tune(b: 1, 2) data(N) // expect CT251: pragma ignored: the next statement does not give 'b' a value; write after the pragma, in the same block: int b = VALUE;
     int b{4};
 #pragma cutune tune(c: 1, 2) data(N) // expect CT252: pragma ignored: 'c' is 'static int', not an integer variable; write: int c = VALUE;
     static int c = 4;
 #pragma cutune tune(d: 1, 2) data(N) // expect CT252: pragma ignored: 'd' is 'double', not an integer variable; write: int d = VALUE;
     double d = 4;
-#pragma cutune tune(e: 1, 2) data(M) // expect CT253: pragma ignored: 'M' does not occur before it; give data what is known there
+#pragma cutune tune(e: 1, 2) data(M) // expect CT253: pragma ignored: 'M' does not occur before it; name sizes that are known there in data(...)
     int e = 4;
-#pragma cutune tune(f: 1, 2) // expect CT254: pragma ignored: it names no sizes; add those that decide the choice: data(N)
+#pragma cutune tune(f: 1, 2) // expect CT254: pragma ignored: it names no sizes; add those that the choice depends on: data(N)
     int f = 4;
 #pragma cutune tune(g: 1, 2) data(N)
     int g = 4;
 #pragma cutune tune(g: 1, 2) data(N) // expect CT255: pragma ignored: 'g' is tuned by an earlier pragma
     g = 5;
-#pragma cutune tune(h: 4..1) data(N) // expect CT256: pragma ignored: 'h' may be given 1 to 4096 values, in rising order; list them
+#pragma cutune tune(h: 4..1) data(N) // expect CT256: pragma ignored: 'h' needs a list of 1 to 4096 values in rising order
     int h = 4;
-#pragma cutune tune(k: 1, 2) data(N) // expect CT251: pragma ignored: 'k' is not given a value next; write behind it, in the same block: int k = VALUE;
+#pragma cutune tune(k: 1, 2) data(N) // expect CT251: pragma ignored: the next statement does not give 'k' a value; write after the pragma, in the same block: int k = VALUE;
     {
         int k = 4;
     }
@@ -36,13 +36,13 @@ int chosen(int N) {
     int *q = &h;
 #pragma cutune tune(r: 1, 2) data(N) // expect CT261: pragma ignored: the value of 'r' changes a variable; compute it before
     int r = N++;
-#pragma cutune tune(s: 1, 2) data(N) where(N > s * M) // expect CT262: pragma ignored: its condition holds 'M'; it may speak of N, s alone
+#pragma cutune tune(s: 1, 2) data(N) where(N > s * M) // expect CT262: pragma ignored: its condition holds 'M'; only N, s may occur in it
     int s = 1;
     return s + r + a + b + c + d + e + f + g + h + *q;
 }
 
 void solve(int N, float *x) {
-#pragma cutune region end // expect CT257: region ignored: no 'region begin' belongs to it
+#pragma cutune region end // expect CT257: region ignored: it has no matching 'region begin'
     if (N)
 #pragma cutune region begin // expect CT259: region ignored: no statement may stand here; put the pragma between two statements of a host function, in braces
         fill<<<N / 32, 32>>>(N, x);
@@ -51,6 +51,6 @@ void solve(int N, float *x) {
         fill<<<N / 32, 32>>>(N, x);
     }
 #pragma cutune region end // expect CT258: region ignored: begin and end stand in different blocks, or regions are nested; put both into one block
-#pragma cutune region begin // expect CT257: region ignored: no 'region end' belongs to it
+#pragma cutune region begin // expect CT257: region ignored: it has no matching 'region end'
     fill<<<N / 32, 32>>>(N, x);
 }

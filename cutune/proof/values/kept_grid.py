@@ -1,4 +1,4 @@
-"""A dimension whose grid is kept: what built-ins and loops are worth where blocks share rows.
+"""Built-ins and loops of a dimension whose grid is kept: the threads of a block share rows.
 
 A block that keeps its index may share a row among any number of threads: element J of the row is
 the work of thread J mod blockDim, in some round of a loop that begins at threadIdx and steps by
@@ -20,10 +20,10 @@ from cutune.frontend.values.polynomial import (
     THREAD,
     ZERO,
     Atom,
+    IntegerPolynomial,
     Monomial,
-    Polynomial,
 )
-from cutune.proof.values.terms import MOST_THREADS, Atoms, Facts, Interval
+from cutune.proof.values.terms import MOST_THREADS, AtomProperties, Atoms, Interval
 
 _PREFIX = "row"
 #: More than the limit of a row, and what one step adds to it, all less than 2^31.
@@ -40,32 +40,32 @@ class KeptGrid:
     _known: int = 0
 
     @property
-    def of_block(self) -> Facts:
+    def of_block(self) -> AtomProperties:
         """What is known of values that the block decides about."""
         here = frozenset({self.dimension})
-        return Facts(raw=here, ids=here)
+        return AtomProperties(raw=here, ids=here)
 
     def has_learnt(self) -> bool:
-        """Were loops found since this was asked last?"""
+        """Were loops found since the last question?"""
         before, self._known = self._known, len(self.loops)
         return self._known > before
 
-    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> Polynomial:
+    def builtin(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         """A built-in of any dimension."""
         if kind in _RANGES:
-            return atoms.named(f"{kind}.{dimension}", Facts(interval=_RANGES[kind]))
+            return atoms.named(f"{kind}.{dimension}", AtomProperties(interval=_RANGES[kind]))
         if dimension != self.dimension:
             return ZERO if kind == THREAD else ONE
-        return Polynomial.atom(kind, dimension)
+        return IntegerPolynomial.atom(kind, dimension)
 
     def with_rows(
         self,
-        value: Polynomial,
+        value: IntegerPolynomial,
         header: int,
-        rounds: Polynomial,
+        rounds: IntegerPolynomial,
         loops: frozenset[int],
         atoms: Atoms,
-    ) -> Polynomial:
+    ) -> IntegerPolynomial:
         """The same with c * m * (threadIdx + rounds * blockDim) as c * m * J."""
         ((step_of_round, _),) = rounds.terms
         thread, size = Atom(THREAD, self.dimension), Atom(BLOCK_SIZE, self.dimension)
@@ -79,26 +79,26 @@ class KeptGrid:
             self.loops.add(header)
             own = tuple(sorted((*rest, *self._element(header, loops, atoms))))
             terms[own] = terms.get(own, 0) + coefficient
-        return Polynomial.of(terms)
+        return IntegerPolynomial.of(terms)
 
     def _element(self, header: int, loops: frozenset[int], atoms: Atoms) -> Monomial:
         here = frozenset({self.dimension})
-        facts = Facts(ids=here, loops=loops, interval=Interval(0, _MOST_ELEMENTS))
-        return atoms.named(f"{_PREFIX}{header}", facts).terms[0][0]
+        properties = AtomProperties(ids=here, loops=loops, interval=Interval(0, _MOST_ELEMENTS))
+        return atoms.named(f"{_PREFIX}{header}", properties).terms[0][0]
 
-    def element(self, header: int) -> Polynomial:
+    def element(self, header: int) -> IntegerPolynomial:
         """J in one of the loops."""
-        return Polynomial.atom(OPAQUE, f"{_PREFIX}{header}")
+        return IntegerPolynomial.atom(OPAQUE, f"{_PREFIX}{header}")
 
     @property
-    def thread(self) -> Polynomial:
+    def thread(self) -> IntegerPolynomial:
         """The first J of a thread."""
-        return Polynomial.atom(THREAD, self.dimension)
+        return IntegerPolynomial.atom(THREAD, self.dimension)
 
     @property
-    def step(self) -> Polynomial:
+    def step(self) -> IntegerPolynomial:
         """How far apart the elements of a thread are."""
-        return Polynomial.atom(BLOCK_SIZE, self.dimension)
+        return IntegerPolynomial.atom(BLOCK_SIZE, self.dimension)
 
 
 def _without(monomial: Monomial, atom: Atom) -> Monomial | None:
