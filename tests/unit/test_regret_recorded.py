@@ -28,7 +28,7 @@ MEAN, WORST = 0.016, 0.16
 
 def swept() -> Iterator[SweptLaunch]:
     """All launches of the recorded sweeps that are large enough."""
-    for path in sorted(STORED.parent.glob("*_h200.json")):
+    for path in sorted(STORED.parent.rglob("*_h200.json")):
         if SCHEMA in path.read_text(encoding="utf-8")[:200]:
             is_of_samples = path.stem.startswith("polybench")
             launches = read_sweep(path).launches

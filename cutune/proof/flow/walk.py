@@ -25,13 +25,13 @@ from cutune.frontend.values.polynomial import (
     TooLarge,
 )
 from cutune.proof.flow.graph import Graph
+from cutune.proof.values.intervals import bits_of
 from cutune.proof.values.kept_grid import KeptGrid
 from cutune.proof.values.operations import (
     FUNCTIONS,
     NotUnderstood,
     Operations,
     Value,
-    bits_of,
     properties_of_predicate,
 )
 from cutune.proof.values.predicates import (

@@ -16,13 +16,8 @@ from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variabl
 from cutune.frontend.values.polynomial import OPAQUE, Atom, IntegerPolynomial
 from cutune.proof.flow.walk import Moment
 from cutune.proof.memory.called import ENDINGS, PREFETCHES, SPACES, is_plain, uncallable
-from cutune.proof.values.operations import (
-    NotUnderstood,
-    Value,
-    bits_of,
-    parts,
-    properties_of_predicate,
-)
+from cutune.proof.values.intervals import bits_of
+from cutune.proof.values.operations import NotUnderstood, Value, parts, properties_of_predicate
 from cutune.proof.values.predicates import Comparison, Unknown, properties_of
 from cutune.proof.values.terms import NOTHING, RAW, AtomOperation, AtomProperties, Atoms, Interval
 

@@ -124,3 +124,41 @@ def _is_base(atom: Atom) -> bool:
 
 def _constant(terms: tuple[tuple[Monomial, int], ...]) -> int:
     return next((coefficient for monomial, coefficient in terms if not monomial), 0)
+
+
+def steps_of(place: AccessPlace) -> dict[str, IntegerPolynomial] | None:
+    """What each id is multiplied by; None where ids are multiplied with each other."""
+    steps: dict[str, IntegerPolynomial] = {}
+    for monomial, coefficient in place.offset.terms:
+        ids = [atom for atom in monomial if atom.kind == IDENTITY]
+        if len(ids) > 1:
+            return None
+        if ids:
+            rest = tuple(atom for atom in monomial if atom != ids[0])
+            step = IntegerPolynomial.of({rest: coefficient})
+            steps[ids[0].name] = steps.get(ids[0].name, ZERO) + step
+    return steps
+
+
+def quotient(value: IntegerPolynomial, width: IntegerPolynomial) -> int | None:
+    """The constant by which a width of one term has to be multiplied to give a value."""
+    ((monomial, step),) = width.terms
+    if value == ZERO:
+        return 0
+    if len(value.terms) != 1 or value.terms[0][0] != monomial or value.terms[0][1] % step:
+        return None
+    return value.terms[0][1] // step
+
+
+def is_multiple(width: IntegerPolynomial, value: IntegerPolynomial) -> bool:
+    """Is each term of the value a multiple of a width of one term?"""
+    ((factors, step),) = width.terms
+    for monomial, coefficient in value.terms:
+        rest = list(monomial)
+        for factor in factors:
+            if factor not in rest:
+                return False
+            rest.remove(factor)
+        if coefficient % step:
+            return False
+    return True

@@ -27,7 +27,16 @@ from cutune.frontend.values.polynomial import (
     IntegerPolynomial,
 )
 from cutune.proof.memory.accesses import MemoryAccess
-from cutune.proof.memory.one_place import ID_BITS, AccessPlace, never_overlap, pinned, place_of
+from cutune.proof.memory.one_place import (
+    ID_BITS,
+    AccessPlace,
+    is_multiple,
+    never_overlap,
+    pinned,
+    place_of,
+    quotient,
+    steps_of,
+)
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
 
@@ -192,7 +201,7 @@ class _ThreadMeetings:
         in which the id before it stays, so that equal places have equal ids, if all else in them
         is a multiple of these widths, too: of the last one as well, or less than the last step.
         """
-        steps, other_steps = _steps(first), _steps(second)
+        steps, other_steps = steps_of(first), steps_of(second)
         if steps is None or steps != other_steps or not self.indexed <= steps.keys():
             return False
         (dimension, least), *others = sorted(steps.items(), key=lambda item: _size(item[1]))
@@ -217,11 +226,11 @@ class _ThreadMeetings:
             if not others:
                 return True
             (following, larger), *behind = others
-            times = _quotient(larger, width)
+            times = quotient(larger, width)
             if not times:
                 continue
             # In the last digit the rest may stand for a part of the step.
-            parts = [_quotient(one, width) for one in rest]
+            parts = [quotient(one, width) for one in rest]
             is_last = not behind and len(parts) == 1 and parts[0] is not None
             if is_last and 0 < abs(parts[0] or 0) < abs(times):
                 return True
@@ -421,41 +430,3 @@ def _size(step: IntegerPolynomial) -> tuple[int, int, str]:
     """Constants before products of parameters, smaller before larger."""
     degree = max((len(monomial) for monomial, _ in step.terms), default=0)
     return degree, max(abs(c) for _, c in step.terms), str(step.terms)
-
-
-def _steps(place: AccessPlace) -> dict[str, IntegerPolynomial] | None:
-    """What each id is multiplied by; None where ids are multiplied with each other."""
-    steps: dict[str, IntegerPolynomial] = {}
-    for monomial, coefficient in place.offset.terms:
-        ids = [atom for atom in monomial if atom.kind == IDENTITY]
-        if len(ids) > 1:
-            return None
-        if ids:
-            rest = tuple(atom for atom in monomial if atom != ids[0])
-            step = IntegerPolynomial.of({rest: coefficient})
-            steps[ids[0].name] = steps.get(ids[0].name, ZERO) + step
-    return steps
-
-
-def _quotient(value: IntegerPolynomial, width: IntegerPolynomial) -> int | None:
-    """The constant by which a width of one term has to be multiplied to give a value."""
-    ((monomial, step),) = width.terms
-    if value == ZERO:
-        return 0
-    if len(value.terms) != 1 or value.terms[0][0] != monomial or value.terms[0][1] % step:
-        return None
-    return value.terms[0][1] // step
-
-
-def is_multiple(width: IntegerPolynomial, value: IntegerPolynomial) -> bool:
-    """Is each term of the value a multiple of a width of one term?"""
-    ((factors, step),) = width.terms
-    for monomial, coefficient in value.terms:
-        rest = list(monomial)
-        for factor in factors:
-            if factor not in rest:
-                return False
-            rest.remove(factor)
-        if coefficient % step:
-            return False
-    return True

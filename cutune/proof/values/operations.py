@@ -22,6 +22,7 @@ from cutune.frontend.values.polynomial import (
     IntegerPolynomial,
     TooLarge,
 )
+from cutune.proof.values.intervals import bits_of, hull, reduced, shifted_right, whole_of, within
 from cutune.proof.values.predicates import (
     Both,
     Comparison,
@@ -70,11 +71,6 @@ class NotUnderstood(Exception):
     def __init__(self, code: Code, what: str, instruction: Instruction) -> None:
         super().__init__(what)
         self.code, self.what, self.instruction = code, what, instruction
-
-
-def bits_of(kind: str) -> int:
-    """Bits of a PTX type."""
-    return 8 * TYPE_BYTES[kind]
 
 
 @dataclass
@@ -224,20 +220,20 @@ class Operations:
 
     def _interval(self, instruction: Instruction, operands: tuple[Value, ...]) -> Interval:
         opcode, kind = instruction.opcode, instruction.modifiers[-1]
-        whole = _whole(kind)
+        whole = whole_of(kind)
         known = [value for value in operands if isinstance(value, IntegerPolynomial)]
-        ranges = [_within(self.atoms.interval(value), whole) for value in known]
+        ranges = [within(self.atoms.interval(value), whole) for value in known]
         constants = [value.literal for value in known]
         if opcode == "and" and (masks := [c for c in constants if c is not None and c >= 0]):
             return Interval(0, min(masks))
         if opcode in ("min", "max", "selp") and len(ranges) > 1:
-            return _hull(opcode, ranges[0], ranges[1])
+            return hull(opcode, ranges[0], ranges[1])
         last = constants[-1] if constants else None
         if opcode not in ("shr", "div", "rem") or last is None or last <= 0:
             return whole
         if opcode == "shr" and kind[0] == "s" and last < bits_of(kind):
-            return _shifted_right(ranges[0], last)
-        return _reduced(opcode, ranges[0], last)
+            return shifted_right(ranges[0], last)
+        return reduced(opcode, ranges[0], last)
 
     def _unpacked(self, instruction: Instruction, read: Read) -> list[tuple[str, Value]]:
         """`mov.b64 {%r1, %r2}, %rd3`."""
@@ -413,40 +409,3 @@ def _shifted(values: list[IntegerPolynomial], bits: int) -> IntegerPolynomial | 
     if count is None or not 0 <= count < bits:
         return None
     return modulo(values[0] * IntegerPolynomial.constant(1 << count), bits)
-
-
-def _whole(kind: str) -> Interval:
-    bits = bits_of(kind)
-    return Interval(-(1 << (bits - 1)), (1 << (bits if kind[0] == "u" else bits - 1)) - 1)
-
-
-def _within(interval: Interval, whole: Interval) -> Interval:
-    """The range of a register that holds such a number; the whole of it where that may wrap."""
-    assert whole.low is not None and whole.high is not None
-    return interval if interval.within(whole.low, whole.high) else whole
-
-
-def _shifted_right(interval: Interval, by: int) -> Interval:
-    low, high = interval
-    assert low is not None and high is not None
-    return Interval(low >> by, high >> by)
-
-
-def _reduced(opcode: str, interval: Interval, by: int) -> Interval:
-    low, high = interval
-    assert low is not None and high is not None
-    if low < 0:
-        return Interval(None, None)
-    if opcode == "shr":
-        return _shifted_right(interval, by)
-    return Interval(low // by, high // by) if opcode == "div" else Interval(0, by - 1)
-
-
-def _hull(opcode: str, first: Interval, second: Interval) -> Interval:
-    assert first.low is not None and first.high is not None
-    assert second.low is not None and second.high is not None
-    if opcode == "min":
-        return Interval(min(first.low, second.low), min(first.high, second.high))
-    if opcode == "max":
-        return Interval(max(first.low, second.low), max(first.high, second.high))
-    return Interval(min(first.low, second.low), max(first.high, second.high))
