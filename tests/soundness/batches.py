@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
+from cutune.core.codes import Code
 from cutune.emulator.link import own_build_flags
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
 from tests.soundness.generator import Generated, source
@@ -137,6 +138,8 @@ def shaken(nvcc: Nvcc, built: Built, shaker: str = SHAKER) -> tuple[Path | None,
     words = {"python": sys.executable, "source": built.source, "output": output}
     command = [word.format(**words) for word in shlex.split(shaker)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if f"[{Code.NOTHING_TUNABLE.number}]" in done.stderr:
+        return None, ""
     if done.returncode != 0 or not output.exists():
         return None, f"not written:\n{done.stderr}{done.stdout}"
     if changed_lines(built.source, output) == 0:

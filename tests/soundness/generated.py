@@ -24,6 +24,7 @@ from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from tests.soundness.batches import SHAKER, Built, build, changed_lines, run, shaken
 from tests.soundness.generator import Generated, batch, source
 
+ORIGINAL_FAILS = "the original fails"
 SIZES = (1, 31, 37, 64, 100, 128, 129, 200, 256, 300, 311, 500, 512, 640, 777, 1000, 1024, 1500)
 
 
@@ -78,21 +79,26 @@ def tried(nvcc: Nvcc, campaign: Campaign, first: int, count: int) -> Report:
         built = build(nvcc, programs, place / "all")
         sizes = campaign.sizes_of(first)
         suspects = differing(nvcc, built, campaign, sizes)
-        failures = []
+        failures, dropped = [], list(built.dropped)
         for number, each in enumerate(built.programs):
             if each.name in suspects:
                 alone = build(nvcc, [each], place / str(number))
                 found = differing(nvcc, alone, campaign, sizes)
-                if each.name in found:
-                    failures.append(Failure(each, found[each.name]))
-        if suspects and not failures:
+                what = found.get(each.name, "")
+                if what.startswith(ORIGINAL_FAILS):
+                    dropped.append((each, what))
+                elif what:
+                    failures.append(Failure(each, what))
+        # Each of them has been tried alone where they do not run together.
+        is_tried = all(what.startswith(ORIGINAL_FAILS) for what in suspects.values())
+        if suspects and not failures and not is_tried:
             # What shows only among others is a failure, too.
             name, what = next(iter(suspects.items()))
             accused = next((p for p in built.programs if p.name == name), built.programs[0])
             failures.append(Failure(accused, f"{what} (in its batch only)"))
         written = built.source.with_name("batch.shaken.cu")
         changed = changed_lines(built.source, written) if written.exists() else 0
-    return Report(len(built.programs), changed, built.dropped, tuple(failures))
+    return Report(len(built.programs), changed, tuple(dropped), tuple(failures))
 
 
 def differing(nvcc: Nvcc, built: Built, campaign: Campaign, sizes: Sequence[int]) -> dict[str, str]:
@@ -108,7 +114,7 @@ def differing(nvcc: Nvcc, built: Built, campaign: Campaign, sizes: Sequence[int]
     for size in sizes:
         before = run(built.binary, size, {})
         if not before.is_healthy(each.name for each in built.programs):
-            return {each.name: f"the original fails at n={size}" for each in built.programs}
+            return {each.name: f"{ORIGINAL_FAILS} at n={size}" for each in built.programs}
         for environment in environments:
             after = run(binary, size, environment)
             words = " ".join(f"{name}={value}" for name, value in environment.items())
@@ -169,7 +175,8 @@ def main() -> int:
         changed += report.changed
         for each, why in report.dropped:
             dropped += 1
-            print(f"{each.name}: left out, it does not compile: {why}")
+            reason = why if why.startswith(ORIGINAL_FAILS) else f"it does not compile: {why}"
+            print(f"{each.name}: left out, {reason}")
         for failure in report.failures:
             failed += 1
             of_text += failure.is_of_text
