@@ -179,6 +179,15 @@ PURE: Mapping[str, str] = {
     "unsigned_rows": (f"unsigned i = id(), w = n; {Y} if (i < w && j < m) a[j * w + i] += 1;"),
     "unsigned_products": "unsigned i = id(), u = m; if (i < n) a[u * (u * i)] += 1;",
     "unsigned_ids": "unsigned i = id(); if (i < n) a[i] += 1;",
+    # They may wrap around onto each other: 641 * 6700417 is 2^32 + 1.
+    "unsigned_fields": (
+        "unsigned i = id(), w = n, h = m; unsigned j = blockIdx.y * blockDim.y + threadIdx.y;"
+        " if (i < w && j < h) { a[j * w + i] = 1; a[(h + j) * w + i] += 2; }"
+    ),
+    "unsigned_columns": ("unsigned i = id(), w = n; if (i < w) { a[i] = 1; a[2u * w + i] *= 2; }"),
+    "unsigned_neighbours": (
+        "unsigned i = id(), w = m; if (i < n) { a[3 * i] = w; a[3 * i + 1] *= 2; }"
+    ),
     # What is not proven.
     "raw_id": f"{X} if (i < n) a[i] = threadIdx.x;",
     "raw_in_call": f"{X} if (i < n) a[i] = who();",
@@ -291,6 +300,9 @@ EXPECTED = {
     "unsigned_rows": "x < n; y < m; apart 1073741824 >= n * y",
     "unsigned_products": "x < n; apart 1073741824 >= m * m * x; apart 4 * m * m >= 4 * 1",
     "unsigned_ids": "x < n",
+    "unsigned_fields": "x < n; y < m; warps; apart 1073741824 >= n * y",
+    "unsigned_columns": "x < n; warps",
+    "unsigned_neighbours": "x < n",
     "raw_id": "x raw",
     "raw_in_call": "CT219",
     "raw_by_operator": "x raw",

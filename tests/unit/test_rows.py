@@ -68,6 +68,11 @@ SHARED: Mapping[str, str] = {
     "sum_in_y": "R int u = threadIdx.y; J a[u * n + j] += blockDim.y;",
 }
 HOSTILE: Mapping[str, str] = {
+    # Unsigned indices may wrap around onto other elements: 5 * 3435973837 is 2^34 + 1.
+    "unsigned_fields": (
+        "R unsigned w = n, h = m; for (unsigned j = t; j < w; j += D)"
+        " { a[j] = 1; a[h * w + j] += 2; }"
+    ),
     "greatest_variable": "R J atomicMax(&counter, ((int *)b)[j]);",
     "one_flag": "R J if (b[j] < 0) counter = 1;",
     "carried": "R float s = 0; J { s += b[j]; a[r * n + j] = s; }",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import gcd
 
@@ -20,6 +21,8 @@ from cutune.proof.values.terms import Atoms
 
 #: So many bits distinguish any two ids.
 ID_BITS = 32
+#: Constants beyond it are not added to unsigned indices.
+_FAR = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,40 @@ def _inner(atom: Atom, atoms: Atoms, unsigned: list[IntegerPolynomial]) -> Integ
             unsigned.append(value)
         return value
     return IntegerPolynomial.of({(atom,): 1})
+
+
+def wrap_together(
+    first: AccessPlace, second: AccessPlace, moving: Collection[Atom] | None = None
+) -> bool:
+    """May the two places be compared as if no unsigned index in them wrapped around?
+
+    Modulo 2^32 they may where they lie a constant apart, and whatever else is added to the moving
+    atoms (the ids, or elements of a row) is the same in all unsigned indices. Where they lie a
+    parameter apart, 2^32 may be among its values.
+    """
+    if not (first.unsigned or second.unsigned):
+        return True
+    apart = _steady(second.offset - first.offset, moving).literal
+    if apart is None or abs(apart) >= _FAR:
+        return False
+    shifts = [_steady(value, moving) for value in (*first.unsigned, *second.unsigned)]
+    constants = [_constant(shift.terms) for shift in shifts]
+    parameters = {
+        shift - IntegerPolynomial.constant(constant)
+        for shift, constant in zip(shifts, constants, strict=True)
+    }
+    is_both = bool(first.unsigned) and bool(second.unsigned)
+    is_same = parameters == {ZERO} or (is_both and len(parameters) == 1)
+    return is_same and max(map(abs, constants)) < _FAR
+
+
+def _steady(value: IntegerPolynomial, moving: Collection[Atom] | None) -> IntegerPolynomial:
+    """The terms without an id, or without any of the moving atoms."""
+
+    def moves(atom: Atom) -> bool:
+        return atom.kind == IDENTITY if moving is None else atom in moving
+
+    return IntegerPolynomial.of({m: c for m, c in value.terms if not any(map(moves, m))})
 
 
 def never_overlap(first: AccessPlace, second: AccessPlace) -> bool:

@@ -36,6 +36,7 @@ from cutune.proof.memory.one_place import (
     place_of,
     quotient,
     steps_of,
+    wrap_together,
 )
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
@@ -158,7 +159,7 @@ class _ThreadMeetings:
 
     def _are_own(self, write: AccessPlace, other: AccessPlace) -> bool:
         """Does each thread meet nobody but itself in the two places?"""
-        if not (self._is_exact(write) and self._is_exact(other)):
+        if not self._are_exact(write, other):
             return False
         return (
             never_overlap(write, other)
@@ -281,10 +282,13 @@ class _ThreadMeetings:
             if first.base != second.base:
                 self._two_bases(first.base, second.base)
                 return
-            if self._is_exact(first) and self._is_exact(second) and never_overlap(first, second):
+            if self._are_exact(first, second) and never_overlap(first, second):
                 return
         what = "different atomic operations on one array"
         raise NotUnderstood(Code.ORDERING, what, first.access.instruction)
+
+    def _are_exact(self, first: AccessPlace, second: AccessPlace) -> bool:
+        return self._is_exact(first) and self._is_exact(second) and wrap_together(first, second)
 
     def _is_exact(self, place: AccessPlace) -> bool:
         """Do unsigned indices tell ids apart? Perhaps on conditions, which are noted then."""

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from cutune.core.codes import Code
 from cutune.frontend.values.polynomial import ZERO, Atom, IntegerPolynomial
-from cutune.proof.memory.one_place import AccessPlace, is_multiple, never_overlap
+from cutune.proof.memory.one_place import AccessPlace, is_multiple, never_overlap, wrap_together
 from cutune.proof.memory.places import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.terms import Atoms
@@ -87,8 +87,7 @@ class _ElementMeetings:
             return
         if first.access.kind == second.access.kind == "atomic":
             same = first.access.operation == second.access.operation
-            is_exact = self._is_exact(*write) and self._is_exact(*other)
-            if same or (is_exact and never_overlap(first, second)):
+            if same or (self._are_exact(write, other) and never_overlap(first, second)):
                 return
             self._refuse(first, "different atomic operations on one array")
         if not self._are_apart(write, other) and not self._are_equal_flags(first, second):
@@ -123,7 +122,7 @@ class _ElementMeetings:
         (where, first), (other_where, second) = one, other
         if first.base is None or second.base is None:
             return False
-        if not (self._is_exact(where, first) and self._is_exact(other_where, second)):
+        if not self._are_exact(one, other):
             return False
         if never_overlap(first, second):
             return True
@@ -141,6 +140,17 @@ class _ElementMeetings:
         return self._have_steps(step, (first, rest), (second, other_rest)) or self._are_columns(
             step, (first, rest, where.row), (second, other_rest, other_where.row)
         )
+
+    def _are_exact(self, one: Placed, other: Placed) -> bool:
+        elements = [
+            atom
+            for where, _ in (one, other)
+            if where.row is not None
+            for monomial, _ in where.row.element.terms
+            for atom in monomial
+        ]
+        is_each = self._is_exact(*one) and self._is_exact(*other)
+        return is_each and wrap_together(one[1], other[1], elements)
 
     def _is_exact(self, where: Position, place: AccessPlace) -> bool:
         """Do unsigned indices, which may wrap around, tell elements apart?"""
