@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cutune.collect.run import Progress, Run, run_program
+from cutune.collect.run import Run, run_program
 from cutune.collect.trial import (
     Attempt,
     Trial,
@@ -17,6 +17,7 @@ from cutune.collect.trial import (
     with_larger,
 )
 from cutune.core.diagnostics import CutuneError
+from cutune.core.progress import Progress
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.run import device_environment
@@ -24,12 +25,8 @@ from cutune.fit.measurement.measurement import MeasuredKernel
 
 #: Launches recorded per launch site and run.
 RECORDED_LAUNCHES = 3
-
-
 #: Runs in search of candidates that do not break the context.
 TRIAL_RUNS = 12
-
-
 #: In so many of them one candidate is left out, then also all that are larger.
 SINGLY_LEFT_OUT = 3
 

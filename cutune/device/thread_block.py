@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 Block = tuple[int, int, int]
-
-
 #: Names in models: threads that a launch must cover, or thread blocks where the grid is kept.
 EXTENTS = ("extent_x", "extent_y", "extent_z")
-
-
 WARP = 32
-
-
 LARGEST = 1024
-
-
 LARGEST_Z = 64
-
-
 #: Bytes of shared memory of a block, unless the program raises the limit (CUDA guide, 5.4).
 LARGEST_SHARED = 49152
 
@@ -62,8 +52,6 @@ def keeps_warps(before: Block, after: Block) -> bool:
 
 #: Blocks that a grid may have per dimension.
 GRID_LIMITS = (2147483647, 65535, 65535)
-
-
 NO_GRID_KEPT = (False, False, False)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -119,17 +120,7 @@ def calibrated(
             model[name] = Fraction(f"{found.constants[name]:.{DIGITS}g}")
             narrowed = f"{100 * found.seen[name]:.0f} %"
             provenance[name] = f"{FITTED}, uncertainty -{narrowed}; {was}"
-    return DeviceProfile(
-        name=profile.name,
-        compute_capability=profile.compute_capability,
-        sm_count=profile.sm_count,
-        clock_ghz=profile.clock_ghz,
-        dram_gbs=profile.dram_gbs,
-        l2_bytes=profile.l2_bytes,
-        limits=profile.limits,
-        model=ModelConstants(**model),
-        provenance=provenance,
-    )
+    return replace(profile, model=ModelConstants(**model), provenance=provenance)
 
 
 def _times(
