@@ -188,6 +188,7 @@ PURE: Mapping[str, str] = {
     "unsigned_neighbours": (
         "unsigned i = id(), w = m; if (i < n) { a[3 * i] = w; a[3 * i + 1] *= 2; }"
     ),
+    "without_an_index": "a[n] = 1; a[m] += 2;",
     # What is not proven.
     "raw_id": f"{X} if (i < n) a[i] = threadIdx.x;",
     "raw_in_call": f"{X} if (i < n) a[i] = who();",
@@ -303,6 +304,7 @@ EXPECTED = {
     "unsigned_fields": "x < n; y < m; warps; apart 1073741824 >= n * y",
     "unsigned_columns": "x < n; warps",
     "unsigned_neighbours": "x < n",
+    "without_an_index": "warps",
     "raw_id": "x raw",
     "raw_in_call": "CT219",
     "raw_by_operator": "x raw",

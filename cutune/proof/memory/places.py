@@ -203,7 +203,7 @@ class _ThreadMeetings:
         is a multiple of these widths, too: of the last one as well, or less than the last step.
         """
         steps, other_steps = steps_of(first), steps_of(second)
-        if steps is None or steps != other_steps or not self.indexed <= steps.keys():
+        if not steps or steps != other_steps or not self.indexed <= steps.keys():
             return False
         (dimension, least), *others = sorted(steps.items(), key=lambda item: _size(item[1]))
         bytes = max(first.access.bytes, second.access.bytes)
