@@ -15,7 +15,8 @@ from cutune.tunables.method_names import NEIGHBOURS
 def select(options: argparse.Namespace) -> int:
     """The block of a kernel at given sizes."""
     from cutune.cli.report.choices import choice_to_json, print_choice
-    from cutune.models.selection.question import choose_block, parse_size, parse_sizes
+    from cutune.models.selection.question import parse_size, parse_sizes
+    from cutune.models.selection.variants import VariantChooser
     from cutune.nvcc.unit_models import models_in
 
     every = None
@@ -25,7 +26,7 @@ def select(options: argparse.Namespace) -> int:
     if options.model == NEIGHBOURS:
         return _select_measured(options, sizes, every)
     model = named_model(models_in(workspace_of(options)), options.kernel, options.file)
-    choice = choose_block(model, device_of(options), sizes, every, options.model)
+    choice = VariantChooser(model, device_of(options), options.model).choose(sizes, every)
     if options.json:
         print(json.dumps(choice_to_json(model, choice)))
     else:

@@ -114,6 +114,8 @@ def _replay(
             continue
         try:
             counted = counted_kernel(described, known, session.progress)
+            if counted.problem and described.kernel.variant:
+                continue
             if counted.problem and described.record.is_executed:
                 left.append(_on_data(session, part, described, counted.problem))
                 continue
@@ -129,6 +131,8 @@ def _replay(
                 raise
             # One kernel that cannot be replayed does not stop the others.
             reason = error.diagnostic.message
+            if described.kernel.variant:
+                continue
             if described.record.is_executed:
                 told = f"it cannot be replayed, {reason}"
                 left.append(_on_data(session, part, described, told))
@@ -215,10 +219,13 @@ def _tried(
             said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
         session.warn(said)
     rejected = {entry: trial.differing for entry, trial in trials.items()}
-    return [
+    tried = [
         replace(s, kernel=replace(s.kernel, rejected=rejected.get(s.kernel.entry, ())))
         for s in found
     ]
+    # A variant may go wrong where the kernel itself does, and nowhere else.
+    wrong = {s.kernel.sites: {*s.kernel.rejected} for s in tried if not s.kernel.variant}
+    return [s for s in tried if {*s.kernel.rejected} <= wrong.get(s.kernel.sites, set())]
 
 
 def measurements(

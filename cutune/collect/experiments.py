@@ -88,7 +88,7 @@ class CountedRun:
 
     def _environment(self, device: DeviceProfile, log: Path) -> dict[str, str]:
         kernels = [subject.kernel for subject in self.subjects]
-        left_out = {(s, block) for k in kernels for s in k.sites for block in k.rejected}
+        left_out = {(s, k.variant, b) for k in kernels for s in k.sites for b in k.rejected}
         # Each with all candidates, before and after them as it was asked for.
         lines = self.launches * (2 + max(len(kernel.candidates()) for kernel in kernels))
         return {

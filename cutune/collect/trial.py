@@ -17,12 +17,14 @@ from typing import Any
 from cutune.device.thread_block import Block, as_block
 from cutune.fit.measurement.measurement import MeasuredKernel
 
-Attempt = tuple[int, Block]
-"""A launch site and the block that it was tried with."""
+Attempt = tuple[int, str, Block]
+"""A launch site, a variant of its kernel (or none), and the block that it was tried with."""
 
 SCHEMA = "cutune-timing-1"
 #: What the sweep writes of a block by which the grid cannot follow.
 NOT_ALLOWED = "this block is not allowed here"
+#: What it writes of a variant that supposes what is not so in this launch.
+VARIANT_NOT_ALLOWED = "this variant is not allowed here"
 #: Launches that are tried per site; each runs once per candidate.
 LAUNCHES = 2
 #: Sums of floating-point atomics depend on the order of threads, within this.
@@ -42,11 +44,11 @@ def trial_environment(
 ) -> dict[str, str]:
     """Variables that make the instrumented program sweep; its output goes to `folder`."""
     lines = [
-        f"{site} {x} {y} {z}\n"
+        f"{site} {x} {y} {z}{f' @{kernel.variant}' if kernel.variant else ''}\n"
         for kernel in kernels
         for site in kernel.sites
         for x, y, z in kernel.candidates()
-        if (site, (x, y, z)) not in broken
+        if (site, kernel.variant, (x, y, z)) not in broken
     ]
     candidates = folder / "candidates"
     candidates.write_text("".join(lines), encoding="ascii")
@@ -62,14 +64,17 @@ def trial_environment(
 def hiding_candidates(kernels: Sequence[MeasuredKernel], folder: Path) -> frozenset[Attempt]:
     """The candidates that failed and after which others were not tried any more."""
     entries = _entries(folder)
-    seen = {(e["site"], as_block(e["block"])) for e in entries}
+    seen = {_attempt(e) for e in entries}
     failed = {
-        (e["site"], as_block(e["block"]))
+        _attempt(e)
         for e in entries
-        if "error" in e and e["error"] != NOT_ALLOWED and not e["original"]
+        if "error" in e and not _is_not_allowed(e) and not e["original"]
     }
     wanted = {
-        (s, block) for kernel in kernels for s in kernel.sites for block in kernel.candidates()
+        (s, kernel.variant, block)
+        for kernel in kernels
+        for s in kernel.sites
+        for block in kernel.candidates()
     }
     return frozenset(failed) if wanted - seen else frozenset()
 
@@ -78,11 +83,12 @@ def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -
     """Broken attempts and those with as many threads: usually an array in the kernel is short."""
     found = set()
     for kernel in kernels:
-        blocks = [block for block in kernel.candidates() if block != kernel.original]
+        blocks = [block for block in kernel.candidates() if _may_differ(kernel, block)]
         for site in kernel.sites:
-            least = min((prod(b) for b in blocks if (site, b) in broken), default=None)
+            tried = [(site, kernel.variant, block) for block in blocks]
+            least = min((prod(a[2]) for a in tried if a in broken), default=None)
             if least is not None:
-                found |= {(site, b) for b in blocks if prod(b) >= least}
+                found |= {attempt for attempt in tried if prod(attempt[2]) >= least}
     return found
 
 
@@ -97,18 +103,37 @@ def read_trials(
     trials = {}
     for kernel in kernels:
         own = [e for e in entries if e["schema"] == SCHEMA and e["site"] in kernel.sites]
+        own = [e for e in own if e["original"] or e.get("variant", "") == kernel.variant]
         tried = {as_block(e["block"]) for e in own}
         # What the rule does not allow at this size may be right at others; an annotation's word
         # alone is not enough for that.
-        judged = [e for e in own if kernel.asserted or e.get("error") != NOT_ALLOWED]
+        judged = [e for e in own if kernel.asserted or not _is_not_allowed(e)]
         differing = {as_block(e["block"]) for e in judged if not _same(e)}
-        differing |= {b for b in kernel.candidates() for s in kernel.sites if (s, b) in broken}
+        differing |= {
+            block
+            for block in kernel.candidates()
+            for site in kernel.sites
+            if (site, kernel.variant, block) in broken
+        }
         if kernel.asserted:
             differing |= {*kernel.candidates()} - tried
-        differing.discard(kernel.original)
+        differing = {block for block in differing if _may_differ(kernel, block)}
         largest = max((e["difference"] for e in own if "difference" in e), default=0.0)
         trials[kernel.entry] = Trial(tuple(sorted(differing)), largest)
     return trials
+
+
+def _attempt(entry: Mapping[str, Any]) -> Attempt:
+    return entry["site"], entry.get("variant", ""), as_block(entry["block"])
+
+
+def _may_differ(kernel: MeasuredKernel, block: Block) -> bool:
+    """Is it another launch than the program's own?"""
+    return bool(kernel.variant) or block != kernel.original
+
+
+def _is_not_allowed(entry: Mapping[str, Any]) -> bool:
+    return entry.get("error") in (NOT_ALLOWED, VARIANT_NOT_ALLOWED)
 
 
 def _entries(folder: Path) -> list[dict[str, Any]]:

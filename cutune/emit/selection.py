@@ -20,8 +20,10 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.c_names import names_in, renamed
 from cutune.models.candidates import launchable
+from cutune.models.constants import ASKING_US, VARIANT_SHARE
 from cutune.models.selection.choose import LARGEST_SIZE, SelectionRule
 from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
+from cutune.models.selection.variants import worthwhile
 from cutune.rewrite.prelude import c_string
 
 #: Words of a key before the sizes: guards, block, three extents.
@@ -32,12 +34,18 @@ SUPPORT = """\
 
 // CUTUNE=verbose: one line per new decision.
 static inline void cutune_print_decision(const char *kernel, const char *extents,
-                                         const cutune_request &asked, dim3 chosen)
+                                         const cutune_request &asked,
+                                         const cutune_configuration &chosen)
 {
     if (!cutune_is_verbose()) return;
-    fprintf(stderr, "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u\\n", kernel,
+    fprintf(stderr, "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u", kernel,
             asked.extent[0], asked.extent[1], asked.extent[2], extents, asked.block.x,
-            asked.block.y, asked.block.z, chosen.x, chosen.y, chosen.z);
+            asked.block.y, asked.block.z, chosen.block.x, chosen.block.y, chosen.block.z);
+    if (chosen.variant != 0)
+        fprintf(stderr, ", where memory allows it %s with %ux%ux%u",
+                asked.site->variants[chosen.variant - 1].name, chosen.variant_block.x,
+                chosen.variant_block.y, chosen.variant_block.z);
+    fprintf(stderr, "\\n");
 }
 
 """
@@ -109,13 +117,23 @@ def emit_selection(
 def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> Decider:
     """Model, rule and routine of one kernel; None where the device can launch no candidate."""
 
+    def one(model: FittedModel, device: DeviceProfile, name: str, is_alone: bool) -> str:
+        program, rule = judge.compose(model, device), judge.rule(model, device)
+        parts = emit_model(program, name, tables), emit_choice(rule, name, tables)
+        return "".join([*parts, _routine(model, rule, name, tables, is_alone)])
+
     def text(device: DeviceProfile, name: str) -> str | None:
         model = launchable(fitted, device)
         if not model.blocks:
             return None
-        program, rule = judge.compose(model, device), judge.rule(model, device)
-        parts = emit_model(program, name, tables), emit_choice(rule, name, tables)
-        return "".join([*parts, _routine(model, rule, name, tables)])
+        # The published models compare blocks of one kernel only.
+        variants = worthwhile(fitted, device) if judge is MODELS[DEFAULT] else ()
+        if not variants:
+            return one(model, device, name, True)
+        named = [(v, f"{name}_{v.facts.variant}") for v in variants]
+        parts = [one(model, device, f"{name}_plain", False)]
+        parts += [one(variant, device, its_name, False) for variant, its_name in named]
+        return "".join([*parts, _preference(model, name, named)])
 
     facts = fitted.facts
     return Decider(facts.kernel, facts.sites, _read_arguments(facts), text)
@@ -133,8 +151,7 @@ def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str
             emit(f"if (cutune_gpu.multiprocessors == {device.sm_count} &&")
             emit(f"    cutune_gpu.major == {major} && cutune_gpu.minor == {minor})")
             emit(f"    return cutune_decide_{variant}(cutune_asked, cutune_list);")
-        emit("const cutune_configuration cutune_own = {cutune_asked->grid, cutune_asked->block};")
-        emit("return cutune_own;")
+        emit("return cutune_only_block(cutune_asked->block);")
     return str(emit)
 
 
@@ -157,8 +174,33 @@ def _unique(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _routine(model: FittedModel, rule: SelectionRule, name: str, tables: Tables) -> str:
-    """`cutune_decide_NAME`: a request in, a configuration out."""
+def _preference(model: FittedModel, name: str, variants: Sequence[tuple[FittedModel, str]]) -> str:
+    """`cutune_decide_NAME` of a kernel with variants, which are compared by their predictions."""
+    emit = Emitter()
+    emit(f"static inline cutune_configuration cutune_decide_{name}(")
+    emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
+    with emit.braces():
+        emit("cutune_configuration cutune_answer =")
+        emit(f"    cutune_decide_{name}_plain(cutune_asked, cutune_list);")
+        emit("if (cutune_list != nullptr) return cutune_answer;")
+        share = float(VARIANT_SHARE)
+        for variant, its_name in variants:
+            word = c_string(variant.facts.variant)
+            asking = float(ASKING_US) * variant.facts.asked_pointers
+            emit(f"cutune_prefer(&cutune_answer, cutune_decide_{its_name}(cutune_asked, nullptr),")
+            emit(f"              *cutune_asked->site, {word}, {asking}, {share});")
+        _emit_words(emit, model.facts)
+        emit("return cutune_answer;")
+    return str(emit)
+
+
+def _routine(
+    model: FittedModel, rule: SelectionRule, name: str, tables: Tables, is_alone: bool
+) -> str:
+    """`cutune_decide_NAME`: a request in, a configuration out.
+
+    `is_alone`: it decides for the launch, and says so.
+    """
     facts = model.facts
     count = len(model.blocks)
     words = KEY_HEAD + len(facts.positions)
@@ -168,7 +210,7 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str, tables: Tables)
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
     emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
     with emit.braces():
-        emit("cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};")
+        emit("cutune_configuration cutune_answer = cutune_only_block(cutune_asked->block);")
         if read := _read_arguments(facts):
             emit(f"if (~cutune_asked->integers & {argument_bits(read)}) return cutune_answer;")
         for position, value in facts.held:
@@ -190,16 +232,22 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str, tables: Tables)
         emit("    cutune_time, cutune_time_with_floor, cutune_valid, cutune_own);")
         with emit.braces("if (cutune_chosen >= 0)"):
             emit(f"cutune_answer.block = cutune_block_at({blocks}, cutune_chosen);")
+            emit("cutune_answer.us = cutune_time_with_floor[cutune_chosen];")
         with emit.braces("if (cutune_list != nullptr)"):
             emit("cutune_list_blocks(cutune_list, cutune_time_with_floor, cutune_valid,")
             emit(f"                   {blocks}, {count}, cutune_chosen, cutune_own,")
             emit(f"                   {bound_text(rule)});")
             emit("return cutune_answer;")
-        kernel = c_string(facts.kernel)
-        extents = printed_extents(facts.grid_kept)
-        emit(f"cutune_print_decision({kernel}, {extents}, *cutune_asked, cutune_answer.block);")
+        if is_alone:
+            _emit_words(emit, facts)
         emit("return cutune_answer;")
     return str(emit)
+
+
+def _emit_words(emit: Emitter, kernel: MeasuredKernel) -> None:
+    """CUTUNE=verbose says what was decided."""
+    words = f"{c_string(kernel.kernel)}, {printed_extents(kernel.grid_kept)}"
+    emit(f"cutune_print_decision({words}, *cutune_asked, cutune_answer);")
 
 
 def printed_extents(kept: Sequence[bool]) -> str:

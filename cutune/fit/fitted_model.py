@@ -113,6 +113,7 @@ class FittedModel(Totals):
         confirmed_on: the device on which, at a size that was timed, another block is chosen than
             the program's own, and was no slower.
         published: what these models read instead, where the published method has fitted it.
+        variants: models of the kernel's variants; theirs have none.
     """
 
     facts: MeasuredKernel
@@ -127,6 +128,7 @@ class FittedModel(Totals):
     transactions: tuple[FeatureColumn, ...] = ()
     published: PublishedCounts | None = None
     confirmed_on: str | None = None
+    variants: tuple[FittedModel, ...] = ()
 
     @property
     def one_dimensional(self) -> bool:
@@ -151,6 +153,21 @@ class FittedModel(Totals):
             columns=tuple(replace(column, values=values(column)) for column in self.columns),
             transactions=tuple(replace(c, values=values(c)) for c in self.transactions),
         )
+
+
+def with_variants(models: Sequence[FittedModel]) -> list[FittedModel]:
+    """The models of kernels, each with those of its variants; a variant without a kernel goes."""
+
+    def variants(model: FittedModel) -> tuple[FittedModel, ...]:
+        own = (model.facts.origin.path, model.facts.sites)
+        return tuple(
+            other
+            for other in models
+            if other.facts.variant and (other.facts.origin.path, other.facts.sites) == own
+        )
+
+    kernels = (model for model in models if not model.facts.variant)
+    return [replace(model, variants=variants(model) or model.variants) for model in kernels]
 
 
 def in_single_precision(values: Sequence[float]) -> tuple[float, ...]:

@@ -88,6 +88,7 @@ def _to_json(model: FittedModel) -> Json:
         "transactions": transactions,
         "published": _published(model.published),
         "confirmed_on": model.confirmed_on,
+        "variants": [_to_json(variant) for variant in model.variants],
     }
 
 
@@ -123,6 +124,7 @@ def _from_json(entry: Json) -> FittedModel:
         transactions=_read_columns(entry["transactions"], rows),
         published=_read_published(entry["published"]),
         confirmed_on=entry["confirmed_on"],
+        variants=tuple(map(_from_json, entry.get("variants", ()))),
     )
 
 

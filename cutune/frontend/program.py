@@ -144,6 +144,23 @@ class KernelCopy:
 
 
 @dataclass(frozen=True)
+class KernelVariant:
+    """A copy of a kernel that does the same, under a condition that is asked at the launch."""
+
+    #: "restrict".
+    name: str
+    #: Name of the copy: "gemm_kernel__restrict".
+    kernel: str
+    #: The file that it is inserted into, and the edit that inserts it.
+    source: Source
+    edit: Edit
+    #: Positions of the pointer parameters that the kernel accesses memory through.
+    pointers: tuple[int, ...]
+    #: Those of them that it writes through.
+    written: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class CompiledCode:
     """The device code of one translation unit, under a unique name.
 
@@ -194,6 +211,10 @@ class Kernel:
     proven_for: tuple[int, ...] = ()
     #: The copy that is launched with any other than the program's own thread block.
     copy: KernelCopy | None = None
+    #: Copies among which a launch may choose besides the kernel itself.
+    variants: tuple[KernelVariant, ...] = ()
+    #: Names of variants that it may not have, and why.
+    variant_reasons: tuple[tuple[str, Impurity], ...] = ()
     #: Mangled names of those instances of a template for which this is not proven, and why.
     unproven: tuple[tuple[str, Impurity], ...] = ()
     #: Mangled names of its instances, as the compiler made them.
@@ -436,10 +457,12 @@ class Program:
     def rewritten_headers(self) -> tuple[Source, ...]:
         """Headers that a pass may rewrite."""
         copies = [kernel.copy for kernel in self.kernels if kernel.copy is not None]
-        return self._headers_of([*self.tunable_launches, *self.tunables, *self.regions, *copies])
+        variants = [one for kernel in self.kernels for one in kernel.variants]
+        host = [*self.tunables, *self.regions]
+        return self._headers_of([*self.tunable_launches, *host, *copies, *variants])
 
     def _headers_of(
-        self, places: Iterable[LaunchSite | HostTunable | Region | KernelCopy]
+        self, places: Iterable[LaunchSite | HostTunable | Region | KernelCopy | KernelVariant]
     ) -> tuple[Source, ...]:
         found = {place.source.path: place.source for place in places}
         found.pop(self.source.path, None)

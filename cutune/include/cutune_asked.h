@@ -20,12 +20,14 @@ inline bool cutune_is_emulated() { return cutune_emulated_snapshot != nullptr; }
 struct cutune_step {
     dim3 grid, block;
     size_t smem;
+    int variant;  // of the kernel, or 0: itself
 };
 
 // The arguments live until the launch has begun only.
 struct cutune_asked_launch {
     const cutune_site *site;
     const void *kernel;  // its address, or nullptr where that is not known
+    bool has_variants;
     cutune_step step;
     cudaStream_t stream;
     size_t count;  // of arguments, members of these included

@@ -16,6 +16,7 @@
 // cutune_range.h stands alone in tuned programs, behind cutune_launch.h.
 #include "cutune_asked.h"
 #include "cutune_range.h"
+#include "cutune_allocation.h"
 
 struct cutune_buffer {
     unsigned long long base;

@@ -6,9 +6,10 @@
 //
 // is what the compiler makes of k<<<grid, block>>>(n, x): the configuration first, then the arguments
 // once, as the parameters of the kernel, and both live until the launch is made. With
-// cutune_call(k, cutune_copied<256, 0, 0>(cutune_copy_k::k)) the copy is launched in other blocks. Where the kernel's
-// address does not say which one is called, the call is repeated instead, so that it must be
-// harmless to evaluate its arguments:
+// cutune_call(k, cutune_copied<256, 0, 0>(cutune_copy_k::k)) the copy is launched in other blocks,
+// with cutune_call(k, cutune_choice(k__restrict)) a variant of the kernel where that is chosen.
+// Where the kernel's address does not say which one is called, the call is repeated instead, so
+// that it must be harmless to evaluate its arguments:
 //
 //   for (cutune_repeated cutune_7(7, cutune_members<>(), grid, block, 0, 0, n, x); cutune_7.next();)
 //       k<<<cutune_7.grid, cutune_7.block, cutune_7.smem, cutune_7.stream>>>(n, x);
@@ -37,6 +38,20 @@ template <unsigned X, unsigned Y, unsigned Z, class... Parameters>
 inline cutune_copy<X, Y, Z, Parameters...> cutune_copied(void (*kernel)(Parameters...)) {
     const cutune_copy<X, Y, Z, Parameters...> copy = {kernel};
     return copy;
+}
+
+// Variants of a kernel, in their order.
+template <class... Parameters>
+struct cutune_variants {
+    void (*kernels[cutune_most_variants])(Parameters...);
+};
+
+template <class... Parameters, class... Kernels>
+inline cutune_variants<Parameters...> cutune_choice(void (*first)(Parameters...),
+                                                    Kernels... others) {
+    static_assert(sizeof...(Kernels) < cutune_most_variants, "too many variants");
+    const cutune_variants<Parameters...> variants = {{first, others...}};
+    return variants;
 }
 
 // What a template parameter T is, as it is deduced from an argument of a type: for parameters of
@@ -99,6 +114,7 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
     void (*kernel)(Parameters...);
     void (*copy)(Parameters...);  // of the kernel, or nullptr
     unsigned copied[3];           // the block in which the copy does the same; 0 stands for any
+    cutune_variants<Parameters...> variants;  // nullptr where there are none
 
     void operator()(Parameters... values) const {
         launch(cutune_has_reference<Parameters...>(), values...);
@@ -118,11 +134,15 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
             }
             other = reinterpret_cast<const void *>(copy);
         }
-        cutune_controlled now(asked.site, other, asked.grid, asked.block, asked.smem, asked.stream,
-                              values..., Members::template of<Parameters...>(addresses.at)...);
+        const void *chosen[cutune_most_variants];
+        for (int i = 0; i < cutune_most_variants; ++i)
+            chosen[i] = reinterpret_cast<const void *>(variants.kernels[i]);
+        cutune_controlled now(asked.site, other, variants.kernels[0] == nullptr ? nullptr : chosen,
+                              asked.grid, asked.block, asked.smem, asked.stream, values...,
+                              Members::template of<Parameters...>(addresses.at)...);
         while (now.next()) {
             const bool is_own = cutune_prefers_own && cutune_are_equal(now.block, asked.block);
-            make(is_own ? own : other, now, addresses);
+            make(now.variant != 0 ? chosen[now.variant - 1] : is_own ? own : other, now, addresses);
         }
     }
 
@@ -152,7 +172,7 @@ template <class... Parameters, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), cutune_members<Members...>) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, nullptr, {0, 0, 0}};
+        kernel, nullptr, {0, 0, 0}, {{nullptr}}};
     return callee;
 }
 
@@ -161,12 +181,27 @@ inline cutune_callee<cutune_members<>, Parameters...> cutune_call(void (*kernel)
     return cutune_call(kernel, cutune_members<>());
 }
 
+template <class... Parameters, class... Members>
+inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
+    void (*kernel)(Parameters...), cutune_variants<Parameters...> variants,
+    cutune_members<Members...>) {
+    const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
+        kernel, nullptr, {0, 0, 0}, variants};
+    return callee;
+}
+
+template <class... Parameters>
+inline cutune_callee<cutune_members<>, Parameters...> cutune_call(
+    void (*kernel)(Parameters...), cutune_variants<Parameters...> variants) {
+    return cutune_call(kernel, variants, cutune_members<>());
+}
+
 template <class... Parameters, unsigned X, unsigned Y, unsigned Z, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), cutune_copy<X, Y, Z, Parameters...> copy,
     cutune_members<Members...>) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, copy.kernel, {X, Y, Z}};
+        kernel, copy.kernel, {X, Y, Z}, {{nullptr}}};
     return callee;
 }
 
@@ -181,8 +216,8 @@ class cutune_repeated : public cutune_controlled {
     template <class... Members, class... Arguments>
     cutune_repeated(int site, cutune_members<Members...>, dim3 asked_grid, dim3 asked_block,
                     size_t asked_smem, cudaStream_t asked_stream, const Arguments &...arguments)
-        : cutune_controlled(site, nullptr, asked_grid, asked_block, asked_smem, asked_stream,
-                            arguments...,
+        : cutune_controlled(site, nullptr, nullptr, asked_grid, asked_block, asked_smem,
+                            asked_stream, arguments...,
                             Members::template of<Arguments...>(
                                 cutune_addresses<Arguments...>(arguments...).at)...) {}
 };

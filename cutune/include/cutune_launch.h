@@ -11,9 +11,30 @@
 
 struct cutune_site;
 
+class cutune_allocations;
+
+// What is chosen for a launch: a block for the kernel itself, and a variant that is faster where it
+// may run, or 0.
 struct cutune_configuration {
-    dim3 grid, block;
+    dim3 block;
+    double us;  // as predicted; 0 where nothing was
+    int variant;
+    dim3 variant_block;
 };
+
+static inline cutune_configuration cutune_only_block(dim3 block) {
+    const cutune_configuration only = {block, 0, 0, block};
+    return only;
+}
+
+// A copy of a kernel that does the same where nobody else uses what certain pointers write to.
+struct cutune_variant {
+    const char *name;
+    // Bit i: its memory is used, and written, through argument i.
+    unsigned long long pointers, written;
+};
+
+enum { cutune_most_variants = 4 };
 
 // Limits of the kernel as it was compiled: 0 where its code was not proven.
 struct cutune_limits {
@@ -37,6 +58,7 @@ struct cutune_request {
     bool is_captured;
     cutune_limits limits;
     const cutune_site *site;
+    cutune_allocations *allocations;  // of its pointers; nullptr where no site asks
 };
 
 enum { cutune_most_listed = 4 };
@@ -85,14 +107,18 @@ struct cutune_site {
     // May each thread come into any warp, with these arguments? nullptr: it may always. Per
     // dimension `extent` is how many ids are used.
     bool (*is_free)(const long long *arguments, unsigned long long integers,
-                    const long long *extent);
+                    const long long *extent, cutune_allocations *allocations);
     unsigned long long free_arguments;  // bit i: `is_free` reads argument i
+    bool asks_for_memory;               // `is_free` asks which memory pointers lead to
     // PTX versions for which all of this is proven, up to a 0; nullptr: the compiler was not asked.
     const int *proven;
     // Where the address of the kernel is not known: one that was compiled with it.
     const void *witness;
     // The program may give kernels of a graph another configuration: what is captured stays.
     bool edits_graphs;
+    // The variants of the kernel, numbered from 1; nullptr: there are none.
+    const cutune_variant *variants;
+    int variant_count;
 };
 
 // Members of arguments that a launch passes besides the arguments.
@@ -184,9 +210,10 @@ static inline bool cutune_ask_kernel(const cutune_site &site, const void *kernel
 static inline cutune_request cutune_make_request(const cutune_site &site, dim3 grid, dim3 block,
                                                  size_t smem, const long long *arguments,
                                                  unsigned long long integers,
-                                                 cutune_limits limits, bool is_captured) {
-    cutune_request request = {grid,     block, smem,        {0, 0, 0}, arguments,
-                              integers, 0,     is_captured, limits,    &site};
+                                                 cutune_limits limits, bool is_captured,
+                                                 cutune_allocations *allocations) {
+    cutune_request request = {grid, block,       smem,   {0, 0, 0}, arguments,  integers,
+                              0,    is_captured, limits, &site,     allocations};
     const long long space[3] = {static_cast<long long>(grid.x) * block.x,
                                 static_cast<long long>(grid.y) * block.y,
                                 static_cast<long long>(grid.z) * block.z};
@@ -250,7 +277,7 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
     }
     if (!is_row || site.is_free == nullptr) return true;
     return !request.is_captured &&
-           site.is_free(request.arguments, request.integers, request.extent);
+           site.is_free(request.arguments, request.integers, request.extent, request.allocations);
 }
 
 // May this launch be made in another way at all? Not where CUDA refuses it as it is, where an id
@@ -283,7 +310,7 @@ static inline bool cutune_needs_warps(const cutune_site &site, const cutune_requ
         if (request.is_captured || site.rule[d] == cutune_kept) return true;
         extent[d] = request.extent[d];
     }
-    return !site.is_free(request.arguments, request.integers, extent);
+    return !site.is_free(request.arguments, request.integers, extent, request.allocations);
 }
 
 // Grid and shared memory for another block. False when that block may not be used; then nothing is

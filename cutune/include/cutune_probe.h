@@ -6,13 +6,14 @@
 //   CUTUNE_MODE=sweep       times every candidate block and compares its results
 //   CUTUNE_MODE=profile     launches every candidate block once, for a profiler
 //   CUTUNE_OUTPUT           file to which lines are appended
-//   CUTUNE_CANDIDATES       file of candidate blocks, in lines `site x y z [source file]`
+//   CUTUNE_CANDIDATES       file of candidates, in lines `site x y z [@variant] [source file]`
 //   CUTUNE_LAUNCH_LIMIT     how many launches of each site are looked at (record: all; else 1)
 //   CUTUNE_REPETITIONS      how often a candidate is timed (5)
 //
 // Every line has schema, site, kernel, file, launch (its number at the site), grid, block, shared,
 // extent (guard bound or thread space per dimension) and arguments. `cutune-record-1` is just that.
-// `cutune-timing-1` (sweep) and `cutune-profile-1` add original (is it the program's own block?)
+// `cutune-timing-1` (sweep) and `cutune-profile-1` add original (is it the program's own block?),
+// variant (where it is one of the kernel's),
 // and either error or identical and difference against the original's results; timings besides
 // milliseconds, median and modelled (true on the emulated device). In profile mode one more launch
 // of the original follows, without a line.
@@ -54,20 +55,23 @@ class cutune_controlled {
     dim3 grid, block;
     size_t smem;
     cudaStream_t stream;
+    int variant;  // of the kernel, or 0: itself
 
-    // `kernel` is its address, or nullptr where that is not known.
+    // `kernel` is its address, or nullptr where that is not known; `variants` are those of its
+    // variants, or nullptr.
     template <class... Arguments>
-    cutune_controlled(int site, const void *kernel, dim3 asked_grid, dim3 asked_block,
-                      size_t asked_smem, cudaStream_t asked_stream, const Arguments &...arguments)
-        : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream), site_(site),
-          pending_(true), experiment_(nullptr), members_seen_(0) {
+    cutune_controlled(int site, const void *kernel, const void *const *variants, dim3 asked_grid,
+                      dim3 asked_block, size_t asked_smem, cudaStream_t asked_stream,
+                      const Arguments &...arguments)
+        : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream), variant(0),
+          site_(site), pending_(true), experiment_(nullptr), members_seen_(0) {
         if (cutune_emulated_member != nullptr) see_members(arguments...);
         if (!cutune_is_probing()) return;
         const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};
         const cutune_argument described[sizeof...(Arguments) + 1] = {
             cutune_describe<Arguments>::of(arguments)...,
             cutune_empty_argument(cutune_bytes_kind)};
-        begin({nullptr, kernel, {grid, block, smem}, stream, sizeof...(Arguments), integers,
+        begin({nullptr, kernel, variants != nullptr, {grid, block, smem, 0}, stream, sizeof...(Arguments), integers,
                cutune_integer_bits<Arguments...>::value, described});
     }
     cutune_controlled(const cutune_controlled &) = delete;
@@ -120,6 +124,7 @@ class cutune_controlled {
         grid = step.grid;
         block = step.block;
         smem = step.smem;
+        variant = step.variant;
     }
 
     bool announce() const {

@@ -22,6 +22,7 @@ inline int cutune_environment_number(const char *name, int otherwise) {
 struct cutune_kept_launch {
     const cutune_site *site;
     cutune_limits limits;
+    bool has_variants;
     int number;  // of this site in this process, from 0
     cutune_step step;
     cudaStream_t stream;
@@ -31,8 +32,8 @@ struct cutune_kept_launch {
     std::vector<std::string> bytes;  // where arguments point to
 
     cutune_kept_launch(const cutune_asked_launch &asked, cutune_limits known, int its_number)
-        : site(asked.site), limits(known), number(its_number), step(asked.step),
-          stream(asked.stream), integers(asked.integers, asked.integers + asked.count),
+        : site(asked.site), limits(known), has_variants(asked.has_variants), number(its_number),
+          step(asked.step), stream(asked.stream), integers(asked.integers, asked.integers + asked.count),
           integer_bits(asked.integer_bits),
           arguments(asked.arguments, asked.arguments + asked.count), bytes(asked.count) {
         for (size_t i = 0; i < arguments.size(); ++i) {
@@ -44,9 +45,9 @@ struct cutune_kept_launch {
     cutune_kept_launch(const cutune_kept_launch &) = delete;
     cutune_kept_launch &operator=(const cutune_kept_launch &) = delete;
 
-    cutune_request request() const {
+    cutune_request request(cutune_allocations *allocations) const {
         return cutune_make_request(*site, step.grid, step.block, step.smem, integers.data(),
-                                   integer_bits, limits, false);
+                                   integer_bits, limits, false, allocations);
     }
 };
 
@@ -67,7 +68,7 @@ inline std::string cutune_argument_text(const cutune_argument &argument) {
 // The members that all kinds of lines share, without the closing brace.
 inline std::string cutune_line_text(const char *schema, const cutune_kept_launch &launch,
                                     const cutune_step &step) {
-    const cutune_request request = launch.request();
+    const cutune_request request = launch.request(nullptr);
     std::string text = std::string("{\"schema\":\"") + schema + "\"";
     text += ",\"site\":" + std::to_string(launch.site->id);
     text += ",\"kernel\":" + cutune_string_text(launch.site->kernel);
@@ -84,12 +85,25 @@ inline std::string cutune_line_text(const char *schema, const cutune_kept_launch
     return text + "]";
 }
 
-// The blocks that $CUTUNE_CANDIDATES lists for a site, in lines `site x y z [source file]`.
-inline std::vector<dim3> cutune_read_candidates(const cutune_site &site) {
-    std::vector<dim3> blocks;
+struct cutune_candidate {
+    dim3 block;
+    int variant;  // or 0: the kernel itself
+};
+
+// The number of a variant, or -1.
+inline int cutune_find_variant(const cutune_site &site, const std::string &name) {
+    for (int i = 0; i < site.variant_count; ++i)
+        if (name == site.variants[i].name) return i + 1;
+    return -1;
+}
+
+// The candidates that $CUTUNE_CANDIDATES lists for a site, in lines `site x y z [@variant] [source
+// file]`.
+inline std::vector<cutune_candidate> cutune_read_candidates(const cutune_site &site) {
+    std::vector<cutune_candidate> candidates;
     const char *const path = getenv("CUTUNE_CANDIDATES");
     FILE *const file = path == nullptr ? nullptr : fopen(path, "r");
-    if (file == nullptr) return blocks;
+    if (file == nullptr) return candidates;
     char line[4096];
     while (fgets(line, sizeof line, file) != nullptr) {
         int id = 0, used = 0;
@@ -97,10 +111,17 @@ inline std::vector<dim3> cutune_read_candidates(const cutune_site &site) {
         if (sscanf(line, "%d %u %u %u %n", &id, &x, &y, &z, &used) < 4 || id != site.id) continue;
         std::string name = line + used;
         while (!name.empty() && (name.back() == '\n' || name.back() == '\r')) name.pop_back();
-        if (name.empty() || name == site.file) blocks.push_back(dim3(x, y, z));
+        int variant = 0;
+        if (!name.empty() && name[0] == '@') {
+            const size_t end = std::min(name.find(' '), name.size());
+            variant = cutune_find_variant(site, name.substr(1, end - 1));
+            name.erase(0, end + 1);
+        }
+        const cutune_candidate candidate = {dim3(x, y, z), variant};
+        if (variant >= 0 && (name.empty() || name == site.file)) candidates.push_back(candidate);
     }
     fclose(file);
-    return blocks;
+    return candidates;
 }
 
 class cutune_experiment {
@@ -168,16 +189,25 @@ class cutune_experiment {
             return false;
         }
         steps_.push_back(original);
-        const cutune_request request = launch_.request();
-        for (const dim3 block : cutune_read_candidates(*launch_.site)) {
-            if (cutune_are_equal(block, launch_.step.block)) continue;
-            cutune_step step = {original.grid, block, original.smem};
-            if (cutune_fit_launch(*launch_.site, request, block, &step.grid, &step.smem))
-                steps_.push_back(step);
-            else
+        cutune_allocations allocations;
+        const cutune_request request = launch_.request(&allocations);
+        for (const cutune_candidate &candidate : cutune_read_candidates(*launch_.site)) {
+            if (candidate.variant == 0 && cutune_are_equal(candidate.block, original.block)) continue;
+            cutune_step step = {original.grid, candidate.block, original.smem, candidate.variant};
+            if (!cutune_fit_launch(*launch_.site, request, step.block, &step.grid, &step.smem))
                 write(step, "this block is not allowed here");
+            else if (step.variant != 0 && !may_run(step.variant, &allocations))
+                write(step, "this variant is not allowed here");
+            else
+                steps_.push_back(step);
         }
         return true;
+    }
+
+    bool may_run(int variant, cutune_allocations *allocations) const {
+        return launch_.has_variants && launch_.step.smem == 0 && launch_.limits.threads != 0 &&
+               cutune_supposes_rightly(launch_.site->variants[variant - 1], launch_.integers.data(),
+                                       allocations);
     }
 
     void finish() {
@@ -224,10 +254,13 @@ class cutune_experiment {
     }
 
     void write(const cutune_step &step, const char *problem) {
-        const bool original = cutune_are_equal(step.block, launch_.step.block);
+        const bool original = step.variant == 0 && cutune_are_equal(step.block, launch_.step.block);
         const char *const schema = timed_ ? "cutune-timing-1" : "cutune-profile-1";
         std::string text = cutune_line_text(schema, launch_, step);
         text += original ? ",\"original\":true" : ",\"original\":false";
+        if (step.variant != 0)
+            text += std::string(",\"variant\":") +
+                    cutune_string_text(launch_.site->variants[step.variant - 1].name);
         if (timed_) {
             text += ",\"milliseconds\":[";
             for (size_t i = 0; i < milliseconds_.size(); ++i)

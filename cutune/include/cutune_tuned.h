@@ -28,16 +28,25 @@ inline int cutune_row(int id) {
     return row >= 0 && cutune_sites[row].id == id ? row : -1;
 }
 
+// How a launch is made.
+struct cutune_plan {
+    uint3 grid, block;
+    size_t smem;
+};
+
 // A decision, and all that it depends on. Nothing in it has a constructor, which each use would
 // have to look after.
 struct cutune_decision {
     unsigned long long asked[cutune_most_asked];
-    uint3 grid, block;
-    size_t smem;
+    cutune_plan own;     // of the kernel itself
+    cutune_plan faster;  // of a variant, where one is faster and may run
+    int variant;         // which one, or 0
     // Where the stream is capturing it may have to be another one.
     bool is_for_now;
+    // It holds only while pointers lead to different memory.
+    bool relies_on_memory;
     // CUDA has launched it, or it is what the program asked for: no error need be looked for.
-    bool is_accepted;
+    bool is_accepted, is_variant_accepted;
     cutune_refinement *refinement;  // that decides until it is settled, or nullptr
 };
 
@@ -48,18 +57,19 @@ struct cutune_decision_set {
 
 thread_local cutune_decision_set cutune_decisions[cutune_sets];
 
-// What was asked of the kernel that a site launched last.
+// What was asked of the kernel that a site launched last, and of its variants.
 struct cutune_known_kernel {
     const void *kernel;
     int device;
     cutune_limits limits;
 };
 
-thread_local cutune_known_kernel cutune_known_kernels[cutune_site_count];
+thread_local cutune_known_kernel cutune_known_kernels[cutune_site_count][cutune_most_variants + 1];
 
 // False when it could not be found out now.
-inline bool cutune_limits_of(int row, int device, const void *kernel, cutune_limits *limits) {
-    cutune_known_kernel &known = cutune_known_kernels[row];
+inline bool cutune_limits_of(int row, int device, const void *kernel, cutune_limits *limits,
+                             int variant = 0) {
+    cutune_known_kernel &known = cutune_known_kernels[row][variant];
     if (kernel == nullptr || known.kernel != kernel || known.device != device) {
         if (!cutune_ask_kernel(cutune_sites[row], kernel, limits)) return false;
         known.kernel = kernel;
@@ -154,16 +164,19 @@ class cutune_controlled {
     dim3 grid, block;
     size_t smem;
     cudaStream_t stream;
+    int variant;  // of the kernel, or 0: itself
 
-    // `kernel` is its address, or nullptr where that is not known.
+    // `kernel` is its address, or nullptr where that is not known; `variants` are those of its
+    // variants, or nullptr.
     template <class... Arguments>
-    cutune_controlled(int site, const void *kernel, dim3 asked_grid, dim3 asked_block,
-                      size_t asked_smem, cudaStream_t asked_stream, const Arguments &...arguments)
-        : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream),
+    cutune_controlled(int site, const void *kernel, const void *const *variants, dim3 asked_grid,
+                      dim3 asked_block, size_t asked_smem, cudaStream_t asked_stream,
+                      const Arguments &...arguments)
+        : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream), variant(0),
           asked_grid_(asked_grid), asked_block_(asked_block), asked_smem_(asked_smem),
           is_pending_(true), is_captured_(false), watched_(-1), decision_(nullptr) {
         const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};
-        decide(site, kernel, integers, cutune_integer_bits<Arguments...>::value);
+        decide(site, kernel, variants, integers, cutune_integer_bits<Arguments...>::value);
     }
 
     // True once, so that the launch behind the `for` runs once; true again when the chosen block
@@ -188,12 +201,21 @@ class cutune_controlled {
     cutune_decision *decision_;  // by which it was changed, if that is remembered
     cutune_timed_launch timed_;
 
-    bool is_changed() const { return !cutune_are_equal(block, asked_block_); }
+    bool is_changed() const { return variant != 0 || !cutune_are_equal(block, asked_block_); }
+
+    // Is this right only where pointers lead to different memory?
+    bool relies_on_memory(const cutune_site &site) const {
+        if (!site.asks_for_memory || cutune_are_equal(block, asked_block_)) return false;
+        for (int d = 0; d < 3; ++d)
+            if (site.rule[d] == cutune_rows) return true;
+        return !cutune_keeps_warps(asked_block_, block);
+    }
 
     // A launch that is refused has not run. Then the site keeps its own block from now on.
     bool was_refused() {
         const cudaError_t error = cudaPeekAtLastError();
-        if (error == cudaSuccess && decision_ != nullptr) decision_->is_accepted = is_settled();
+        if (error == cudaSuccess && decision_ != nullptr)
+            (variant != 0 ? decision_->is_variant_accepted : decision_->is_accepted) = is_settled();
         if (error != cudaErrorLaunchOutOfResources && error != cudaErrorInvalidConfiguration &&
             error != cudaErrorInvalidValue)
             return false;
@@ -211,13 +233,25 @@ class cutune_controlled {
     }
 
     void keep() {
+        variant = 0;
         grid = asked_grid_;
         block = asked_block_;
         smem = asked_smem_;
     }
 
-    void decide(int id, const void *kernel, const long long *arguments,
-                unsigned long long integers) {
+    void set(const cutune_plan &plan) {
+        grid = plan.grid;
+        block = plan.block;
+        smem = plan.smem;
+    }
+
+    cutune_plan plan() const {
+        const cutune_plan now = {grid, block, smem};
+        return now;
+    }
+
+    void decide(int id, const void *kernel, const void *const *variants,
+                const long long *arguments, unsigned long long integers) {
         if ((cutune_read_mode() & cutune_mode_off) != 0) return;
         const int row = cutune_row(id), device = cutune_current_ordinal();
         if (row < 0 || device < 0 || cutune_given_up[row].load(std::memory_order_relaxed)) return;
@@ -234,26 +268,26 @@ class cutune_controlled {
             }
         }
         const cutune_site &site = cutune_sites[row];
+        cutune_allocations allocations;
         cutune_limits limits = {0, 0};
         if (is_known) {
-            grid = decision_->grid;
-            block = decision_->block;
-            smem = decision_->smem;
-            if (decision_->is_accepted) return;
+            apply(site, *decision_, arguments, integers, &allocations);
+            if (variant != 0 ? decision_->is_variant_accepted : decision_->is_accepted) return;
         } else {
-            cutune_refinement *refinement = nullptr;
+            cutune_decision made;
             if (!cutune_limits_of(row, device, kernel, &limits)) return;
-            const cutune_request request = asked(site, limits, arguments, integers);
-            if (!choose(site, request, device, &refinement) || !cutune_remembers)
+            const cutune_request request = asked(site, limits, arguments, integers, &allocations);
+            if (!choose(row, request, device, variants, &made) || !cutune_remembers)
                 decision_ = nullptr;
             if (decision_ != nullptr) {
-                question.write_to(decision_);
-                remember(site, refinement);
+                question.write_to(&made);
+                *decision_ = made;
             }
+            apply(site, made, arguments, integers, &allocations);
         }
         if (decision_ != nullptr && decision_->refinement != nullptr &&
             cutune_limits_of(row, device, kernel, &limits))
-            refine(site, asked(site, limits, arguments, integers));
+            refine(site, asked(site, limits, arguments, integers, &allocations));
         if (!is_changed()) return;
         if (cudaPeekAtLastError() == cudaSuccess)
             watched_ = row;
@@ -262,18 +296,37 @@ class cutune_controlled {
     }
 
     cutune_request asked(const cutune_site &site, cutune_limits limits, const long long *arguments,
-                         unsigned long long integers) const {
+                         unsigned long long integers, cutune_allocations *allocations) const {
         return cutune_make_request(site, asked_grid_, asked_block_, asked_smem_, arguments,
-                                   integers, limits, is_captured_);
+                                   integers, limits, is_captured_, allocations);
     }
 
-    void remember(const cutune_site &site, cutune_refinement *refinement) {
-        decision_->grid = grid;
-        decision_->block = block;
-        decision_->smem = smem;
-        decision_->refinement = refinement;
-        decision_->is_accepted = !is_changed() && refinement == nullptr;
-        decision_->is_for_now = !is_captured_ && (refinement != nullptr || !may_be_captured(site));
+    // What was decided, as far as the memory that pointers lead to allows it now: it may have been
+    // freed, and given away in other pieces.
+    void apply(const cutune_site &site, const cutune_decision &made, const long long *arguments,
+               unsigned long long integers, cutune_allocations *allocations) {
+        set(made.own);
+        if (made.relies_on_memory) {
+            const cutune_limits none = {0, 0};
+            const cutune_request request = asked(site, none, arguments, integers, allocations);
+            if (!site.is_free(arguments, integers, request.extent, allocations)) {
+                keep();
+                return;
+            }
+        }
+        if (made.variant == 0 ||
+            !cutune_supposes_rightly(site.variants[made.variant - 1], arguments, allocations))
+            return;
+        variant = made.variant;
+        set(made.faster);
+    }
+
+    void remember(const cutune_site &site, cutune_decision *made) const {
+        made->own = plan();
+        made->relies_on_memory = relies_on_memory(site);
+        made->is_accepted = !is_changed() && made->refinement == nullptr;
+        made->is_for_now =
+            !is_captured_ && (made->refinement != nullptr || !may_be_captured(site));
     }
 
     // Would a graph be given the same? It keeps all threads, and warps where they may matter.
@@ -286,19 +339,55 @@ class cutune_controlled {
     }
 
     // Is what was chosen to be remembered?
-    bool choose(const cutune_site &site, const cutune_request &request, int device,
-                cutune_refinement **refinement) {
-        // A launch that CUDA will refuse has to be refused for the reason that the program knows.
-        if (!cutune_may_change(site, request)) return true;
-        if (cutune_current_device().multiprocessors == 0) return false;
-        dim3 chosen = block;
+    bool choose(int row, const cutune_request &request, int device, const void *const *variants,
+                cutune_decision *made) {
+        const cutune_site &site = cutune_sites[row];
+        made->refinement = nullptr;
+        made->variant = 0;
+        made->is_variant_accepted = false;
         bool is_found = true;
-        if ((cutune_read_mode() & cutune_mode_refine) != 0)
-            is_found = cutune_refinement_of(site, request, device, refinement, &chosen);
-        else
-            chosen = site.select(&request, nullptr).block;
-        fit(site, request, chosen);
+        // A launch that CUDA will refuse has to be refused for the reason that the program knows.
+        if (cutune_may_change(site, request)) {
+            if (cutune_current_device().multiprocessors == 0) {
+                is_found = false;
+            } else if ((cutune_read_mode() & cutune_mode_refine) != 0) {
+                dim3 chosen = block;
+                is_found =
+                    cutune_refinement_of(site, request, device, &made->refinement, &chosen);
+                fit(site, request, chosen);
+            } else {
+                const cutune_configuration chosen = site.select(&request, nullptr);
+                if (chosen.variant != 0 && variants != nullptr)
+                    choose_variant(row, request, device, variants[chosen.variant - 1], chosen, made);
+                fit(site, request, chosen.block);
+            }
+        }
+        remember(site, made);
+        if (made->variant != 0) {
+            const bool relied = made->relies_on_memory;
+            set(made->faster);
+            made->relies_on_memory = relied || relies_on_memory(site);
+            // A graph keeps the kernel itself.
+            made->is_for_now = true;
+        }
         return is_found;
+    }
+
+    // The program may have set attributes of the kernel, which a variant does not have; in a graph its
+    // arguments may change.
+    void choose_variant(int row, const cutune_request &request, int device, const void *kernel,
+                        const cutune_configuration &chosen, cutune_decision *made) const {
+        cutune_request asked = request;
+        dim3 grid;
+        cutune_plan plan = {asked_grid_, chosen.variant_block, 0};
+        if (is_captured_ || asked_smem_ != 0 ||
+            !cutune_limits_of(row, device, kernel, &asked.limits, chosen.variant) ||
+            cutune_threads(chosen.variant_block) > static_cast<long long>(asked.limits.threads) ||
+            !cutune_fit_launch(cutune_sites[row], asked, chosen.variant_block, &grid, &plan.smem))
+            return;
+        plan.grid = grid;
+        made->faster = plan;
+        made->variant = chosen.variant;
     }
 
     // The grid is computed here, by the rule that was proven, whatever the routine says.
@@ -313,7 +402,10 @@ class cutune_controlled {
         const bool is_settled = refinement->is_settled.load(std::memory_order_acquire);
         const dim3 wanted = timed_.start(refinement, site.kernel, stream);
         if (!fit(site, request, wanted)) timed_.stop(stream, false);
-        if (is_settled) remember(site, nullptr);
+        if (is_settled) {
+            decision_->refinement = nullptr;
+            remember(site, decision_);
+        }
     }
 };
 

@@ -33,6 +33,18 @@ NEARLY_MAXIMUM = 8
 #: Cycles or counts that keep a division finite where a quantity may be 0. Derived.
 NEARLY_NONE = Fraction(1, 1000)
 
+# ---- variants
+
+#: Microseconds of the host's to ask which allocation a pointer leads to.
+#: Calibrated on pointers_h100.txt: three attributes of one pointer, 110 to 160 ns.
+ASKING_US = Fraction(15, 100)
+#: A variant is chosen where its prediction is below this share of the kernel's own. Derived: below
+#: it the model does not tell two kernels apart.
+VARIANT_SHARE = Fraction(97, 100)
+#: A candidate of a variant is emitted if somewhere it comes as near as this to the best of all.
+#: Derived: what is further away is never chosen within the band.
+NEAR_BEST = Fraction(11, 10)
+
 # ---- warps of an SM
 
 #: Coefficients of fill / (offset + slope * fill), a rational substitute for fill^0.79: what warps

@@ -5,7 +5,8 @@ cutune_call(gemm)(n, A)`. nvcc itself makes this of a launch, so all is evaluate
 order. Where the name of the kernel does not tell its address, the call is repeated: `for
 (cutune_repeated cutune_7(7, cutune_members<>(), grid, block, 0, 0, n, A); cutune_7.next();)
 gemm<<<cutune_7.grid, …>>>(n, A)`. Both are one statement on the same lines. A kernel with a copy is
-launched as `cutune_call(gemm, cutune_copied<256, 0, 0>(cutune_copy_gemm::gemm))(n, A)`.
+launched as `cutune_call(gemm, cutune_copied<256, 0, 0>(cutune_copy_gemm::gemm))(n, A)`, one with
+variants as `cutune_call(gemm, cutune_choice(gemm__restrict))(n, A)`.
 """
 
 from __future__ import annotations
@@ -17,14 +18,22 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.edits import Edit
 from cutune.core.source import Source
-from cutune.frontend.launches.copies import callee_of_copy
-from cutune.frontend.program import Kernel, KernelCopy, LaunchSite, MemberParameter
+from cutune.frontend.launches.copies import callee_of_copy, callee_of_variant
+from cutune.frontend.program import (
+    Kernel,
+    KernelCopy,
+    KernelVariant,
+    LaunchSite,
+    MemberParameter,
+)
 from cutune.rewrite.one_line import line_structure, one_line
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.rewrite.prelude import prelude_edit
 
 #: Members that follow a dot in a repeated launch: a macro of that name would break it.
 LAUNCH_MEMBERS = ("grid", "block", "smem", "stream", "next")
+#: As many variants as `cutune_launch.h` has room for.
+MOST_VARIANTS = 4
 #: Words that only a rewritten source holds.
 _MARKS = re.compile(
     r"\bcutune_launch\(\d|\bcutune_repeated cutune_\d|\bcutune_proven_[0-9a-f]{16}\[\] = \{"
@@ -63,18 +72,39 @@ def _calling_edits(
     types = f"<{deduced}>" if deduced else ""
     members = f", {_members(kernel.members)}" if kernel is not None and kernel.members else ""
     copy = f", {_copy(site, kernel.copy)}" if kernel is not None and kernel.copy else ""
-    yield Edit(site.called, f"{types}{copy}{members})" + line_structure(source[site.called]))
+    variants = "" if kernel is None else _variants(site, variants_at(site, kernel))
+    text = f"{types}{copy}{variants}{members})"
+    yield Edit(site.called, text + line_structure(source[site.called]))
 
 
 def _copy(site: LaunchSite, copy: KernelCopy) -> str:
     """The copy of the kernel, and for which blocks it stands in."""
     callee = callee_of_copy(site.callee, site.kernel, copy)
     assert callee is not None, "the name of the kernel is written"
+    block = ", ".join(map(str, copy.block))
+    return f"cutune_copied<{block}>({_function(site, callee)})"
+
+
+def _function(site: LaunchSite, callee: str) -> str:
+    """A function with the template arguments of a launch, as an expression."""
     name, deduced = one_line(callee), ", ".join(_deduced(site))
     if deduced:
         name = f"{name[:-1]}, {deduced}>" if name.endswith(">") else f"{name}<{deduced}>"
-    block = ", ".join(map(str, copy.block))
-    return f"cutune_copied<{block}>({'::' if site.is_global else ''}{name})"
+    return f"{'::' if site.is_global else ''}{name}"
+
+
+def variants_at(site: LaunchSite, kernel: Kernel) -> tuple[KernelVariant, ...]:
+    """The variants among which a launch may choose: where the kernel's name says which one."""
+    if site.called is None or kernel.copy is not None:
+        return ()
+    found = (one for one in kernel.variants if callee_of_variant(site.callee, kernel.name, one))
+    return tuple(found)[:MOST_VARIANTS]
+
+
+def _variants(site: LaunchSite, variants: Sequence[KernelVariant]) -> str:
+    callees = (callee_of_variant(site.callee, site.kernel, one) for one in variants)
+    names = ", ".join(_function(site, callee) for callee in callees if callee is not None)
+    return f", cutune_choice({names})" if names else ""
 
 
 def _deduced(site: LaunchSite) -> Iterator[str]:
@@ -138,10 +168,13 @@ def with_launch_edits(
 
 
 def with_copies(unit: TranslationUnit, owner: str, names: Collection[str]) -> TranslationUnit:
-    """Put the copies of kernels of these names behind them."""
+    """Put the copies of kernels of these names behind them, and their variants."""
     for kernel in unit.program.kernels:
-        if kernel.copy is not None and kernel.name in names:
-            unit = unit.with_edits(owner, [kernel.copy.edit], kernel.copy.source)
+        if kernel.name not in names:
+            continue
+        copies = kernel.variants if kernel.copy is None else (kernel.copy,)
+        for copy in copies:
+            unit = unit.with_edits(owner, [copy.edit], copy.source)
     return unit
 
 

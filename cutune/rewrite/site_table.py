@@ -14,6 +14,7 @@ from enum import Enum
 from cutune.frontend.c_names import names_in, renamed
 from cutune.frontend.program import DIMENSIONS, Apart, Kernel, KernelParameter, LaunchSite, Program
 from cutune.frontend.unit.integers import integer_type
+from cutune.rewrite.launch_edit import variants_at
 from cutune.rewrite.one_line import one_line
 from cutune.rewrite.prelude import c_path, c_string
 
@@ -93,6 +94,7 @@ def site_table(
         if kernel is not None:
             functions += [*_guard_functions(site, kernel), *_shared_function(site)]
             functions += [*_free_function(site, kernel), *_proven_versions(site, kernel)]
+            functions += _variant_table(site, kernel)
             routine = (routines or {}).get(site.id, "nullptr")
             rows.append(_site_row(site, kernel, routine, program))
     if any(_WITNESS in row for row in rows):
@@ -112,10 +114,10 @@ def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, 
     kernels = [kernel for site in sites if (kernel := program.kernel(site.kernel)) is not None]
     needed = {
         "cutune_member.h": any(kernel.members for kernel in kernels),
-        "cutune_range.h": any(kernel.may_meet for kernel in kernels),
         "cutune_exact.h": any(kernel.apart or _has_guard(kernel) for kernel in kernels),
     }
-    return tuple(header for header, is_needed in needed.items() if is_needed)
+    used = (header for header, is_needed in needed.items() if is_needed)
+    return ("cutune_range.h", "cutune_allocation.h", *used)
 
 
 def _has_guard(kernel: Kernel) -> bool:
@@ -189,7 +191,7 @@ def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
         integers, _ = positions
         arguments = _Arguments(kernel, integers)
         meeting = (
-            f"cutune_are_apart(cutune_argument[{a}], cutune_argument[{b}])"
+            f"cutune_allocation->are_apart(cutune_argument[{a}], cutune_argument[{b}])"
             for a, b in kernel.may_meet
         )
         reaching = (_reaches(condition, arguments.names) for condition in kernel.apart)
@@ -199,10 +201,14 @@ def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
             f"{arguments.declared('cutune_exact')}return {conditions};"
         )
     # Some of the parameters may not be needed.
-    unused = "(void)cutune_argument; (void)cutune_integers; (void)cutune_extent; "
+    unused = (
+        "(void)cutune_argument; (void)cutune_integers; (void)cutune_extent; "
+        "(void)cutune_allocation; "
+    )
     return [
         f"static inline bool cutune_free_{site.id}(const long long *cutune_argument, "
-        f"unsigned long long cutune_integers, const long long *cutune_extent) "
+        f"unsigned long long cutune_integers, const long long *cutune_extent, "
+        f"cutune_allocations *cutune_allocation) "
         f"{{ {unused}{body} }}"
     ]
 
@@ -235,6 +241,16 @@ def _proven_versions(site: LaunchSite, kernel: Kernel) -> list[str]:
         return []
     versions = ", ".join(map(str, (*sorted(kernel.proven_for), 0)))
     return [f"static const int cutune_proven_{site.id}[] = {{{versions}}};"]
+
+
+def _variant_table(site: LaunchSite, kernel: Kernel) -> list[str]:
+    variants = variants_at(site, kernel)
+    if not variants:
+        return []
+    rows = (
+        f"{{{c_string(one.name)}, {_bits(one.pointers)}, {_bits(one.written)}}}" for one in variants
+    )
+    return [f"static const cutune_variant cutune_variants_{site.id}[] = {{{', '.join(rows)}}};"]
 
 
 def _bits(positions: Iterable[int]) -> str:
@@ -287,13 +303,16 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     integers, pointers = (_free_positions(site, kernel) if is_bound else None) or ((), ())
     code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
     proven = _or_null(f"cutune_proven_{code}", bool(kernel.proven_for))
+    variants = variants_at(site, kernel)
+    table = _or_null(f"cutune_variants_{site.id}", bool(variants))
     witness = _or_null(_WITNESS, bool(kernel.proven_for) and site.called is None)
     return (
         f"    {{{site.id}, {c_string(kernel.name)}, {c_path(site.source.path)}, "
         f"{{{', '.join(rule.value for rule in rules)}}}, {{{', '.join(guards)}}}, "
         f"{_bits(_guarding(kernel, rules))}, {kernel.max_threads}u, {routine}, {read}, {shared}, "
         f"{needs_warps}, {is_one}, {indexed}u, {free}, "
-        f"{_bits({*integers, *pointers})}, {proven}, {witness}, {edits}}},"
+        f"{_bits({*integers, *pointers})}, {_boolean(bool(kernel.may_meet))}, {proven}, {witness}, "
+        f"{edits}, {table}, {len(variants)}}},"
     )
 
 

@@ -17,7 +17,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.emit.selection import Decider
 from cutune.emit.tuned_program import models_of, replaced
 from cutune.fit.fit import EXACT, fit_model
-from cutune.fit.fitted_model import FittedModel
+from cutune.fit.fitted_model import FittedModel, with_variants
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement, by_entry
 from cutune.fit.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.fit.models_file import read_models, write_models
@@ -106,7 +106,7 @@ def fit_collected(
     kernels = [one.kernel for one in collected]
     known = [measurement for one in collected for measurement in one.measurements]
     models = _fitted(session, kernels, known, method)
-    fresh = {model.facts.place for model in models}
+    fresh = {model.facts.place for model in models}  # a kernel's, and so its variants'
     others = [model for model in saved if model.facts.place not in fresh]
     return _saved(session, workspace, [*others, *models], device)
 
@@ -126,7 +126,7 @@ def _fitted(
         else:
             models.append(model)
     session.progress("fitting", 1, 1)
-    return models
+    return with_variants(models)
 
 
 def _saved(

@@ -27,6 +27,13 @@ class _Name(NamedTuple):
     is_nested: bool
 
 
+def renamed_entry(entry: str, name: str, other: str) -> str:
+    """The mangled name of an entry if its function, `name`, were called otherwise."""
+    if entry == name:
+        return other
+    return entry.replace(f"{len(name)}{name}", f"{len(other)}{other}", 1)
+
+
 def base_name(symbol: str) -> str:
     """`fill` of `_ZN2ns4fillIfEEvPT_`; a symbol that is no kernel's name stays as it is."""
     name = _parsed(symbol)

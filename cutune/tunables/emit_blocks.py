@@ -57,7 +57,7 @@ def _text(kernel: Kernel, choice: BlockChoice, name: str) -> str:
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
     emit("    const cutune_request *cutune_asked, cutune_shortlist *)")
     with emit.braces():
-        emit("cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};")
+        emit("cutune_configuration cutune_answer = cutune_only_block(cutune_asked->block);")
         positions = _positions(kernel)
         if positions:
             emit(f"if (~cutune_asked->integers & {argument_bits(tuple(positions.values()))})")
@@ -100,5 +100,5 @@ def _emit_answer(emit: Emitter, kernel: Kernel) -> None:
         emit("    return cutune_answer;")
     emit("cutune_answer.block = dim3(cutune_x, cutune_y, cutune_z);")
     words = f"{c_string(kernel.name)}, {printed_extents(kept)}"
-    emit(f"cutune_print_decision({words}, *cutune_asked, cutune_answer.block);")
+    emit(f"cutune_print_decision({words}, *cutune_asked, cutune_answer);")
     emit("return cutune_answer;")

@@ -257,7 +257,7 @@ ROUTINE = """\
 enum : unsigned long long { cutune_select_any_arguments = ~0ull };
 static inline cutune_configuration
 cutune_select_any(const cutune_request *request, cutune_shortlist *) {
-    cutune_configuration answer = {request->grid, request->block};
+    cutune_configuration answer = cutune_only_block(request->block);
     const cutune_device device = cutune_current_device();
     if (device.major == 9 && device.multiprocessors > 100) answer.block = dim3(64, 4);
     return answer;

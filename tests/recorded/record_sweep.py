@@ -25,6 +25,7 @@ from cutune.analysis.session import Session
 from cutune.collect.gpu.instrumented import candidates_text, gpu_target
 from cutune.collect.trial import TOLERANCE
 from cutune.core.workspace import make_folder
+from cutune.device.thread_block import Block
 from cutune.fit.measurement.sweep import (
     Sweep,
     SweptLaunch,
@@ -33,6 +34,7 @@ from cutune.fit.measurement.sweep import (
     swept_launches,
     write_sweep,
 )
+from cutune.proof.compiled import EMULATED
 from cutune.toolchain.ptxas import by_kernel
 
 ARCHITECTURE = "sm_90"
@@ -65,7 +67,7 @@ SLOW, SLOW_SECONDS = ("corr", "covar"), 10.0
 def prepare(folder: Path, only: Sequence[str], brief: bool) -> None:
     """Build every program, or only some, for sm_90 and write what is to be run."""
     make_folder(folder)
-    session, runs = Session(), []
+    session, runs = Session(architectures=(EMULATED, ARCHITECTURE)), []
     for place, programs in PLAN.items():
         wanted = _brief_runs(RECORDED[place]) if brief else None
         for name, all_sizes in programs.items():
@@ -145,9 +147,18 @@ def _measured(session: Session, path: Path, output: Path) -> Iterator[SweptLaunc
 
 def _median(launches: Sequence[SweptLaunch]) -> SweptLaunch:
     """One launch in several passes: blocks that were valid in each, at their median times."""
-    blocks = [b for b in launches[0].microseconds if all(b in one.microseconds for one in launches)]
-    times = {block: median(one.microseconds[block] for one in launches) for block in blocks}
-    return replace(launches[0], microseconds=times)
+    first = launches[0]
+    own = _medians([launch.microseconds for launch in launches])
+    variants = {
+        name: _medians([launch.variants.get(name, {}) for launch in launches])
+        for name in first.variants
+    }
+    return replace(first, microseconds=own, variants=variants)
+
+
+def _medians(passes: Sequence[Mapping[Block, float]]) -> dict[Block, float]:
+    blocks = [block for block in passes[0] if all(block in times for times in passes)]
+    return {block: median(times[block] for times in passes) for block in blocks}
 
 
 def _joined(

@@ -17,6 +17,7 @@ from cutune.models.mechanistic import compose
 from cutune.models.selection.choose import Choice, select
 from cutune.models.selection.own_block import NO_OWN_BAND
 from cutune.models.selection.registry import DEFAULT, MODELS
+from cutune.models.selection.variants import ConfigurationChoice
 from tests.recorded.calibrate_h200 import models_of_suite
 
 H200 = DeviceProfile.named("h200")
@@ -43,7 +44,7 @@ def chooser() -> Chooser:
 
 def test_terms_stand_beside_every_candidate(chooser: Chooser) -> None:
     model, choice = chooser("plane_window", (4096, 4096, 1), (32, 8, 1))
-    answer = json.loads(json.dumps(choice_to_json(model, choice)))
+    answer = json.loads(json.dumps(choice_to_json(model, ConfigurationChoice(choice))))
     for candidate in answer["ranked"]:
         terms = candidate["terms_us"]
         assert {"load_store_unit", "below_l1", "issue", "waiting", "dispatch", "dram"} <= set(terms)
@@ -72,7 +73,7 @@ def test_the_program_s_own_block_stays_where_launching_dominates(
     model, choice = chooser("empty", (4096, 1, 1), (128, 1, 1))
     assert choice.launch_bound
     assert choice.kept_original
-    print_choice(model, choice)
+    print_choice(model, ConfigurationChoice(choice))
     shown = capsys.readouterr().out
     assert "own block stays" in shown
     assert "128 * (own)" in shown

@@ -45,7 +45,7 @@ def swept(folder: Path, **ends: object) -> None:
 
 
 def test_candidates_are_those_that_the_annotation_allows(tmp_path: Path) -> None:
-    trial_environment([KERNEL], tmp_path, {(1, (96, 1, 1))})
+    trial_environment([KERNEL], tmp_path, {(1, "", (96, 1, 1))})
     lines = (tmp_path / "candidates").read_text().splitlines()
     assert lines == ["1 32 1 1", "1 64 1 1", "1 128 1 1"]
 
@@ -60,7 +60,7 @@ def test_what_an_annotation_asserts_must_have_been_tried(tmp_path: Path) -> None
 def test_a_broken_context_hides_candidates(tmp_path: Path) -> None:
     swept(tmp_path, b64="same", b32="illegal address")
     broken = hiding_candidates([KERNEL], tmp_path)
-    assert broken == {(1, (32, 1, 1))}
+    assert broken == {(1, "", (32, 1, 1))}
     swept(tmp_path, b64="same", b96="same", b128=NOT_ALLOWED)
     differing = read_trials([KERNEL], tmp_path, broken)["_Z1kv"].differing
     assert differing == ((32, 1, 1), (128, 1, 1))
@@ -72,8 +72,11 @@ def test_nothing_is_hidden_where_all_were_tried(tmp_path: Path) -> None:
 
 
 def test_larger_blocks() -> None:
-    assert with_larger([KERNEL], {(1, (96, 1, 1))}) == {(1, (96, 1, 1)), (1, (128, 1, 1))}
-    assert with_larger([KERNEL], {(2, (32, 1, 1))}) == set()
+    assert with_larger([KERNEL], {(1, "", (96, 1, 1))}) == {
+        (1, "", (96, 1, 1)),
+        (1, "", (128, 1, 1)),
+    }
+    assert with_larger([KERNEL], {(2, "", (32, 1, 1))}) == set()
 
 
 def test_kernels_are_read_back() -> None:

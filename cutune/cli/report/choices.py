@@ -17,9 +17,9 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.models.constants import LAUNCH_BOUND
-from cutune.models.selection.choose import Choice, Prediction
-from cutune.models.selection.question import Chooser
+from cutune.models.selection.choose import Prediction
 from cutune.models.selection.registry import DEFAULT
+from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.toolchain.demangle import instance_names
 
 #: Sizes that are shown unless others are asked for: matrices, and long vectors.
@@ -47,16 +47,36 @@ def _names(models: Sequence[FittedModel]) -> list[str]:
     return instance_names([m.facts.kernel for m in models], [m.facts.entry for m in models])
 
 
-def choice_to_json(model: FittedModel, choice: Choice) -> dict[str, Any]:
+#: What `select` calls the kernel itself.
+PLAIN = "plain"
+
+
+def variant_to_json(name: str) -> dict[str, Any]:
+    """A variant by what was done to the kernel; no name: the kernel itself."""
+    return {
+        "name": name or PLAIN,
+        "restrict": name == "restrict",
+        "coarsen": [1, 1, 1],
+        "bounds": None,
+    }
+
+
+def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> dict[str, Any]:
     """The answer of `cutune select --json`."""
+    choice = configuration.chosen
     typical, most = choice.expected_regret
+    is_own = configuration.plain.kept_original and not configuration.variant
     return {
         "kernel": model.facts.kernel,
         "instance": _names([model])[0],
-        "choice": {"grid": list(choice.grid), "block": list(choice.block)},
+        "choice": {
+            "grid": list(choice.grid),
+            "block": list(choice.block),
+            "variant": variant_to_json(configuration.variant),
+        },
         "launch_bound": choice.launch_bound,
-        "kept_original": choice.kept_original,
-        "reason": choice.reason,
+        "kept_original": is_own,
+        "reason": configuration.reason,
         "within_2_percent": choice.within_band,
         "indistinguishable": [list(block) for block in choice.indistinguishable],
         "expected_regret": {"typical": typical, "nine_in_ten": most},
@@ -64,18 +84,19 @@ def choice_to_json(model: FittedModel, choice: Choice) -> dict[str, Any]:
             {
                 "block": list(prediction.block),
                 "grid": list(prediction.grid),
+                "variant": variant_to_json(name),
                 "predicted_ms": prediction.predicted_ms,
                 "cycles_per_warp": prediction.cycles_per_warp,
                 "terms_us": dict(prediction.terms_us),
             }
-            for prediction in choice.ranked
+            for name, prediction in configuration.ranked
         ],
     }
 
 
-def print_choice(model: FittedModel, choice: Choice) -> None:
+def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None:
     """The answer of `cutune select` as text."""
-    console = standard_output()
+    console, choice = standard_output(), configuration.chosen
     (name,) = _names([model])
     if not choice.ranked:
         console.print(
@@ -84,16 +105,20 @@ def print_choice(model: FittedModel, choice: Choice) -> None:
         )
         return
     bound = " (bound by launching: the choice hardly matters)" if choice.launch_bound else ""
-    console.print(f"{escape(name)}: block {shape(choice.block)}, grid {shape(choice.grid)}{bound}")
+    variant = f"variant {configuration.variant}, " if configuration.variant else ""
+    console.print(
+        f"{escape(name)}: {variant}block {shape(choice.block)}, grid {shape(choice.grid)}{bound}"
+    )
     names = list(choice.ranked[0].terms_us)
     titles = (name.replace("_", " ") for name in names)
-    table = Table("block", "grid", "predicted ms", *titles, box=None)
-    shown = [*choice.ranked[:SHOWN], *(p for p in choice.ranked[SHOWN:] if _is_named(p, choice))]
-    for prediction in shown:
-        mark = " *" if prediction.block == choice.block else ""
-        mark += " (own)" if prediction.block == choice.original else ""
+    ranked = configuration.ranked
+    first = ("variant",) if configuration.of_variants else ()
+    table = Table(*first, "block", "grid", "predicted ms", *titles, box=None)
+    shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
+    for name, prediction in shown:
         table.add_row(
-            shape(prediction.block) + mark,
+            *((name or PLAIN,) if first else ()),
+            shape(prediction.block) + _mark(name, prediction, configuration),
             shape(prediction.grid),
             f"{prediction.predicted_ms:.4g}",
             *(f"{prediction.terms_us[name]:.4g}" for name in names),
@@ -101,18 +126,26 @@ def print_choice(model: FittedModel, choice: Choice) -> None:
     console.print(table)
     if names:
         console.print("columns behind the prediction: what each would take alone, microseconds")
-    console.print(f"{choice.within_band} of {len(choice.ranked)} blocks within 2 % of the best")
+    kind = "its blocks" if configuration.variant else "blocks"
+    console.print(f"{choice.within_band} of {len(choice.ranked)} {kind} within 2 % of the best")
     same = choice.indistinguishable
     console.print(f"the model cannot tell apart: {', '.join(shape(block) for block in same)}")
-    console.print(choice.reason)
+    console.print(configuration.reason)
+    if configuration.variant:
+        plain = shape(configuration.plain.block)
+        console.print(f"where memory does not allow it: the kernel itself, block {plain}")
     typical, most = choice.expected_regret
     console.print(
         f"expected regret about {100 * typical:.0f} %, at most {100 * most:.0f} % in 9 of 10 cases"
     )
 
 
-def _is_named(prediction: Prediction, choice: Choice) -> bool:
-    return prediction.block in (choice.block, choice.original)
+def _mark(variant: str, prediction: Prediction, configuration: ConfigurationChoice) -> str:
+    """What a candidate is, besides one of many."""
+    chosen = (configuration.variant, configuration.chosen.block)
+    own = ("", configuration.plain.original)
+    mark = " *" if (variant, prediction.block) == chosen else ""
+    return mark + (" (own)" if (variant, prediction.block) == own else "")
 
 
 def print_sweep(launches: Iterable[SweptLaunch], device: DeviceProfile) -> None:
@@ -182,7 +215,7 @@ def print_choices(
     questions = []
     for name, model in zip(_names(models), models, strict=True):
         try:
-            chooser = Chooser(model, device, performance)
+            chooser = VariantChooser(model, device, performance)
         except CutuneError:
             continue  # nothing that the device can launch
         shown = sizes or (STREAMING_SIZES if _is_stream(model) else SHOWN_SIZES)
@@ -201,13 +234,13 @@ def print_choices(
         console.print(escape(question))
 
 
-def _choice_row(model: FittedModel, chooser: Chooser, size: int) -> list[str] | None:
+def _choice_row(model: FittedModel, chooser: VariantChooser, size: int) -> list[str] | None:
     try:
-        choice = chooser.choose({}, size)
+        configuration = chooser.choose({}, size)
     except CutuneError:
         return None  # its thread space has to be named
-    own = choice.predicted_ms(model.facts.original)
-    chosen = choice.predicted_ms(choice.block)
-    gain = f"{own / chosen:.2f}" if own and chosen else "-"
+    choice = configuration.chosen
+    gain = "-" if configuration.gain is None else f"{configuration.gain:.2f}"
+    variant = f" {configuration.variant}" if configuration.variant else ""
     within = f"{choice.within_band} of {len(choice.ranked)}"
-    return [shape(model.facts.original), shape(choice.block), gain, within]
+    return [shape(model.facts.original), shape(choice.block) + variant, gain, within]

@@ -27,7 +27,8 @@ from cutune.core.progress import Progress
 from cutune.device.thread_block import Block, as_block
 from cutune.fit.measurement.sweep import SweptLaunch, read_entries, swept_launches
 from cutune.frontend.candidates import candidate_blocks
-from cutune.frontend.program import DIMENSIONS, LaunchSite, Program
+from cutune.frontend.program import DIMENSIONS, KernelVariant, LaunchSite, Program
+from cutune.rewrite.launch_edit import variants_at
 from cutune.toolchain.ptxas import StaticCounters
 
 #: The dimensions of a launch whose block is not known yet.
@@ -54,7 +55,7 @@ def gpu_target(architecture: str) -> tuple[str, ...]:
 def candidates_text(
     program: Program, candidate_set: str, own: Mapping[int, Block] | None = None
 ) -> str:
-    """The file `CUTUNE_CANDIDATES` for all tunable launches: lines `site x y z`.
+    """The file `CUTUNE_CANDIDATES` for all tunable launches: lines `site x y z [@variant]`.
 
     Args:
         own: the program's own block per launch site; without it, dimensions that are not free
@@ -64,8 +65,16 @@ def candidates_text(
     for site in program.tunable_launches:
         kept = (own or {}).get(site.id, NO_BLOCK)
         blocks = site_candidates(program, site, candidate_set, kept)
-        lines += [f"{site.id} {x} {y} {z}\n" for x, y, z in blocks if (x, y, z) != NO_BLOCK]
+        for variant in ("", *(f" @{one.name}" for one in _variants(program, site))):
+            lines += [
+                f"{site.id} {x} {y} {z}{variant}\n" for x, y, z in blocks if (x, y, z) != NO_BLOCK
+            ]
     return "".join(lines)
+
+
+def _variants(program: Program, site: LaunchSite) -> tuple[KernelVariant, ...]:
+    kernel = program.kernel(site.kernel)
+    return variants_at(site, kernel) if kernel is not None else ()
 
 
 def site_candidates(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,7 +20,9 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.fit.measurement.size_relations import Covered, cover
-from cutune.frontend.program import DIMENSIONS, Kernel, LaunchSite, Program
+from cutune.frontend.program import DIMENSIONS, Kernel, KernelVariant, LaunchSite, Program
+from cutune.rewrite.launch_edit import variants_at
+from cutune.toolchain.entry_names import renamed_entry
 from cutune.toolchain.ptxas import StaticCounters
 
 FEW_REGISTERS = 32
@@ -78,28 +80,35 @@ def subjects(
             warn(Diagnostic.at(said, kernel.source, kernel.span, kernel=kernel.name, reason=reason))
             if not is_counted:
                 continue
-        static = static_counters.get(record.kernel, StaticCounters(FEW_REGISTERS))
-        described = _describe(
-            kernel,
-            sites,
-            record,
-            records,
-            code,
-            sha256(assembled.image).hexdigest()[:16],
-            Origin.of(program.source, program.deciding_files),
-            static,
-            candidate_set,
-        )
-        found.append(
-            Subject(
-                module,
-                code,
-                record,
-                replayable(described, record, code) if code.oblivious else described,
-                made,
+        origin = Origin.of(program.source, program.deciding_files)
+        content = sha256(assembled.image).hexdigest()[:16]
+        for variant, one in ((None, record), *_variants(kernel, sites[0], record, assembled)):
+            its_code = assembled.kernels[one.kernel]
+            static = static_counters.get(one.kernel, StaticCounters(FEW_REGISTERS))
+            described = _describe(
+                kernel, sites, one, records, its_code, content, origin, static, candidate_set
             )
-        )
+            if variant is not None:
+                asked = len(variant.pointers)
+                described = replace(described, variant=variant.name, asked_pointers=asked)
+            if its_code.oblivious:
+                described = replayable(described, one, its_code)
+            found.append(Subject(module, its_code, one, described, made))
     return found
+
+
+def _variants(
+    kernel: Kernel, site: LaunchSite, record: LaunchRecord, module: AssembledModule
+) -> Iterator[tuple[KernelVariant, LaunchRecord]]:
+    """The variants of a kernel, each with the launch as if it had been launched.
+
+    Work that data decide about is only counted while the program runs the kernel itself.
+    """
+    for variant in variants_at(site, kernel):
+        entry = renamed_entry(record.kernel, kernel.name, variant.kernel)
+        code = module.kernels.get(entry)
+        if code is not None and code.oblivious and module.kernels[record.kernel].oblivious:
+            yield variant, replace(record, kernel=entry)
 
 
 def _describe(

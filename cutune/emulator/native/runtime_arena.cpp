@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstring>
 #include <mutex>
 
@@ -26,6 +27,8 @@ Block living(uint64_t base, uint64_t bytes, MemoryKind kind, unsigned flags) {
     block.live = true;
     block.kind = kind;
     block.flags = flags;
+    static std::atomic<uint64_t> blocks{0};
+    block.id = ++blocks;
     return block;
 }
 

@@ -19,6 +19,7 @@ enum class MemoryKind { device, managed, pinned, registered, variable };
 struct Block : Allocation {
     MemoryKind kind;
     unsigned flags;  // as given to cudaHostAlloc, cudaHostRegister or cudaMallocManaged
+    uint64_t id;     // no other block of the process ever has it
 };
 
 class Arena : public Memory {

@@ -49,6 +49,8 @@ const Block* live_block(const void* pointer) {
 }
 
 constexpr size_t kPitch = 512;
+// Flag of device memory that a pool gave.
+constexpr unsigned kFromPool = 1;
 
 }  // namespace
 
@@ -76,7 +78,7 @@ cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
 
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
     if (!known_stream(stream)) return remember(cudaErrorInvalidResourceHandle);
-    return cudaMalloc(pointer, bytes);
+    return allocate(pointer, bytes, MemoryKind::device, kFromPool);
 }
 
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
@@ -201,7 +203,7 @@ int cutune_emulated_range(const void* pointer, void** base, size_t* bytes) {
 
 namespace {
 
-// The one driver function that instrumented programs ask for, with the driver's signature.
+// The driver functions that rewritten programs ask for, with the driver's signatures.
 int range_of_address(uint64_t* base, size_t* bytes, uint64_t address) {
     void* start = nullptr;
     if (cutune_emulated_range(reinterpret_cast<const void*>(address), &start, bytes) != 0)
@@ -210,10 +212,41 @@ int range_of_address(uint64_t* base, size_t* bytes, uint64_t address) {
     return 0;
 }
 
+// One attribute of the memory at an address, which may be none.
+void give_attribute(const Block* block, int which, void* value) {
+    // The numbers of CUpointer_attribute, which only cuda.h names.
+    enum { buffer_id = 7, is_managed_memory = 8, is_legacy_ipc_capable = 10 };
+    const bool is_managed = block && block->kind == MemoryKind::managed;
+    const bool is_plain = block && block->kind == MemoryKind::device && !block->flags;
+    switch (which) {
+        case buffer_id:
+            *static_cast<unsigned long long*>(value) = block ? block->id : 0;
+            break;
+        case is_managed_memory:
+            *static_cast<unsigned*>(value) = is_managed;
+            break;
+        case is_legacy_ipc_capable:
+            *static_cast<unsigned*>(value) = is_plain;
+            break;
+        default:
+            say_once("cuPointerGetAttributes: attribute " + std::to_string(which) +
+                     " is not known");
+    }
+}
+
+int attributes_of_address(unsigned count, const int* attributes, void** values,
+                          uint64_t address) {
+    const Block* const block = live_block(reinterpret_cast<const void*>(address));
+    for (unsigned i = 0; i < count; ++i) give_attribute(block, attributes[i], values[i]);
+    return 0;
+}
+
 void* driver_function(const char* name) {
-    return std::strcmp(name, "cuMemGetAddressRange") == 0
-               ? reinterpret_cast<void*>(range_of_address)
-               : nullptr;
+    if (std::strcmp(name, "cuMemGetAddressRange") == 0)
+        return reinterpret_cast<void*>(range_of_address);
+    if (std::strcmp(name, "cuPointerGetAttributes") == 0)
+        return reinterpret_cast<void*>(attributes_of_address);
+    return nullptr;
 }
 
 }  // namespace

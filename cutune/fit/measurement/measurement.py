@@ -140,6 +140,10 @@ class MeasuredKernel:
     #: Counted while the program ran, at its sizes and on its data? For kernels whose work depends
     #: on data, or is no function of the sizes that could be found.
     on_data: bool = False
+    #: The variant that was measured; empty: the kernel itself.
+    variant: str = ""
+    #: Pointers whose memory a launch of the variant asks about.
+    asked_pointers: int = 0
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The blocks that come into question, of the kernel's own candidate set or another."""

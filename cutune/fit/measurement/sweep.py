@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ class SweptLaunch:
             did not run, are not in it.
         registers: per thread, as compiled for the device. shared_bytes: per block; None where
             these are not known.
+        variants: the same times as `microseconds` for each variant of the kernel that was swept.
     """
 
     program: str
@@ -50,6 +51,7 @@ class SweptLaunch:
     microseconds: Mapping[Block, float]
     registers: int | None = None
     shared_bytes: int | None = None
+    variants: Mapping[str, Mapping[Block, float]] = field(default_factory=dict)
 
     @property
     def best(self) -> Block:
@@ -104,7 +106,7 @@ def swept_launch(entry: Mapping[str, Any]) -> SweptLaunch:
     Raises:
         KeyError, TypeError, ValueError: something is missing or wrong.
     """
-    times = {as_block(block): float(time) for *block, time in entry["microseconds"]}
+    times = _times(entry["microseconds"])
     if not times or min(times.values()) <= 0:
         raise ValueError("a launch without times")
     return SweptLaunch(
@@ -117,7 +119,16 @@ def swept_launch(entry: Mapping[str, Any]) -> SweptLaunch:
         microseconds=times,
         registers=entry.get("registers"),
         shared_bytes=entry.get("shared_bytes"),
+        variants={name: _times(rows) for name, rows in entry.get("variants", {}).items()},
     )
+
+
+def _times(rows: Iterable[Sequence[Any]]) -> dict[Block, float]:
+    return {as_block(block): float(time) for *block, time in rows}
+
+
+def _rows(times: Mapping[Block, float]) -> list[list[float]]:
+    return [[*block, time] for block, time in times.items()]
 
 
 def write_sweep(path: Path, sweep: Sweep) -> None:
@@ -150,7 +161,9 @@ def _to_json(launch: SweptLaunch) -> dict[str, Any]:
     if launch.registers is not None:
         entry |= {"registers": launch.registers, "shared_bytes": launch.shared_bytes}
     entry["own"] = list(launch.own)
-    entry["microseconds"] = [[*block, time] for block, time in launch.microseconds.items()]
+    entry["microseconds"] = _rows(launch.microseconds)
+    if launch.variants:
+        entry["variants"] = {name: _rows(times) for name, times in launch.variants.items()}
     return entry
 
 
@@ -190,7 +203,10 @@ def swept_launches(
     found = []
     for entries in groups.values():
         valid = [e for e in entries if _counts(e, tolerance)]
-        times = {as_block(e["block"]): _microseconds(e["milliseconds"]) for e in valid}
+        times: dict[str, dict[Block, float]] = {"": {}}
+        for entry in valid:
+            of_variant = times.setdefault(entry.get("variant", ""), {})
+            of_variant[as_block(entry["block"])] = _microseconds(entry["milliseconds"])
         own = next((as_block(e["block"]) for e in valid if e["original"]), None)
         if own is None:
             continue  # the original itself failed: nothing can be compared
@@ -204,7 +220,8 @@ def swept_launches(
                 sizes=_integers(program, first),
                 extents=as_block(first["extent"]),
                 own=own,
-                microseconds=times,
+                microseconds=times.pop(""),
+                variants=times,
                 registers=static.registers if static else None,
                 shared_bytes=static.static_shared_bytes + first["shared"] if static else None,
             )

@@ -36,6 +36,7 @@ from cutune.frontend.program import (
     Configuration,
     Kernel,
     KernelCopy,
+    KernelVariant,
     LaunchSite,
     Program,
 )
@@ -102,6 +103,15 @@ def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
     if found is None:
         return None
     return f"{found[1]}{copy.namespace}::{found[2]}{bracket}{arguments}"
+
+
+def callee_of_variant(callee: str, kernel: str, variant: KernelVariant) -> str | None:
+    """`ns::k<4>` as `ns::k__restrict<4>`; None where the name is not written."""
+    qualified, bracket, arguments = callee.partition("<")
+    found = re.fullmatch(rf"((?:.*\W)?){re.escape(kernel)}(\s*)", qualified, re.DOTALL)
+    if found is None:
+        return None
+    return f"{found[1]}{variant.kernel}{found[2]}{bracket}{arguments}"
 
 
 def may_stand_in(copy: KernelCopy, resolved: Configuration | None) -> bool:
