@@ -6,7 +6,7 @@ from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL = MeasuredKernel(
-    kernel="k",
+    name="k",
     entry="_Z1k",
     code="code",
     origin=Origin("/app.cu", "hash"),

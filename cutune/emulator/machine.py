@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.build import machine_library
-from cutune.emulator.bytecode.module import AssembledModule, Kernel
+from cutune.emulator.bytecode.module import AssembledModule, KernelCode
 from cutune.emulator.counters import site_counters
 
 SITE = np.dtype([(counter.name, np.uint64) for counter in site_counters()])
@@ -82,7 +82,7 @@ class _Totals(ctypes.Structure):
 
 
 @dataclass(frozen=True)
-class Counters:
+class LaunchCounters:
     """What a launch did. Arrays are in the order of the kernel's blocks and sites."""
 
     warp_instructions: int
@@ -112,7 +112,7 @@ class LoadedModule:
         if getattr(self, "_handle", None):
             self._library.cutune_unload(self._handle)
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> KernelCode:
         """Metadata of a kernel.
 
         Raises:
@@ -139,7 +139,7 @@ class LoadedModule:
         instruction_limit: int = 0,
         buffers: Sequence[NDArray[Any]] = (),
         threads: int | None = None,
-    ) -> Counters:
+    ) -> LaunchCounters:
         """Run a launch, or only the given `blocks` (linear indices) of it.
 
         `ghosts` is the base and size of an address range without memory: loads from it give 0,
@@ -150,9 +150,9 @@ class LoadedModule:
         Raises:
             CutuneError: CT452, CT453, or CT46x when the launch did not end well.
         """
-        facts = self.kernel(kernel)
-        if len(parameters) < facts.parameter_bytes:
-            reason = f"{len(parameters)} of {facts.parameter_bytes} parameter bytes given"
+        compiled = self.kernel(kernel)
+        if len(parameters) < compiled.parameter_bytes:
+            reason = f"{len(parameters)} of {compiled.parameter_bytes} parameter bytes given"
             raise _error(Code.BAD_LAUNCH, kernel=kernel, reason=reason)
         chosen = None if blocks is None else np.ascontiguousarray(blocks, np.uint64)
         traced = None if traced_blocks is None else np.unique(np.asarray(traced_blocks, np.uint64))
@@ -175,9 +175,11 @@ class LoadedModule:
             None,
             host_threads() if threads is None else threads,
         )
-        return self._run(facts, launch, buffers)
+        return self._run(compiled, launch, buffers)
 
-    def _run(self, facts: Kernel, launch: _Launch, buffers: Sequence[NDArray[Any]]) -> Counters:
+    def _run(
+        self, compiled: KernelCode, launch: _Launch, buffers: Sequence[NDArray[Any]]
+    ) -> LaunchCounters:
         spans = [_Allocation(pointer(array), array.nbytes, True) for array in buffers]
         allocations = (_Allocation * len(spans))(*spans)
         executions = np.zeros(self.assembled.block_count, np.uint64)
@@ -186,7 +188,7 @@ class LoadedModule:
         totals = _Totals()
         self._library.cutune_run(
             self._handle,
-            facts.name.encode(),
+            compiled.name.encode(),
             ctypes.byref(launch),
             allocations,
             len(spans),
@@ -198,9 +200,9 @@ class LoadedModule:
         code = _OUTCOMES[totals.outcome]
         if code is not None:
             raise _error(code, reason=totals.message.decode())
-        block_indices = np.array(facts.block_indices, np.intp)
-        site_indices = np.array(facts.site_indices, np.intp)
-        return Counters(
+        block_indices = np.array(compiled.block_indices, np.intp)
+        site_indices = np.array(compiled.site_indices, np.intp)
+        return LaunchCounters(
             totals.warp_instructions,
             totals.thread_instructions,
             totals.executed_blocks,
@@ -228,7 +230,7 @@ def pointer(array: NDArray[Any]) -> int:
     return int(array.ctypes.data)
 
 
-def pack_parameters(kernel: Kernel, *values: float | NDArray[Any] | bytes) -> bytes:
+def pack_parameters(kernel: KernelCode, *values: float | NDArray[Any] | bytes) -> bytes:
     """The parameter buffer: from numbers, arrays (their addresses) and structures (bytes)."""
     buffer = bytearray(kernel.parameter_bytes)
     for parameter, value in zip(kernel.parameters, values, strict=True):

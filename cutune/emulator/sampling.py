@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.emulator.launch_log import Triple
-from cutune.emulator.machine import SITE, Counters, LoadedModule
+from cutune.emulator.machine import SITE, LaunchCounters, LoadedModule
 
 #: Warp instructions that a sampled launch should take: some ten milliseconds of one core.
 BUDGET = 500_000
@@ -53,7 +53,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class SampledCounters:
-    """As `Counters`, estimated for the whole grid. `sites` has the totals by their names."""
+    """As `LaunchCounters`, estimated for the whole grid. `sites` has the totals by their names."""
 
     warp_instructions: float
     thread_instructions: float
@@ -65,14 +65,14 @@ class SampledCounters:
     #: Per site the addresses that it touched: lowest, and one past the highest.
     ranges: NDArray[np.uint64]
 
-    def rounded(self) -> Counters:
+    def rounded(self) -> LaunchCounters:
         """As a launch of all blocks would have counted, where those of a stratum do the same."""
         sites = np.zeros(len(self.ranges), SITE)
         for name, values in self.sites.items():
             sites[name] = np.rint(values)
         sites["traced"] = np.where(self.ranges[:, 1] > 0, sites["executions"], 0)
         sites["lowest"], sites["highest"] = self.ranges.T
-        return Counters(
+        return LaunchCounters(
             round(self.warp_instructions),
             round(self.thread_instructions),
             self.executed_blocks,
@@ -121,7 +121,7 @@ def run_sampled(
 
     every = 1
 
-    def run(blocks: tuple[int, ...], *, trace: bool = True, limit: int = 0) -> Counters:
+    def run(blocks: tuple[int, ...], *, trace: bool = True, limit: int = 0) -> LaunchCounters:
         return module.run(
             kernel,
             grid,
@@ -173,7 +173,7 @@ def _jittered(interval: range, count: int, random: Random) -> list[int]:
     return [interval[int((k + random.random()) * len(interval) / count)] for k in slices]
 
 
-def _combined(parts: list[tuple[Counters, float]]) -> SampledCounters:
+def _combined(parts: list[tuple[LaunchCounters, float]]) -> SampledCounters:
     def total(name: str) -> float:
         return float(sum(weight * getattr(counters, name) for counters, weight in parts))
 

@@ -158,10 +158,10 @@ def by_model(models: Models, device: DeviceProfile, performance: str) -> Strateg
         model = models.get(name)
         if model is None:
             return None
-        sizes = {n: v for n, v in launch.sizes.items() if n in model.facts.parameters}
+        sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
         if launch.extents is not None:
             extents = dict(zip(EXTENTS, launch.extents, strict=True))
-            words = model.facts.extent_words.items()
+            words = model.kernel.extent_words.items()
             sizes |= {word: extents[variable] for word, variable in words}
         try:
             if name not in choosers:

@@ -22,7 +22,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation, Models, evaluate_sweep
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin
-from cutune.fit.measurement.sweep import Sweep, SweptLaunch, swept_line
+from cutune.fit.measurement.sweep import RecordedSweep, SweptLaunch, swept_line
 from cutune.frontend.program import Program
 from cutune.models.selection.registry import DEFAULT
 from cutune.toolchain.ptxas import by_kernel
@@ -101,18 +101,18 @@ def sweep(
     device: DeviceProfile,
     workspace: Workspace,
     candidate_set: str,
-) -> Sweep:
+) -> RecordedSweep:
     """Time every block of every tunable launch of some programs, each run on its own."""
     launches: list[SweptLaunch] = []
     for program in programs:
         build, runs = _built(session, program, template, vary, device, workspace)
         launches += sweep_on_gpu(build, runs, candidate_set, session.progress)
     name, driver = gpu_name()
-    return Sweep(name, driver, METHOD, tuple(launches))
+    return RecordedSweep(name, driver, METHOD, tuple(launches))
 
 
 def evaluate(
-    swept: Sweep,
+    swept: RecordedSweep,
     models: Iterable[FittedModel],
     device: DeviceProfile,
     programs: Sequence[str] = (),
@@ -138,4 +138,4 @@ def evaluate(
 
 def by_name(models: Iterable[FittedModel]) -> Models:
     """Models as a sweep names their kernels."""
-    return {(Path(m.facts.origin.path).stem, m.facts.kernel): m for m in models}
+    return {(Path(m.kernel.origin.path).stem, m.kernel.name): m for m in models}

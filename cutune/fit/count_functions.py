@@ -92,16 +92,16 @@ def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
 
 
 def count_functions(
-    facts: MeasuredKernel, measured: Sequence[Measurement], fitter: Fitter | None = None
+    kernel: MeasuredKernel, measured: Sequence[Measurement], fitter: Fitter | None = None
 ) -> CountFunctions:
     """Fit every total that the model needs.
 
     Args:
-        facts: the kernel.
+        kernel: the kernel.
         measured: measurements of purpose `counts`, at least two.
         fitter: what gives a function for totals at the sizes of these; without one, `fit`.
     """
-    variables = facts.variables
+    variables = kernel.variables
     points = [[dict(m.sizes)[name] for name in variables] for m in measured]
     known: dict[tuple[tuple[int, ...], bool], RationalFunction] = {}
 
@@ -121,7 +121,7 @@ def count_functions(
 
     groups: list[tuple[int, ...]] = []
     group_of = []
-    for index in range(len(facts.memory)):
+    for index in range(len(kernel.memory)):
         lanes = tuple(m.sites[index].lanes for m in measured)
         if not any(lanes):
             group_of.append(-1)
@@ -129,38 +129,38 @@ def count_functions(
         if lanes not in groups:
             groups.append(lanes)
         group_of.append(groups.index(lanes))
-    repeating = {group_of[i] for i in range(len(facts.memory)) if is_in_loop(facts, i)}
+    repeating = {group_of[i] for i in range(len(kernel.memory)) if is_in_loop(kernel, i)}
     accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
     return CountFunctions(
         working=fitted([m.working_threads for m in measured]),
-        steps=weighted([block.load_phases for block in facts.code_blocks]),
-        instructions=weighted([block.instructions for block in facts.code_blocks]),
-        double=weighted([block.double for block in facts.code_blocks]),
-        special=weighted([block.special for block in facts.code_blocks]),
-        barriers=weighted([block.barriers for block in facts.code_blocks]),
-        constants=weighted([block.constants for block in facts.code_blocks]),
+        steps=weighted([block.load_phases for block in kernel.code_blocks]),
+        instructions=weighted([block.instructions for block in kernel.code_blocks]),
+        double=weighted([block.double for block in kernel.code_blocks]),
+        special=weighted([block.special for block in kernel.code_blocks]),
+        barriers=weighted([block.barriers for block in kernel.code_blocks]),
+        constants=weighted([block.constants for block in kernel.code_blocks]),
         groups=tuple(fitted(lanes, index not in repeating) for index, lanes in enumerate(groups)),
         group_of=tuple(group_of),
-        arrays=_arrays(facts, measured, fitted),
+        arrays=_arrays(kernel, measured, fitted),
         shares=tuple(count / sum(accesses) for count in accesses),
     )
 
 
-def is_in_loop(facts: MeasuredKernel, index: int) -> bool:
+def is_in_loop(kernel: MeasuredKernel, index: int) -> bool:
     """May a thread execute this memory instruction more than once?"""
-    return facts.code_blocks[facts.memory[index].block].loop >= 0
+    return kernel.code_blocks[kernel.memory[index].block].loop >= 0
 
 
 def is_bounded_by_no_size(
-    facts: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement] = ()
+    kernel: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement] = ()
 ) -> bool:
     """Do more threads not mean more work, as where the size is a member of a structure?
 
     `features`: launches larger than those that were counted, in which it may show.
     """
-    if facts.asserted:
+    if kernel.asserted:
         return False
-    launches = [(m.working_threads, _expected_to_work(facts, counts, m)) for m in features]
+    launches = [(m.working_threads, _expected_to_work(kernel, counts, m)) for m in features]
     found, wanted = (sum(column) for column in zip(*launches, strict=True)) if launches else (0, 0)
     if found < LEAST_WORKING * wanted and wanted > WARP:
         return True
@@ -171,31 +171,31 @@ def is_bounded_by_no_size(
         for name, exponent in zip(working.variables, exponents, strict=True)
         if exponent
     }
-    extents = set(facts.extent_words.values())
+    extents = set(kernel.extent_words.values())
     if not extents or not extents.isdisjoint(depending):
         return False
     # Else a block or less works in all launches alike: `if (i == 0)`.
-    return any(counts.working(point) > LARGEST for point in count_points(facts.variables))
+    return any(counts.working(point) > LARGEST for point in count_points(kernel.variables))
 
 
-def _expected_to_work(facts: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
+def _expected_to_work(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
     """The threads of the blocks that were looked at which should have had work."""
     sizes = dict(launch.sizes)
-    extents = extents_at(facts, sizes)
+    extents = extents_at(kernel, sizes)
     inside = prod(min(pair) for pair in zip(launch.block, extents, strict=True))
     share = min(1.0, launch.executed_blocks * inside / max(1, prod(extents)))
     return share * float(counts.working(sizes))
 
 
-def uncertain_share(facts: MeasuredKernel, largest: Measurement) -> float:
+def uncertain_share(kernel: MeasuredKernel, largest: Measurement) -> float:
     """Which part of the accesses of a launch data decide about."""
-    pairs = zip(facts.memory, largest.sites, strict=True)
+    pairs = zip(kernel.memory, largest.sites, strict=True)
     accesses = sum(site.lanes for memory, site in pairs if not memory.shared)
-    return facts.uncertain * largest.working_threads / max(1, accesses)
+    return kernel.uncertain * largest.working_threads / max(1, accesses)
 
 
 def _arrays(
-    facts: MeasuredKernel,
+    kernel: MeasuredKernel,
     measured: Sequence[Measurement],
     fitted: Callable[[Sequence[int]], RationalFunction],
 ) -> tuple[Array, ...]:
@@ -207,21 +207,23 @@ def _arrays(
         for measurement in measured:
             sites = [s for s in measurement.sites if s.array == array and s.executions]
             extents.append(max(s.high for s in sites) - min(s.low for s in sites) if sites else 0)
-        arrays.append(Array(array, fitted(extents), *passes(facts, measured, array)))
+        arrays.append(Array(array, fitted(extents), *passes(kernel, measured, array)))
     return tuple(arrays)
 
 
-def passes(facts: MeasuredKernel, measured: Sequence[Measurement], array: int) -> tuple[bool, bool]:
+def passes(
+    kernel: MeasuredKernel, measured: Sequence[Measurement], array: int
+) -> tuple[bool, bool]:
     """Is the array loaded from, and is it stored to?"""
     kinds = {
         memory.kind
         for measurement in measured
-        for memory, site in zip(facts.memory, measurement.sites, strict=True)
+        for memory, site in zip(kernel.memory, measurement.sites, strict=True)
         if site.array == array and site.executions
     }
     return bool(kinds - {"store"}), bool(kinds - {"load"})
 
 
-def is_looped(facts: MeasuredKernel) -> bool:
+def is_looped(kernel: MeasuredKernel) -> bool:
     """Does a loop hold accesses to global memory?"""
-    return any(is_in_loop(facts, i) for i, memory in enumerate(facts.memory) if not memory.shared)
+    return any(is_in_loop(kernel, i) for i, memory in enumerate(kernel.memory) if not memory.shared)

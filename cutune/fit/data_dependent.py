@@ -34,15 +34,15 @@ NEARLY = 0.15
 EXACTLY = 0.001
 
 
-def proportions(facts: MeasuredKernel, measured: Sequence[Measurement]) -> Fitter:
+def proportions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> Fitter:
     """What fits totals at the sizes of these measurements."""
     points = [dict(m.sizes) for m in measured]
-    bases = [base for base in _bases(facts) if all(base(point) > 0 for point in points)]
-    constant = constant_function(facts.variables, 1)
+    bases = [base for base in _bases(kernel) if all(base(point) > 0 for point in points)]
+    constant = constant_function(kernel.variables, 1)
 
     def fitted(values: Sequence[int], is_once: bool) -> RationalFunction:
         if not any(values):
-            return constant_function(facts.variables, 0)
+            return constant_function(kernel.variables, 0)
         # What each thread does at most once grows no faster than the threads.
         candidates = [*(bases[:1] if is_once else bases), constant]
         ratios = [
@@ -59,12 +59,12 @@ def proportions(facts: MeasuredKernel, measured: Sequence[Measurement]) -> Fitte
     return fitted
 
 
-def _bases(facts: MeasuredKernel) -> Iterator[RationalFunction]:
+def _bases(kernel: MeasuredKernel) -> Iterator[RationalFunction]:
     """The threads (blocks, where the grid is kept), then products of sizes."""
-    variables = facts.variables
+    variables = kernel.variables
     if variables:
         points = count_points(variables)
-        threads = [max(0, prod(extents_at(facts, point))) for point in points]
+        threads = [max(0, prod(extents_at(kernel, point))) for point in points]
         places = [[point[name] for name in variables] for point in points]
         yield fit(variables, places, threads)
     for width in (1, 2, 3):
@@ -109,7 +109,7 @@ def without_idle_warps(launches: Sequence[Measurement]) -> list[Measurement]:
 
 
 def at_large_sizes(
-    facts: MeasuredKernel, large: Sequence[Measurement], small: Sequence[Measurement]
+    kernel: MeasuredKernel, large: Sequence[Measurement], small: Sequence[Measurement]
 ) -> list[Measurement]:
     """The counters of launches, one per block, as much larger ones would have them.
 
@@ -120,10 +120,10 @@ def at_large_sizes(
         small: smaller launches with the same blocks.
     """
     pairs = list(zip(large, small, strict=True))
-    is_nested = sum(facts.free) == 1
+    is_nested = sum(kernel.free) == 1
     sites = [
         _at_limit([Pair(most, least, index) for most, least in pairs], memory.bytes, is_nested)
-        for index, memory in enumerate(facts.memory)
+        for index, memory in enumerate(kernel.memory)
     ]
     return [
         replace(most, sites=tuple(of_block[place] for of_block in sites))

@@ -79,7 +79,7 @@ class PublishedCounts:
 
 @dataclass(frozen=True)
 class Totals:
-    """Totals over the threads of a launch, in `facts.variables` of its kernel.
+    """Totals over the threads of a launch, in `kernel.variables`.
 
     Attributes:
         working: threads that touch memory.
@@ -102,7 +102,7 @@ class FittedModel(Totals):
     """Everything that the performance model needs of one kernel.
 
     Attributes:
-        facts: the kernel as it was measured.
+        kernel: the kernel as it was measured.
         looped: does a loop hold memory accesses?
         groups: executions of the instructions of each count group.
         requests: memory instructions in each count group.
@@ -115,7 +115,7 @@ class FittedModel(Totals):
         published: what these models read instead, where the published method has fitted it.
     """
 
-    facts: MeasuredKernel
+    kernel: MeasuredKernel
     looped: bool
     groups: tuple[RationalFunction, ...]
     requests: tuple[int, ...]
@@ -131,9 +131,9 @@ class FittedModel(Totals):
     @property
     def one_dimensional(self) -> bool:
         """Is exactly one dimension free and no other used?"""
-        facts = self.facts
-        return sum(facts.free) == 1 and all(
-            free or size == 1 for free, size in zip(facts.free, facts.original, strict=True)
+        kernel = self.kernel
+        return sum(kernel.free) == 1 and all(
+            free or size == 1 for free, size in zip(kernel.free, kernel.original, strict=True)
         )
 
     def restricted(self, blocks: Collection[Block]) -> FittedModel:

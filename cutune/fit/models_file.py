@@ -59,8 +59,8 @@ def _to_json(model: FittedModel) -> Json:
     rows = _Rows(len(model.blocks))
     columns, transactions = map(rows.columns, (model.columns, model.transactions))
     return {
-        "kernel": model.facts.kernel,
-        "facts": model.facts.to_json(),
+        "kernel": model.kernel.name,
+        "facts": model.kernel.to_json(),
         "working": _function(model.working),
         "steps": _function(model.steps),
         "instructions": _function(model.instructions),
@@ -92,8 +92,8 @@ def _to_json(model: FittedModel) -> Json:
 
 
 def _from_json(entry: Json) -> FittedModel:
-    facts = MeasuredKernel.from_json(entry["facts"])
-    names = facts.variables
+    kernel = MeasuredKernel.from_json(entry["facts"])
+    names = kernel.variables
     blocks = tuple(as_block(b) for b in entry["blocks"])
     rows = _read_rows(entry["rows"], len(blocks))
 
@@ -101,7 +101,7 @@ def _from_json(entry: Json) -> FittedModel:
         return _read_function(names, data)
 
     return FittedModel(
-        facts=facts,
+        kernel=kernel,
         working=function(entry["working"]),
         steps=function(entry["steps"]),
         instructions=function(entry["instructions"]),

@@ -26,11 +26,11 @@ class Scale:
     """
 
     def __init__(
-        self, facts: MeasuredKernel, counts: CountFunctions, measurement: Measurement
+        self, kernel: MeasuredKernel, counts: CountFunctions, measurement: Measurement
     ) -> None:
-        self._facts, self._counts, self._measured = facts, counts, measurement
+        self._kernel, self._counts, self._measured = kernel, counts, measurement
         self._sizes = dict(measurement.sizes)
-        self._keeps_grid = facts.keeps_grid
+        self._keeps_grid = kernel.keeps_grid
         self._warps = self._working_warps()
         self._executions = [self._executed(index) for index in range(len(measurement.sites))]
 
@@ -38,10 +38,10 @@ class Scale:
         """The warps among which the work is divided."""
         if self._keeps_grid:
             return self._measured.warps
-        if not self._facts.on_data or sum(self._facts.free) == 1:
+        if not self._kernel.on_data or sum(self._kernel.free) == 1:
             return self._measured.working_warps
         # Of a whole launch: at the edges of its grid warps are not full.
-        extents = extents_at(self._facts, self._sizes)
+        extents = extents_at(self._kernel, self._sizes)
         pairs = zip(extents, warp_footprint(self._measured.block), strict=True)
         return float(max(1, prod(-(-extent // width) for extent, width in pairs)))
 
@@ -77,14 +77,14 @@ class Scale:
         warps = warps_of(self._measured.block)
         worst: dict[int, dict[tuple[int, int], float]] = {}
         for index in sites:
-            site, memory = self._measured.sites[index], self._facts.memory[index]
+            site, memory = self._measured.sites[index], self._kernel.memory[index]
             if site.traced:
                 share = min(1.0, site.missing * warps / site.traced)
-                if self._facts.on_data:
+                if self._kernel.on_data:
                     # Warps drift apart, so that each waits for what it misses itself.
                     share = min(share, site.new_sectors / site.traced)
                 share *= self._executions[index]
-                loop = self._facts.code_blocks[memory.block].loop
+                loop = self._kernel.code_blocks[memory.block].loop
                 steps = worst.setdefault(loop, {})
                 step = (memory.block, memory.phase) if loop >= 0 else (0, 0)
                 steps[step] = max(steps.get(step, 0.0), share)
@@ -92,8 +92,8 @@ class Scale:
 
     def atomic_bytes(self, sites: Sequence[int]) -> float:
         """Bytes that atomic operations change, per thread and trip (of all, where it is kept)."""
-        widths = [self._facts.memory[index].bytes for index in sites]
-        if not self._facts.asserted:
+        widths = [self._kernel.memory[index].bytes for index in sites]
+        if not self._kernel.asserted:
             return float(sum(widths))
         changed = _dot([self._measured.sites[index].lanes for index in sites], widths)
         if self._keeps_grid:
@@ -104,13 +104,13 @@ class Scale:
 
     def busiest(self) -> float:
         """Load steps of the busiest warp by those of a mean one: at a barrier all wait for it."""
-        pairs = zip(self._measured.sites, self._facts.memory, strict=True)
+        pairs = zip(self._measured.sites, self._kernel.memory, strict=True)
         loads = [site for site, m in pairs if m.kind == "load" and not m.shared]
         warps: float = warps_of(self._measured.block)
-        if self._facts.on_data:
+        if self._kernel.on_data:
             # In small runs large blocks are not full; along a line only the last one is not.
             blocks: float = max(1, self._measured.executed_blocks)
-            if sum(self._facts.free) == 1:
+            if sum(self._kernel.free) == 1:
                 blocks = min(blocks, max(1.0, self._measured.working_warps / warps))
             warps = min(warps, self._measured.working_warps / blocks)
         mean = sum(site.executions for site in loads) / warps
@@ -121,7 +121,7 @@ class Scale:
     def relative(self, what: str) -> float:
         """Work of a warp by basic blocks, relative to the fitted work of a thread."""
         measured = self._measured
-        if self._facts.asserted:
+        if self._kernel.asserted:
             per_thread = self.per_thread(what)
         else:
             weights = self._weights(what)
@@ -139,13 +139,13 @@ class Scale:
 
     def _weights(self, what: str) -> list[int]:
         name = LOAD_PHASES if what == STEPS else what
-        return [int(getattr(block, name)) for block in self._facts.code_blocks]
+        return [int(getattr(block, name)) for block in self._kernel.code_blocks]
 
     def _executed(self, index: int) -> float:
         """Executions by a warp per trip of the instruction's count group."""
         site = self._measured.sites[index]
         per_warp = site.executions / self._warps
-        if self._facts.asserted:
+        if self._kernel.asserted:
             return per_warp / self._trips(index)
         if not site.lanes:
             return 0.0

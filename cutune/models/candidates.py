@@ -57,7 +57,7 @@ def _describe_shapes(model: FittedModel, lines: Lines) -> None:
         footprints = [warp_footprint(block)[axis] for block in model.blocks]
         lines.properties[f"block_{name}"] = tuple(threads)
         lines.properties[f"footprint_{name}"] = tuple(footprints)
-        if model.facts.grid_kept[axis]:
+        if model.kernel.grid_kept[axis]:
             lines.properties[f"footprints_{name}"] = tuple(
                 -(-all_of_it // one) for all_of_it, one in zip(threads, footprints, strict=True)
             )

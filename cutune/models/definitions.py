@@ -47,7 +47,7 @@ class Lines:
     def class_index(self, model: FittedModel) -> Expression:
         """Which alignment class: residues of the data parameters, mixed radix."""
         index = expression(0)
-        for name, classes in zip(model.facts.parameters, model.classes, strict=True):
+        for name, classes in zip(model.kernel.parameters, model.classes, strict=True):
             if len(set(classes)) > 1:
                 table = f"class_of_{name}"
                 self.tables[table] = tuple(map(float, classes))
@@ -58,7 +58,7 @@ class Lines:
     def program(self, model: FittedModel, constants: tuple[str, ...] = ()) -> RationalProgram:
         """All of it, over the data parameters and extents of a kernel."""
         return RationalProgram(
-            (*map(size_name, model.facts.parameters), *EXTENTS, *constants),
+            (*map(size_name, model.kernel.parameters), *EXTENTS, *constants),
             self.properties,
             self.tables,
             tuple(self.definitions),
@@ -68,6 +68,6 @@ class Lines:
 
 def resources_of(model: FittedModel, block: Block) -> BlockResources:
     """What a block of the kernel asks of an SM."""
-    static = model.facts.static
-    shared = static.static_shared_bytes + model.facts.shared_bytes(block)
+    static = model.kernel.static
+    shared = static.static_shared_bytes + model.kernel.shared_bytes(block)
     return BlockResources(threads_of(block), static.registers, shared)

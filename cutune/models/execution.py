@@ -213,7 +213,7 @@ def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -
     Data-dependent: the last of a block, and where all blocks run at once the last of all. In
     phases: the last of a block. Otherwise warps are alike.
     """
-    if features.model.facts.on_data:
+    if features.model.kernel.on_data:
         last = choice(one_wave, expression(Fraction(_busiest(features))), features.only("busiest"))
         return loads * last
     if features.in_phases:

@@ -111,7 +111,7 @@ class Features:
     @property
     def keeps_grid(self) -> bool:
         """Does the number of blocks stay, so that the threads of a block share its work?"""
-        return self.model.facts.keeps_grid
+        return self.model.kernel.keeps_grid
 
     @property
     def in_phases(self) -> bool:

@@ -34,7 +34,7 @@ def define_grid(features: Features) -> None:
 def _of_all_dimensions(features: Features) -> tuple[Expression, Expression]:
     """The products over the dimensions: blocks that cover the threads, or as many as are kept."""
     blocks, warps = expression(1), expression(1)
-    kept = dict(zip("xyz", features.model.facts.grid_kept, strict=True))
+    kept = dict(zip("xyz", features.model.kernel.grid_kept, strict=True))
     for name in _used_dimensions(features):
         extent = Parameter(f"extent_{name}")
         if kept[name]:
@@ -48,12 +48,12 @@ def _of_all_dimensions(features: Features) -> tuple[Expression, Expression]:
 
 def _used_dimensions(features: Features) -> str:
     """Dimensions in which the thread space may be larger than 1."""
-    facts = features.model.facts
+    kernel = features.model.kernel
     single_thread = [
-        facts.guards[axis] is None
-        and not facts.variable_extents[axis]
-        and not facts.grid_kept[axis]
-        and all(threads[axis] == 1 for _, threads in facts.recorded)
+        kernel.guards[axis] is None
+        and not kernel.variable_extents[axis]
+        and not kernel.grid_kept[axis]
+        and all(threads[axis] == 1 for _, threads in kernel.recorded)
         for axis in range(3)
     ]
     return "".join(n for n, one in zip("xyz", single_thread, strict=True) if not one)

@@ -281,7 +281,9 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     needs_warps = _boolean(kernel.needs_warps)
     is_one, edits = _boolean(_is_one_kernel(program, kernel)), _boolean(_edits_graphs(program))
     read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
-    indexed = sum(1 << axis for axis, facts in enumerate(kernel.dimensions) if facts.indexed)
+    indexed = sum(
+        1 << axis for axis, dimension in enumerate(kernel.dimensions) if dimension.indexed
+    )
     is_bound = bool(kernel.may_meet or kernel.apart)
     free = _or_null(f"cutune_free_{site.id}", is_bound)
     integers, pointers = (_free_positions(site, kernel) if is_bound else None) or ((), ())

@@ -139,9 +139,9 @@ enum : unsigned long long { cutune_select_any_arguments = 0 };
 """
 
 
-def with_kernel(program: Program, **facts: object) -> Program:
+def with_kernel(program: Program, **changes: object) -> Program:
     """The program with something more that is known of its kernels."""
-    kernels: Iterable[Kernel] = (replace(k, **facts) for k in program.kernels)  # type: ignore[arg-type]
+    kernels: Iterable[Kernel] = (replace(k, **changes) for k in program.kernels)  # type: ignore[arg-type]
     return replace(program, kernels=tuple(kernels))
 
 

@@ -182,7 +182,7 @@ def _replayed(
     progress: Progress,
 ) -> Iterator[Measurement]:
     """The launches of a plan that are not done."""
-    replayer, shown = subject.replayer(), f"{subject.kernel.kernel}: {what}"
+    replayer, shown = subject.replayer(), f"{subject.kernel.name}: {what}"
     # The machine runs outside of Python's lock: one launch per core at a time.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(lambda replay: replayer.replay(replay, done), replays)

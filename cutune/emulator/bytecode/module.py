@@ -15,7 +15,7 @@ from cutune.emulator.ptx.units import Demand
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ParameterSlot:
     """A kernel parameter and its place in the parameter buffer."""
 
     type: str
@@ -50,7 +50,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelCode:
     """Static metadata of a kernel. Blocks and sites of functions that it calls follow its own.
 
     `block_indices` and `site_indices` are their places among the module's counters. `digest` is the
@@ -58,7 +58,7 @@ class Kernel:
     """
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ParameterSlot, ...]
     blocks: tuple[Block, ...]
     sites: tuple[Site, ...]
     obliviousness: Obliviousness
@@ -84,7 +84,7 @@ class AssembledModule:
     """Bytecode for the machine and what Python knows about it."""
 
     image: bytes
-    kernels: MappingProxyType[str, Kernel]
+    kernels: MappingProxyType[str, KernelCode]
     block_count: int
     site_count: int
 

@@ -85,7 +85,7 @@ class Symbols(Protocol):
 
 
 @dataclass
-class Emitter:
+class FunctionEncoder:
     """Collects the records of one function."""
 
     function: Function

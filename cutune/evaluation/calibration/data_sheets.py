@@ -91,8 +91,8 @@ def _profile(card: Card, calibrated: DeviceProfile) -> DeviceProfile:
         model[name] = Fraction(f"{float(cycles / clock):.4g}")
         provenance[name] = f"{CARRIED}, in cycles"
     major, minor = card.compute_capability
-    facts = ("name", "sm_count", "clock_ghz", "dram_gbs", "l2_bytes")
-    provenance.update(dict.fromkeys(facts, DATA_SHEET))
+    published = ("name", "sm_count", "clock_ghz", "dram_gbs", "l2_bytes")
+    provenance.update(dict.fromkeys(published, DATA_SHEET))
     provenance["limits"] = f"{OCCUPANCY} {major}.{minor}"
     return replace(
         calibrated,

@@ -25,21 +25,21 @@ Row = tuple[int, ...]
 Probes = Mapping[int, Sequence[Measurement]]
 
 
-def modulus(facts: MeasuredKernel) -> int:
+def modulus(kernel: MeasuredKernel) -> int:
     """Elements of the narrowest access per 128-byte line: the period of every alignment effect."""
-    narrowest = min((memory.bytes for memory in facts.memory if not memory.shared), default=4)
+    narrowest = min((memory.bytes for memory in kernel.memory if not memory.shared), default=4)
     return max(8, min(LINE_BYTES, LINE_BYTES // narrowest))
 
 
 def alignment_classes(
-    facts: MeasuredKernel, measurements: Sequence[Measurement]
+    kernel: MeasuredKernel, measurements: Sequence[Measurement]
 ) -> tuple[tuple[int, ...], ...]:
-    """Per data parameter the class of each residue modulo `modulus(facts)`; class 0 holds 0.
+    """Per data parameter the class of each residue modulo `modulus(kernel)`; class 0 holds 0.
 
     All parameters together have at most 64 classes: until then ever less similar residues merge.
     """
-    period = modulus(facts)
-    probes = _probes(facts, measurements)
+    period = modulus(kernel)
+    probes = _probes(kernel, measurements)
     tolerance = TOLERANCE
     while True:
         classes = [_cluster(of_one, period, tolerance) for of_one in probes]
@@ -54,16 +54,16 @@ def representatives(classes: Sequence[int]) -> list[int]:
     return [next(r for r in order if classes[r] == c) for c in range(max(classes) + 1)]
 
 
-def _probes(facts: MeasuredKernel, measurements: Sequence[Measurement]) -> list[Probes]:
+def _probes(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> list[Probes]:
     """Per parameter and residue the probes in which all others are aligned."""
-    period = modulus(facts)
+    period = modulus(kernel)
     probes = [m for m in measurements if m.purpose == PROBE]
     result: list[Probes] = []
-    for name in facts.parameters:
+    for name in kernel.parameters:
         found: dict[int, list[Measurement]] = {}
         for probe in probes:
             sizes = dict(probe.sizes)
-            if all(sizes[p] % period == 0 for p in facts.parameters if p != name):
+            if all(sizes[p] % period == 0 for p in kernel.parameters if p != name):
                 found.setdefault(sizes[name] % period, []).append(probe)
         result.append(found)
     return result
@@ -92,13 +92,13 @@ def _by_alignment(period: int) -> list[int]:
 
 
 def felt_alignments(
-    facts: MeasuredKernel, measurements: Sequence[Measurement]
+    kernel: MeasuredKernel, measurements: Sequence[Measurement]
 ) -> tuple[frozenset[int], ...]:
     """Per memory instruction the places of those data parameters whose alignment it feels."""
-    probes = list(enumerate(_probes(facts, measurements)))
+    probes = list(enumerate(_probes(kernel, measurements)))
     return tuple(
         frozenset(place for place, of_one in probes if _is_felt(of_one, index))
-        for index in range(len(facts.memory))
+        for index in range(len(kernel.memory))
     )
 
 

@@ -75,15 +75,15 @@ class Cells:
         return replace(aligned, sites=tuple(sites))
 
 
-def cells(facts: MeasuredKernel, classes: Classes, measurements: Sequence[Measurement]) -> Cells:
+def cells(kernel: MeasuredKernel, classes: Classes, measurements: Sequence[Measurement]) -> Cells:
     """Sort the feature launches of a kernel."""
     measured = {}
     for measurement in (m for m in measurements if m.purpose == FEATURES):
         sizes = dict(measurement.sizes)
-        residues = zip(facts.parameters, classes, strict=True)
+        residues = zip(kernel.parameters, classes, strict=True)
         row = tuple(c[sizes[name] % len(c)] for name, c in residues)
         measured[row, measurement.block] = measurement
-    return Cells(measured, felt_alignments(facts, measurements))
+    return Cells(measured, felt_alignments(kernel, measurements))
 
 
 def _aligned(row: Row) -> Row:

@@ -88,15 +88,21 @@ class Origin:
 
 @dataclass(frozen=True)
 class MeasuredKernel:
-    """What does not change from launch to launch.
+    """A kernel of the program: what does not change from launch to launch.
 
-    `parameters`: data parameters by name, at `positions` among the kernel's arguments;
-    `kept`: other integer arguments with their recorded value; `guards`: guard bound per dimension
-    as C text; `variable_extents`: dimensions whose thread space is a variable of its own, because
-    no guard tells it. Where the grid is kept, extents are blocks, elsewhere threads.
+    Attributes:
+        name: the function in the source; `entry`: its mangled name; `code`: a hash of its PTX.
+        sites: the launch sites that launch it.
+        parameters: data parameters by name, at `positions` among the kernel's arguments.
+        kept: other integer arguments, with the values of the recorded launch.
+        free: dimensions in which the block may change.
+        guards: per dimension the bound of the thread index, as C text; None: there is no guard.
+        variable_extents: dimensions without a guard whose extent is a variable of its own. It
+            counts blocks where the number of blocks is kept (`grid_kept`), elsewhere threads.
+        original: the thread block of the source.
     """
 
-    kernel: str
+    name: str
     entry: str
     code: str
     origin: Origin
@@ -193,17 +199,19 @@ class MeasuredKernel:
     @property
     def place(self) -> tuple[str, str, str]:
         """What tells it from all other kernels of a workspace: source, name, compiled entry."""
-        return self.origin.path, self.kernel, self.entry
+        return self.origin.path, self.name, self.entry
 
     def to_json(self) -> dict[str, Any]:
         """As a line of measurements.jsonl."""
-        return {"schema": KERNEL_SCHEMA, **asdict(self)}
+        values = asdict(self)
+        return {"schema": KERNEL_SCHEMA, "kernel": values.pop("name"), **values}
 
     @staticmethod
     def from_json(entry: dict[str, Any]) -> MeasuredKernel:
         """Read back what `to_json` gave."""
         # Older files say nothing of `shared`.
         values = {f.name: _frozen(entry[f.name]) for f in fields(MeasuredKernel) if f.name in entry}
+        values["name"] = entry["kernel"]
         values["allowed"] = BlockRange.from_json(entry["allowed"])
         values["origin"] = Origin(**entry["origin"])
         # Older files say more of it.
@@ -306,7 +314,7 @@ class Measurement:
 
 
 def by_entry(
-    facts: Iterable[MeasuredKernel], measurements: Iterable[Measurement]
+    kernels: Iterable[MeasuredKernel], measurements: Iterable[Measurement]
 ) -> list[tuple[MeasuredKernel, list[Measurement]]]:
     """Join kernels and their measurements; those of another version of the code are left out.
 
@@ -314,13 +322,13 @@ def by_entry(
     have the sizes that it has then. A launch that was counted
     twice, by two runs at the same time, counts once.
     """
-    latest = {f.place: f for f in facts}
+    latest = {kernel.place: kernel for kernel in kernels}
     groups: dict[tuple[str, str], list[Measurement]] = {}
     for measurement in {(m.source, m.key): m for m in measurements}.values():
         groups.setdefault((measurement.entry, measurement.code), []).append(measurement)
     return [
-        (f, [m for m in groups.get((f.entry, f.code), []) if m.belongs_to(f)])
-        for f in latest.values()
+        (k, [m for m in groups.get((k.entry, k.code), []) if m.belongs_to(k)])
+        for k in latest.values()
     ]
 
 

@@ -64,74 +64,74 @@ def _is_covered(launch: Covered, places: Sequence[int], shift: int) -> bool:
     return min(factors) > 1 and -(-prod(factors) // launch.width) == launch.blocks
 
 
-def holding(facts: MeasuredKernel, counted: Sequence[Measurement]) -> MeasuredKernel | None:
+def holding(kernel: MeasuredKernel, counted: Sequence[Measurement]) -> MeasuredKernel | None:
     """The kernel with its small constants held, where counts show that they are no sizes.
 
     Small is what is less than the smallest size that is counted, and a constant what no launch of
     the program changed while it changed other sizes. That such a value is no size is seen where
     a launch in which it grew like one had no work at all.
     """
-    if facts.asserted or all(measurement.working_threads for measurement in counted):
+    if kernel.asserted or all(measurement.working_threads for measurement in counted):
         return None
-    columns = _columns(facts)
-    places = range(len(facts.parameters))
+    columns = _columns(kernel)
+    places = range(len(kernel.parameters))
     varying = [place for place in places if len(set(columns[place])) > 1]
     still = [p for p in places if p not in varying and 0 <= columns[p][0] < WARP]
     if not varying or not still:
         return None
     left = [place for place in places if place not in still]
-    values = [(facts.parameters[place], columns[place][0]) for place in still]
+    values = [(kernel.parameters[place], columns[place][0]) for place in still]
     return replace(
-        with_only(facts, left),
-        kept=(*facts.kept, *values),
-        held=(*facts.held, *((facts.positions[place], columns[place][0]) for place in still)),
+        with_only(kernel, left),
+        kept=(*kernel.kept, *values),
+        held=(*kernel.held, *((kernel.positions[place], columns[place][0]) for place in still)),
     )
 
 
-def tying(facts: MeasuredKernel) -> MeasuredKernel | None:
+def tying(kernel: MeasuredKernel) -> MeasuredKernel | None:
     """The kernel with sizes tied to others as in all launches of the program, if any are.
 
     For kernels of which sizes that vary on their own make no sense. What takes several small values
     (a colour, a phase) is no size either: it stays as it was recorded.
     """
-    if facts.asserted or not facts.recorded:
+    if kernel.asserted or not kernel.recorded:
         return None
-    columns = _columns(facts)
-    places = range(len(facts.parameters))
-    bounds = set(names_in(" ".join(text for text in facts.guards if text)))
+    columns = _columns(kernel)
+    places = range(len(kernel.parameters))
+    bounds = set(names_in(" ".join(text for text in kernel.guards if text)))
     small = [
         place
         for place in places
         if len(set(columns[place])) > 1
         and min(columns[place]) >= 0
         and max(columns[place]) < SELECTORS
-        and facts.parameters[place] not in bounds
+        and kernel.parameters[place] not in bounds
     ]
     left = [place for place in places if place not in small]
-    tied = _ties(facts.parameters, columns, left)
+    tied = _ties(kernel.parameters, columns, left)
     left = [place for place in left if place not in tied]
     if not left or not (small or tied):
         return None
     return replace(
-        with_only(facts, left),
-        kept=(*facts.kept, *((facts.parameters[p], columns[p][0]) for p in small)),
-        tied=tuple((facts.parameters[p], facts.positions[p], text) for p, text in tied.items()),
+        with_only(kernel, left),
+        kept=(*kernel.kept, *((kernel.parameters[p], columns[p][0]) for p in small)),
+        tied=tuple((kernel.parameters[p], kernel.positions[p], text) for p, text in tied.items()),
     )
 
 
-def _columns(facts: MeasuredKernel) -> list[tuple[int, ...]]:
+def _columns(kernel: MeasuredKernel) -> list[tuple[int, ...]]:
     """The values of each parameter in the recorded launches."""
-    return list(zip(*(sizes for sizes, _ in facts.recorded), strict=True))
+    return list(zip(*(sizes for sizes, _ in kernel.recorded), strict=True))
 
 
-def with_only(facts: MeasuredKernel, places: Sequence[int]) -> MeasuredKernel:
+def with_only(kernel: MeasuredKernel, places: Sequence[int]) -> MeasuredKernel:
     """The kernel with the parameters at these places."""
     return replace(
-        facts,
-        parameters=tuple(facts.parameters[place] for place in places),
-        positions=tuple(facts.positions[place] for place in places),
+        kernel,
+        parameters=tuple(kernel.parameters[place] for place in places),
+        positions=tuple(kernel.positions[place] for place in places),
         recorded=tuple(
-            (tuple(sizes[place] for place in places), extents) for sizes, extents in facts.recorded
+            (tuple(sizes[place] for place in places), extents) for sizes, extents in kernel.recorded
         ),
     )
 
@@ -172,31 +172,31 @@ def _relation(name: str, values: Sequence[int], others: Sequence[int]) -> str | 
     return None
 
 
-def complete(facts: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]:
+def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]:
     """A value of every integer argument whose value is known at these sizes."""
-    values = {**dict(facts.kept), **sizes}
-    for name, _, text in facts.tied:
+    values = {**dict(kernel.kept), **sizes}
+    for name, _, text in kernel.tied:
         expression = parse_expression(text)
         assert expression is not None, "a text of ours"
         values[name] = int(value_of(expression, values))
     return values
 
 
-def extents_at(facts: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
+def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
     """Threads (blocks, where the grid is kept) that a launch at these sizes must cover.
 
     At sizes where the kernel has no work, less than 1.
     """
     extents = []
-    values = complete(facts, sizes)
+    values = complete(kernel, sizes)
     for axis, name in enumerate("xyz"):
-        text = facts.guards[axis] or facts.covers[axis]
+        text = kernel.guards[axis] or kernel.covers[axis]
         expression = parse_expression(text) if text is not None else None
-        if facts.variable_extents[axis]:
+        if kernel.variable_extents[axis]:
             extents.append(sizes[f"extent_{name}"])
         elif expression is not None:
             extents.append(int(value_of(expression, values)))
         else:
-            extents.append(facts.recorded[0][1][axis])
+            extents.append(kernel.recorded[0][1][axis])
     x, y, z = extents
     return (x, y, z)

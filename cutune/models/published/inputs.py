@@ -89,10 +89,10 @@ def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
 
 def _working(model: FittedModel) -> Expression:
     """Threads that share the work: where the grid is kept, all that a block has."""
-    if not model.facts.keeps_grid:
+    if not model.kernel.keeps_grid:
         return model.working.expression()
     threads = expression(1)
-    for name, is_kept in zip("xyz", model.facts.grid_kept, strict=True):
+    for name, is_kept in zip("xyz", model.kernel.grid_kept, strict=True):
         threads = threads * Parameter(f"extent_{name}")
         threads = threads * Parameter(f"block_{name}") if is_kept else threads
     return threads
@@ -132,7 +132,7 @@ def define_launch(lines: Lines, model: FittedModel, device: DeviceProfile) -> La
     blocks = expression(1)
     for axis, name in enumerate("xyz"):
         lines.properties[f"block_{name}"] = tuple(block[axis] for block in model.blocks)
-        extent, is_kept = Parameter(f"extent_{name}"), model.facts.grid_kept[axis]
+        extent, is_kept = Parameter(f"extent_{name}"), model.kernel.grid_kept[axis]
         blocks = blocks * (extent if is_kept else ceiling(extent / Parameter(f"block_{name}")))
     lines.properties["warps"] = tuple(warps_of(block) for block in model.blocks)
     lines.properties["resident"] = tuple(

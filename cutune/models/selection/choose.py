@@ -68,7 +68,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Choice:
+class BlockChoice:
     """The answer for one launch. `ranked` holds the valid candidates, best first."""
 
     block: Block
@@ -161,7 +161,7 @@ def select(
     original: Block,
     free: Sequence[bool],
     kept: Sequence[bool] = NO_GRID_KEPT,
-) -> Choice:
+) -> BlockChoice:
     """Choose a block.
 
     Args:
@@ -202,10 +202,10 @@ def select(
     bound = best < LAUNCH_BOUND * rule.floor_us
     band = float(BOUND_BAND if bound else rule.band)
     if chosen is None:
-        return Choice(original, own_grid, tuple(ranked), bound, True, original, band)
+        return BlockChoice(original, own_grid, tuple(ranked), bound, True, original, band)
     block = rule.blocks[chosen]
     grid, is_own = grid_of(block, extents, kept), block == original
-    return Choice(block, grid, tuple(ranked), bound, is_own, original, band)
+    return BlockChoice(block, grid, tuple(ranked), bound, is_own, original, band)
 
 
 def choose(

@@ -28,7 +28,7 @@ from cutune.models.constants import (
     NO_LONGER,
     PREFERRED_TIME,
 )
-from cutune.models.selection.choose import Choice
+from cutune.models.selection.choose import BlockChoice
 from cutune.models.selection.question import choose_block
 
 
@@ -44,21 +44,21 @@ def with_timings(
     choice = choice_at(trusted, launch, device)
     agreement = None if choice is None else suitability(choice, launch, device)
     if agreement is not None and agreement < LEAST_CORRELATION:
-        kernel, shown = model.facts.kernel, f"{agreement:.2f}"
+        kernel, shown = model.kernel.name, f"{agreement:.2f}"
         return model, Diagnostic.at(Code.UNSUITED_MODEL, None, kernel=kernel, correlation=shown)
     return trusted if choice is not None and _is_confirmed(choice, launch) else model, None
 
 
-def choice_at(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) -> Choice | None:
+def choice_at(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) -> BlockChoice | None:
     """What the model says of that launch."""
-    sizes = {n: v for n, v in launch.sizes.items() if n in model.facts.parameters}
+    sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
     try:
         return choose_block(model, device, sizes, launch.size)
     except CutuneError:
         return None
 
 
-def _is_confirmed(choice: Choice, launch: SweptLaunch) -> bool:
+def _is_confirmed(choice: BlockChoice, launch: SweptLaunch) -> bool:
     """Is another block chosen than the program's own, and no slower?"""
     if choice.block == choice.original:
         return False
@@ -77,7 +77,7 @@ def _reference(launches: Iterable[SweptLaunch], floor: float) -> SweptLaunch | N
     return preferred[0] if preferred else enough[-1] if enough else None
 
 
-def suitability(choice: Choice, launch: SweptLaunch, device: DeviceProfile) -> float | None:
+def suitability(choice: BlockChoice, launch: SweptLaunch, device: DeviceProfile) -> float | None:
     """Rank correlation (Spearman) of predicted and measured times.
 
     None where too few blocks take longer than launching, or all take about as long.

@@ -52,7 +52,7 @@ def own_band(model: FittedModel, device: DeviceProfile) -> OwnBand:
 
 
 def _is_contended(model: FittedModel, _: DeviceProfile) -> bool:
-    return any(memory.shared and memory.kind == "atomic" for memory in model.facts.memory)
+    return any(memory.shared and memory.kind == "atomic" for memory in model.kernel.memory)
 
 
 def _is_confirmed(model: FittedModel, device: DeviceProfile) -> bool:
@@ -63,10 +63,10 @@ def _is_confirmed(model: FittedModel, device: DeviceProfile) -> bool:
 KINDS = (
     KindOfKernel("atomics in shared memory", _is_contended, OwnBand.of(OWN_BAND_CONTENDED)),
     KindOfKernel("confirmed by timings", _is_confirmed, NO_OWN_BAND),
-    KindOfKernel("annotated", lambda m, _: m.facts.asserted, OwnBand.of(OWN_BAND_ASSERTED)),
+    KindOfKernel("annotated", lambda m, _: m.kernel.asserted, OwnBand.of(OWN_BAND_ASSERTED)),
     KindOfKernel(
         "data-dependent",
-        lambda m, _: m.facts.on_data,
+        lambda m, _: m.kernel.on_data,
         OwnBand(OWN_BAND_DATA_SMALLER, OWN_BAND_DATA_LARGER),
     ),
     KindOfKernel("with a loop", lambda m, _: m.looped, OwnBand.of(OWN_BAND_LOOPED)),
