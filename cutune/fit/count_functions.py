@@ -24,15 +24,15 @@ LEVELS = (32, 64, 96, 128, 160, 192, 224, 256)
 LEVELS_BY_WIDTH = {1: 8, 2: 5, 3: 4}
 DRAWN_LEVELS = 4
 MAX_POINTS = 150
-#: A model whose counts are further off at unseen sizes is not used.
+#: Relative error at held-out sizes above which a model is not used.
 HELD_OUT_LIMIT = 0.05
-#: Of the memory accesses, those that data may decide about.
+#: The largest share of memory accesses that may depend on data.
 UNCERTAIN_LIMIT = 0.05
-#: Of the threads that should have work in a larger launch, fewer have only if something is wrong.
+#: If a smaller share of the expected threads has work in a larger launch, the counts are wrong.
 LEAST_WORKING = 0.5
-BOUNDED_BY_NO_SIZE = "what its threads are compared with is none of its sizes"
+BOUNDED_BY_NO_SIZE = "its thread index is compared with a value that is none of its sizes"
 
-#: Gives a function for totals; they may be of what no thread does twice.
+#: Takes totals, and whether no thread does more than once what they count; gives a function.
 Fitter = Callable[[Sequence[int], bool], RationalFunction]
 
 
@@ -40,10 +40,13 @@ Fitter = Callable[[Sequence[int], bool], RationalFunction]
 class CountFunctions(Totals):
     """Totals of a launch as functions of its variables.
 
-    `groups`: distinct execution totals of memory instructions; `group_of`: per
-    memory instruction the index of its group, or -1 where it is never executed. `shares`: of all
-    memory accesses, those in each group. `strides`: numbers of blocks, of which any divides the
-    same work, as where a loop strides by the whole grid.
+    Attributes:
+        groups: the distinct execution totals of memory instructions.
+        group_of: per memory instruction the index of its group; -1: it is never executed.
+        arrays: the pointer parameters that are accessed.
+        shares: per group its share of all memory accesses.
+        strides: names of extents in blocks that do not change the work: a loop of the kernel
+            strides by the whole grid.
     """
 
     groups: tuple[RationalFunction, ...]
@@ -54,14 +57,17 @@ class CountFunctions(Totals):
 
     @property
     def worst_error(self) -> float:
-        """How far the worst of these functions is off at sizes that it has not seen."""
+        """The largest held-out error of these functions, relative."""
         units = [self.instructions, self.double, self.special, self.barriers, self.constants]
         functions = [self.working, self.steps, *units, *self.groups]
         return max(function.held_out_error for function in functions)
 
     @property
     def typical_error(self) -> float:
-        """The same where data decide: what few accesses are to rare branches is told by chance."""
+        """Held-out error of a data-dependent kernel, relative.
+
+        Groups of memory accesses are weighted by their share: counts of rare branches are noise.
+        """
         accesses = sum(
             share * group.held_out_error
             for share, group in zip(self.shares, self.groups, strict=True)
@@ -75,9 +81,9 @@ class CountFunctions(Totals):
 
 
 def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
-    """Sizes at which full launches are counted: every variable on its own.
+    """Sizes at which full launches are counted: variables vary independently.
 
-    A product grid for up to three variables, an even draw from one for more.
+    All combinations of levels for up to three variables, a random sample of them for more.
     """
     width = len(variables)
     levels = LEVELS[: LEVELS_BY_WIDTH.get(width, DRAWN_LEVELS)]
@@ -99,7 +105,7 @@ def count_functions(
     Args:
         kernel: the kernel.
         measured: measurements of purpose `counts`, at least two.
-        fitter: what gives a function for totals at the sizes of these; without one, `fit`.
+        fitter: fits the totals of these measurements; None: `fit`.
     """
     variables = kernel.variables
     points = [[dict(m.sizes)[name] for name in variables] for m in measured]
@@ -154,9 +160,9 @@ def is_in_loop(kernel: MeasuredKernel, index: int) -> bool:
 def is_bounded_by_no_size(
     kernel: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement] = ()
 ) -> bool:
-    """Do more threads not mean more work, as where the size is a member of a structure?
+    """Is the work independent of all sizes, as where the true size is a member of a structure?
 
-    `features`: launches larger than those that were counted, in which it may show.
+    `features`: launches larger than those that were counted. They may show it.
     """
     if kernel.asserted:
         return False
@@ -174,12 +180,12 @@ def is_bounded_by_no_size(
     extents = set(kernel.extent_words.values())
     if not extents or not extents.isdisjoint(depending):
         return False
-    # Else a block or less works in all launches alike: `if (i == 0)`.
+    # A kernel with `if (i == 0)` keeps at most one block busy at every size: that is sound.
     return any(counts.working(point) > LARGEST for point in count_points(kernel.variables))
 
 
 def _expected_to_work(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
-    """The threads of the blocks that were looked at which should have had work."""
+    """How many threads of the executed blocks have work according to the counts."""
     sizes = dict(launch.sizes)
     extents = extents_at(kernel, sizes)
     inside = prod(min(pair) for pair in zip(launch.block, extents, strict=True))
@@ -188,7 +194,7 @@ def _expected_to_work(kernel: MeasuredKernel, counts: CountFunctions, launch: Me
 
 
 def uncertain_share(kernel: MeasuredKernel, largest: Measurement) -> float:
-    """Which part of the accesses of a launch data decide about."""
+    """The share of the global memory accesses of a launch that depends on data."""
     pairs = zip(kernel.memory, largest.sites, strict=True)
     accesses = sum(site.lanes for memory, site in pairs if not memory.shared)
     return kernel.uncertain * largest.working_threads / max(1, accesses)
@@ -199,7 +205,7 @@ def _arrays(
     measured: Sequence[Measurement],
     fitted: Callable[[Sequence[int]], RationalFunction],
 ) -> tuple[Array, ...]:
-    """Extent of each array: from the lowest to the highest address that any instruction touched."""
+    """Extent of each array in bytes: from the lowest to the highest address that was accessed."""
     touched = sorted({s.array for m in measured for s in m.sites if s.array >= 0})
     arrays = []
     for array in touched:

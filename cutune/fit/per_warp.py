@@ -10,7 +10,7 @@ from cutune.fit.count_functions import CountFunctions
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
 from cutune.fit.measurement.size_relations import extents_at
 
-#: Ratios that close to 1 are 1.
+#: Ratios that differ from 1 by less than this count as 1.
 NEAR_ONE = 0.02
 #: Load steps, as the counts and as basic blocks call them.
 STEPS, LOAD_PHASES = "steps", "load_phases"
@@ -19,10 +19,12 @@ STEPS, LOAD_PHASES = "steps", "load_phases"
 class Scale:
     """From the counters of a few blocks to work per warp and trip of the count group.
 
-    The counts of a proven kernel are the same for every block; how often a *warp* executes
-    something follows from its lanes. Where blocks are only asserted to be equal (shared memory,
-    barriers), the work differs between them, and is taken relative to the fitted counts. Where the
-    grid is kept, more threads share the same work: per warp, then, of all warps of a block.
+    - A proven kernel has the same counts for every block. How often a *warp* executes an
+      instruction follows from its lanes.
+    - Where an annotation alone allows other blocks (shared memory, barriers), the work differs
+      between blocks. It is taken relative to the fitted counts.
+    - Where the grid is kept, more threads share the same work. It is divided among all warps of a
+      block.
     """
 
     def __init__(
@@ -40,7 +42,7 @@ class Scale:
             return self._measured.warps
         if not self._kernel.on_data or sum(self._kernel.free) == 1:
             return self._measured.working_warps
-        # Of a whole launch: at the edges of its grid warps are not full.
+        # The whole launch was counted: warps at the edges of its grid are not full.
         extents = extents_at(self._kernel, self._sizes)
         pairs = zip(extents, warp_footprint(self._measured.block), strict=True)
         return float(max(1, prod(-(-extent // width) for extent, width in pairs)))
@@ -70,9 +72,9 @@ class Scale:
     def missing(self, sites: Sequence[int]) -> float:
         """Steps per trip in which some warp of the block misses.
 
-        Of loads that overlap the worst counts: those of a group in a basic block, and, as branches
-        in a loop become predicates, those of its basic blocks. Outside of loops warps that come
-        and go hide all but one.
+        Of overlapping loads only the worst counts. Loads of one group of a basic block overlap. The
+        basic blocks of a loop overlap too, because its branches become predicates. Outside of loops
+        other warps hide all loads but one.
         """
         warps = warps_of(self._measured.block)
         worst: dict[int, dict[tuple[int, int], float]] = {}
@@ -81,7 +83,7 @@ class Scale:
             if site.traced:
                 share = min(1.0, site.missing * warps / site.traced)
                 if self._kernel.on_data:
-                    # Warps drift apart, so that each waits for what it misses itself.
+                    # Warps do not stay in step: each waits for its own misses only.
                     share = min(share, site.new_sectors / site.traced)
                 share *= self._executions[index]
                 loop = self._kernel.code_blocks[memory.block].loop
@@ -91,7 +93,7 @@ class Scale:
         return sum(map(_of_worst_block, worst.values()))
 
     def atomic_bytes(self, sites: Sequence[int]) -> float:
-        """Bytes that atomic operations change, per thread and trip (of all, where it is kept)."""
+        """Bytes that atomic operations change, per thread and trip (of all blocks: grid kept)."""
         widths = [self._kernel.memory[index].bytes for index in sites]
         if not self._kernel.asserted:
             return float(sum(widths))
@@ -103,19 +105,19 @@ class Scale:
         return changed / max(1, self._measured.working_threads) / self._trips(sites[0])
 
     def busiest(self) -> float:
-        """Load steps of the busiest warp by those of a mean one: at a barrier all wait for it."""
+        """Load steps of the busiest warp relative to the mean: at a barrier all wait for it."""
         pairs = zip(self._measured.sites, self._kernel.memory, strict=True)
         loads = [site for site, m in pairs if m.kind == "load" and not m.shared]
         warps: float = warps_of(self._measured.block)
         if self._kernel.on_data:
-            # In small runs large blocks are not full; along a line only the last one is not.
+            # Large blocks are not full in small runs; in one dimension only the last block is not.
             blocks: float = max(1, self._measured.executed_blocks)
             if sum(self._kernel.free) == 1:
                 blocks = min(blocks, max(1.0, self._measured.working_warps / warps))
             warps = min(warps, self._measured.working_warps / blocks)
         mean = sum(site.executions for site in loads) / warps
         busiest = sum(site.busiest for site in loads) / mean if mean else 1.0
-        # Warps of which few lanes work are not told from warps that do not work.
+        # Counters do not distinguish a warp with few working lanes from an idle one.
         return _near_one(max(1.0, busiest))
 
     def relative(self, what: str) -> float:
@@ -168,10 +170,10 @@ def _dot(counts: Sequence[int], weights: Sequence[int]) -> int:
 
 
 def growth(larger: Scale, smaller: Scale, what: str) -> tuple[float, float]:
-    """The work of a warp as slope * (fitted work of a thread) + fixed, from launches of two sizes.
+    """(slope, fixed): the work of a warp is slope * (fitted work of a thread) + fixed.
 
-    Where more threads share a row, steps of the loop over it become fewer, but what each warp does
-    besides, a reduction for instance, does not.
+    Takes launches of two sizes. If more threads share a row, the loop over the row has fewer steps.
+    The other work of a warp, such as a reduction, is fixed.
     """
     threads, warps = larger.per_thread(what), larger.per_warp(what)
     if threads <= 0:
@@ -185,5 +187,5 @@ def growth(larger: Scale, smaller: Scale, what: str) -> tuple[float, float]:
 
 
 def _near_one(ratio: float) -> float:
-    """Warps at the edge of the sampled blocks are not worth a table of their own."""
+    """1 for ratios near 1: warps at the edge of the sampled blocks do not justify a table."""
     return 1.0 if abs(ratio - 1) < NEAR_ONE else ratio

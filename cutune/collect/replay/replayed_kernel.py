@@ -35,7 +35,7 @@ from cutune.fit.count_functions import (
     uncertain_share,
 )
 from cutune.fit.measurement.alignment_classes import alignment_classes
-from cutune.fit.measurement.alignment_table import all_rows, cells, out_of_line
+from cutune.fit.measurement.alignment_table import all_misaligned, all_rows, cells
 from cutune.fit.measurement.measurement import COUNTS, MeasuredKernel, Measurement
 from cutune.fit.measurement.size_relations import holding, tying
 
@@ -154,9 +154,9 @@ def collect_kernel(
     yield from measured("finding classes", list(probe_launches(kernel, counts)))
     classes = alignment_classes(kernel, list(done.values()))
     rows = all_rows(classes)
-    few = cells(kernel, classes, list(done.values())).telling_rows(classes)
+    few = cells(kernel, classes, list(done.values())).basis_rows(classes)
     if not kernel.asserted and len(few) < len(rows):
-        blocks, another = probe_blocks(kernel), out_of_line(classes)
+        blocks, another = probe_blocks(kernel), all_misaligned(classes)
         checked = feature_launches(kernel, counts, classes, {another, *few}, blocks)
         yield from measured("checking classes", list(checked))
         if cells(kernel, classes, list(done.values())).are_sound(another, blocks):

@@ -1,8 +1,8 @@
 """Alignment classes: which residues of a data parameter give the same memory behaviour.
 
-What matters to coalescing is each stride modulo 128 bytes. Instead of guessing which expressions
-of a parameter are strides, one launch per residue is looked at; residues whose address features
-agree form a class. A row has one class of every parameter.
+Coalescing depends on each stride modulo 128 bytes. Which expressions of a parameter are strides is
+not guessed: one launch per residue is measured, and residues with equal address features form a
+class. A row has one class of every parameter.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from cutune.fit.measurement.measurement import PROBE, MeasuredKernel, Measuremen
 
 LINE_BYTES = 128
 TOLERANCE = 0.03
-#: Of a kernel's costs: what one instruction feels less is not felt.
-FELT = TOLERANCE / 4
+#: An instruction is sensitive to an alignment that changes the kernel's cost by more than this.
+SENSITIVITY = TOLERANCE / 4
 MAX_CLASSES = 64
 
 Feature = tuple[float, ...]
@@ -36,7 +36,8 @@ def alignment_classes(
 ) -> tuple[tuple[int, ...], ...]:
     """Per data parameter the class of each residue modulo `modulus(kernel)`; class 0 holds 0.
 
-    All parameters together have at most 64 classes: until then ever less similar residues merge.
+    There are at most `MAX_CLASSES` combinations of classes: as long as there are more, the
+    tolerance grows, so that less similar residues merge.
     """
     period = modulus(kernel)
     probes = _probes(kernel, measurements)
@@ -91,36 +92,41 @@ def _by_alignment(period: int) -> list[int]:
     return sorted(range(period), key=lambda r: (-gcd(r, period), r))
 
 
-def felt_alignments(
+def alignment_sensitivities(
     kernel: MeasuredKernel, measurements: Sequence[Measurement]
 ) -> tuple[frozenset[int], ...]:
-    """Per memory instruction the places of those data parameters whose alignment it feels."""
+    """Per memory instruction the data parameters, by index, whose alignment changes its cost."""
     probes = list(enumerate(_probes(kernel, measurements)))
     return tuple(
-        frozenset(place for place, of_one in probes if _is_felt(of_one, index))
+        frozenset(place for place, of_one in probes if _is_sensitive(of_one, index))
         for index in range(len(kernel.memory))
     )
 
 
-def _is_felt(probes: Probes, index: int) -> bool:
+def _is_sensitive(probes: Probes, index: int) -> bool:
     """Does what an instruction costs differ between residues?"""
     if 0 not in probes:
         return False
     own, costs = features_of(probes[0], [index]), features_of(probes[0])
     return any(
-        abs(cost - usual) > FELT * total
+        abs(cost - usual) > SENSITIVITY * total
         for probed in probes.values()
         for cost, usual, total in zip(features_of(probed, [index]), own, costs, strict=True)
     )
 
 
-def felt_row(row: Row, places: frozenset[int]) -> Row:
-    """The row that costs an instruction the same: what it does not feel is aligned."""
+def reduced_row(row: Row, places: frozenset[int]) -> Row:
+    """The row with every parameter aligned but those at `places`.
+
+    An instruction that is sensitive to these alone costs the same in both rows.
+    """
     return tuple(own if place in places else 0 for place, own in enumerate(row))
 
 
 def features_of(probes: Sequence[Measurement], sites: Sequence[int] | None = None) -> Feature:
     """Load, store and miss cost per execution, of each probed block in turn.
+
+    Units: load and store cost in 1/20 of a wavefront or sector, misses in sectors.
 
     `sites`: of these memory instructions only.
     """
