@@ -145,7 +145,7 @@ def argument_bits(positions: Sequence[int]) -> str:
 
 def _read_arguments(kernel: MeasuredKernel) -> tuple[int, ...]:
     """The arguments that a model reads: sizes, and those it was made for one value of."""
-    others = [position for position, _ in kernel.held]
+    others = [position for position, _ in kernel.required_arguments]
     return (*kernel.positions, *others, *(position for _, position, _ in kernel.tied))
 
 
@@ -171,7 +171,7 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str, tables: Tables)
         emit("cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};")
         if read := _read_arguments(kernel):
             emit(f"if (~cutune_asked->integers & {argument_bits(read)}) return cutune_answer;")
-        for position, value in kernel.held:
+        for position, value in kernel.required_arguments:
             emit(f"if (cutune_asked->arguments[{position}] != {value}) return cutune_answer;")
         for axis, threads in _fixed_extents(model):
             emit(f"if (cutune_asked->extent[{axis}] != {threads}) return cutune_answer;")

@@ -30,6 +30,8 @@ HELD_OUT_LIMIT = 0.05
 UNCERTAIN_LIMIT = 0.05
 #: If a smaller share of the expected threads has work in a larger launch, the counts are wrong.
 LEAST_WORKING = 0.5
+#: Reasons why no model is made, as messages end.
+UNCERTAIN_ACCESSES = "its memory accesses depend on loaded data"
 BOUNDED_BY_NO_SIZE = "its thread index is compared with a value that is none of its sizes"
 
 #: Takes totals, and whether no thread does more than once what they count; gives a function.

@@ -11,6 +11,7 @@ from cutune.device.thread_block import Block
 from cutune.fit.count_functions import (
     BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
+    UNCERTAIN_ACCESSES,
     UNCERTAIN_LIMIT,
     CountFunctions,
     count_functions,
@@ -33,7 +34,7 @@ from cutune.fit.measurement.measurement import (
 
 #: The ways of fitting.
 EXACT, PAPER = "exact", "paper"
-#: How much the counts of kernels whose work depends on data may differ from their functions.
+#: Relative error up to which the functions of a data-dependent kernel are used.
 PROPORTION_LIMIT = 1.0
 
 
@@ -65,13 +66,13 @@ def fit_model(
 def _counts(
     kernel: MeasuredKernel, measurements: Sequence[Measurement]
 ) -> CountFunctions | Diagnostic:
-    """The counts as functions of the sizes, or why they are none."""
+    """The counts as functions of the sizes, or the reason why no functions were found."""
     counted = [m for m in measurements if m.purpose == COUNTS]
     features = [m for m in measurements if m.purpose == FEATURES]
     if not counted or not features:
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=kernel.name)
     if not kernel.on_data and uncertain_share(kernel, counted[-1]) > UNCERTAIN_LIMIT:
-        return _data_dependent(kernel, "data decide about memory accesses")
+        return _data_dependent(kernel, UNCERTAIN_ACCESSES)
     fitter = proportions(kernel, counted) if kernel.on_data else None
     limit = PROPORTION_LIMIT if kernel.on_data else HELD_OUT_LIMIT
     counts = count_functions(kernel, counted, fitter)
@@ -169,11 +170,11 @@ def model_of(
 
 
 def _error(kernel: MeasuredKernel, counts: CountFunctions) -> float:
-    """How far the counts are off at sizes that they have not seen."""
+    """Relative error of the counts at held-out sizes."""
     return counts.typical_error if kernel.on_data else counts.worst_error
 
 
 def _requests(kernel: MeasuredKernel, counts: CountFunctions) -> tuple[int, ...]:
-    """Instructions in each count group that ask the caches for something."""
+    """Number of global memory instructions in each count group."""
     asking = [g for g, m in zip(counts.group_of, kernel.memory, strict=True) if not m.shared]
     return tuple(asking.count(group) for group in range(len(counts.groups)))

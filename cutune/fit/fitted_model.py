@@ -1,4 +1,4 @@
-"""What `fit` knows of a kernel: counts as functions of the sizes, features per class and block."""
+"""The fitted model of a kernel: counts as functions of the sizes, features per class and block."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ATOMIC, ATOMIC_REAL = "atomic", "atomic_real"
 
 @dataclass(frozen=True)
 class Array:
-    """One pointer parameter: bytes between the lowest and the highest address that is touched."""
+    """A pointer parameter, and the bytes between the lowest and the highest accessed address."""
 
     parameter: int
     extent_bytes: RationalFunction
@@ -79,12 +79,15 @@ class PublishedCounts:
 
 @dataclass(frozen=True)
 class Totals:
-    """Totals over the threads of a launch, in `kernel.variables`.
+    """Totals over the threads of a launch, as functions of the kernel's variables.
 
     Attributes:
-        working: threads that touch memory.
-        steps: dependent load steps. instructions: issue slots.
-        double, special, barriers: passes through the FP64 and the special-function units; barriers.
+        working: threads that access memory.
+        steps: dependent load steps.
+        instructions: issue slots.
+        double: passes through the FP64 units.
+        special: passes through the special-function units.
+        barriers: barriers.
         constants: uniform reads of constant memory, of 8 bytes each.
     """
 
@@ -103,16 +106,17 @@ class FittedModel(Totals):
 
     Attributes:
         kernel: the kernel as it was measured.
-        looped: does a loop hold memory accesses?
+        looped: does a loop contain global memory accesses?
         groups: executions of the instructions of each count group.
         requests: memory instructions in each count group.
         classes: per data parameter the class of each residue modulo the length of the tuple.
         blocks: the candidates, in the order of the columns' values.
         held_out_error: of the worst count function, 0 when all are exact.
         transactions: columns of the published models, in the order of `columns`' values.
-        confirmed_on: the device on which, at a size that was timed, another block is chosen than
-            the program's own, and was no slower.
-        published: what these models read instead, where the published method has fitted it.
+        published: counters as the published method fits them, which the published models then
+            read instead; None: not fitted.
+        confirmed_on: the device on which timings confirm the model: at a timed size it chooses a
+            block other than the program's own, and that block was no slower.
     """
 
     kernel: MeasuredKernel

@@ -1,7 +1,7 @@
-"""Counters per warp at single launches, and fitted as the paper does it. What Table 2 compares.
+"""Counters per warp at single launches, and fitted as the paper does it. Table 2 compares both.
 
-Takes launches at the paper's training sizes (powers of two up to 512, every block), gives for
-each what MWP-CWP reads, per warp; or one rational function of size and block for each counter.
+Takes launches at the paper's training sizes (powers of two up to 512, every block). Gives the
+counters that MWP-CWP reads, per warp, or a rational function of size and block for each counter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AXES = ("block_x", "block_y", "block_z")
 
 @dataclass(frozen=True)
 class TrainingCounters:
-    """Counters of one launch, per warp."""
+    """Counters of one launch at `size`, per warp, by the names in `COUNTERS`."""
 
     size: int
     block: Block
@@ -41,7 +41,7 @@ def training_counters(
 
 
 def _per_warp(kernel: MeasuredKernel, measurement: Measurement) -> dict[str, float]:
-    """What a full warp of working threads does: totals over lanes, divided by the threads."""
+    """The counters of a full warp of working threads: totals over lanes by working threads."""
     working = max(1, measurement.working_threads)
     values = dict.fromkeys(COUNTERS, 0.0)
     for lanes, block in zip(measurement.lanes, kernel.code_blocks, strict=True):

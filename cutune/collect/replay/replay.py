@@ -72,7 +72,11 @@ def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -
         kept.append((name, value))
     if not held:
         return kernel
-    return replace(with_only(kernel, wide), kept=(*kernel.kept, *kept), held=tuple(held))
+    return replace(
+        with_only(kernel, wide),
+        fixed_arguments=(*kernel.fixed_arguments, *kept),
+        required_arguments=tuple(held),
+    )
 
 
 class Replayer:

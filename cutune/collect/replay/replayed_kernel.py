@@ -28,6 +28,7 @@ from cutune.core.progress import Progress
 from cutune.fit.count_functions import (
     BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
+    UNCERTAIN_ACCESSES,
     UNCERTAIN_LIMIT,
     CountFunctions,
     count_functions,
@@ -37,7 +38,7 @@ from cutune.fit.count_functions import (
 from cutune.fit.measurement.alignment_classes import alignment_classes
 from cutune.fit.measurement.alignment_table import all_misaligned, all_rows, cells
 from cutune.fit.measurement.measurement import COUNTS, MeasuredKernel, Measurement
-from cutune.fit.measurement.size_relations import holding, tying
+from cutune.fit.measurement.size_relations import with_constants_fixed, with_sizes_tied
 
 #: Eight times the blocks that do less than so many times the work divide it among them.
 MORE_WORK = 2
@@ -63,7 +64,7 @@ class CountedKernel:
         if self.is_bounded_elsewhere:
             return BOUNDED_BY_NO_SIZE
         if self.uncertain > UNCERTAIN_LIMIT:
-            return "data decide about memory accesses"
+            return UNCERTAIN_ACCESSES
         return ""
 
 
@@ -76,12 +77,12 @@ def counted_kernel(
     counted again without these.
     """
     found = _counted(subject, known, progress)
-    held = holding(subject.kernel, _counts(found))
+    held = with_constants_fixed(subject.kernel, _counts(found))
     if held is not None:
         subject = replace(subject, kernel=held)
         found = _counted(subject, known, progress)
     functions = count_functions(subject.kernel, _counts(found))
-    tied = tying(subject.kernel) if functions.worst_error > HELD_OUT_LIMIT else None
+    tied = with_sizes_tied(subject.kernel) if functions.worst_error > HELD_OUT_LIMIT else None
     if tied is not None:
         subject = replace(subject, kernel=tied)
         found = _counted(subject, known, progress)

@@ -135,7 +135,9 @@ def _describe(
         sites=tuple(site.id for site in sites),
         parameters=sizes,
         positions=positions,
-        kept=tuple((name, integer_argument(record, code, order.index(name))) for name in others),
+        fixed_arguments=tuple(
+            (name, integer_argument(record, code, order.index(name))) for name in others
+        ),
         free=(free[0], free[1], free[2]),
         guards=(guards[0], guards[1], guards[2]),
         variable_extents=(variable[0], variable[1], variable[2]),

@@ -108,7 +108,7 @@ def _kernel(code: KernelCode, case: MicroBenchmark, registers: int) -> MeasuredK
         sites=(),
         parameters=(),
         positions=(),
-        kept=(),
+        fixed_arguments=(),
         free=(used[0], used[1], used[2]),
         guards=(None, None, None),
         variable_extents=(False, False, False),

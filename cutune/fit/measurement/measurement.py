@@ -24,6 +24,9 @@ from cutune.toolchain.ptxas import StaticCounters
 KERNEL_SCHEMA = "cutune-kernel-3"
 MEASUREMENT_SCHEMA = "cutune-measurement-3"
 
+#: Fields of `MeasuredKernel` whose keys in files are others.
+_STORED = {"name": "kernel", "fixed_arguments": "kept", "required_arguments": "held"}
+
 Blocks = tuple[Block, ...]
 
 COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
@@ -94,7 +97,7 @@ class MeasuredKernel:
         name: the function in the source; `entry`: its mangled name; `code`: a hash of its PTX.
         sites: the launch sites that launch it.
         parameters: data parameters by name, at `positions` among the kernel's arguments.
-        kept: other integer arguments, with the values of the recorded launch.
+        fixed_arguments: other integer arguments by name, with the values of the recorded launch.
         free: dimensions in which the block may change.
         guards: per dimension the bound of the thread index, as C text; None: there is no guard.
         variable_extents: dimensions without a guard whose extent is a variable of its own. It
@@ -109,7 +112,7 @@ class MeasuredKernel:
     sites: tuple[int, ...]
     parameters: tuple[str, ...]
     positions: tuple[int, ...]
-    kept: tuple[tuple[str, int], ...]
+    fixed_arguments: tuple[tuple[str, int], ...]
     free: tuple[bool, bool, bool]
     guards: tuple[str | None, str | None, str | None]
     variable_extents: tuple[bool, bool, bool]
@@ -139,8 +142,8 @@ class MeasuredKernel:
     grid_kept: tuple[bool, bool, bool] = (False, False, False)
     #: Products of sizes that replayed launches cover in dimensions without a guard, as C text.
     covers: tuple[str | None, str | None, str | None] = (None, None, None)
-    #: Positions of further integer arguments, and the values that the model was made for.
-    held: tuple[tuple[int, int], ...] = ()
+    #: Positions of integer arguments, and the only values that the model holds for.
+    required_arguments: tuple[tuple[int, int], ...] = ()
     #: Data parameters that follow from the others: name, position, and how, as C text.
     tied: tuple[tuple[str, int, str], ...] = ()
     #: Counted while the program ran, at its sizes and on its data? For kernels whose work depends
@@ -203,15 +206,15 @@ class MeasuredKernel:
 
     def to_json(self) -> dict[str, Any]:
         """As a line of measurements.jsonl."""
-        values = asdict(self)
-        return {"schema": KERNEL_SCHEMA, "kernel": values.pop("name"), **values}
+        values = {_STORED.get(name, name): value for name, value in asdict(self).items()}
+        return {"schema": KERNEL_SCHEMA, **values}
 
     @staticmethod
     def from_json(entry: dict[str, Any]) -> MeasuredKernel:
         """Read back what `to_json` gave."""
+        stored = ((f.name, _STORED.get(f.name, f.name)) for f in fields(MeasuredKernel))
         # Older files say nothing of `shared`.
-        values = {f.name: _frozen(entry[f.name]) for f in fields(MeasuredKernel) if f.name in entry}
-        values["name"] = entry["kernel"]
+        values = {name: _frozen(entry[key]) for name, key in stored if key in entry}
         values["allowed"] = BlockRange.from_json(entry["allowed"])
         values["origin"] = Origin(**entry["origin"])
         # Older files say more of it.

@@ -1,9 +1,11 @@
-"""How the sizes of a kernel go together. Takes the launches of a program, gives what they show.
+"""Relations between the sizes of a kernel. Takes launches of a program, gives a description.
 
-A replayed launch gives every size a value of its own. That is no launch of the program where the
-kernel has one thread per element of several dimensions and no bound on its index (`ceil(nx * ny /
-128)` blocks), or where a parameter is not a size but the width of a halo, which takes all work
-away when it is as large as the grid; or where one size follows from another (`half` from `n`).
+A replayed launch gives every size an independent value. The program itself may never do that:
+
+- The kernel has one thread per element of several dimensions and no bound on its index
+  (`ceil(nx * ny / 128)` blocks).
+- A parameter is no size but the width of a halo. If it is as large as the grid, no work is left.
+- One size follows from another (`half` from `n`).
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ from cutune.fit.rational.from_c import parse_expression
 from cutune.fit.rational.values import value_of
 from cutune.frontend.c_names import names_in
 
-#: What may be added to each size of a product: nodes and faces are one more than cells.
+#: Offsets of each size of a product: meshes have one node or face more than cells.
 SHIFTS = (0, 1, -1)
 MOST_FACTORS = 3
-#: Sizes that follow from another one are rounded parts of it, or have a margin.
+#: A size that follows from another is a rounded part of it, or differs from it by a margin.
 DIVISORS = (2, 3, 4, 8, 16, 32)
 MARGINS = (*range(1, 9), 16, 32)
-#: What is always less, and changes, selects one of several ways and is no size.
+#: A parameter that changes and is always less than this selects a variant: it is no size.
 SELECTORS = 8
 
 
@@ -39,9 +41,9 @@ class Covered:
 
 
 def cover(names: Sequence[str], launches: Sequence[Covered]) -> str | None:
-    """C text of the product of sizes that just so many blocks cover in all launches, if any.
+    """C text of a product of sizes that the blocks just cover in all launches; None: there is none.
 
-    Of one size there is no need to know: it may as well vary on its own.
+    Products have two or three factors. A single size needs no cover: it may vary independently.
     """
     if len({(launch.blocks, launch.width) for launch in launches}) == 1:
         return None
@@ -64,12 +66,14 @@ def _is_covered(launch: Covered, places: Sequence[int], shift: int) -> bool:
     return min(factors) > 1 and -(-prod(factors) // launch.width) == launch.blocks
 
 
-def holding(kernel: MeasuredKernel, counted: Sequence[Measurement]) -> MeasuredKernel | None:
-    """The kernel with its small constants held, where counts show that they are no sizes.
+def with_constants_fixed(
+    kernel: MeasuredKernel, counted: Sequence[Measurement]
+) -> MeasuredKernel | None:
+    """The kernel with small constants among its parameters fixed; None where there are none.
 
-    Small is what is less than the smallest size that is counted, and a constant what no launch of
-    the program changed while it changed other sizes. That such a value is no size is seen where
-    a launch in which it grew like one had no work at all.
+    A constant has the same value in all launches of the program, while other sizes change. It is
+    small if it is less than a warp. The counts show that it is no size: a launch in which it grew
+    like a size had no work at all.
     """
     if kernel.asserted or all(measurement.working_threads for measurement in counted):
         return None
@@ -80,19 +84,20 @@ def holding(kernel: MeasuredKernel, counted: Sequence[Measurement]) -> MeasuredK
     if not varying or not still:
         return None
     left = [place for place in places if place not in still]
-    values = [(kernel.parameters[place], columns[place][0]) for place in still]
+    fixed = [(kernel.parameters[place], columns[place][0]) for place in still]
+    required = [(kernel.positions[place], columns[place][0]) for place in still]
     return replace(
         with_only(kernel, left),
-        kept=(*kernel.kept, *values),
-        held=(*kernel.held, *((kernel.positions[place], columns[place][0]) for place in still)),
+        fixed_arguments=(*kernel.fixed_arguments, *fixed),
+        required_arguments=(*kernel.required_arguments, *required),
     )
 
 
-def tying(kernel: MeasuredKernel) -> MeasuredKernel | None:
-    """The kernel with sizes tied to others as in all launches of the program, if any are.
+def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
+    """The kernel with sizes tied to others as in all launches of the program; None: none is.
 
-    For kernels of which sizes that vary on their own make no sense. What takes several small values
-    (a colour, a phase) is no size either: it stays as it was recorded.
+    For kernels whose sizes cannot vary independently. A parameter with several small values (a
+    colour, a phase) is no size either: it keeps its recorded value.
     """
     if kernel.asserted or not kernel.recorded:
         return None
@@ -112,9 +117,10 @@ def tying(kernel: MeasuredKernel) -> MeasuredKernel | None:
     left = [place for place in left if place not in tied]
     if not left or not (small or tied):
         return None
+    fixed = [(kernel.parameters[place], columns[place][0]) for place in small]
     return replace(
         with_only(kernel, left),
-        kept=(*kernel.kept, *((kernel.parameters[p], columns[p][0]) for p in small)),
+        fixed_arguments=(*kernel.fixed_arguments, *fixed),
         tied=tuple((kernel.parameters[p], kernel.positions[p], text) for p, text in tied.items()),
     )
 
@@ -139,7 +145,7 @@ def with_only(kernel: MeasuredKernel, places: Sequence[int]) -> MeasuredKernel:
 def _ties(
     names: Sequence[str], columns: Sequence[Sequence[int]], places: Sequence[int]
 ) -> dict[int, str]:
-    """C text of each size that follows from another one, which itself is tied to none."""
+    """Per place of a size that follows from another: C text. That other size is tied to none."""
     tied: dict[int, str] = {}
     roots: set[int] = set()
     for place in places[::-1]:
@@ -155,7 +161,7 @@ def _ties(
 
 
 def _relation(name: str, values: Sequence[int], others: Sequence[int]) -> str | None:
-    """C text of the other size in terms of this one, where both changed and it always holds."""
+    """C text of the other size in terms of this one, if both change and all launches agree."""
     pairs = list(zip(values, others, strict=True))
     if len(set(values)) == 1 or len(set(others)) == 1 or min(values) < 1:
         return None
@@ -174,7 +180,7 @@ def _relation(name: str, values: Sequence[int], others: Sequence[int]) -> str | 
 
 def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]:
     """A value of every integer argument whose value is known at these sizes."""
-    values = {**dict(kernel.kept), **sizes}
+    values = {**dict(kernel.fixed_arguments), **sizes}
     for name, _, text in kernel.tied:
         expression = parse_expression(text)
         assert expression is not None, "a text of ours"

@@ -6,7 +6,7 @@ give rows [monomials, -y monomials] without scaling; the trivial solution is rem
 the first sample by "this coefficient of the denominator is 1", for each coefficient in turn;
 least squares by singular values, whatever the rank; of all that is found the least training error
 relative to the mean, accepted up to 100 % (beyond, the mean stands for all). No sample is held
-out, no pole looked for: what this costs is what the comparison shows.
+out, and poles are not detected. The comparison shows what this costs.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Floats = NDArray[np.float64]
 LARGEST_DEGREE = 5
 #: Unknowns up to which systems are solved: ever larger ones take minutes and gain nothing.
 LARGEST_SYSTEM = 64
-#: Root mean square error by the mean up to which a fit is taken.
+#: Largest accepted training error: root mean square error relative to the mean.
 ACCEPTED = 1.0
-#: A fit that is so good is not looked for with more unknowns.
+#: Training error at which no more unknowns are tried.
 PERFECT = 1e-12
 
 

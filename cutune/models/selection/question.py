@@ -1,4 +1,4 @@
-"""What `select` is asked, and its answer. Takes `NAME=VALUE` words and a model, gives a choice."""
+"""Questions of `cutune select`. Takes `NAME=VALUE` words and a model, gives the chosen block."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
     """Complete the sizes of a question.
 
     Args:
-        named: sizes by name; the case of a name does not matter where it is clear.
-        every: the value of all sizes that are not named, or None.
+        named: sizes by name; case is ignored where the name stays unambiguous.
+        every: the value of all other sizes, or None.
 
     Raises:
         CutuneError: CT511 when a size is missing, CT512 for a name that the kernel does not have.
@@ -95,7 +95,7 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
 
 
 class Chooser:
-    """Says which block the tuned program would use; the model is composed once for all sizes."""
+    """Chooses the block that the tuned program would use; composes the model once for all sizes."""
 
     def __init__(
         self, model: FittedModel, device: DeviceProfile, performance: str = DEFAULT
@@ -161,7 +161,7 @@ def _extents(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
 
 
 def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:
-    """The thread space that the source's grid expression gives, as far as its runs tell it."""
+    """The thread space of the source's grid expression, inferred from recorded launches."""
     if any(name not in sizes for name in kernel.parameters):
         return None
     samples = {(values, threads[axis]) for values, threads in kernel.recorded}
