@@ -18,7 +18,7 @@ from typing import Any
 from cutune.core.codes import ERROR, NOTE, Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.reading import read_source
-from cutune.core.source import Source, Span
+from cutune.core.source import Location, Source, Span
 from cutune.emulator.launch_log import Triple
 from cutune.toolchain.demangle import demangled
 
@@ -50,22 +50,13 @@ _HEADERS = re.compile(
 
 
 @dataclass(frozen=True)
-class Place:
-    """A line of the source, or of the PTX where that names none (column 0 then)."""
-
-    path: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}"
-
-
-@dataclass(frozen=True)
 class Party:
-    """Who did it: a thread of a block, by a load, store or atomic (empty for barriers)."""
+    """A thread of a block, and its access: load, store or atomic (empty for barriers).
 
-    place: Place
+    `place`: in the source, or in the PTX where that names no source line (column 0 then).
+    """
+
+    place: Location
     block: Triple
     thread: Triple
     access: str
@@ -135,7 +126,7 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
     for finding in _all(path.read_text(encoding="utf-8", errors="replace").splitlines()):
         places = (finding.first.place, finding.other.place if finding.other else None)
         # A race has no direction: either access may be the later one.
-        key = (finding.code, finding.kernel, frozenset(map(str, places)))
+        key = (finding.code, finding.kernel, frozenset(place and place[:2] for place in places))
         known = merged.get(key)
         count = finding.count + (known.count if known else 0)
         merged[key] = replace(known or finding, count=count)
@@ -180,7 +171,7 @@ def _all(lines: Iterable[str]) -> Iterator[Finding]:
 def _party(module: str, entry: dict[str, Any], prefix: str) -> Party:
     place = _places(module).get(entry[f"{prefix}line"])
     return Party(
-        place or Place(module, entry[f"{prefix}line"], 0),
+        place or Location(module, entry[f"{prefix}line"], 0),
         _triple(entry[f"{prefix}block"]),
         _triple(entry[f"{prefix}thread"]),
         entry[f"{prefix}access"],
@@ -188,15 +179,15 @@ def _party(module: str, entry: dict[str, Any], prefix: str) -> Party:
 
 
 @cache
-def _places(module: str) -> dict[int, Place]:
+def _places(module: str) -> dict[int, Location]:
     """For lines of a PTX file, the places in the source."""
     try:
         lines = Path(module).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return {}
     files = {m.group(1): m.group(2) for line in lines if (m := _FILE.match(line))}
-    places: dict[int, Place] = {}
-    now: Place | None = None
+    places: dict[int, Location] = {}
+    now: Location | None = None
     for number, line in enumerate(lines, 1):
         if (match := _LOC.match(line)) is not None:
             now = _source_place(match, files)
@@ -207,13 +198,13 @@ def _places(module: str) -> dict[int, Place]:
     return places
 
 
-def _source_place(match: re.Match[str], files: dict[str, str]) -> Place | None:
+def _source_place(match: re.Match[str], files: dict[str, str]) -> Location | None:
     file, line, column, *caller = match.groups()
     if caller[0] and _HEADERS.search(files.get(file, "")):
         file, line, column = caller
     if file not in files or line == "0":
         return None
-    return Place(files[file], int(line), int(column))
+    return Location(files[file], int(line), int(column))
 
 
 @cache
@@ -224,10 +215,10 @@ def _source(path: str) -> Source | None:
         return None
 
 
-def _placed(code: Code, message: str, place: Place) -> Diagnostic:
+def _placed(code: Code, message: str, place: Location) -> Diagnostic:
     source = _source(place.path)
     if source is None or not 0 < place.line <= source.line_count:
-        return Diagnostic(code, f"{place}: {message}")
+        return Diagnostic(code, f"{place.path}:{place.line}: {message}")
     # Shown as it was given to the compiler; PTX counts columns from 1, 0 is the whole line.
     line = source.line_text(place.line)
     column = min(max(place.column - 1, 0), len(line))

@@ -39,6 +39,13 @@ _OUTCOMES = (
 _FORMATS = {"f32": "<f", "f64": "<d", "s32": "<i", "s64": "<q", "s16": "<h", "s8": "<b"}
 
 
+#: Totals of a launch, as `struct Report` of the machine and `LaunchCounters` have them.
+_TOTALS = (
+    *("warp_instructions", "thread_instructions", "executed_blocks"),
+    *("working_threads", "leapt_instructions"),
+)
+
+
 class _Allocation(ctypes.Structure):
     _fields_ = (
         ("base", ctypes.c_uint64),
@@ -73,11 +80,7 @@ class _Totals(ctypes.Structure):
     _fields_ = (
         ("outcome", ctypes.c_int32),
         ("message", ctypes.c_char * 1020),
-        ("warp_instructions", ctypes.c_uint64),
-        ("thread_instructions", ctypes.c_uint64),
-        ("executed_blocks", ctypes.c_uint64),
-        ("working_threads", ctypes.c_uint64),
-        ("leapt_instructions", ctypes.c_uint64),
+        *((total, ctypes.c_uint64) for total in _TOTALS),
     )
 
 
@@ -203,14 +206,10 @@ class LoadedModule:
         block_indices = np.array(compiled.block_indices, np.intp)
         site_indices = np.array(compiled.site_indices, np.intp)
         return LaunchCounters(
-            totals.warp_instructions,
-            totals.thread_instructions,
-            totals.executed_blocks,
-            totals.working_threads,
-            totals.leapt_instructions,
-            executions[block_indices],
-            lanes[block_indices],
-            sites[site_indices],
+            **{total: getattr(totals, total) for total in _TOTALS},
+            block_executions=executions[block_indices],
+            block_lanes=lanes[block_indices],
+            sites=sites[site_indices],
         )
 
 
@@ -250,24 +249,13 @@ def pack_parameters(kernel: KernelCode, *values: float | NDArray[Any] | bytes) -
 @cache
 def _machine() -> ctypes.CDLL:
     library = ctypes.CDLL(str(machine_library()))
-    library.cutune_load.restype = ctypes.c_void_p
-    library.cutune_load.argtypes = (
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-    )
+    text, address, size = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t
+    library.cutune_load.restype = address
+    library.cutune_load.argtypes = (text, size, text, size)
     library.cutune_unload.restype = None
-    library.cutune_unload.argtypes = (ctypes.c_void_p,)
+    library.cutune_unload.argtypes = (address,)
     library.cutune_run.restype = ctypes.c_bool
-    library.cutune_run.argtypes = (
-        ctypes.c_void_p,
-        ctypes.c_char_p,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_size_t,
-        *(ctypes.c_void_p,) * 4,
-    )
+    library.cutune_run.argtypes = (address, text, address, address, size, *(address,) * 4)
     return library
 
 

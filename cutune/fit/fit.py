@@ -150,13 +150,7 @@ def model_of(
     """
     return FittedModel(
         kernel=kernel,
-        working=counts.working,
-        steps=counts.steps,
-        instructions=counts.instructions,
-        double=counts.double,
-        special=counts.special,
-        barriers=counts.barriers,
-        constants=counts.constants,
+        **counts.totals,
         looped=is_looped(kernel),
         groups=counts.groups,
         requests=_requests(kernel, counts),

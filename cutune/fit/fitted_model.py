@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -98,6 +99,11 @@ class Totals:
     special: RationalFunction
     barriers: RationalFunction
     constants: RationalFunction
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """The totals by name."""
+        return {field.name: getattr(self, field.name) for field in fields(Totals)}
 
 
 @dataclass(frozen=True)

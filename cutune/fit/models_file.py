@@ -21,6 +21,7 @@ from cutune.fit.fitted_model import (
     FeatureColumn,
     FittedModel,
     PublishedCounts,
+    Totals,
     in_single_precision,
 )
 from cutune.fit.measurement.measurement import MeasuredKernel
@@ -61,13 +62,7 @@ def _to_json(model: FittedModel) -> Json:
     return {
         "kernel": model.kernel.name,
         "facts": model.kernel.to_json(),
-        "working": _function(model.working),
-        "steps": _function(model.steps),
-        "instructions": _function(model.instructions),
-        "double": _function(model.double),
-        "special": _function(model.special),
-        "barriers": _function(model.barriers),
-        "constants": _function(model.constants),
+        **{name: _function(total) for name, total in model.totals.items()},
         "looped": model.looped,
         "groups": [_function(group) for group in model.groups],
         "requests": model.requests,
@@ -102,13 +97,7 @@ def _from_json(entry: Json) -> FittedModel:
 
     return FittedModel(
         kernel=kernel,
-        working=function(entry["working"]),
-        steps=function(entry["steps"]),
-        instructions=function(entry["instructions"]),
-        double=function(entry["double"]),
-        special=function(entry["special"]),
-        barriers=function(entry["barriers"]),
-        constants=function(entry["constants"]),
+        **{field.name: function(entry[field.name]) for field in fields(Totals)},
         looped=entry["looped"],
         groups=tuple(function(group) for group in entry["groups"]),
         requests=tuple(entry["requests"]),
