@@ -245,7 +245,7 @@ bool Checker::fill(const Accessor& a, Kind kind, u64 address, u32 bytes) {
 void Checker::access(const Instruction* i, const Warp& w, const u64* address, u32 bytes,
                      u32 elements) {
     const Execution& x = *w.execution;
-    const SiteFacts& site = x.module.sites[i->x];
+    const StaticSite& site = x.module.sites[i->x];
     const u32 lanes = w.mask & ~refused_;
     refused_ = 0;
     if (!lanes || site.space == CONST_SPACE || site.space == LOCAL_SPACE) return;
@@ -271,7 +271,7 @@ void Checker::access(const Instruction* i, const Warp& w, const u64* address, u3
         previous = a;
         accessor.shared = a - shared_base < x.shared_bytes;
         if (!accessor.shared && (a - locals < x.local_stride * LANES ||
-                                 a - parameters < x.kernel.facts.parameter_bytes))
+                                 a - parameters < x.kernel.code.parameter_bytes))
             continue;
         accessor.lane = l;
         accessor.thread = first_thread + l;

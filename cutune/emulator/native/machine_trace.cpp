@@ -175,14 +175,14 @@ Recalled recalled(Execution& x, u32 site, const u64* address, u32 mask, Features
     return {&remembered.features[k], remembered.signature[k]};
 }
 
-ALWAYS_INLINE void add(Site& site, const SiteFacts& facts, const Features& f, u64 first,
+ALWAYS_INLINE void add(Site& site, const StaticSite& access, const Features& f, u64 first,
                        u32 rewritten) {
     site.traced++;
     site.sectors += f.sectors;
     site.full_sectors += f.full;
     site.lines += f.lines;
     site.wavefronts += f.wavefronts;
-    if (facts.kind == LOAD)
+    if (access.kind == LOAD)
         site.load_cost_x20 += std::max(COST_UNITS * f.wavefronts, LINE_LOOKUP * f.lines);
     else if (f.sectors) {
         const u32 parts = f.bytes * COST_UNITS / SECTOR_BYTES + PARTIAL_LINE * f.partial_lines;
@@ -199,10 +199,10 @@ ALWAYS_INLINE void add(Site& site, const SiteFacts& facts, const Features& f, u6
 
 // How many of the partially touched sectors the warp's last store has just touched at other bytes,
 // from another instruction in the same iteration: on their way to L2 the two may become one.
-u32 rewritten_sectors(LastStore& last, const SiteFacts& facts, u32 site, u32 execution,
+u32 rewritten_sectors(LastStore& last, const StaticSite& access, u32 site, u32 execution,
                       const Features& f, u64 first) {
     const bool together = last.site != site && last.first != first &&
-                          last.region == facts.region && last.execution == execution;
+                          last.region == access.region && last.execution == execution;
     const u64 from = first >> 7;
     u32 both = 0;
     for (u32 k = 0, other = 0; together && k < f.lines; k++) {
@@ -218,7 +218,7 @@ u32 rewritten_sectors(LastStore& last, const SiteFacts& facts, u32 site, u32 exe
     last.from = from;
     last.first = first;
     last.site = site;
-    last.region = facts.region;
+    last.region = access.region;
     last.execution = execution;
     return std::min(both, f.sectors - f.full);
 }
@@ -233,7 +233,7 @@ void interleave(const Warp& w, const u64* address, u64* interleaved) {
 }
 
 // A wide element is several words, each a row of 128 bytes.
-void trace_local(const Warp& w, const u64* address, u32 bytes, const SiteFacts& facts, Site& site) {
+void trace_local(const Warp& w, const u64* address, u32 bytes, const StaticSite& access, Site& site) {
     u64 interleaved[LANES] = {};
     interleave(w, address, interleaved);
     Features f;
@@ -245,7 +245,7 @@ void trace_local(const Warp& w, const u64* address, u32 bytes, const SiteFacts& 
     f.sectors *= words;
     f.full *= words;
     f.wavefronts *= words;
-    add(site, facts, f, interleaved[__builtin_ctz(w.mask)], 0);
+    add(site, access, f, interleaved[__builtin_ctz(w.mask)], 0);
 }
 
 // How many sectors of an access to global memory the block has not touched lately.
@@ -276,14 +276,14 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
                         Pattern pattern) {
     Execution& x = *w.execution;
     TraceState& state = x.trace;
-    const SiteFacts& facts = x.module.sites[i->x];
+    const StaticSite& access = x.module.sites[i->x];
     Progress& progress = state.progress[w.index * x.module.sites.size() + i->x];
     const u32 execution = progress.executions++;
     const u32 window = execution >> WINDOW;
     Site* site = &x.report.sites[i->x];  // nowhere: what is touched matters to the next window
     if (x.launch.trace_every > 1) {
         if (execution < progress.dormant) return;
-        const u64 next = state.draws.first(facts.region, window);
+        const u64 next = state.draws.first(access.region, window);
         if (next > window + 1) {
             progress.dormant = u32(std::min<u64>((next - 1) << WINDOW, ~0u));
             return;
@@ -294,8 +294,8 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
     Recalled found = {&fresh, 0};
     const u64 shared = reinterpret_cast<u64>(x.shared);
     const u64 first = address[__builtin_ctz(w.mask)];
-    if (facts.space == SHARED_SPACE ||
-        (facts.space == GENERIC_SPACE && first - shared < x.shared_bytes)) {
+    if (access.space == SHARED_SPACE ||
+        (access.space == GENERIC_SPACE && first - shared < x.shared_bytes)) {
         if (!site) return;
         if (pattern == UNIFORM || pattern == SEQUENTIAL)
             fresh.wavefronts = shared_wavefronts(address, w.mask, bytes, pattern);
@@ -306,12 +306,12 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
         const u32 wavefronts = found.features->wavefronts;
         site->traced++;
         site->wavefronts += wavefronts;
-        u64& cost = facts.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20;
+        u64& cost = access.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20;
         cost += COST_UNITS * wavefronts;
         return;
     }
-    if (facts.space == LOCAL_SPACE) {
-        if (site) trace_local(w, address, bytes, facts, *site);
+    if (access.space == LOCAL_SPACE) {
+        if (site) trace_local(w, address, bytes, access, *site);
         return;
     }
     if (pattern == UNIFORM) uniform_features(first, bytes, fresh);
@@ -321,17 +321,17 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
             scattered_features(address, w.mask, bytes, features);
         });
     const Features& f = *found.features;
-    const u32 region = 2 * facts.region + (facts.kind != LOAD);
+    const u32 region = 2 * access.region + (access.kind != LOAD);
     const u32 unseen =
         unseen_sectors(x, w.index, Touch{first >> 7, found.signature, window, region}, f);
     // While a warp waits for what L1 does not have, its last store is long gone.
-    if (facts.kind == LOAD && unseen) state.last_store[w.index].lines = 0;
+    if (access.kind == LOAD && unseen) state.last_store[w.index].lines = 0;
     const u32 rewritten =
-        facts.kind == STORE
-            ? rewritten_sectors(state.last_store[w.index], facts, i->x, execution, f, first)
+        access.kind == STORE
+            ? rewritten_sectors(state.last_store[w.index], access, i->x, execution, f, first)
             : 0;
     if (!site) return;
-    add(*site, facts, f, first, rewritten);
+    add(*site, access, f, first, rewritten);
     site->new_sectors += unseen;
     // Warps of a block that reach the same step wait together: it counts once.
     if (unseen)
