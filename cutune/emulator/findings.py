@@ -1,7 +1,7 @@
 """Findings of `run --check`: takes the file that the emulated device wrote, gives diagnostics.
 
-The device names lines of PTX; `.loc` directives there lead to the source (programs compiled with
--lineinfo). Findings at the same lines are one, with their number.
+The device reports lines of PTX. `.loc` directives in the PTX give the source line, if the program
+was compiled with -lineinfo. Findings at the same lines are merged and counted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _CODES = MappingProxyType(
 _SEVERITIES = {ERROR: 0, "warning": 1, NOTE: 2}
 _FILE = re.compile(r'\s*\.file\s+(\d+)\s+"([^"]*)"')
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
-# Of the toolkit: there the place of the call says more.
+# Headers of the toolkit: the place of the call is reported instead.
 _HEADERS = re.compile(
     r"/targets/[^/]+/include/|/include/(?:crt|cooperative_groups|cuda|cub|thrust|sm_)"
 )
@@ -67,7 +67,7 @@ class Party:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found at one line or between two. The parties are those of the first occurrence."""
+    """A hazard at one line or between two. The parties are those of the first occurrence."""
 
     code: Code
     kernel: str
@@ -119,7 +119,7 @@ class Finding:
 
 
 def read_findings(path: Path) -> tuple[Finding, ...]:
-    """Merged by their lines: errors first, then in the order in which they were found."""
+    """Findings merged by their lines: errors first, then in the order of their occurrence."""
     if not path.exists():
         return ()
     merged: dict[tuple[object, ...], Finding] = {}
@@ -137,7 +137,7 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
 
 
 def counted(findings: Iterable[Finding], shown: int) -> str:
-    """The last line for people."""
+    """The summary line: numbers of findings, and how many are not shown."""
     findings = list(findings)
     numbers = {
         name: sum(finding.code.severity == name for finding in findings) for name in _SEVERITIES
@@ -180,7 +180,7 @@ def _party(module: str, entry: dict[str, Any], prefix: str) -> Party:
 
 @cache
 def _places(module: str) -> dict[int, Location]:
-    """For lines of a PTX file, the places in the source."""
+    """The source location of each line of a PTX file that has one."""
     try:
         lines = Path(module).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""The 32-lane machine for Python: takes an assembled module, runs its kernels, gives counters.
+"""The 32-lane machine for Python. Takes an assembled module, runs its kernels, gives counters.
 
 Buffers are numpy arrays: a device address is a host address, and only the arrays named in a launch
 can be reached. Launches with `ghosts` need no memory at all.
@@ -86,7 +86,16 @@ class _Totals(ctypes.Structure):
 
 @dataclass(frozen=True)
 class LaunchCounters:
-    """What a launch did. Arrays are in the order of the kernel's blocks and sites."""
+    """Counters of a launch; totals are over all executed blocks.
+
+    Attributes:
+        warp_instructions, thread_instructions: executed, by warps and by active lanes.
+        executed_blocks: thread blocks.
+        working_threads: threads that ran a basic block with an access to global memory.
+        leapt_instructions: warp instructions that were counted without being executed.
+        block_executions, block_lanes: per basic block of the kernel, warps and active lanes.
+        sites: per memory instruction of the kernel, see `SITE`.
+    """
 
     warp_instructions: int
     thread_instructions: int
@@ -145,10 +154,17 @@ class LoadedModule:
     ) -> LaunchCounters:
         """Run a launch, or only the given `blocks` (linear indices) of it.
 
-        `ghosts` is the base and size of an address range without memory: loads from it give 0,
-        stores to it vanish. `buffers` are the arrays that the kernel may access.
-        Blocks are spread over `threads` of the host where they cannot see each other (None: all
-        cores, or CUTUNE_EMULATOR_THREADS); results and counters do not depend on it.
+        Args:
+            parameters: the parameter buffer, see `pack_parameters`.
+            shared_bytes: dynamic shared memory.
+            trace: look at addresses too; one window of 8 executions out of `trace_every`, in
+                `traced_blocks` only if these are given.
+            ghosts: base and size of an address range without memory. Loads from it give 0, stores
+                to it have no effect.
+            instruction_limit: warp instructions of the launch; 0: no limit.
+            buffers: arrays that the kernel may access.
+            threads: threads of the host that run independent blocks. None: all cores, or
+                CUTUNE_EMULATOR_THREADS. Results and counters do not depend on it.
 
         Raises:
             CutuneError: CT452, CT453, or CT46x when the launch did not end well.

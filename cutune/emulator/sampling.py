@@ -4,8 +4,8 @@ Blocks at the corners and edges of a grid do other work than those inside, so ea
 is sampled on its own: first, last and inner blocks in every dimension. Within a stratum the blocks
 are jittered (one in each slice of every dimension, like a Latin hypercube), because samples at a
 fixed stride may all see the same alignment. What the sampled blocks counted is scaled to the
-stratum. That is an estimate where blocks differ, and exact where all blocks of a stratum do the
-same, as those of most kernels do.
+stratum. The result is exact where all blocks of a stratum do the same, as in most kernels, and an
+estimate otherwise.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from cutune.emulator.machine import SITE, LaunchCounters, LoadedModule
 BUDGET = 500_000
 #: Warp instructions of one block, leaps aside, at which sampling by blocks is refused.
 LONGEST_BLOCK = 4_000_000
-#: Of the windows of eight executions that a loop has, so many times the root are traced.
+#: Traced windows of a loop: this factor times the square root of the number of its windows.
 ROOTS = 0.5
-#: And so many at least, and at most.
+#: Least and largest number of traced windows.
 WINDOWS = (4, 24)
-#: Blocks at most; more see nothing new.
+#: Largest number of blocks: more do not improve the estimate.
 MOST_BLOCKS = 48
 WARP = 32
 _COUNTED = ("executions", "lanes")
@@ -53,7 +53,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class SampledCounters:
-    """As `LaunchCounters`, estimated for the whole grid. `sites` has the totals by their names."""
+    """As `LaunchCounters`, estimated for the whole grid; `sites`: totals by name of the counter."""
 
     warp_instructions: float
     thread_instructions: float
@@ -66,7 +66,7 @@ class SampledCounters:
     ranges: NDArray[np.uint64]
 
     def rounded(self) -> LaunchCounters:
-        """As a launch of all blocks would have counted, where those of a stratum do the same."""
+        """As whole numbers: the counters of the launch, if the blocks of a stratum do the same."""
         sites = np.zeros(len(self.ranges), SITE)
         for name, values in self.sites.items():
             sites[name] = np.rint(values)
@@ -111,9 +111,9 @@ def run_sampled(
 ) -> SampledCounters:
     """Run some blocks of a launch without data or memory; see `LoadedModule.run`.
 
-    The kernel's branches and addresses must not depend on data. One block in the middle says how
-    many fit into `budget` warp instructions, and, unless `trace_every` does, how few windows of a
-    long loop are to be traced.
+    The kernel's branches and addresses must not depend on data. A block in the middle runs first:
+    it determines how many blocks fit into `budget` warp instructions and, without `trace_every`,
+    how many windows of a long loop are traced.
 
     Raises:
         CutuneError: as `LoadedModule.run`; CT465 when a single block takes too long.

@@ -75,7 +75,7 @@ class Straight(Regime):
         return (latency + cycles) * rounds * self._turnover()
 
     def _turnover(self) -> Expression:
-        """1 plus the loss by that share, which is larger where DRAM answers."""
+        """1 + h/A with A resident blocks; h grows with the share of traffic that DRAM serves."""
         constant, lines = self.features.constant, self.features.lines
         loss = constant("block_granularity")
         loss = loss + Parameter("dram_share") * constant("block_granularity_dram")

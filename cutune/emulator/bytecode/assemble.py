@@ -2,8 +2,8 @@
 
     python -m cutune.emulator.bytecode.assemble IN.ptx OUT.image
 
-is what the replacement libcudart runs for each module of the user's program. What the machine
-cannot do is refused here, with the PTX line and the source line. Only the standard library is
+is run by the replacement libcudart for each module of the user's program. Instructions that the
+machine lacks are refused here, with the PTX line and the source line. Only the standard library is
 imported, because a program waits for this command.
 """
 
@@ -74,7 +74,7 @@ class _Assembler:
         self.layouts: dict[str, tuple[dict[str, int], int]] = {}
         self.common = self._common_layout()
 
-    # ---- what encoders ask ----------------------------------------------------------------
+    # ---- for encoders -----------------------------------------------------------------------
 
     def site(self, access: Access) -> int:
         self.sites.append((access, *self.here))
@@ -107,7 +107,7 @@ class _Assembler:
         return own + [v for n, v in shared.items() if n in mentioned]
 
     def _common_layout(self) -> tuple[dict[str, int], int]:
-        """What device functions use lies at the same place in every kernel."""
+        """Shared variables of device functions have the same offset in every kernel."""
         used = {
             v.name: v
             for name, f in self.functions.items()
@@ -166,7 +166,7 @@ class _Assembler:
         return self.verdicts[name]
 
     def _leap(self, encoder: FunctionEncoder, index: int, block: BasicBlock) -> bytes:
-        """How the block repeats, for launches without data; nothing when it is not known."""
+        """How the block repeats, for launches without data; empty when it is not known."""
         function = encoder.function
         if not function.is_kernel or index not in block.terminator.targets:
             return b""

@@ -1,4 +1,4 @@
-"""What is statically known of an assembled module: kernels, basic blocks, memory instructions."""
+"""Static metadata of an assembled module: kernels, basic blocks, memory instructions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cutune.emulator.ptx.units import Demand
 
 @dataclass(frozen=True)
 class ParameterSlot:
-    """A kernel parameter and its place in the parameter buffer."""
+    """A kernel parameter: its PTX type, and size and offset in bytes in the parameter buffer."""
 
     type: str
     size: int
@@ -70,7 +70,7 @@ class KernelCode:
 
     @property
     def oblivious(self) -> bool:
-        """Do the counters not depend on the data?"""
+        """Are the counters independent of the data?"""
         return self.obliviousness.holds
 
     @property
@@ -81,7 +81,7 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class AssembledModule:
-    """Bytecode for the machine and what Python knows about it."""
+    """Bytecode for the machine, and the metadata of its kernels."""
 
     image: bytes
     kernels: MappingProxyType[str, KernelCode]
@@ -109,13 +109,12 @@ def code_digest(function: Function) -> str:
 
 
 def load_phases(block: BasicBlock) -> list[int]:
-    """Groups of global loads that cannot overlap within one pass: that of each load.
+    """Per instruction of a block its load phase: loads of one phase overlap.
 
-    Of other instructions, how many there are up to it.
-
-    A load comes one group behind the last of those that its address depends on, wherever it
-    stands: the assembler moves loads up. It stays behind a store or atomic that follows another
-    load, because they may alias, unless nothing writes what it reads (`ld.global.nc`).
+    The phase of a global load is one more than that of the loads that its address depends on,
+    wherever it stands, because ptxas moves loads up. A load does not move above a store or atomic
+    behind another load, because they may alias, unless it reads constant data (`ld.global.nc`).
+    Other instructions get the number of phases so far.
     """
     deepest, fence, written = 0, 0, False
     phases = []

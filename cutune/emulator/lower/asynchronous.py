@@ -1,6 +1,6 @@
 """Lowering of asynchronous copies and of barriers in shared memory.
 
-A copy happens at once, so that commits and waits have nothing to do.
+A copy is made at once, so commits and waits have no effect.
 """
 
 from __future__ import annotations

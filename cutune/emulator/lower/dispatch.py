@@ -248,7 +248,7 @@ def _trap(encoder: FunctionEncoder, instruction: Instruction) -> None:
 
 
 def _fence(encoder: FunctionEncoder, instruction: Instruction) -> None:
-    """A machine of one thread keeps every order anyway; who checks for races wants to know."""
+    """The machine keeps the order of accesses anyway; a fence matters to the race checker only."""
     if "cta" not in instruction.modifiers and "proxy" not in instruction.modifiers:
         encoder.emit("fence")
 

@@ -54,7 +54,7 @@ def _address(encoder: FunctionEncoder, text: str, space: str) -> tuple[int, int]
 
 
 def _lowered_space(encoder: FunctionEncoder, instruction: Instruction, base: str) -> str:
-    """Which handlers to use: what a thread owns is `local`, what has an address is `global`."""
+    """The space of the handlers: `local` for memory of a thread, `global` for other addresses."""
     space = space_of(instruction)
     if space == "param":
         return "local" if base in encoder.frame or not encoder.function.is_kernel else "global"
@@ -91,7 +91,7 @@ def _flags(instruction: Instruction, space: str) -> int:
 def _moved(
     encoder: FunctionEncoder, instruction: Instruction, operand: str
 ) -> tuple[str, list[str]]:
-    """The type that a load or store moves, and the elements of the operand on its other side."""
+    """The type that a load or store moves, and the elements of its register operand."""
     kind = instruction.modifiers[-1]
     if kind == "b128" or "v8" in instruction.modifiers:
         raise encoder.unsupported()

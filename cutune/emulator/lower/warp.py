@@ -1,4 +1,4 @@
-"""Lowering of what the lanes of a warp or the threads of a block do together."""
+"""Lowering of instructions of a whole warp or block: shuffles, votes, reductions, barriers."""
 
 from __future__ import annotations
 
