@@ -16,8 +16,8 @@ from cutune.fit.rational.functions import RationalFunction
 #: instructions that need more of them than a coalesced one, and the sectors of these.
 SECTORS, UNCOALESCED, SCATTERED = "sectors", "uncoalesced", "scattered"
 
-#: Kinds of columns about the whole kernel: ratios to its counts. Where the grid is kept, there are
-#: also those with this ending, which hold what each warp does besides.
+#: Kinds of columns about the whole kernel: ratios to its counts. Where the grid is kept, columns
+#: with the suffix `FIXED` hold the work of a warp that does not grow with the counts.
 ISSUE, STEP, BARRIER, FIXED = "issue", "step", "barrier", "_fixed"
 
 
@@ -45,14 +45,14 @@ class FeatureColumn:
     - `load`: wavefronts, or 0.35 per line if that is more; `store`: bytes / 32, plus 1.5 per line
       with a partially written sector, or 1.65 per line if that is more; `shared`: wavefronts.
     - `request`: executions; only where the grid is kept, elsewhere they follow from the trips.
-    - `rewritten`: sectors of which the warp's store just before wrote another part; they are not
-      in `store`. `rewritten_lines`: the lines that such a store touches.
-    - `missed`: sectors that the block touches first in a window of eight executions; they count
-      only where `array` is not small.
+    - `rewritten`: sectors of which the warp's previous store wrote another part; they are not in
+      `store`. `rewritten_lines`: the lines that such a store accesses.
+    - `missed`: sectors that the block accesses for the first time in a window of eight executions;
+      they cost only if `array` is not small.
     - `missing`: the share of steps in which the block misses L1.
     - `atomic`, `atomic_real`: bytes that atomic operations change, on integers and on
       floating-point numbers.
-    - `busiest`: load steps of the warp with most, relative to those of a mean one.
+    - `busiest`: load steps of the busiest warp, relative to the mean.
     - `issue`, `barrier`: instructions and barriers of a warp, relative to those of a thread.
     - Where the grid is kept, a warp has `issue` times the instructions of a thread of the block
       that was counted, plus `issue_fixed`; likewise for `barrier`, and `step` for load steps.

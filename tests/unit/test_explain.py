@@ -14,13 +14,13 @@ from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MemoryInstruction
 from cutune.models.mechanistic import compose
-from cutune.models.selection.choose import BlockChoice, select
+from cutune.models.selection.choose import Selection, select
 from cutune.models.selection.own_block import NO_OWN_BAND
 from cutune.models.selection.registry import DEFAULT, MODELS
 from tests.recorded.calibrate_h200 import models_of_suite
 
 H200 = DeviceProfile.named("h200")
-Chooser = Callable[[str, Block, Block], tuple[FittedModel, BlockChoice]]
+Chooser = Callable[[str, Block, Block], tuple[FittedModel, Selection]]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def chooser() -> Chooser:
         for case, model in reversed(models_of_suite(("empty", "copy", "plane_window")))
     }
 
-    def choose(kernel: str, extents: Block, own: Block) -> tuple[FittedModel, BlockChoice]:
+    def choose(kernel: str, extents: Block, own: Block) -> tuple[FittedModel, Selection]:
         found = models[kernel]
         model = replace(found, kernel=replace(found.kernel, original=own))
         rule = MODELS[DEFAULT].rule(model, H200)

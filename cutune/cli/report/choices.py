@@ -17,7 +17,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.models.constants import LAUNCH_BOUND
-from cutune.models.selection.choose import BlockChoice, Prediction
+from cutune.models.selection.choose import Prediction, Selection
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.registry import DEFAULT
 from cutune.toolchain.demangle import instance_names
@@ -47,7 +47,7 @@ def _names(models: Sequence[FittedModel]) -> list[str]:
     return instance_names([m.kernel.name for m in models], [m.kernel.entry for m in models])
 
 
-def choice_to_json(model: FittedModel, choice: BlockChoice) -> dict[str, Any]:
+def choice_to_json(model: FittedModel, choice: Selection) -> dict[str, Any]:
     """The answer of `cutune select --json`."""
     typical, most = choice.expected_regret
     return {
@@ -73,7 +73,7 @@ def choice_to_json(model: FittedModel, choice: BlockChoice) -> dict[str, Any]:
     }
 
 
-def print_choice(model: FittedModel, choice: BlockChoice) -> None:
+def print_choice(model: FittedModel, choice: Selection) -> None:
     """The answer of `cutune select` as text."""
     console = standard_output()
     (name,) = _names([model])
@@ -111,7 +111,7 @@ def print_choice(model: FittedModel, choice: BlockChoice) -> None:
     )
 
 
-def _is_named(prediction: Prediction, choice: BlockChoice) -> bool:
+def _is_named(prediction: Prediction, choice: Selection) -> bool:
     return prediction.block in (choice.block, choice.original)
 
 

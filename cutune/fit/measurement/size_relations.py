@@ -179,7 +179,7 @@ def _relation(name: str, values: Sequence[int], others: Sequence[int]) -> str | 
 
 
 def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]:
-    """A value of every integer argument whose value is known at these sizes."""
+    """The values of all integer arguments that are known at these sizes."""
     values = {**dict(kernel.fixed_arguments), **sizes}
     for name, _, text in kernel.tied:
         expression = parse_expression(text)
@@ -191,7 +191,7 @@ def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]
 def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
     """Threads (blocks, where the grid is kept) that a launch at these sizes must cover.
 
-    At sizes where the kernel has no work, less than 1.
+    An extent is less than 1 if the kernel has no work at these sizes.
     """
     extents = []
     values = complete(kernel, sizes)

@@ -119,7 +119,7 @@ def _fit_degrees(
 
 
 def _makes_sense_far(upper: list[Exponents], lower: list[Exponents], solution: Floats) -> bool:
-    """Is the quotient neither below 0 nor at a pole, also where all sizes are much larger?"""
+    """Is the quotient finite and not negative also at much larger sizes?"""
     far = np.outer(FAR, np.ones(len(upper[0])))
     tops = monomials(far, upper) @ solution[: len(upper)]
     bottoms = monomials(far, lower) @ solution[len(upper) :]

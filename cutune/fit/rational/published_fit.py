@@ -1,12 +1,15 @@
 """The published way of fitting, for comparison (`--fit paper`): counters per warp as P / Q.
 
-Follows the technique's section on estimation, as its tool carries it out: per-variable degree
-bounds that grow along a staircase up to 5, the same for numerator and denominator; the samples
-give rows [monomials, -y monomials] without scaling; the trivial solution is removed by replacing
-the first sample by "this coefficient of the denominator is 1", for each coefficient in turn;
-least squares by singular values, whatever the rank; of all that is found the least training error
-relative to the mean, accepted up to 100 % (beyond, the mean stands for all). No sample is held
-out, and poles are not detected. The comparison shows what this costs.
+Follows the technique's section on estimation, as its tool carries it out:
+
+- Degree bounds per variable grow along a staircase up to 5, equally for numerator and denominator.
+- The samples give rows [monomials, -y monomials] without scaling.
+- To exclude the trivial solution, the equation of the first sample is replaced by "this coefficient
+  of the denominator is 1", for each coefficient in turn.
+- Least squares by singular values, at any rank.
+- The solution with the least training error relative to the mean is taken. Above 100 % the mean is.
+
+No sample is held out, and poles are not detected. The comparison shows what this costs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Latency and throughput bounds after Volkov and Little's law, cycles of one launch.
 
-V. Volkov, "Understanding Latency Hiding on GPUs" (2016): what one SM does is bounded by issue, by
-the load/store unit, by bandwidth, and by warps in flight over latency. The bounds of a launch are
-added: their maximum alone ties shapes and hides coalescing.
+V. Volkov, "Understanding Latency Hiding on GPUs" (2016): the throughput of an SM is bounded by
+issue, by the load/store unit, by bandwidth, and by warps in flight over latency. The bounds of a
+launch are added: with their maximum alone, shapes would tie and coalescing would not show.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class MwpCwpHardware:
 
     @staticmethod
     def of(device: DeviceProfile) -> MwpCwpHardware:
-        """From a profile: sectors leave as fast as DRAM takes them, shared among all SMs."""
+        """From a profile: the SMs share the bandwidth of DRAM, which limits how sectors leave."""
         sector = SECTOR_BYTES * device.sm_count * device.clock_ghz / device.dram_gbs
         return MwpCwpHardware(
             device.clock_ghz,
@@ -83,7 +83,7 @@ def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
 def define_cycles(
     lines: Lines, warp: WarpCounts, launch: LaunchShape, hardware: MwpCwpHardware
 ) -> Expression:
-    """Execution cycles of a launch, with what they are made of as definitions on the way."""
+    """Execution cycles of a launch; intermediate results are definitions `mwp_*`."""
 
     def define(name: str, value: Number) -> Expression:
         return lines.define(f"mwp_{name}", value)

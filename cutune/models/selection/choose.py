@@ -1,4 +1,4 @@
-"""From predicted times to one block. Takes a rational program and sizes, gives a ranked choice.
+"""From predicted times to one block. Takes a rational program and sizes, gives a `Selection`.
 
 The rule: the program's own block stays unless the predicted gain exceeds a band. Otherwise the
 model does not distinguish blocks whose predicted time lies in a narrow band above the least. Among
@@ -35,7 +35,7 @@ from cutune.models.constants import (
 from cutune.models.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
 from cutune.models.selection.own_block import NO_OWN_BAND, OwnBand
 
-#: Sizes from here on are not exact in the products of the model.
+#: From this size on, products of the model are not exact.
 LARGEST_SIZE = 1 << 31
 
 
@@ -70,8 +70,8 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class BlockChoice:
-    """The answer for one launch. `ranked` holds the valid candidates, best first."""
+class Selection:
+    """The chosen block of one launch. `ranked` holds the valid candidates, best first."""
 
     block: Block
     grid: Block
@@ -163,7 +163,7 @@ def select(
     original: Block,
     free: Sequence[bool],
     grid_kept: Sequence[bool] = NO_GRID_KEPT,
-) -> BlockChoice:
+) -> Selection:
     """Choose a block.
 
     Args:
@@ -207,10 +207,10 @@ def select(
     bound = best < LAUNCH_BOUND * rule.floor_us
     band = float(BOUND_BAND if bound else rule.band)
     if chosen is None:
-        return BlockChoice(original, own_grid, tuple(ranked), bound, True, original, band)
+        return Selection(original, own_grid, tuple(ranked), bound, True, original, band)
     block = rule.blocks[chosen]
     grid, is_own = grid_of(block, extents, grid_kept), block == original
-    return BlockChoice(block, grid, tuple(ranked), bound, is_own, original, band)
+    return Selection(block, grid, tuple(ranked), bound, is_own, original, band)
 
 
 def choose(

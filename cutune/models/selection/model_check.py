@@ -28,7 +28,7 @@ from cutune.models.constants import (
     NO_LONGER,
     PREFERRED_TIME,
 )
-from cutune.models.selection.choose import BlockChoice
+from cutune.models.selection.choose import Selection
 from cutune.models.selection.question import choose_block
 
 
@@ -49,7 +49,7 @@ def with_timings(
     return trusted if choice is not None and _is_confirmed(choice, launch) else model, None
 
 
-def choice_at(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) -> BlockChoice | None:
+def choice_at(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) -> Selection | None:
     """The model's choice for that launch; None where it has no answer."""
     sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
     try:
@@ -58,7 +58,7 @@ def choice_at(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) ->
         return None
 
 
-def _is_confirmed(choice: BlockChoice, launch: SweptLaunch) -> bool:
+def _is_confirmed(choice: Selection, launch: SweptLaunch) -> bool:
     """Does the model choose a block other than the program's own, and is that block no slower?"""
     if choice.block == choice.original:
         return False
@@ -77,7 +77,7 @@ def _reference(launches: Iterable[SweptLaunch], floor: float) -> SweptLaunch | N
     return preferred[0] if preferred else enough[-1] if enough else None
 
 
-def suitability(choice: BlockChoice, launch: SweptLaunch, device: DeviceProfile) -> float | None:
+def suitability(choice: Selection, launch: SweptLaunch, device: DeviceProfile) -> float | None:
     """Rank correlation (Spearman) of predicted and measured times.
 
     None where too few blocks take longer than the launch overhead, or all take about as long.

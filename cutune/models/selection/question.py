@@ -16,7 +16,7 @@ from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.rational.exact_fit import fit_polynomial
 from cutune.models.candidates import launchable
-from cutune.models.selection.choose import LARGEST_SIZE, BlockChoice, select
+from cutune.models.selection.choose import LARGEST_SIZE, Selection, select
 from cutune.models.selection.registry import DEFAULT, MODELS
 
 _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
@@ -110,7 +110,7 @@ class Chooser:
         self._program = judge.compose(self._model, device)
         self._rule = judge.rule(self._model, device)
 
-    def choose(self, sizes: Mapping[str, int], every: int | None = None) -> BlockChoice:
+    def choose(self, sizes: Mapping[str, int], every: int | None = None) -> Selection:
         """The block at these sizes.
 
         Raises:
@@ -142,7 +142,7 @@ def choose_block(
     sizes: Mapping[str, int],
     every: int | None = None,
     performance: str = DEFAULT,
-) -> BlockChoice:
+) -> Selection:
     """The block that the tuned program would use at these sizes; see `Chooser`.
 
     Raises:
