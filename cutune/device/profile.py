@@ -91,7 +91,17 @@ class ModelConstants:
 
 @dataclass(frozen=True)
 class DeviceProfile:
-    """One GPU as the models see it."""
+    """One GPU as the models see it.
+
+    Attributes:
+        sm_count: number of multiprocessors.
+        clock_ghz: clock of the SMs.
+        dram_gbs: peak bandwidth of device memory, GB/s.
+        l2_bytes: size of the L2 cache.
+        limits: of the hardware.
+        model: constants of the mechanistic model.
+        provenance: sources of the numbers, by name.
+    """
 
     name: str
     compute_capability: tuple[int, int]

@@ -68,7 +68,12 @@ class LoggedSite:
 
 @dataclass(frozen=True)
 class LoggedBlock:
-    """Counters of one basic block, by its place among all of the module."""
+    """Counters of one basic block.
+
+    Attributes:
+        block: its index among all of the module.
+        executions, lanes: warps that executed it, and their active lanes.
+    """
 
     block: int
     executions: int

@@ -80,7 +80,12 @@ class DataParameter:
 
 @dataclass(frozen=True)
 class Impurity:
-    """Why a kernel may not be re-blocked: the rule that failed, and where."""
+    """Why a kernel may not be re-blocked.
+
+    Attributes:
+        code, message: the rule that failed.
+        span: where, in the source of the kernel.
+    """
 
     code: Code
     message: str

@@ -46,7 +46,13 @@ WINDOWS = 4
 
 @dataclass(frozen=True)
 class Replay:
-    """One launch to be replayed."""
+    """One launch to be replayed.
+
+    Attributes:
+        purpose: see `Measurement`.
+        sizes: a value for each variable of the kernel.
+        trace_every: one window of 8 executions out of so many is traced.
+    """
 
     purpose: str
     sizes: Mapping[str, int]

@@ -16,7 +16,12 @@ from cutune.emulator.ptx.units import Demand
 
 @dataclass(frozen=True)
 class ParameterSlot:
-    """A kernel parameter: its PTX type, and size and offset in bytes in the parameter buffer."""
+    """A kernel parameter in the parameter buffer.
+
+    Attributes:
+        type: its PTX type.
+        size, offset: in bytes.
+    """
 
     type: str
     size: int

@@ -29,7 +29,14 @@ CARRIED = "not measured: as calibrated on an H200"
 
 @dataclass(frozen=True)
 class Card:
-    """What data sheets say."""
+    """Numbers of the vendor's data sheets.
+
+    Attributes:
+        file: name of its profile.
+        boost_mhz: boost clock.
+        dram_gbs: peak bandwidth of device memory, GB/s.
+        l2_kib: size of the L2 cache.
+    """
 
     file: str
     name: str

@@ -36,7 +36,14 @@ STEP = 1e-5
 
 @dataclass(frozen=True)
 class TimedCase:
-    """One case of the suite: its model and the time of each block, microseconds."""
+    """A micro-benchmark of the suite with its times.
+
+    Attributes:
+        name: see `MicroBenchmark`.
+        model: its fitted model.
+        extents: threads per dimension that it covers.
+        microseconds: of each block, in the order of the model's.
+    """
 
     name: str
     model: FittedModel

@@ -74,7 +74,13 @@ class SweptLaunch:
 
 @dataclass(frozen=True)
 class RecordedSweep:
-    """What was swept, on what, and how."""
+    """The launches of a sweep.
+
+    Attributes:
+        device, driver: name of the GPU, and version of its driver.
+        method: how blocks were timed, as text.
+        launches: in the order in which they were swept.
+    """
 
     device: str
     driver: str
