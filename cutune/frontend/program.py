@@ -80,12 +80,7 @@ class DataParameter:
 
 @dataclass(frozen=True)
 class Impurity:
-    """Why a kernel may not be re-blocked.
-
-    Attributes:
-        code, message: the rule that failed.
-        span: where, in the source of the kernel.
-    """
+    """Why a kernel may not be re-blocked: the rule that failed, and where."""
 
     code: Code
     message: str

@@ -90,7 +90,7 @@ HANDLER(trap) { fail(Outcome::trap, i, w, __builtin_ctz(w.mask), "trap"); }
 
 HANDLER(nop) { return i + 1; }
 
-// Orders nothing on a machine that runs one warp at a time, but a checker wants to know.
+// No effect on a machine that runs one warp at a time, but the checker needs it.
 HANDLER(fence) {
     if (w.execution->launch.checker) w.execution->launch.checker->fence(w);
     return i + 1;

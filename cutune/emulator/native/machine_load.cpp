@@ -212,8 +212,8 @@ void read_code(Reader& in, ModuleImage& module, const std::vector<Handler>& used
 
 // ---- may blocks run at once? ------------------------------------------------------------------
 
-// Operations by which blocks see each other, or in which the order of blocks shows: output, the
-// heap, clocks.
+// Operations by which blocks communicate, or whose result depends on the order of blocks: output,
+// the heap, clocks.
 bool orders_blocks(const std::string& name) {
     for (const char* prefix : {"call_vprintf", "call_malloc", "call_free", "special_clock",
                                "special_globaltimer", "call_indirect"})
@@ -221,7 +221,7 @@ bool orders_blocks(const std::string& name) {
     return false;
 }
 
-// Integer atomics that give the same memory in any order, as long as nobody reads their result.
+// Integer atomics whose effect on memory does not depend on their order, if no result is read.
 bool commutes(const std::string& name) {
     if (name.find("_f") != std::string::npos || name.find("_bf") != std::string::npos) return false;
     for (const char* prefix : {"atom_add_", "atom_min_", "atom_max_", "atom_and_", "atom_or_",

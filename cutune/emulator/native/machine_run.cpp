@@ -9,7 +9,7 @@ namespace cutune {
 
 namespace {
 
-// Registers and stack of called functions; the operating system commits what is touched.
+// Registers and stack of called functions; the operating system commits pages on first access.
 constexpr u64 CALL_REGISTERS = 4 << 20;
 constexpr u64 CALL_LOCALS = 64 << 10;
 // Atomics after which a warp with waiting lanes lets the last of them run: a spin lock may be held
@@ -17,7 +17,7 @@ constexpr u64 CALL_LOCALS = 64 << 10;
 constexpr u32 SPIN_LIMIT = 256;
 constexpr u32 SPIN_TURN = 64;
 
-// Memory that stays with its thread, so that a small launch does not pay for fresh pages.
+// Memory that its thread keeps between launches: fresh pages would slow small launches down.
 struct Buffer {
     u8* memory = nullptr;
     u64 size = 0;
@@ -33,7 +33,7 @@ struct Buffer {
     }
 };
 
-// What the warps of one block run on.
+// The memory of the warps of one block.
 struct BlockMemory {
     Buffer registers, locals, shared;
 };
@@ -249,7 +249,8 @@ static void check(const KernelCode& code, const Launch& launch) {
                         "block " + std::to_string(launch.blocks[k]) + " is not in the grid"};
 }
 
-// What follows from the counts of basic blocks: every lane of a block executes an unguarded access.
+// Counters of unguarded accesses follow from those of their basic block: all its lanes execute
+// them.
 static void summarize(const ModuleImage& module, Report& report) {
     for (const Block& block : module.blocks) {
         report.warp_instructions += report.block_executions[block.index] * block.instructions;
@@ -287,7 +288,7 @@ void Execution::prepare() {
     cutune::prepare(*this, memory);
 }
 
-// A cooperative launch: all blocks are there at once and take turns, so that each may wait for any
+// A cooperative launch: all blocks are resident and take turns, so that each may wait for any
 // other. Through %envreg1 and %envreg2 they find the memory of the grid's barrier.
 static void run_together(const Execution& like, u64 count) {
     const u64 workspace = like.memory.allocate(64);

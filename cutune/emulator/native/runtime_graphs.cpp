@@ -1,4 +1,4 @@
-// Graphs made node by node, and what is launched of them.
+// Graphs made node by node, and their launches.
 #include "runtime_graphs.h"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ cudaError_t add(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_
     });
 }
 
-// The same with what the work is described by, which may be missing.
+// The same, with the description of the work; a null pointer is an error.
 template <class Given>
 cudaError_t add(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_t* after,
                 size_t count, cudaGraphNodeType type, const Given* given,
