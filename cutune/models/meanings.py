@@ -60,7 +60,7 @@ MEANINGS = {
     "working_warps": "of them, those that have work",
     "warps_on_sm": "warps that an SM works off, idle ones for less",
     "turnover_loss": "loss where a block ends and the next one begins",
-    "turnover_factor": "by how much that is longer, with the blocks that an SM holds",
+    "turnover_factor": "factor on waiting, with the blocks that an SM holds",
     "miss_latency": "cycles of a miss of L1",
     "latency_fixed": "cycles of a warp alone: start, instructions, barriers",
     "steps_latency": "cycles of a warp alone: load steps",

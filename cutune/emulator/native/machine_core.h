@@ -212,7 +212,7 @@ struct Execution {
     std::vector<Range> ranges;  // by site
     bool tracing = false;       // this block
     bool watching = false;      // tracing, or a checker looks on
-    bool leaping = false;       // may pass over iterations that nobody looks at
+    bool leaping = false;       // may leap over iterations that are not traced
     bool alone = true;          // no other thread runs blocks of this launch
     u64 instructions = 0;
     u64 limit = ~0ull;

@@ -212,7 +212,7 @@ class _Analysis:
         return control_flow(self.function, lambda name: name not in self.functions)
 
     def _is_detour(self, instruction: Instruction) -> bool:
-        """May data decide about this branch? Its dependents are then tainted too."""
+        """May this branch depend on data? Its dependents are then tainted too."""
         if instruction.opcode in MEMORY and not in_loop(self._flow, instruction):
             self.detours[instruction.line] = 1
             return True

@@ -55,8 +55,8 @@ class TimedCase:
 class Calibration:
     """Fitted constants and how well they explain the times.
 
-    `seen`: by how much the data narrowed each constant, 0 (prior kept) to 1. `errors`: per case the
-    root mean square of the logarithmic error over its blocks.
+    `seen`: how far the data narrowed each constant, from 0 (as its prior) to 1. `errors`: per case
+    the root mean square of the logarithmic error over its blocks.
     """
 
     constants: Mapping[str, float]

@@ -249,7 +249,7 @@ static inline void cutune_model_add(
         const cutune_lanes cutune_warps_on_sm = (((cutune_choice(cutune_less_equal(cutune_blocks, cutune_wave), cutune_ceiling(cutune_blocks_per_sm), (cutune_blocks_per_sm + 0.5)) * cutune_warps) * cutune_working_warps) / ((0.73 * cutune_launched_warps) + (0.27 * cutune_working_warps)));
         // cycles of a warp alone, with its misses
         const cutune_lanes cutune_latency_cycles = (cutune_latency_fixed + (cutune_steps_latency + ((cutune_miss_latency * cutune_rows_factor) * cutune_minimum(cutune_all(cutune_steps), ((0.0 + (cutune_trips_0 * 1.0)) * cutune_still_missing)))));
-        // by how much that is longer, with the blocks that an SM holds
+        // factor on waiting, with the blocks that an SM holds
         const cutune_lanes cutune_turnover_factor = (1.0 + (cutune_turnover_loss * cutune_pick(cutune_add_turnover, cutune_add_turnover_shape + cutune_index)));
         // cycles of an SM that is never idle
         const cutune_lanes cutune_throughput_cycles = (cutune_cycles_per_warp * cutune_warps_on_sm);
