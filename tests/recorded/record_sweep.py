@@ -27,7 +27,7 @@ from cutune.collect.trial import TOLERANCE
 from cutune.core.workspace import make_folder
 from cutune.device.thread_block import Block
 from cutune.fit.measurement.sweep import (
-    Sweep,
+    RecordedSweep,
     SweptLaunch,
     read_entries,
     read_sweep,
@@ -111,7 +111,7 @@ def save(output: Path) -> None:
         path = RECORDED[place]
         if not measured and not path.exists():
             continue
-        sweep = Sweep(about["device"], about["driver"], METHOD, ())
+        sweep = RecordedSweep(about["device"], about["driver"], METHOD, ())
         if path.exists():
             sweep = read_sweep(path)
         launches = sorted(

@@ -44,7 +44,7 @@ def shape(block: Block) -> str:
 
 def _names(models: Sequence[FittedModel]) -> list[str]:
     """Unique names of the models, with template arguments where there are any."""
-    return instance_names([m.facts.kernel for m in models], [m.facts.entry for m in models])
+    return instance_names([m.kernel.name for m in models], [m.kernel.entry for m in models])
 
 
 #: What `select` calls the kernel itself.
@@ -67,7 +67,7 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
     typical, most = choice.expected_regret
     is_own = configuration.plain.kept_original and not configuration.variant
     return {
-        "kernel": model.facts.kernel,
+        "kernel": model.kernel.name,
         "instance": _names([model])[0],
         "choice": {
             "grid": list(choice.grid),
@@ -171,7 +171,7 @@ def print_models(models: Iterable[FittedModel]) -> None:
     read = tuple(models)
     for name, model in zip(_names(read), read, strict=True):
         error = model.held_out_error
-        classes = zip(model.facts.parameters, model.classes, strict=True)
+        classes = zip(model.kernel.parameters, model.classes, strict=True)
         table.add_row(
             escape(name),
             "exact" if error == 0 else f"{100 * error:.2g} % off at held-out sizes",
@@ -184,7 +184,7 @@ def print_models(models: Iterable[FittedModel]) -> None:
 def _is_stream(model: FittedModel) -> bool:
     """Has it about one thread per element of a single size?"""
     most = STREAMING_SIZES[-1]
-    extents = extents_at(model.facts, dict.fromkeys(model.facts.variables, most))
+    extents = extents_at(model.kernel, dict.fromkeys(model.kernel.variables, most))
     return model.one_dimensional and not model.looped and math.prod(extents) <= 2 * most
 
 
@@ -224,9 +224,9 @@ def print_choices(
             if row is not None:
                 table.add_row(escape(name), size, *row)
         if not any(row for _, row in rows):
-            words = (*model.facts.parameters, *model.facts.extent_words)
+            words = (*model.kernel.parameters, *model.kernel.extent_words)
             asked = " ".join(f"{word}=…" for word in words)
-            questions.append(f"{name}: cutune select {model.facts.kernel} {asked}")
+            questions.append(f"{name}: cutune select {model.kernel.name} {asked}")
     console = standard_output()
     if table.row_count:
         console.print(table)
@@ -243,4 +243,4 @@ def _choice_row(model: FittedModel, chooser: VariantChooser, size: int) -> list[
     gain = "-" if configuration.gain is None else f"{configuration.gain:.2f}"
     variant = f" {configuration.variant}" if configuration.variant else ""
     within = f"{choice.within_band} of {len(choice.ranked)}"
-    return [shape(model.facts.original), shape(choice.block) + variant, gain, within]
+    return [shape(model.kernel.original), shape(choice.block) + variant, gain, within]

@@ -16,7 +16,7 @@ from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.models.candidates import launchable
 from cutune.models.constants import ASKING_US, NEAR_BEST, VARIANT_SHARE
-from cutune.models.selection.choose import Choice, Prediction
+from cutune.models.selection.choose import Prediction, Selection
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.registry import DEFAULT
 
@@ -38,12 +38,12 @@ class ConfigurationChoice:
         of_variants: the choice of each variant, by its name.
     """
 
-    plain: Choice
+    plain: Selection
     variant: str = ""
-    of_variants: Mapping[str, Choice] = field(default_factory=dict)
+    of_variants: Mapping[str, Selection] = field(default_factory=dict)
 
     @property
-    def chosen(self) -> Choice:
+    def chosen(self) -> Selection:
         """The choice that is launched where the variant may run."""
         return self.of_variants[self.variant] if self.variant else self.plain
 
@@ -90,7 +90,7 @@ class VariantChooser:
         # The published models compare blocks of one kernel only.
         variants = worthwhile(model, device) if performance == DEFAULT else ()
         self._of_variants = [
-            (variant.facts, Chooser(variant, device, performance)) for variant in variants
+            (variant.kernel, Chooser(variant, device, performance)) for variant in variants
         ]
 
     def choose(self, sizes: Mapping[str, int], every: int | None = None) -> ConfigurationChoice:
@@ -127,7 +127,7 @@ def _near_best(own: Chooser, chooser: Chooser, variant: FittedModel) -> set[Bloc
     """The blocks that are near the best where the variant is worth its while."""
     blocks: set[Block] = set()
     for plain, choice in _sampled(own, chooser):
-        asking_us = float(ASKING_US) * variant.facts.asked_pointers
+        asking_us = float(ASKING_US) * variant.kernel.asked_pointers
         if _chosen_us(choice) + asking_us >= float(VARIANT_SHARE) * _chosen_us(plain):
             continue
         limit = float(NEAR_BEST) * choice.ranked[0].predicted_ms
@@ -136,7 +136,7 @@ def _near_best(own: Chooser, chooser: Chooser, variant: FittedModel) -> set[Bloc
     return blocks
 
 
-def _sampled(own: Chooser, chooser: Chooser) -> Iterator[tuple[Choice, Choice]]:
+def _sampled(own: Chooser, chooser: Chooser) -> Iterator[tuple[Selection, Selection]]:
     """The choices of both, with all sizes alike."""
     for size in (*SIZES, *LONG_SIZES):
         try:
@@ -147,6 +147,6 @@ def _sampled(own: Chooser, chooser: Chooser) -> Iterator[tuple[Choice, Choice]]:
             yield pair
 
 
-def _chosen_us(choice: Choice) -> float:
+def _chosen_us(choice: Selection) -> float:
     """What is predicted for the chosen block, in microseconds; 0 where nothing is."""
     return 1e3 * (choice.predicted_ms(choice.block) or 0.0)
