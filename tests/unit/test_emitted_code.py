@@ -30,7 +30,7 @@ static long long guard_y(const long long *cutune_argument) { return cutune_argum
 static const cutune_site cutune_sites[] = {
     {1, "add", "add.cu", {cutune_guarded, cutune_guarded, cutune_fixed},
      {guard_x, guard_y, nullptr}, 3ull, 1024u, cutune_select_add, cutune_select_add_arguments,
-     nullptr, false, true, 3u, nullptr, 0ull, nullptr, nullptr, false},
+     nullptr, false, true, 3u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
 };
 enum { cutune_remembers = 1 };
 """
@@ -46,6 +46,17 @@ static thread_local float fake_time = 0;
 static float fake_busy = 0;  // until then the device has done nothing
 static std::atomic<int> fake_events(0);
 extern "C" {
+cudaError_t cudaGetDriverEntryPoint(const char *, void **function, unsigned long long,
+                                    cudaDriverEntryPointQueryResult *) {
+    *function = nullptr;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDriverEntryPointByVersion(const char *, void **function, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult *) {
+    *function = nullptr;
+    return cudaSuccess;
+}
 cudaError_t cudaPeekAtLastError() { ++fake_peeks; return fake_error; }
 cudaError_t cudaGetLastError() {
     const cudaError_t error = fake_error;
@@ -248,7 +259,7 @@ def emitted(devices: tuple[DeviceProfile, ...] = (H200,)) -> str:
     def header(name: str) -> str:
         return (INCLUDE_DIRECTORY / f"cutune_{name}.h").read_text()
 
-    before = map(header, ("launch", "operators", "choice", "refine"))
+    before = map(header, ("launch", "range", "allocation", "operators", "choice", "refine"))
     parts = (emit_selection(MODELS, devices).text, SITES, header("tuned"), header("call"))
     return "".join([*before, *parts])
 

@@ -9,8 +9,8 @@
 static long long bound_x(const long long *arguments) { return arguments[0]; }
 static long long bound_y(const long long *arguments) { return arguments[1]; }
 static long long bound_z(const long long *arguments) { return arguments[2]; }
-static bool never(const long long *, unsigned long long, const long long *) { return false; }
-static bool always(const long long *, unsigned long long, const long long *) { return true; }
+static bool never(const long long *, unsigned long long, const long long *, cutune_allocations *) { return false; }
+static bool always(const long long *, unsigned long long, const long long *, cutune_allocations *) { return true; }
 
 int main() {
     int rule[3], warps, captured, is_bound;
@@ -22,7 +22,7 @@ int main() {
                  &indexed, &captured, &is_bound, &threads) == 21) {
         cutune_site site = {1, "", "", {}, {bound_x, bound_y, bound_z}, 7, most, nullptr, 0,
                             nullptr, warps != 0, true, indexed, is_bound != 0 ? never : always, 0,
-                            nullptr, nullptr, false};
+                            false, nullptr, nullptr, false, nullptr, 0};
         for (int d = 0; d < 3; ++d) site.rule[d] = static_cast<cutune_rule>(rule[d]);
         cutune_limits limits;
         if (!cutune_ask_kernel(site, nullptr, &limits)) return 1;
@@ -30,7 +30,7 @@ int main() {
         const cutune_request request =
             cutune_make_request(site, dim3(grid[0], grid[1], grid[2]),
                                 dim3(block[0], block[1], block[2]), 0, bound, 7, limits,
-                                captured != 0);
+                                captured != 0, nullptr);
         dim3 fitted(0, 0, 0);
         size_t bytes = 0;
         const bool allowed = cutune_fit_launch(

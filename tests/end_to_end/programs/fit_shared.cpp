@@ -11,12 +11,12 @@ int main() {
     unsigned block, other;
     const cutune_site site = {1, "", "", {cutune_divide, cutune_fixed, cutune_fixed},
                               {nullptr, nullptr, nullptr}, 0, 1024, nullptr, 0, four_per_thread,
-                              false, true, 1, nullptr, 0, nullptr, nullptr, false};
+                              false, true, 1, nullptr, 0, false, nullptr, nullptr, false, nullptr, 0};
     const cutune_limits limits = {1024, static_cast<size_t>(1) << 20};
     while (scanf("%llu %u %u", &asked, &block, &other) == 3) {
         const cutune_request request = cutune_make_request(
             site, dim3(1 << 20), dim3(block), static_cast<size_t>(asked), nullptr, 0,
-            limits, false);
+            limits, false, nullptr);
         dim3 grid(0);
         size_t bytes = 1;
         const bool allowed = cutune_fit_launch(site, request, dim3(other), &grid, &bytes);

@@ -1,4 +1,6 @@
 #include "cutune_launch.h"
+#include "cutune_range.h"
+#include "cutune_allocation.h"
 #include "cutune_exact.h"
 static inline long long cutune_guard_1_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
 static inline long long cutune_guard_2_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
@@ -6,11 +8,11 @@ static inline long long cutune_guard_3_x(const long long *cutune_argument) { con
 static inline long long cutune_guard_4_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
 static inline long long cutune_guard_5_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
 static const cutune_site cutune_sites[] = {
-    {1, "copy", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
-    {2, "copy", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
-    {3, "clear", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr, false},
-    {4, "copy", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_4_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, nullptr, nullptr, false},
-    {5, "clear", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_5_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, nullptr, nullptr, false},
+    {1, "copy", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {2, "copy", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {3, "clear", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {4, "copy", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_4_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, false, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
+    {5, "clear", "places.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_5_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
 };
 #include "cutune_probe.h"
 #include "cutune_call.h"

@@ -3,12 +3,18 @@
 
 // CUTUNE=verbose: one line per new decision.
 static inline void cutune_print_decision(const char *kernel, const char *extents,
-                                         const cutune_request &asked, dim3 chosen)
+                                         const cutune_request &asked,
+                                         const cutune_configuration &chosen)
 {
     if (!cutune_is_verbose()) return;
-    fprintf(stderr, "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u\n", kernel,
+    fprintf(stderr, "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u", kernel,
             asked.extent[0], asked.extent[1], asked.extent[2], extents, asked.block.x,
-            asked.block.y, asked.block.z, chosen.x, chosen.y, chosen.z);
+            asked.block.y, asked.block.z, chosen.block.x, chosen.block.y, chosen.block.z);
+    if (chosen.variant != 0)
+        fprintf(stderr, ", where memory allows it %s with %ux%ux%u",
+                asked.site->variants[chosen.variant - 1].name, chosen.variant_block.x,
+                chosen.variant_block.y, chosen.variant_block.z);
+    fprintf(stderr, "\n");
 }
 
 
@@ -314,7 +320,7 @@ static const unsigned short cutune_add_width_z[1] = {1};
 static inline cutune_configuration cutune_decide_add(
     const cutune_request *cutune_asked, cutune_shortlist *cutune_list)
 {
-    cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};
+    cutune_configuration cutune_answer = cutune_only_block(cutune_asked->block);
     if (~cutune_asked->integers & 3ull) return cutune_answer;
     if (cutune_asked->extent[2] != 1) return cutune_answer;
     if (cutune_asked->smem != 0u) return cutune_answer;
@@ -381,6 +387,7 @@ static inline cutune_configuration cutune_decide_add(
         cutune_time, cutune_time_with_floor, cutune_valid, cutune_own);
     if (cutune_chosen >= 0) {
         cutune_answer.block = cutune_block_at(cutune_add_blocks, cutune_chosen);
+        cutune_answer.us = cutune_time_with_floor[cutune_chosen];
     }
     if (cutune_list != nullptr) {
         cutune_list_blocks(cutune_list, cutune_time_with_floor, cutune_valid,
@@ -388,7 +395,7 @@ static inline cutune_configuration cutune_decide_add(
                            5.46);
         return cutune_answer;
     }
-    cutune_print_decision("add", "threads", *cutune_asked, cutune_answer.block);
+    cutune_print_decision("add", "threads", *cutune_asked, cutune_answer);
     return cutune_answer;
 }
 enum : unsigned long long { cutune_select_add_arguments = 3ull };
@@ -399,7 +406,6 @@ static inline cutune_configuration cutune_select_add(
     if (cutune_gpu.multiprocessors == 132 &&
         cutune_gpu.major == 9 && cutune_gpu.minor == 0)
         return cutune_decide_add(cutune_asked, cutune_list);
-    const cutune_configuration cutune_own = {cutune_asked->grid, cutune_asked->block};
-    return cutune_own;
+    return cutune_only_block(cutune_asked->block);
 }
 
