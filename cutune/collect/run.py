@@ -1,14 +1,9 @@
-"""Collection on the emulated device: the program runs, its launches are recorded and replayed.
-
-Takes an instrumented program and ways to run it, gives measurements. Nothing here needs a GPU.
-"""
+"""Runs of a program. Takes a template of its command line and values, gives runs, and runs them."""
 
 from __future__ import annotations
 
 import os
 import shlex
-import signal
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +11,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import Ended, run_to_end, signal_name
 
 RUN_SECONDS = 600
 
@@ -75,14 +71,15 @@ def plan_runs(
     return runs
 
 
-def _ending(status: int) -> str:
-    """Why a status is no success; empty for 0."""
-    if status >= 0:
-        return f"status {status}" if status else ""
-    try:
-        return f"ended by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"ended by signal {-status}"
+def _problem(ended: Ended, may_fail: bool, seconds: float) -> str:
+    """Why a run is no success; empty where it is one."""
+    if ended.not_started:
+        return ended.not_started
+    if ended.status is None:
+        return f"no end within {seconds} s"
+    if ended.status < 0:
+        return f"ended by {signal_name(ended.status)}"
+    return f"status {ended.status}" if ended.status and not may_fail else ""
 
 
 def run_program(
@@ -97,28 +94,18 @@ def run_program(
     Raises:
         CutuneError: CT411 when that is no success.
     """
-    command = list(run.command)
-    if os.sep in command[0] and not command[0].startswith((os.sep, ".")):
-        command[0] = os.path.join(os.curdir, command[0])
-    try:
-        done = subprocess.run(
-            command,
-            env={**environment, **run.environment, "CUTUNE_PYTHON": sys.executable},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
-        problem = "" if may_fail and done.returncode >= 0 else _ending(done.returncode)
-        said = "\n".join([*done.stdout.splitlines()[-5:], *done.stderr.splitlines()[-5:]])
-    except subprocess.TimeoutExpired:
-        problem, said = f"no end within {seconds} s", ""
-    except OSError as error:
-        problem, said = error.strerror or str(error), ""
+    variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
+    ended = run_to_end(run.command, variables, seconds)
+    problem = _problem(ended, may_fail, seconds)
     if problem:
         shown = shlex.join(run.command)
         text = Diagnostic.at(Code.RUN_FAILED, None, command=shown, where=where, reason=problem)
-        message = "\n".join([text.message, said]).rstrip()
+        message = "\n".join([text.message, *_last_lines(ended)]).rstrip()
         raise CutuneError(Diagnostic(Code.RUN_FAILED, message))
+
+
+def _last_lines(ended: Ended) -> list[str]:
+    """What a program printed last; nothing where its time was over."""
+    if ended.timed_out:
+        return []
+    return [*ended.output_text.splitlines()[-5:], *ended.errors_text.splitlines()[-5:]]

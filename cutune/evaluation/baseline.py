@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import signal_name
 from cutune.evaluation.agreement import NOTHING, Agreement, OtherLength, Varying
 from cutune.evaluation.outcome import LONGEST_SECONDS, STANDARD_ERROR, Outcome, Place, outcome_of
 
@@ -171,7 +171,4 @@ def _said(status: int | None) -> str:
     """The end of a program as people call it."""
     if status is None or status >= 0:
         return f"exit status {status}"
-    try:
-        return f"end by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"end by signal {-status}"
+    return f"end by {signal_name(status)}"

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import run_to_end
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import Triple, read_launches
 from cutune.emulator.run import device_environment, program_environment
@@ -76,13 +76,16 @@ def outcome_of(
         log = Path(folder) / "launches.jsonl"
         environment = {**_environment(run, place, Path(folder), log), **(variables or {})}
         started = time.monotonic()
-        status, written = _ended(run, environment, limit_seconds)
+        ended = run_to_end(run.command, environment, limit_seconds)
+        if ended.not_started:
+            path, reason = run.command[0], ended.not_started
+            raise CutuneError(Diagnostic.at(Code.NOT_RUN, None, path=path, reason=reason))
         seconds = time.monotonic() - started
         launches = frozenset((one.kernel, one.grid, one.block) for one in read_launches(log))
-    contents = dict(zip((STANDARD_OUTPUT, STANDARD_ERROR), written, strict=True))
+    contents = {STANDARD_OUTPUT: ended.output, STANDARD_ERROR: ended.errors}
     contents |= {f"'{path}'": _content(path) for path in place.files}
     named = {name: _without_program(content, run) for name, content in contents.items()}
-    return Outcome(status, named, seconds, launches)
+    return Outcome(ended.status, named, seconds, launches)
 
 
 def _environment(run: Run, place: Place, folder: Path, log: Path) -> dict[str, str]:
@@ -97,34 +100,6 @@ def _environment(run: Run, place: Place, folder: Path, log: Path) -> dict[str, s
         if place.threads is not None:
             environment.setdefault("CUTUNE_EMULATOR_THREADS", str(place.threads))
     return {**environment, **run.environment}
-
-
-def _ended(
-    run: Run, environment: Mapping[str, str], limit_seconds: float
-) -> tuple[int | None, tuple[bytes, bytes]]:
-    try:
-        done = subprocess.run(
-            _startable(run.command),
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=limit_seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return None, (b"", b"")
-    except OSError as error:
-        raise CutuneError(
-            Diagnostic.at(Code.NOT_RUN, None, path=run.command[0], reason=error.strerror)
-        ) from error
-    return done.returncode, (done.stdout, done.stderr)
-
-
-def _startable(command: Sequence[str]) -> list[str]:
-    program = command[0]
-    if os.sep not in program and os.path.isfile(program):
-        program = os.path.join(os.curdir, program)
-    return [program, *command[1:]]
 
 
 def _without_program(content: bytes, run: Run) -> bytes:

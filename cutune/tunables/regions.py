@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +19,7 @@ from typing import Any
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import run_to_end
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import HostTunable
 from cutune.tunables.neighbours.condition import holds
@@ -108,26 +108,15 @@ def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
 
 
 def _failure(run: Run, environment: Mapping[str, str]) -> str | None:
-    command = list(run.command)
-    if os.sep in command[0] and not command[0].startswith((os.sep, ".")):
-        command[0] = os.path.join(os.curdir, command[0])
-    try:
-        done = subprocess.run(
-            command,
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=RUN_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+    ended = run_to_end(run.command, {**os.environ, **environment}, RUN_SECONDS)
+    if ended.timed_out:
         return f"longer than {RUN_SECONDS} seconds"
-    except OSError as error:
-        return error.strerror or str(error)
-    if done.returncode == 0:
+    if ended.not_started:
+        return ended.not_started
+    if ended.status == 0:
         return None
-    said = (done.stderr or done.stdout).strip().splitlines()
-    return f"status {done.returncode}" + (f": {said[-1]}" if said else "")
+    said = (ended.errors_text or ended.output_text).strip().splitlines()
+    return f"status {ended.status}" + (f": {said[-1]}" if said else "")
 
 
 def _measurements(origin: Origin, lines: Iterable[Mapping[str, Any]]) -> Iterator[HostMeasurement]:

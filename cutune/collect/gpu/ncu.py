@@ -9,12 +9,12 @@ from __future__ import annotations
 import csv
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import run_to_end
 from cutune.device.thread_block import Block, as_block
 
 #: Name in cutune, and metric of ncu.
@@ -64,25 +64,16 @@ def profile(command: Sequence[str], environment: Mapping[str, str]) -> list[Coun
     path = shutil.which("ncu")
     if path is None:
         raise _failed("ncu is not on PATH: install NVIDIA Nsight Compute")
-    try:
-        done = subprocess.run(
-            [path, *ncu_options(), *command],
-            env={**os.environ, **environment, "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise _failed(f"no end within {SECONDS} s") from error
-    except OSError as error:
-        raise _failed(error.strerror or str(error)) from error
-    said = done.stdout + done.stderr
-    found = parse(done.stdout)
-    if not found or done.returncode:
-        raise _failed(explanation(said) or f"status {done.returncode}: {_last_line(said)}")
+    variables = {**os.environ, **environment, "LC_ALL": "C"}
+    ended = run_to_end([path, *ncu_options(), *command], variables, SECONDS)
+    if ended.timed_out:
+        raise _failed(f"no end within {SECONDS} s")
+    if ended.not_started:
+        raise _failed(ended.not_started)
+    said = ended.output_text + ended.errors_text
+    found = parse(ended.output_text)
+    if not found or ended.status:
+        raise _failed(explanation(said) or f"status {ended.status}: {_last_line(said)}")
     return found
 
 
