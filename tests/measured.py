@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cutune.fit.measurement.measurement import MeasuredKernel, Origin
+from cutune.frontend.launch_sites import SiteKey
 from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL = MeasuredKernel(
@@ -10,7 +11,7 @@ KERNEL = MeasuredKernel(
     entry="_Z1k",
     code="code",
     origin=Origin("/app.cu", "hash"),
-    sites=(1,),
+    sites=(SiteKey("/app.cu", 1),),
     parameters=("n",),
     positions=(0,),
     kept=(),

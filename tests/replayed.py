@@ -22,6 +22,7 @@ from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.fit import fit_model
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
+from cutune.frontend.launch_sites import SiteNumbers
 from tests.emulated import HEADER
 from tests.measured import KERNEL
 
@@ -124,7 +125,9 @@ def described(name: str) -> MeasuredKernel:
 def subject(name: str) -> Subject:
     """A kernel with a recorded launch; nothing of it has been replayed."""
     assembled, module = loaded()
-    return Subject(module, assembled.kernels[name], recorded(name), described(name), {})
+    return Subject(
+        module, assembled.kernels[name], recorded(name), described(name), {}, SiteNumbers()
+    )
 
 
 Measured = tuple[MeasuredKernel, tuple[Measurement, ...]]

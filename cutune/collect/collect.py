@@ -28,6 +28,7 @@ from cutune.fit.measurement.measurement import (
     MeasuredKernel,
     Measurement,
 )
+from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Program
 from cutune.toolchain.demangle import demangled
 
@@ -45,20 +46,17 @@ class Collected:
 
 @dataclass(frozen=True)
 class Part:
-    """One source of the program that is measured; its launch sites have ids of their own."""
+    """One source of the program that is measured. `numbers`: those of its launch sites in it."""
 
     program: Program
+    numbers: SiteNumbers
     resources: Resources
     workspace: Workspace
 
-    def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> MeasuredKernel:
-        """Add a kernel and its measurements to the workspace; the kernel as it stands there."""
-        # Each source is loaded alone when it is emitted, and counts from 1 then.
-        before = self.program.launches[0].id - 1
-        alone = replace(kernel, sites=tuple(site - before for site in kernel.sites))
-        append_lines(self.workspace.measurements, [alone.to_json()])
+    def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> None:
+        """Add a kernel and its measurements to the workspace."""
+        append_lines(self.workspace.measurements, [kernel.to_json()])
         append_lines(self.workspace.measurements, (m.to_json() for m in measured))
-        return alone
 
 
 @dataclass(frozen=True)
@@ -87,8 +85,10 @@ def measure(
     found = []
     for part in parts:
         known = _known(session, part.workspace)
-        seen = subjects(part.program, launches, part.resources, candidate_set, session.warn)
-        tried = _tried(session, runs[0], seen, device) if seen else []
+        seen = subjects(
+            part.program, launches, part.numbers, part.resources, candidate_set, session.warn
+        )
+        tried = _tried(session, part, recording, seen) if seen else []
         measured, left = _replay(session, part, tried, known, training)
         found.append(measured + _count_on_data(session, part, recording, left, known))
     return found
@@ -117,7 +117,8 @@ def _replay(
             if counted.problem and described.record.is_executed:
                 left.append(_on_data(session, part, described, counted.problem))
                 continue
-            kernel = part.append(counted.subject.kernel, counted.new)
+            kernel = counted.subject.kernel
+            part.append(kernel, counted.new)
             replayed: list[Measurement] = []
             replays = collect_kernel(counted, known, session.progress, training)
             # They are written as they come.
@@ -173,8 +174,8 @@ def _count_on_data(
     )
     try:
         for subject, measured in counted:
-            kernel = part.append(subject.kernel, measured)
-            done.append(Collected(kernel, [*known, *measured]))
+            part.append(subject.kernel, measured)
+            done.append(Collected(subject.kernel, [*known, *measured]))
     except CutuneError as error:
         if error.diagnostic.code is not Code.RUN_FAILED:
             raise
@@ -186,17 +187,18 @@ def _count_on_data(
 
 
 def _tried(
-    session: Session, run: Run, found: Sequence[Subject], device: DeviceProfile
+    session: Session, part: Part, recording: Recording, found: Sequence[Subject]
 ) -> list[Subject]:
     """Drop the candidates whose results differ from the original's, and say so.
 
     Where kernels need not be executed, what is proven is not tried besides.
     """
+    run, device = recording.runs[0], recording.device
     chosen = [s.kernel for s in found if s.kernel.asserted or not run.launches_only]
     if not chosen:
         return list(found)
     session.progress("trying candidates", 0, 1)
-    trials = try_candidates(run, chosen, device)
+    trials = try_candidates(run, chosen, part.numbers, device)
     session.progress("trying candidates", 1, 1)
     differing = [kernel for kernel in chosen if trials[kernel.entry].differing]
     races = own_races(run, device) if differing else {}

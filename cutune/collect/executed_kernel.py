@@ -29,7 +29,6 @@ from cutune.fit.measurement.measurement import (
     FEATURES,
     RUN,
     SMALLER,
-    MeasuredKernel,
     Measurement,
     SiteCounters,
 )
@@ -84,7 +83,7 @@ def _planned(
 ) -> Iterator[CountedRun]:
     """In each run the kernels that it launches, as far as there is time for them."""
     for number, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
-        costs = [(subject, _cost(subject.kernel, launches)) for subject in found]
+        costs = [(subject, _cost(subject, launches)) for subject in found]
         affordable = [(subject, cost) for subject, cost in costs if 0 < cost <= BUDGET]
         if affordable:
             limit = min(RECORDED_LAUNCHES, *(BUDGET // cost for _, cost in affordable))
@@ -113,10 +112,11 @@ def _larger(
     return CountedRun(len(recorded), run, tuple(in_all), RECORDED_LAUNCHES, is_extra=True)
 
 
-def _cost(kernel: MeasuredKernel, launches: Iterable[LaunchRecord]) -> int:
+def _cost(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
     """Warp instructions of one launch with every candidate; 0 where there is no launch."""
-    work = max((r.warp_instructions for r in launches if r.site in kernel.sites), default=0)
-    return work * len(kernel.candidates())
+    own = subject.site_numbers
+    work = max((r.warp_instructions for r in launches if r.site in own), default=0)
+    return work * len(subject.kernel.candidates())
 
 
 def _measured(

@@ -52,7 +52,8 @@ class Experiment:
 class CountedRun:
     """One run of the program in which all candidates of some kernels are launched and counted.
 
-    `launches`: of each site. `is_extra`: nobody asked for this run, so that it need not end well.
+    `subjects`: kernels of one source. `launches`: of each site. `is_extra`: nobody asked for this
+    run, so that it need not end well.
     """
 
     number: int
@@ -80,8 +81,8 @@ class CountedRun:
         return {
             subject.kernel.entry: [
                 experiment
-                for site in subject.kernel.sites
-                for experiment in _experiments(record for record in logged if record.site == site)
+                for number in subject.site_numbers
+                for experiment in _experiments(r for r in logged if r.site == number)
             ]
             for subject in self.subjects
         }
@@ -94,7 +95,7 @@ class CountedRun:
         return {
             **os.environ,
             **device_environment(device, log.parent),
-            **trial_environment(kernels, log.parent, left_out),
+            **trial_environment(kernels, self.subjects[0].numbers, log.parent, left_out),
             "CUTUNE_LAUNCH_LOG": str(log),
             "CUTUNE_LOG_LIMIT": str(lines),
             "CUTUNE_COUNT": "trace",

@@ -16,8 +16,9 @@ from typing import Any
 
 from cutune.device.thread_block import Block, as_block
 from cutune.fit.measurement.measurement import MeasuredKernel
+from cutune.frontend.launch_sites import SiteKey, SiteNumbers
 
-Attempt = tuple[int, Block]
+Attempt = tuple[SiteKey, Block]
 """A launch site and the block that it was tried with."""
 
 SCHEMA = "cutune-timing-1"
@@ -38,11 +39,14 @@ class Trial:
 
 
 def trial_environment(
-    kernels: Sequence[MeasuredKernel], folder: Path, broken: Container[Attempt] = ()
+    kernels: Sequence[MeasuredKernel],
+    numbers: SiteNumbers,
+    folder: Path,
+    broken: Container[Attempt] = (),
 ) -> dict[str, str]:
     """Variables that make the instrumented program sweep; its output goes to `folder`."""
     lines = [
-        f"{site} {x} {y} {z}\n"
+        f"{numbers.number(site)} {x} {y} {z}\n"
         for kernel in kernels
         for site in kernel.sites
         for x, y, z in kernel.candidates()
@@ -59,12 +63,15 @@ def trial_environment(
     }
 
 
-def hiding_candidates(kernels: Sequence[MeasuredKernel], folder: Path) -> frozenset[Attempt]:
+def hiding_candidates(
+    kernels: Sequence[MeasuredKernel], numbers: SiteNumbers, folder: Path
+) -> frozenset[Attempt]:
     """The candidates that failed and after which others were not tried any more."""
-    entries = _entries(folder)
-    seen = {(e["site"], as_block(e["block"])) for e in entries}
+    keys = {numbers.number(site): site for kernel in kernels for site in kernel.sites}
+    entries = [entry for entry in _entries(folder) if entry["site"] in keys]
+    seen = {(keys[e["site"]], as_block(e["block"])) for e in entries}
     failed = {
-        (e["site"], as_block(e["block"]))
+        (keys[e["site"]], as_block(e["block"]))
         for e in entries
         if "error" in e and e["error"] != NOT_ALLOWED and not e["original"]
     }
@@ -87,7 +94,10 @@ def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -
 
 
 def read_trials(
-    kernels: Sequence[MeasuredKernel], folder: Path, broken: Container[Attempt] = ()
+    kernels: Sequence[MeasuredKernel],
+    numbers: SiteNumbers,
+    folder: Path,
+    broken: Container[Attempt] = (),
 ) -> Mapping[str, Trial]:
     """Trials by PTX entry; a candidate that failed to launch counts as differing.
 
@@ -96,7 +106,8 @@ def read_trials(
     entries = _entries(folder)
     trials = {}
     for kernel in kernels:
-        own = [e for e in entries if e["schema"] == SCHEMA and e["site"] in kernel.sites]
+        sites = {numbers.number(site) for site in kernel.sites}
+        own = [e for e in entries if e["schema"] == SCHEMA and e["site"] in sites]
         tried = {as_block(e["block"]) for e in own}
         # What the rule does not allow at this size may be right at others; an annotation's word
         # alone is not enough for that.

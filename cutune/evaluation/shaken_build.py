@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import accumulate
 from pathlib import Path
 
 from cutune.analysis.session import Session, first_error
@@ -15,6 +14,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import make_folder
 from cutune.emit.random_program import random_program
+from cutune.frontend.launch_sites import numbers_of
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.headers import redirected
 from cutune.rewrite.output import ShadowTree, Target
@@ -47,8 +47,8 @@ def build_both(
     places = {word: folder / word for word in ("original", "shaken")}
     for place in places.values():
         make_folder(place)
-    behind = accumulate((len(program.launches) for program in programs), initial=0)
-    numbered = [one.numbered_behind(last) for one, last in zip(programs, behind, strict=False)]
+    numbers = numbers_of(programs)
+    numbered = [its.written(one) for one, its in zip(programs, numbers, strict=True)]
     changed = [
         _shaken_unit(session, program, places["shaken"] / f"source-{number}", write)
         for number, program in enumerate(numbered, 1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 from cutune.core.codes import Code
@@ -390,11 +390,6 @@ class Program:
     code: CompiledCode | None = None
     #: Do other sources of the program launch its kernels, relying on that code?
     is_lent: bool = False
-
-    def numbered_behind(self, last: int) -> Program:
-        """The same with `last` added to all ids: those of other sources come first."""
-        moved = (replace(site, id=site.id + last) for site in self.launches)
-        return replace(self, launches=tuple(moved))
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that name, if its definition was read."""

@@ -27,6 +27,7 @@ from cutune.core.workspace import Workspace, make_folder, write_text
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import alias_folder, runtime_library
 from cutune.fit.fitted_model import FittedModel
+from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Program
 from cutune.nvcc.lending import connect, forget_lending, lenders_of
 from cutune.nvcc.rewriting import OUTPUTS
@@ -107,8 +108,8 @@ def _models(
         session.reported([program])
         lent = [(p, read.resources(lender, p)) for lender, p in zip(lenders, others, strict=True)]
         resources = with_lent(program, read.resources(unit, program), lent)
-        numbered = program.numbered_behind(unit.first_site)
-        parts.append(Part(numbered, resources, unit.own_workspace(workspace).create()))
+        own = unit.own_workspace(workspace).create()
+        parts.append(Part(program, SiteNumbers(unit.first_site), resources, own))
     folders = (alias_folder(session.nvcc), runtime_library(session.nvcc).parent)
     before = os.environ.get("LD_LIBRARY_PATH")
     searched = ":".join([*map(str, folders), *filter(None, [before])])

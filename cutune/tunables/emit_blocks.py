@@ -12,6 +12,7 @@ from dataclasses import replace
 from cutune.device.profile import DeviceProfile
 from cutune.emit.emitter import Emitter
 from cutune.emit.selection import Decider, argument_bits, printed_extents
+from cutune.frontend.launch_sites import SiteKey
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.rewrite.prelude import c_string
 from cutune.tunables.measured_blocks import BlockChoice
@@ -27,12 +28,15 @@ def block_deciders(program: Program, choices: Sequence[BlockChoice]) -> list[Dec
     for name, by_device in by_kernel.items():
         kernel = program.kernel(name)
         if kernel is not None:
-            sites = tuple(site.id for site in program.tunable_launches if site.kernel == name)
+            own = (site for site in program.tunable_launches if site.kernel == name)
+            sites = tuple(SiteKey.of(program.source, site) for site in own)
             found.append(decider(kernel, sites, by_device))
     return found
 
 
-def decider(kernel: Kernel, sites: tuple[int, ...], by_device: dict[str, BlockChoice]) -> Decider:
+def decider(
+    kernel: Kernel, sites: tuple[SiteKey, ...], by_device: dict[str, BlockChoice]
+) -> Decider:
     """What decides for one kernel, by the name of the device."""
 
     def text(device: DeviceProfile, name: str) -> str | None:

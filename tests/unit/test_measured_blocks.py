@@ -23,6 +23,7 @@ from cutune.emit.selection import emit_selection
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import SweptLaunch, read_sweep, swept_line
 from cutune.fit.models_file import read_models
+from cutune.frontend.launch_sites import SiteKey
 from cutune.frontend.program import Program
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.tunables.emit_blocks import block_deciders
@@ -100,7 +101,9 @@ def compiled(program: Program, choice: BlockChoice, folder: Path) -> Runner:
     models = read_models(RECORDED / "add_models.json")
     deciders = block_deciders(program, [choice])
     selection = emit_selection(models, [H200], measured=deciders)
-    assert selection.routines == ((1, "cutune_select_add"),)
+    assert selection.routines == (
+        (SiteKey.of(program.source, program.launches[0]), "cutune_select_add"),
+    )
     assert "cutune_model_add" not in selection.text, "what was measured takes the model's place"
     own = [SITES, header("tuned"), header("call")]
     parts = [*before, selection.text, *own, FAKE_CUDART, MAIN]

@@ -16,6 +16,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
+from cutune.frontend.launch_sites import SiteKey, SiteNumbers
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
 from cutune.toolchain.ptxas import StaticCounters
@@ -51,7 +52,7 @@ def found_subjects(
 ) -> tuple[list[Subject], list[Code]]:
     """The subjects, and what was said."""
     said: list[Diagnostic] = []
-    found = subjects(program, [records], told or {}, "paper", said.append)
+    found = subjects(program, [records], SiteNumbers(), told or {}, "paper", said.append)
     return found, [diagnostic.code for diagnostic in said]
 
 
@@ -60,7 +61,11 @@ def test_a_kernel_is_described_by_its_launches_and_its_code(program: Program, mo
     (found, *others), said = found_subjects(program, records)
     assert (others, said) == ([], [Code.NEVER_LAUNCHED])  # of `gather`
     kernel = found.kernel
-    assert (kernel.kernel, kernel.entry, kernel.sites) == ("copy", "copy", (1,))
+    assert (kernel.kernel, kernel.entry, kernel.sites) == (
+        "copy",
+        "copy",
+        (SiteKey("/project/app.cu", 1),),
+    )
     assert (kernel.parameters, kernel.positions, kernel.guards[0]) == (("n",), (0,), "n")
     assert kernel.free == (True, False, False)
     assert kernel.original == (256, 1, 1)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.emulator.launch_log import LaunchRecord
+from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Kernel, LaunchSite, Program
 from cutune.toolchain.entry_names import is_among
 
@@ -14,6 +15,7 @@ from cutune.toolchain.entry_names import is_among
 def launched_sites(
     program: Program,
     recorded: Sequence[Sequence[LaunchRecord]],
+    numbers: SiteNumbers,
     warn: Warn,
 ) -> Iterator[tuple[Kernel, list[LaunchSite]]]:
     """Kernels with those of their sites that were launched as one and the same instance.
@@ -27,7 +29,7 @@ def launched_sites(
             entries.setdefault(record.site, set()).add(record.kernel)
     by_instance: dict[tuple[str, str], list[LaunchSite]] = {}
     for site in program.tunable_launches:
-        names = entries.get(site.id, set())
+        names = entries.get(numbers.number(site), set())
         remark = _not_one(site, names)
         if remark is None:
             same = by_instance.setdefault((site.kernel, next(iter(names))), [])

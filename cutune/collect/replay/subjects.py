@@ -20,6 +20,7 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.fit.measurement.size_relations import Covered, cover
+from cutune.frontend.launch_sites import SiteKey, SiteNumbers
 from cutune.frontend.program import DIMENSIONS, Kernel, LaunchSite, Program
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -30,7 +31,8 @@ FEW_REGISTERS = 32
 class Subject:
     """A kernel that is going to be measured: its code, a recorded launch, its description.
 
-    `made`: launches of all kernels of its module.
+    `made`: launches of all kernels of its module. `numbers`: those of its launch sites in the
+    instrumented program.
     """
 
     module: LoadedModule
@@ -38,6 +40,12 @@ class Subject:
     record: LaunchRecord
     kernel: MeasuredKernel
     made: Made
+    numbers: SiteNumbers
+
+    @property
+    def site_numbers(self) -> tuple[int, ...]:
+        """What logs of the instrumented program call its launch sites."""
+        return tuple(self.numbers.number(site) for site in self.kernel.sites)
 
     def replayer(self) -> Replayer:
         """What runs it."""
@@ -47,6 +55,7 @@ class Subject:
 def subjects(
     program: Program,
     recorded: Sequence[Sequence[LaunchRecord]],
+    numbers: SiteNumbers,
     static_counters: Mapping[str, StaticCounters],
     candidate_set: str,
     warn: Warn,
@@ -57,8 +66,9 @@ def subjects(
     """
     loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
     found = []
-    for kernel, sites in launched_sites(program, recorded, warn):
-        records = [r for run in recorded for r in run if r.site in {s.id for s in sites}]
+    for kernel, sites in launched_sites(program, recorded, numbers, warn):
+        own = {numbers.number(site) for site in sites}
+        records = [r for run in recorded for r in run if r.site in own]
         # The one with the most work: a launch at the edge of a host loop may do nothing.
         record = max(records, key=lambda r: r.warp_instructions)
         if record.module not in loaded:
@@ -97,6 +107,7 @@ def subjects(
                 record,
                 replayable(described, record, code) if code.oblivious else described,
                 made,
+                numbers,
             )
         )
     return found
@@ -133,7 +144,7 @@ def _describe(
         entry=record.kernel,
         code=code_hash,
         origin=origin,
-        sites=tuple(site.id for site in sites),
+        sites=tuple(SiteKey(origin.path, site.id) for site in sites),
         parameters=sizes,
         positions=positions,
         kept=tuple((name, integer_argument(record, code, order.index(name))) for name in others),

@@ -19,6 +19,7 @@ from cutune.fit.rational.from_c import parse_expression
 from cutune.fit.rational.values import value_of
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.candidates import candidate_blocks
+from cutune.frontend.launch_sites import SiteKey
 from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL_SCHEMA = "cutune-kernel-3"
@@ -100,7 +101,7 @@ class MeasuredKernel:
     entry: str
     code: str
     origin: Origin
-    sites: tuple[int, ...]
+    sites: tuple[SiteKey, ...]
     parameters: tuple[str, ...]
     positions: tuple[int, ...]
     kept: tuple[tuple[str, int], ...]
@@ -196,8 +197,9 @@ class MeasuredKernel:
         return self.origin.path, self.kernel, self.entry
 
     def to_json(self) -> dict[str, Any]:
-        """As a line of measurements.jsonl."""
-        return {"schema": KERNEL_SCHEMA, **asdict(self)}
+        """As a line of measurements.jsonl: of its sites the ids, `origin` has their source."""
+        ids = [site.id for site in self.sites]
+        return {"schema": KERNEL_SCHEMA, **asdict(self), "sites": ids}
 
     @staticmethod
     def from_json(entry: dict[str, Any]) -> MeasuredKernel:
@@ -206,6 +208,7 @@ class MeasuredKernel:
         values = {f.name: _frozen(entry[f.name]) for f in fields(MeasuredKernel) if f.name in entry}
         values["allowed"] = BlockRange.from_json(entry["allowed"])
         values["origin"] = Origin(**entry["origin"])
+        values["sites"] = tuple(SiteKey(entry["origin"]["path"], id) for id in entry["sites"])
         # Older files say more of it.
         static = {f.name: entry["static"][f.name] for f in fields(StaticCounters)}
         values["static"] = StaticCounters(**static)
