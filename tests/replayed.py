@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from cutune.collect.replay.describe import code_blocks, memory_instructions
+from cutune.collect.replay.describe import compiled_kernel
 from cutune.collect.replay.replayed_kernel import collect_kernel, counted_kernel
 from cutune.collect.replay.subjects import Subject
 from cutune.device.thread_block import Block
@@ -117,8 +117,7 @@ def described(name: str) -> MeasuredKernel:
         kernel=name,
         entry=name,
         recorded=(((1000,), (1024, 1, 1)),),
-        code_blocks=code_blocks(code),
-        memory=memory_instructions(code),
+        compiled=compiled_kernel(code, KERNEL.compiled.static),
     )
 
 

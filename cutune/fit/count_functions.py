@@ -191,7 +191,7 @@ def uncertain_share(facts: MeasuredKernel, largest: Measurement) -> float:
     """Which part of the accesses of a launch data decide about."""
     pairs = zip(facts.memory, largest.sites, strict=True)
     accesses = sum(site.lanes for memory, site in pairs if not memory.shared)
-    return facts.uncertain * largest.working_threads / max(1, accesses)
+    return facts.compiled.uncertain * largest.working_threads / max(1, accesses)
 
 
 def _arrays(

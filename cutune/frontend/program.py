@@ -204,12 +204,18 @@ class Kernel:
     elsewhere: CompiledCode | None = None
 
     @property
+    def free(self) -> tuple[bool, bool, bool]:
+        """Per dimension: is it indexed, and may the block be changed in it?"""
+        x, y, z = (
+            self.impurity is None and proof.indexed and proof.impurity is None
+            for proof in self.dimensions
+        )
+        return (x, y, z)
+
+    @property
     def pure_dimensions(self) -> tuple[str, ...]:
-        """Indexed dimensions in which the block may be changed."""
-        if self.impurity is not None:
-            return ()
-        dimensions = zip(DIMENSIONS, self.dimensions, strict=True)
-        return tuple(d for d, proof in dimensions if proof.indexed and proof.impurity is None)
+        """The names of the free dimensions."""
+        return tuple(d for d, is_free in zip(DIMENSIONS, self.free, strict=True) if is_free)
 
     @property
     def reason(self) -> Impurity | None:

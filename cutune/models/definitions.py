@@ -68,6 +68,6 @@ class Lines:
 
 def resources_of(model: FittedModel, block: Block) -> BlockResources:
     """What a block of the kernel asks of an SM."""
-    static = model.facts.static
+    static = model.facts.compiled.static
     shared = static.static_shared_bytes + model.facts.shared_bytes(block)
     return BlockResources(threads_of(block), static.registers, shared)

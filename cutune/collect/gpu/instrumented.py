@@ -27,7 +27,7 @@ from cutune.core.progress import Progress
 from cutune.device.thread_block import Block, as_block
 from cutune.fit.measurement.sweep import SweptLaunch, read_entries, swept_launches
 from cutune.frontend.candidates import candidate_blocks
-from cutune.frontend.program import DIMENSIONS, LaunchSite, Program
+from cutune.frontend.program import LaunchSite, Program
 from cutune.toolchain.ptxas import StaticCounters
 
 #: The dimensions of a launch whose block is not known yet.
@@ -74,11 +74,10 @@ def site_candidates(
     """The blocks that one launch may be given, its own among them."""
     kernel = program.kernel(site.kernel)
     assert kernel is not None, "a tunable launch has a kernel"
-    free = [name in kernel.pure_dimensions for name in DIMENSIONS]
     # Without the program's own block the launch itself leaves out what may not be used.
     needs_warps = kernel.needs_warps and kept != NO_BLOCK
     return candidate_blocks(
-        free, kept, candidate_set, kernel.max_threads, kernel.allowed, needs_warps
+        kernel.free, kept, candidate_set, kernel.max_threads, kernel.allowed, needs_warps
     )
 
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from cutune.collect.replay.arguments import integer_argument, unseen_member
-from cutune.collect.replay.describe import code_blocks, memory_instructions
+from cutune.collect.replay.describe import compiled_kernel
 from cutune.collect.replay.launched import launched_sites
 from cutune.collect.replay.replay import Made, Replayer, recorded_extents, replayable
 from cutune.core.codes import Code
@@ -21,7 +21,7 @@ from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.fit.measurement.size_relations import Covered, cover
 from cutune.frontend.launch_sites import SiteKey, SiteNumbers
-from cutune.frontend.program import DIMENSIONS, Kernel, LaunchSite, Program
+from cutune.frontend.program import Kernel, LaunchSite, Program
 from cutune.toolchain.ptxas import StaticCounters
 
 FEW_REGISTERS = 32
@@ -128,7 +128,6 @@ def _describe(
     sizes = tuple(parameter.name for parameter in kernel.data_parameters if parameter.is_size)
     others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
     positions = tuple(order.index(name) for name in sizes)
-    free = [name in kernel.pure_dimensions for name in DIMENSIONS]
     guards = [facts.guard for facts in kernel.dimensions]
     kept = [facts.grid_kept for facts in kernel.dimensions]
     unguarded = _unguarded(guards, records, kept)
@@ -148,7 +147,7 @@ def _describe(
         parameters=sizes,
         positions=positions,
         kept=tuple((name, integer_argument(record, code, order.index(name))) for name in others),
-        free=(free[0], free[1], free[2]),
+        free=kernel.free,
         guards=(guards[0], guards[1], guards[2]),
         variable_extents=(variable[0], variable[1], variable[2]),
         original=record.block,
@@ -163,11 +162,8 @@ def _describe(
         needs_warps=kernel.needs_warps,
         grid_kept=(kept[0], kept[1], kept[2]),
         rejected=(),
-        uncertain=code.obliviousness.uncertain,
-        static=static,
         recorded=tuple((_integers(r, code, positions), recorded_extents(r, kept)) for r in records),
-        code_blocks=code_blocks(code),
-        memory=memory_instructions(code),
+        compiled=compiled_kernel(code, static),
         covers=(covers[0], covers[1], covers[2]),
         on_data=not code.oblivious,
     )
