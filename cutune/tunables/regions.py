@@ -140,6 +140,49 @@ def _measurements(origin: Origin, lines: Iterable[Mapping[str, Any]]) -> Iterato
 
 # ---- tables
 
+#: Times of the configurations that were measured where the other tunables had some values.
+Times = dict[Configuration, float]
+#: Times by these values, at one point.
+Slices = dict[tuple[int | None, ...], Times]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The tunables of one pragma, which are chosen together.
+
+    Attributes:
+        own: these tunables.
+        others: names of those that were held at a value while these were measured.
+    """
+
+    own: tuple[HostTunable, ...]
+    others: tuple[str, ...]
+
+    @staticmethod
+    def of(tunables: Sequence[HostTunable], group: int) -> _Group:
+        """One group of all tunables of a program."""
+        own = tuple(t for t in tunables if t.group == group)
+        names = {t.name for t in own}
+        later = {t.name for t in tunables if names & set(t.given)}
+        chosen_apart = {*names, *own[0].given, *later}
+        return _Group(own, tuple(t.name for t in tunables if t.name not in chosen_apart))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of its tunables."""
+        return tuple(t.name for t in self.own)
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """What the choice depends on: earlier tunables and expressions."""
+        return (*self.own[0].given, *self.own[0].data)
+
+    def seen(self, one: HostMeasurement) -> Values | None:
+        """What its data were; None where the measurement says nothing about this group."""
+        seen = one.data.get(self.own[0].name, {})
+        is_known = {*self.names} <= set(one.values) and {*self.data} <= set(seen)
+        return seen if is_known and is_allowed(one, self.own) else None
+
 
 def group_table(
     tunables: Sequence[HostTunable], group: int, measured: Iterable[HostMeasurement]
@@ -150,41 +193,38 @@ def group_table(
     with their best value. The others are held fixed, where most configurations were measured
     (and at the fastest such place): times at different values of them cannot be compared.
     """
-    own = [t for t in tunables if t.group == group]
-    names = {t.name for t in own}
-    given, data = own[0].given, own[0].data
-    later = {t.name for t in tunables if names & set(t.given)}
-    fixed = [t.name for t in tunables if t.name not in {*names, *given, *later}]
-    slices: dict[Point, dict[tuple[int | None, ...], dict[Configuration, float]]] = {}
-    for one in measured:
-        seen = one.data.get(own[0].name, {})
-        if one.milliseconds is None or not (
-            names <= set(one.values) and {*given, *data} <= set(seen)
-        ):
-            continue
-        if not is_allowed(one, own):
-            continue
-        point = tuple(seen[name] for name in (*given, *data))
-        configuration = tuple(one.values[t.name] for t in own)
-        held = tuple(one.values.get(name) for name in fixed)
-        times = slices.setdefault(point, {}).setdefault(held, {})
-        times[configuration] = min(times.get(configuration, one.milliseconds), one.milliseconds)
-    if not slices:
-        return None
-    order = _fastest if given else _fullest
-    chosen = {point: min(held.values(), key=order) for point, held in slices.items()}
-    if not given:
-        # Where one configuration was measured, nothing is known about the choice.
-        chosen = {point: times for point, times in chosen.items() if len(times) > 1}
-    tried = {
-        configuration
-        for held in slices.values()
-        for times in held.values()
-        for configuration in times
-    }
+    asked = _Group.of(tunables, group)
+    slices = _slices(asked, measured)
+    chosen = _comparable(slices, is_given=bool(asked.own[0].given))
+    tried = {one for held in slices.values() for times in held.values() for one in times}
     if not chosen or len(tried) == 1:
         return None
-    return TimeTable((*given, *data), tuple(t.name for t in own), chosen)
+    return TimeTable(asked.data, asked.names, chosen)
+
+
+def _slices(group: _Group, measured: Iterable[HostMeasurement]) -> dict[Point, Slices]:
+    """The best time of each configuration, by point and by the values of other tunables."""
+    slices: dict[Point, Slices] = {}
+    for one in measured:
+        time = one.milliseconds
+        if time is None or (seen := group.seen(one)) is None:
+            continue
+        point = tuple(seen[name] for name in group.data)
+        held = tuple(one.values.get(name) for name in group.others)
+        times = slices.setdefault(point, {}).setdefault(held, {})
+        configuration = tuple(one.values[name] for name in group.names)
+        times[configuration] = min(times.get(configuration, time), time)
+    return slices
+
+
+def _comparable(slices: Mapping[Point, Slices], is_given: bool) -> dict[Point, Times]:
+    """At each point the times that can be compared: the other tunables had the same values."""
+    order = _fastest if is_given else _fullest
+    chosen = {point: min(held.values(), key=order) for point, held in slices.items()}
+    if is_given:
+        return chosen
+    # Where one configuration was measured, nothing is known about the choice.
+    return {point: times for point, times in chosen.items() if len(times) > 1}
 
 
 def _fastest(times: Mapping[Configuration, float]) -> tuple[float, int]:
