@@ -1,7 +1,7 @@
 """From runs of a program to measurements: launches recorded, candidates tried, kernels counted.
 
-Kernels are replayed without data wherever that tells their work; the others are counted while the
-program runs.
+Kernels whose work does not depend on data are replayed without data; the others are counted while
+the program runs.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from cutune.toolchain.demangle import demangled
 
 @dataclass(frozen=True)
 class Collected:
-    """A kernel that was measured now, and all that is known of it.
+    """A kernel that was measured now, with its measurements of now and of earlier calls.
 
-    `measurements` may hold those of other kernels, too: see `by_entry`.
+    `measurements` may hold those of other kernels, too: `by_entry` separates them.
     """
 
     kernel: MeasuredKernel
@@ -95,7 +95,7 @@ def measure(
 
 
 def _known(session: Session, workspace: Workspace) -> list[Measurement]:
-    """What earlier calls have measured."""
+    """The measurements of earlier calls."""
     return measurements(session, workspace)[1] if workspace.measurements.exists() else []
 
 
@@ -106,7 +106,7 @@ def _replay(
     known: Sequence[Measurement],
     training: bool,
 ) -> tuple[list[Collected], list[Subject]]:
-    """Replay what can be; also returns others that were executed and may be counted with data."""
+    """Replay the kernels that can be; returns these, and those to be counted on data."""
     done, left = [], []
     for described in found:
         if described.kernel.on_data:
@@ -121,8 +121,8 @@ def _replay(
             part.append(kernel, counted.new)
             replayed: list[Measurement] = []
             replays = collect_kernel(counted, known, session.progress, training)
-            # They are written as they come.
-            lines = (m.to_json() for m in _kept(replays, replayed))
+            # Each is written at once: a run that is interrupted goes on from there.
+            lines = (m.to_json() for m in _remembered(replays, replayed))
             append_lines(part.workspace.measurements, lines)
             done.append(Collected(kernel, [*known, *counted.new, *replayed]))
         except CutuneError as error:
@@ -131,16 +131,16 @@ def _replay(
             # One kernel that cannot be replayed does not stop the others.
             reason = error.diagnostic.message
             if described.record.is_executed:
-                told = f"it cannot be replayed, {reason}"
-                left.append(_on_data(session, part, described, told))
+                why = f"it cannot be replayed, {reason}"
+                left.append(_on_data(session, part, described, why))
             else:
                 name = described.kernel.kernel
                 session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return done, left
 
 
-def _kept(measured: Iterable[Measurement], found: list[Measurement]) -> Iterator[Measurement]:
-    """The same measurements; those that have been seen stand in `found`."""
+def _remembered(measured: Iterable[Measurement], found: list[Measurement]) -> Iterator[Measurement]:
+    """The same measurements, each added to `found` on its way."""
     for measurement in measured:
         found.append(measurement)
         yield measurement
@@ -162,7 +162,7 @@ def _count_on_data(
     found: Sequence[Subject],
     known: Sequence[Measurement],
 ) -> list[Collected]:
-    """Count these while the program runs; returns those that were counted."""
+    """Count kernels while the program runs; returns those that were counted."""
     done = []
     counted = counted_on_data(
         recording.runs,
@@ -179,7 +179,7 @@ def _count_on_data(
     except CutuneError as error:
         if error.diagnostic.code is not Code.RUN_FAILED:
             raise
-        # A candidate that breaks the program here was fine at the smallest size.
+        # A candidate breaks the program, which at the smallest size it did not.
         for name in (subject.kernel.kernel for subject in found):
             reason = error.diagnostic.message
             session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
@@ -189,9 +189,9 @@ def _count_on_data(
 def _tried(
     session: Session, part: Part, recording: Recording, found: Sequence[Subject]
 ) -> list[Subject]:
-    """Drop the candidates whose results differ from the original's, and say so.
+    """Try the candidates; drop those whose results differ from the original's, with a warning.
 
-    Where kernels need not be executed, what is proven is not tried besides.
+    Where kernels need not be executed, only those are tried that an annotation asserts.
     """
     run, device = recording.runs[0], recording.device
     chosen = [s.kernel for s in found if s.kernel.asserted or not run.launches_only]
@@ -226,7 +226,7 @@ def _tried(
 def measurements(
     session: Session, workspace: Workspace
 ) -> tuple[list[MeasuredKernel], list[Measurement]]:
-    """Everything that was measured.
+    """All kernels and measurements of a workspace.
 
     Raises:
         CutuneError: CT009 when nothing was.

@@ -26,9 +26,9 @@ from cutune.frontend.launch_sites import SiteNumbers
 
 #: Launches recorded per launch site and run.
 RECORDED_LAUNCHES = 3
-#: Runs in search of candidates that do not break the context.
+#: Most runs until no candidate breaks the CUDA context.
 TRIAL_RUNS = 12
-#: In so many of them one candidate is left out, then also all that are larger.
+#: After so many of them, all candidates that are larger than a broken one are left out, too.
 SINGLY_LEFT_OUT = 3
 
 
@@ -52,7 +52,7 @@ def record_launches(
             if run.launches_only:
                 logging["CUTUNE_SKIP_KERNELS"] = "1"
             progress("running", index, len(runs))
-            # Where nothing is computed, the program's own check has reason to complain.
+            # Kernels that were skipped computed nothing, so the program's own check may fail.
             run_program(run, {**os.environ, **described, **logging}, may_fail=run.launches_only)
             recorded.append(list(read_launches(log)) if log.exists() else [])
     progress("running", len(runs), len(runs))

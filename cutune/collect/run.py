@@ -20,8 +20,8 @@ RUN_SECONDS = 600
 class Run:
     """One run of the program: its command line before substitution, and the values to substitute.
 
-    `environment`: variables that it needs besides those of the process. `launches_only`: kernels
-    need not be executed in order to record how they are launched. `program`: what `{program}` is.
+    `environment`: variables that are added to those of the process. `launches_only`: kernels need
+    not be executed to record how they are launched. `program`: the path for `{program}`.
     """
 
     words: tuple[str, ...]
@@ -72,7 +72,7 @@ def plan_runs(
 
 
 def _problem(ended: Ended, may_fail: bool, seconds: float) -> str:
-    """Why a run is no success; empty where it is one."""
+    """Why a run failed; empty if it did not."""
     if ended.not_started:
         return ended.not_started
     if ended.status is None:
@@ -89,10 +89,10 @@ def run_program(
     may_fail: bool = False,
     seconds: float = RUN_SECONDS,
 ) -> None:
-    """Run a program to its end. `may_fail`: any status will do.
+    """Run a program to its end. `may_fail`: any exit status is accepted.
 
     Raises:
-        CutuneError: CT411 when that is no success.
+        CutuneError: CT411 when the run fails.
     """
     variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
     ended = run_to_end(run.command, variables, seconds)
@@ -105,7 +105,7 @@ def run_program(
 
 
 def _last_lines(ended: Ended) -> list[str]:
-    """What a program printed last; nothing where its time was over."""
+    """The last lines that a program printed; none after a time-out."""
     if ended.timed_out:
         return []
     return [*ended.output_text.splitlines()[-5:], *ended.errors_text.splitlines()[-5:]]

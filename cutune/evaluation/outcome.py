@@ -1,7 +1,7 @@
-"""What a program leaves behind. Takes a run and where it happens, gives status, output and files.
+"""The outcome of a run of a program. Takes a run and a place, gives status, output and files.
 
-Programs run on the emulated device or on a GPU, as their user would run them: no variable of
-cutune's that is set here reaches them.
+Programs run on the emulated device or on a GPU, as their user would run them: variables of cutune
+that are set here do not reach them.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import Triple, read_launches
 from cutune.emulator.run import device_environment, program_environment
 
-#: What makes a tuned program choose otherwise.
+#: Variables that change the choices of a tuned program.
 _OWN_VARIABLES = ("CUTUNE", "CUTUNE_MODE", "CUTUNE_REFINE_FILE", "CUTUNE_SEED")
 LONGEST_SECONDS = 600.0
 STANDARD_OUTPUT, STANDARD_ERROR = "standard output", "standard error"
-#: Launches that are logged per kernel and launch site.
+#: Most launches that are logged per kernel and launch site.
 _LOGGED_LAUNCHES = 100
 
 #: A kernel and its configuration.
@@ -46,10 +46,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run left behind: contents by what they are called in messages.
+    """What one run gave: `contents` of output and files, by their names in messages.
 
-    `status` is None where the run did not end in time. `launches`: configurations that were seen,
-    on the emulated device.
+    `status` is None after a time-out. `launches`: the configurations that were launched, on the
+    emulated device.
     """
 
     status: int | None
@@ -64,13 +64,13 @@ def outcome_of(
     variables: Mapping[str, str] | None = None,
     limit_seconds: float = LONGEST_SECONDS,
 ) -> Outcome:
-    """Run a program to its end, or until its time is over.
+    """Run a program to its end or to the time limit.
 
     Raises:
         CutuneError: CT441 when it cannot be started.
     """
     for path in place.files:
-        # A file that an earlier run left would hide that this one does not write it.
+        # Otherwise a file of an earlier run would count, although this run does not write it.
         Path(path).unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
         log = Path(folder) / "launches.jsonl"
@@ -103,7 +103,7 @@ def _environment(run: Run, place: Place, folder: Path, log: Path) -> dict[str, s
 
 
 def _without_program(content: bytes, run: Run) -> bytes:
-    """The text without the path that the program was started by: two programs have two."""
+    """The text without the path of the program, in which two programs differ."""
     words = {run.command[0], run.program, os.path.abspath(run.program)} if run.program else ()
     for word in sorted(words, key=len, reverse=True):
         if os.sep in word:

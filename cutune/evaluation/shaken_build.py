@@ -1,6 +1,6 @@
 """The two programs that `shake` compares. Takes sources, gives them built as they are and shaken.
 
-Both are compiled with the same options, and differ in the text of the launches alone.
+Both are compiled with the same options; only the text of their launches differs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cutune.frontend.program import Program
 from cutune.frontend.syntax.headers import redirected
 from cutune.rewrite.output import ShadowTree, Target
 
-#: What the program takes where the environment names no seed.
+#: The seed if the environment has none.
 FIRST_SEED = 1
 
 #: Writes a program with other launches; as `random_program`.
@@ -37,7 +37,7 @@ def build_both(
     """Build the original and the shaken program below a folder.
 
     Args:
-        target: options of nvcc that say what for; None is the emulated device.
+        target: nvcc's options for the target; None is the emulated device.
 
     Raises:
         CutuneError: CT701 when the original does not compile, CT439 when only the shaken one does

@@ -81,7 +81,7 @@ def fit(
 ) -> list[FittedModel]:
     """Fit every measured kernel, by one of the methods of `fit_model`, and save the models.
 
-    `device`: where there are timings on it, they test the models.
+    `device`: timings on it, if there are any, check the models.
     """
     models = _fitted(session, *measurements(session, workspace), method)
     return _saved(session, workspace, models, device)
@@ -94,7 +94,7 @@ def fit_collected(
     method: str = EXACT,
     device: DeviceProfile | None = None,
 ) -> list[FittedModel]:
-    """Fit the kernels that were measured now; saved models of others stay. All of them."""
+    """Fit the kernels that were measured now; gives their models and the saved ones of others."""
     try:
         saved = read_models(workspace.models) if workspace.models.exists() else []
     except CutuneError:  # of another version of cutune: they are made again
@@ -176,7 +176,7 @@ def emit(
     `fitted`: the models; None: the saved ones.
     """
     tunables = replacement(program, workspace)
-    # Of a program whose host tunables were measured, launches need not have been.
+    # If the host tunables of a program were measured, its launches need not be.
     measured = workspace.models.exists() or not tunables.routines
     deciders: list[Decider] = []
     if performance == NEIGHBOURS:

@@ -1,4 +1,4 @@
-"""Classifiers of blocks as C++. Takes `BlockChoice`s, gives deciders for `emit/selection.py`.
+"""Classifiers of blocks as C++. Takes `BlockClassifier`s, gives deciders for `emit/selection.py`.
 
 A routine keeps the program's own block unless the launch lies where it was measured and the chosen
 block covers the same threads.
@@ -15,13 +15,13 @@ from cutune.emit.selection import Decider, argument_bits, printed_extents
 from cutune.frontend.launch_sites import SiteKey
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.rewrite.prelude import c_string
-from cutune.tunables.measured_blocks import BlockChoice
+from cutune.tunables.measured_blocks import BlockClassifier
 from cutune.tunables.neighbours.emit_classifier import emit_choices
 
 
-def block_deciders(program: Program, choices: Sequence[BlockChoice]) -> list[Decider]:
-    """What decides for the kernels that were measured, each on one or several devices."""
-    by_kernel: dict[str, dict[str, BlockChoice]] = {}
+def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list[Decider]:
+    """Deciders for the kernels that were measured, each on one or several devices."""
+    by_kernel: dict[str, dict[str, BlockClassifier]] = {}
     for choice in choices:
         by_kernel.setdefault(choice.kernel, {})[choice.device] = choice
     found = []
@@ -35,9 +35,9 @@ def block_deciders(program: Program, choices: Sequence[BlockChoice]) -> list[Dec
 
 
 def decider(
-    kernel: Kernel, sites: tuple[SiteKey, ...], by_device: dict[str, BlockChoice]
+    kernel: Kernel, sites: tuple[SiteKey, ...], by_device: dict[str, BlockClassifier]
 ) -> Decider:
-    """What decides for one kernel, by the name of the device."""
+    """The decider of one kernel, with a classifier per name of a device."""
 
     def text(device: DeviceProfile, name: str) -> str | None:
         choice = by_device.get(device.name)
@@ -47,12 +47,12 @@ def decider(
 
 
 def _positions(kernel: Kernel) -> dict[str, int]:
-    """Which of the arguments each size is."""
+    """The position of each size among the arguments."""
     order = kernel.argument_names
     return {size: order.index(size) for size in kernel.sizes}
 
 
-def _text(kernel: Kernel, choice: BlockChoice, name: str) -> str:
+def _text(kernel: Kernel, choice: BlockClassifier, name: str) -> str:
     """The classifier and `cutune_decide_NAME`, which guards it."""
     values = {column: f"cutune_size_{i}" for i, column in enumerate(choice.columns)}
     sizes = tuple(f"size_{choice.columns.index(column)}" for column in choice.model.sizes)

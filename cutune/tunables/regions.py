@@ -36,14 +36,14 @@ Values = Mapping[str, int]
 class HostMeasurement:
     """The time of all regions of a program at one size, in one configuration.
 
-    `milliseconds` is None where there was no time: on the emulated device.
+    `milliseconds` is None on the emulated device, where nothing is timed.
     """
 
     origin: Origin
     device: str
     #: Value of each tunable.
     values: Values
-    #: For each tunable, what its data were: expression and value.
+    #: Per tunable its data: expressions and their values.
     data: Mapping[str, Values]
     milliseconds: float | None
 
@@ -80,7 +80,7 @@ def is_allowed(one: HostMeasurement, own: Sequence[HostTunable]) -> bool:
 def measure(
     run: Run, values: Mapping[str, int], origin: Origin, environment: Mapping[str, str]
 ) -> list[HostMeasurement] | str:
-    """Run the program once in a configuration; why it failed where it did.
+    """Run the program once in a configuration; gives the reason if it fails.
 
     Raises:
         CutuneError: CT424 where a tunable got values for several sizes before one region ended.
@@ -97,7 +97,7 @@ def measure(
 
 
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
-    """The median over repetitions of equal runs."""
+    """The measurements of repeated runs, with median times."""
     found = []
     for same in zip(*runs, strict=True):
         times = [m.milliseconds for m in same if m.milliseconds is not None]
@@ -120,7 +120,7 @@ def _failure(run: Run, environment: Mapping[str, str]) -> str | None:
 
 
 def _measurements(origin: Origin, lines: Iterable[Mapping[str, Any]]) -> Iterator[HostMeasurement]:
-    """One per configuration and size that a run went through: regions of equal ones are added."""
+    """One per configuration and size of a run: times of its regions are added."""
     found: dict[str, tuple[str, Values, Mapping[str, Values], list[float | None]]] = {}
     for line in lines:
         tunables = line["tunables"]
@@ -140,45 +140,45 @@ def _measurements(origin: Origin, lines: Iterable[Mapping[str, Any]]) -> Iterato
 
 # ---- tables
 
-#: Times of the configurations that were measured where the other tunables had some values.
+#: The time of each configuration, while other tunables were held at some values.
 Times = dict[Configuration, float]
-#: Times by these values, at one point.
+#: Such times at one point, by the values of the other tunables.
 Slices = dict[tuple[int | None, ...], Times]
 
 
 @dataclass(frozen=True)
-class _Group:
+class _TunableGroup:
     """The tunables of one pragma, which are chosen together.
 
     Attributes:
         own: these tunables.
-        others: names of those that were held at a value while these were measured.
+        others: names of the tunables that must have the same values for times to be compared.
     """
 
     own: tuple[HostTunable, ...]
     others: tuple[str, ...]
 
     @staticmethod
-    def of(tunables: Sequence[HostTunable], group: int) -> _Group:
+    def of(tunables: Sequence[HostTunable], group: int) -> _TunableGroup:
         """One group of all tunables of a program."""
         own = tuple(t for t in tunables if t.group == group)
         names = {t.name for t in own}
         later = {t.name for t in tunables if names & set(t.given)}
         chosen_apart = {*names, *own[0].given, *later}
-        return _Group(own, tuple(t.name for t in tunables if t.name not in chosen_apart))
+        return _TunableGroup(own, tuple(t.name for t in tunables if t.name not in chosen_apart))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those of its tunables."""
+        """The names of its tunables."""
         return tuple(t.name for t in self.own)
 
     @property
     def data(self) -> tuple[str, ...]:
-        """What the choice depends on: earlier tunables and expressions."""
+        """Names of what the choice depends on: earlier tunables, then expressions."""
         return (*self.own[0].given, *self.own[0].data)
 
     def seen(self, one: HostMeasurement) -> Values | None:
-        """What its data were; None where the measurement says nothing about this group."""
+        """The values of its data; None if the measurement does not count for this group."""
         seen = one.data.get(self.own[0].name, {})
         is_known = {*self.names} <= set(one.values) and {*self.data} <= set(seen)
         return seen if is_known and is_allowed(one, self.own) else None
@@ -189,11 +189,11 @@ def group_table(
 ) -> TimeTable | None:
     """The times by which the tunables of one pragma are chosen; None where there are none.
 
-    Other tunables are of two kinds. Those that are chosen afterwards, given one of these, count
-    with their best value. The others are held fixed, where most configurations were measured
-    (and at the fastest such place): times at different values of them cannot be compared.
+    Tunables that are chosen later, given one of these, count with their best value. All others are
+    held at one value, because times at different values cannot be compared: where most
+    configurations were measured, and of such places at the fastest.
     """
-    asked = _Group.of(tunables, group)
+    asked = _TunableGroup.of(tunables, group)
     slices = _slices(asked, measured)
     chosen = _comparable(slices, is_given=bool(asked.own[0].given))
     tried = {one for held in slices.values() for times in held.values() for one in times}
@@ -202,8 +202,8 @@ def group_table(
     return TimeTable(asked.data, asked.names, chosen)
 
 
-def _slices(group: _Group, measured: Iterable[HostMeasurement]) -> dict[Point, Slices]:
-    """The best time of each configuration, by point and by the values of other tunables."""
+def _slices(group: _TunableGroup, measured: Iterable[HostMeasurement]) -> dict[Point, Slices]:
+    """The best time of each configuration, by point and by the values of the others."""
     slices: dict[Point, Slices] = {}
     for one in measured:
         time = one.milliseconds
@@ -218,12 +218,12 @@ def _slices(group: _Group, measured: Iterable[HostMeasurement]) -> dict[Point, S
 
 
 def _comparable(slices: Mapping[Point, Slices], is_given: bool) -> dict[Point, Times]:
-    """At each point the times that can be compared: the other tunables had the same values."""
+    """Per point the times at one set of values of the other tunables."""
     order = _fastest if is_given else _fullest
     chosen = {point: min(held.values(), key=order) for point, held in slices.items()}
     if is_given:
         return chosen
-    # Where one configuration was measured, nothing is known about the choice.
+    # A point with one configuration has no choice.
     return {point: times for point, times in chosen.items() if len(times) > 1}
 
 

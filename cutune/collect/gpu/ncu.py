@@ -1,7 +1,7 @@
 """Hardware counters by Nsight Compute. Takes a command, gives counters per launch.
 
-Durations are never read: under the profiler they are those of other clocks and caches. Counts of
-instructions, requests and sectors are deterministic. Metric names hold from compute capability 7.0.
+Durations are not read: the profiler changes clocks and caches. Counts of instructions, requests and
+sectors are deterministic. Metric names hold from compute capability 7.0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ METRICS = {
     "dynamic_shared_bytes": "launch__shared_mem_per_block_dynamic",
 }
 SECONDS = 1800
-#: What ncu says, and what it means.
+#: Messages of ncu and their meaning.
 PROBLEMS = {
     "ERR_NVGPUCTRPERM": "this user may not read hardware counters: run as root, or load the driver "
     "with NVreg_RestrictProfilingToAdminUsers=0",
@@ -87,7 +87,7 @@ def ncu_options() -> list[str]:
 
 
 def explanation(said: str) -> str | None:
-    """What a known complaint of ncu means."""
+    """The meaning of a known message of ncu."""
     return next((meaning for word, meaning in PROBLEMS.items() if word in said), None)
 
 
@@ -111,7 +111,7 @@ def _counters(row: Mapping[str, str]) -> Counters:
         try:
             values[name] = float(text)
         except ValueError:
-            continue  # the GPU does not have it
+            continue  # the GPU does not have this counter
     kernel = row["Kernel Name"].partition("(")[0]
     return Counters(kernel, _triple(row["Grid Size"]), _triple(row["Block Size"]), values)
 

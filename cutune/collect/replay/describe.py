@@ -19,7 +19,7 @@ from cutune.fit.measurement.measurement import (
 from cutune.toolchain.ptxas import StaticCounters
 
 _COUNTED_SPACES = ("global", "generic", "shared")
-#: The counters of the machine that a measurement keeps as they are.
+#: The counters of the machine that a measurement has unchanged.
 _KEPT = {f.name for f in fields(SiteCounters)} & {c.name for c in counters_of_machine()}
 NOT_EXECUTED = SiteCounters(**dict.fromkeys(_KEPT, 0), array=-1, low=0, high=0)
 

@@ -18,10 +18,10 @@ def launched_sites(
     numbers: SiteNumbers,
     warn: Warn,
 ) -> Iterator[tuple[Kernel, list[LaunchSite]]]:
-    """Kernels with those of their sites that were launched as one and the same instance.
+    """Kernels, each with the sites that launched one and the same instance of it.
 
-    Sites that were not, and those at which another kernel arrives than the compiler calls there,
-    are left out with a warning.
+    Sites that launched none or several, or another kernel than the compiler calls there, are left
+    out with a warning.
     """
     entries: dict[int, set[str]] = {}
     for record in (r for run in recorded for r in run):
@@ -46,7 +46,7 @@ def launched_sites(
 
 
 def _not_one(site: LaunchSite, names: Collection[str]) -> Diagnostic | None:
-    """Why what a site launched is not one kernel, the one that the compiler calls there."""
+    """Why a site is left out: it must have launched exactly the kernel that the compiler calls."""
     others = [name for name in names if site.entries and not is_among(name, site.entries)]
     if others:
         where = site.source, site.span

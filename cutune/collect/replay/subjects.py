@@ -48,7 +48,7 @@ class Subject:
         return tuple(self.numbers.number(site) for site in self.kernel.sites)
 
     def replayer(self) -> Replayer:
-        """What runs it."""
+        """Replays its launches."""
         return Replayer(self.module, self.code, self.record, self.kernel, self.made)
 
 
@@ -62,7 +62,7 @@ def subjects(
 ) -> list[Subject]:
     """The kernels that were launched, are tunable, and whose work can be counted.
 
-    `static_counters`: by mangled name, as far as the compiler told them.
+    `static_counters`: by mangled name; a kernel may be missing.
     """
     loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
     found = []
@@ -151,11 +151,11 @@ def _describe(
         guards=(guards[0], guards[1], guards[2]),
         variable_extents=(variable[0], variable[1], variable[2]),
         original=record.block,
-        # What the compiler was told counts, also where the source says it by an expression.
+        # The limit in the PTX is a number, also if the source has an expression.
         max_threads=min(kernel.max_threads, code.max_threads),
         candidate_set=candidate_set,
         allowed=kernel.allowed,
-        # Its work depends on the block, as it may where an annotation speaks.
+        # If the grid is kept, the work may depend on the block, as under an annotation.
         asserted=bool(kernel.asserted) or any(kept),
         dynamic_shared_bytes=record.shared,
         shared=sites[0].shared,
@@ -172,7 +172,7 @@ def _describe(
 def _unguarded(
     guards: Sequence[str | None], records: Sequence[LaunchRecord], kept: Sequence[bool]
 ) -> list[bool]:
-    """Per axis: is only T known? Where it never is more than 1, it is no variable."""
+    """Per axis: is only T known? An extent that is always 1 is not a variable."""
     extents = [recorded_extents(record, kept) for record in records]
     return [
         guard is None and any(extent[axis] > 1 for extent in extents)
