@@ -148,7 +148,8 @@ def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]]) -> str:
         for one in experiments:
             work.setdefault((one.asked.grid, _sizes(subject, one.asked)), []).append(one.work)
         if any(max(same) > LARGEST_SPREAD * min(same) for same in work.values()):
-            return f"launches of the same size differ in work by more than {LARGEST_SPREAD} times"
+            factor = f"more than {LARGEST_SPREAD} times"
+            return f"launches of the same size differ in their work by {factor}"
     return ""
 
 
