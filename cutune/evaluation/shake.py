@@ -26,7 +26,7 @@ _SECONDS, _TIMES_SLOWER = 60.0, 100.0
 
 
 @dataclass(frozen=True)
-class ShakenRun:
+class SeededRun:
     """One run of the shaken program; without a seed its launches keep their configurations."""
 
     seed: int | None = None
@@ -46,7 +46,7 @@ class Shaken:
 
     run: Run
     known: Baseline
-    trial: ShakenRun | None = None
+    trial: SeededRun | None = None
     reason: str = ""
     has_changed: bool = True
 
@@ -58,15 +58,15 @@ class Shaken:
             yield Diagnostic.at(Code.NOT_SHAKEN, None, command=command)
 
 
-def trials_of(seeds: Iterable[int], with_own: bool = True) -> list[ShakenRun]:
+def trials_of(seeds: Iterable[int], with_own: bool = True) -> list[SeededRun]:
     """A run with the program's own configurations, then one per seed."""
-    return [*([ShakenRun()] if with_own else []), *map(ShakenRun, seeds)]
+    return [*([SeededRun()] if with_own else []), *map(SeededRun, seeds)]
 
 
 def shake(
     original: Sequence[Run],
     shaken: Sequence[Run],
-    trials: Sequence[ShakenRun],
+    trials: Sequence[SeededRun],
     conditions: Conditions,
     jobs: int,
     progress: Progress = lambda what, done, total: None,
@@ -85,7 +85,7 @@ def shake(
 
 
 def _outcomes(
-    run: Run, trials: Sequence[ShakenRun], known: Baseline, jobs: int
+    run: Run, trials: Sequence[SeededRun], known: Baseline, jobs: int
 ) -> Generator[Outcome, None, None]:
     """The outcome of each trial; trials that are no longer needed are not started."""
     if jobs == 1:
@@ -101,12 +101,12 @@ def _outcomes(
             pool.shutdown(cancel_futures=True)
 
 
-def _tried(run: Run, trial: ShakenRun, known: Baseline) -> Outcome:
+def _tried(run: Run, trial: SeededRun, known: Baseline) -> Outcome:
     limit_seconds = _SECONDS + _TIMES_SLOWER * known.outcome.seconds
     return outcome_of(run, known.conditions.place, trial.variables, limit_seconds)
 
 
-def _compared(begun: Shaken, trials: Sequence[ShakenRun], outcomes: Iterable[Outcome]) -> Shaken:
+def _compared(begun: Shaken, trials: Sequence[SeededRun], outcomes: Iterable[Outcome]) -> Shaken:
     """Compare in the order of the trials, so that the first difference is always the same."""
     own, is_seeded = begun.known.outcome.launches, any(trial.seed is not None for trial in trials)
     known, has_changed = begun.known, begun.known.conditions.place.device is None or not is_seeded
