@@ -16,14 +16,14 @@ from cutune.frontend.launch_sites import SiteKey
 from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL = MeasuredKernel(
-    kernel="k",
+    name="k",
     entry="_Z1k",
     code="code",
     origin=Origin("/app.cu", "hash"),
     sites=(SiteKey("/app.cu", 1),),
     parameters=("n",),
     positions=(0,),
-    kept=(),
+    fixed_arguments=(),
     free=(True, False, False),
     guards=("n", None, None),
     variable_extents=(False, False, False),

@@ -114,7 +114,7 @@ def described(name: str) -> MeasuredKernel:
     code = loaded()[0].kernels[name]
     return replace(
         KERNEL,
-        kernel=name,
+        name=name,
         entry=name,
         recorded=(((1000,), (1024, 1, 1)),),
         compiled=compiled_kernel(code, KERNEL.compiled.static),

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from cutune.collect.run import Run
+from cutune.collect.run import RUN_SECONDS, Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import run_to_end
@@ -27,7 +27,6 @@ from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 LINE_SCHEMA = "cutune-region-1"
 SCHEMA = "cutune-host-measurement-1"
-RUN_SECONDS = 600
 
 Values = Mapping[str, int]
 

@@ -61,7 +61,7 @@ def test_a_kernel_is_described_by_its_launches_and_its_code(program: Program, mo
     (found, *others), said = found_subjects(program, records)
     assert (others, said) == ([], [Code.NEVER_LAUNCHED])  # of `gather`
     kernel = found.kernel
-    assert (kernel.kernel, kernel.entry, kernel.sites) == (
+    assert (kernel.name, kernel.entry, kernel.sites) == (
         "copy",
         "copy",
         (SiteKey("/project/app.cu", 1),),
