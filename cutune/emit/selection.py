@@ -68,7 +68,7 @@ def emit_selection(
     taken: set[str] = set()
     decided = {decider.kernel for decider in measured}
     modelled = (
-        _modelled(judge, model, tables) for model in models if model.facts.kernel not in decided
+        _modelled(judge, model, tables) for model in models if model.kernel.name not in decided
     )
     for decider in (*measured, *modelled):
         name = _unique(re.sub(r"\W", "_", decider.kernel), taken)
@@ -101,8 +101,8 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
         program, rule = judge.compose(model, device), judge.rule(model, device)
         return emit_model(program, name, tables) + _routine(model, rule, name, tables)
 
-    facts = fitted.facts
-    return Decider(facts.kernel, facts.sites, _read_arguments(facts), text)
+    facts = fitted.kernel
+    return Decider(facts.name, facts.sites, _read_arguments(facts), text)
 
 
 def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str:
@@ -126,7 +126,7 @@ def argument_bits(positions: Sequence[int]) -> str:
 
 def _read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
     """The arguments that a model reads: sizes, and those it was made for one value of."""
-    others = [position for position, _ in facts.held]
+    others = [position for position, _ in facts.required_arguments]
     return (*facts.positions, *others, *(position for _, position, _ in facts.tied))
 
 
@@ -140,7 +140,7 @@ def _unique(name: str, taken: set[str]) -> str:
 
 def _routine(model: FittedModel, rule: SelectionRule, name: str, tables: Tables) -> str:
     """`cutune_decide_NAME`: a request in, a configuration out."""
-    facts = model.facts
+    facts = model.kernel
     count, positions = len(model.blocks), facts.positions
     own = "cutune_own_configuration(*cutune_asked)"
     emit = Emitter()
@@ -169,10 +169,12 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str, tables: Tables)
 
 def _unlike(model: FittedModel) -> list[str]:
     """Conditions on a launch which the model was not made for."""
-    facts, conditions = model.facts, []
+    facts, conditions = model.kernel, []
     if read := _read_arguments(facts):
         conditions.append(f"(~cutune_asked->integers & {argument_bits(read)}) != 0")
-    conditions += [f"cutune_asked->arguments[{i}] != {value}" for i, value in facts.held]
+    conditions += [
+        f"cutune_asked->arguments[{i}] != {value}" for i, value in facts.required_arguments
+    ]
     conditions += [
         f"cutune_asked->extent[{axis}] != {threads}" for axis, threads in _fixed_extents(model)
     ]
@@ -185,8 +187,8 @@ def emit_candidates(
     emit: Emitter, model: FittedModel, rule: SelectionRule, name: str, tables: Tables
 ) -> None:
     """`cutune_all`: the candidates of a kernel, and the rule of the choice."""
-    facts = model.facts
-    texts = [c_string(facts.kernel), printed_extents(facts.grid_kept)]
+    facts = model.kernel
+    texts = [c_string(facts.name), printed_extents(facts.grid_kept)]
     bits = [_axis_bits(facts.free), _axis_bits(facts.grid_kept)]
     emit_rule(emit, rule, [*texts, *bits], tables)
 
@@ -239,7 +241,7 @@ def printed_extents(kept: Sequence[bool]) -> str:
 
 def _fixed_extents(model: FittedModel) -> list[tuple[int, int]]:
     """Dimensions whose thread space was the same in every recorded launch, and is built in."""
-    facts = model.facts
+    facts = model.kernel
     return [
         (axis, facts.recorded[0][1][axis])
         for axis in range(3)
