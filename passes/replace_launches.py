@@ -6,19 +6,28 @@ Before:
 
 After:
 
-    … the emitted routines, their table, and `cutune_launch`: the file needs no header of cutune …
+    … the emitted routines, their table, and `cutune_launch`, packed: the file needs no header …
     #line 1 "gemm.cu"
     cutune_launch(7, grid, block) ? (void)0 : cutune_call(gemm)(n, A);
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 from typing import ClassVar
 
-from cutune.rewrite.launch_edit import with_launch_edits
+from cutune.frontend.program import LaunchSite, Program
+from cutune.rewrite.launch_edit import launch_edits, with_launch_edits
+from cutune.rewrite.merged import merged, with_short_casts
+from cutune.rewrite.packed import Token, joined, tokens
 from cutune.rewrite.pipeline import Pass, TranslationUnit
+from cutune.rewrite.short_names import renamed, short_names
 from cutune.rewrite.site_table import lent_code, needed_headers, site_table
+from cutune.rewrite.used import only_used
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.
@@ -32,6 +41,13 @@ _OPTIMIZED = """\
 #pragma GCC optimize("O2")
 #pragma nv_diagnostic pop
 #endif"""
+_BEFORE_SELECTION = (
+    "cutune_tables.h",
+    "cutune_operators.h",
+    "cutune_choice.h",
+    "cutune_refine.h",
+    "cutune_select.h",
+)
 _AS_ASKED = """\
 #ifdef CUTUNE_OPTIMIZED
 #undef CUTUNE_OPTIMIZED
@@ -61,16 +77,39 @@ class ReplaceLaunches(Pass):
         sites = tuple(site for site in program.tunable_launches if site.id in routines)
         if not sites:
             return unit
-        parts = [
-            *map(_header, ("cutune_launch.h", *needed_headers(program, sites))),
-            *map(_header, ("cutune_operators.h", "cutune_choice.h", "cutune_refine.h")),
-            self.selection,
-            site_table(program, sites, routines),
-            f"enum {{ cutune_remembers = {int(self.remembers)} }};\n",
-            *map(_header, ("cutune_tuned.h", "cutune_call.h")),
-        ]
-        text = optimized("".join(parts))
-        return with_launch_edits(unit, self.name, sites, text)
+        before = ("cutune_launch.h", *needed_headers(program, sites), *_BEFORE_SELECTION)
+        behind = ("cutune_tuned.h", "cutune_call.h")
+        own = tokens(
+            f"{self.selection}\n{site_table(program, sites, routines)}"
+            f"enum {{ cutune_remembers = {int(self.remembers)} }};\n"
+        )
+        launches = _words_in_launches(program, sites)
+        text = joined(merged(_with_headers(before, with_short_casts(own), behind, launches)))
+        return with_launch_edits(unit, self.name, sites, _title(self.selection) + optimized(text))
+
+
+def _title(selection: str) -> str:
+    """The comment that stays: for which devices it was made, and where to read the rest."""
+    first = selection.partition("\n")[0]
+    made = f"{first} " if first.startswith("//") else "// "
+    return f"{made}In readable form: cutune/include, docs/model.md.\n"
+
+
+def _with_headers(
+    before: Sequence[str], own: Sequence[Token], behind: Sequence[str], wanted: set[str]
+) -> list[Token]:
+    """Emitted code with what it needs of the headers, whose variables get short names."""
+    headers = [[token for name in names for token in _header(name)] for names in (before, behind)]
+    words = wanted.union(*(re.findall(r"\w+", token.text) for token in own))
+    names = short_names([*headers[0], *headers[1]], words)
+    first, last = (renamed(header, names) for header in headers)
+    return only_used([*first, *own, *last], wanted)
+
+
+def _words_in_launches(program: Program, sites: Sequence[LaunchSite]) -> set[str]:
+    """Names in rewritten launches, those of cutune's among them."""
+    edits = (launch_edits(site.source, site, program.kernel(site.kernel)) for site in sites)
+    return {name for edit in chain(*edits) for name in re.findall(r"\w+", edit.text)}
 
 
 def optimized(text: str) -> str:
@@ -81,5 +120,7 @@ def optimized(text: str) -> str:
     return "\n".join([*included, _OPTIMIZED, *others, _AS_ASKED])
 
 
-def _header(name: str) -> str:
-    return (INCLUDE_DIRECTORY / name).read_text(encoding="ascii")
+@cache
+def _header(name: str) -> tuple[Token, ...]:
+    text = (INCLUDE_DIRECTORY / name).read_text(encoding="ascii")
+    return tuple(with_short_casts(tokens(text)))

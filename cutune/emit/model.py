@@ -7,23 +7,23 @@ property has among the candidates. The loop takes as many candidates at once as 
 lanes.
 
 Of a table with a row per alignment class, rows that are equal are written once, and so are columns
-of candidates whose shapes make no difference; two indices say which row and column to read.
+of candidates whose shapes make no difference. The rows that are read stand there as a whole.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from cutune.emit.emitter import (
     Emitter,
-    Tables,
     c_name,
     c_text,
-    float_text,
     operation_text,
 )
+from cutune.emit.simpler import simpler
+from cutune.emit.tables import ROWS, SMALL, Tables
 from cutune.fit.rational.program import (
     CANDIDATE,
     NORMS,
@@ -40,6 +40,8 @@ from cutune.fit.rational.program import (
 )
 from cutune.models.definitions import TIME, TIME_WITH_FLOOR
 
+T = TypeVar("T")
+
 #: Candidates at once, at most; arrays are padded to a multiple.
 LANES = 2
 OUTPUTS = (TIME, TIME_WITH_FLOOR)
@@ -53,35 +55,12 @@ def padded(count: int) -> int:
 
 
 def emit_model(program: RationalProgram, name: str, tables: Tables) -> str:
-    """C++ function `cutune_model_NAME(sizes…, time, time_with_floor)` and its static tables.
+    """C++ function `cutune_model_NAME(sizes…, time, time_with_floor)`; what it reads to `tables`.
 
     It fills two arrays of `padded(candidate_count)` doubles. Definitions that no output needs are
     left out.
     """
-    return _ModelText(program, name, tables).text()
-
-
-@dataclass(frozen=True)
-class _Cells:
-    """Names of the arrays that hold a table of rows.
-
-    Attributes:
-        values: the distinct rows, of each the candidates whose columns differ.
-        width: the entries of a row.
-        row_of: which of the rows each alignment class has; None where each has its own.
-        shape_of: which of the columns each candidate has; None where each has its own.
-    """
-
-    values: str
-    width: int
-    row_of: str | None
-    shape_of: str | None
-
-    def of_candidates(self, row: str) -> str:
-        """The cells of the candidates of one round, from where a row begins."""
-        if self.shape_of is None:
-            return f"cutune_load({row} + cutune_index)"
-        return f"cutune_pick({row}, {self.shape_of} + cutune_index)"
+    return _ModelText(simpler(program, OUTPUTS), name, tables).text()
 
 
 class _ModelText:
@@ -89,8 +68,6 @@ class _ModelText:
 
     def __init__(self, program: RationalProgram, name: str, tables: Tables) -> None:
         self.program, self.name, self.tables = program, name, tables
-        #: The arrays stand before the function.
-        self.arrays = Emitter()
         self.varying = program.per_candidate()
         needed = _needed(program)
         self.sizes_read = [size for size in program.sizes if size in needed]
@@ -99,13 +76,13 @@ class _ModelText:
         #: Table, text of its row → number; expression → number of the part.
         self.rows: dict[tuple[str, str], int] = {}
         self.parts: dict[Expression, int] = {}
-        self.cells: dict[str, _Cells] = {}
+        self.cells: dict[str, str] = {}
         once = [d for d in program.definitions if d.name in needed - self.varying]
         each = [d for d in program.definitions if d.name in needed & self.varying]
         self.once = [self._defined("double", d, self._once(d.value)) for d in once]
         self.each = [self._defined("cutune_lanes", d, self._each(d.value)) for d in each]
         self.stores = [
-            f"cutune_store(cutune_{array} + cutune_index, {self._lanes(Parameter(output))});"
+            f"cutune_store(cutune_{array} + cutune_c, {self._lanes(Parameter(output))});"
             for array, output in zip(("time", "time_with_floor"), OUTPUTS, strict=True)
         ]
         self.part_lines = {
@@ -123,32 +100,28 @@ class _ModelText:
         emit = Emitter()
         emit(f"static inline void cutune_model_{self.name}(")
         for size in self.program.sizes:
-            emit(f"    long long cutune_whole_{c_name(size)},")
+            emit(f"    double{f' cutune_{c_name(size)}' if size in self.sizes_read else ''},")
         emit("    double *cutune_time, double *cutune_time_with_floor)")
         with emit.braces():
-            for size in self.program.sizes:
-                name = c_name(size)
-                if size in self.sizes_read:
-                    emit(f"const double cutune_{name} = (double)cutune_whole_{name};")
-                else:
-                    emit(f"(void)cutune_whole_{name};")
+            if self.cells or self.columns_read or self.parts:
+                emit(f"const cutune_all_tables &{ROWS} = cutune_read_tables();")
             for line, comment in self.once:
                 emit.commented(line, comment)
             for line in self._row_lines():
                 emit(line)
             self._emit_parts(emit)
             self._emit_loop(emit)
-        return str(self.arrays) + str(emit)
+        return str(emit)
 
     def _emit_loop(self, emit: Emitter) -> None:
         with emit.braces(
-            f"for (int cutune_index = 0; cutune_index < {padded(self.program.candidate_count)};"
-            " cutune_index += CUTUNE_LANES)"
+            f"for (int cutune_c = 0; cutune_c < {padded(self.program.candidate_count)};"
+            " cutune_c += CUTUNE_LANES)"
         ):
             for column in (*self.program.properties, CANDIDATE):
                 if column in self.columns_read:
                     array = self._column(column, self._values(column))
-                    load = f"cutune_load({array} + cutune_index)"
+                    load = f"cutune_load({array} + cutune_c)"
                     emit(f"const cutune_lanes cutune_{column} = {load};")
             for line, comment in self.each:
                 emit.commented(line, comment)
@@ -170,61 +143,40 @@ class _ModelText:
     def _row_lines(self) -> Iterator[str]:
         """Where the rows of this launch begin."""
         for (table, row), number in self.rows.items():
-            cells = self._cells(table)
-            place = f"(int){row}" if cells.row_of is None else f"{cells.row_of}[(int){row}]"
-            start = f"{cells.values} + {cells.width} * {place}"
-            yield f"const double *const cutune_row_{number} = {start};"
+            yield f"const double *const cutune_row_{number} = {self._cells(table)}[{row}];"
 
-    # ---- arrays
-
-    def _array(self, name: str, c_type: str, entries: Iterable[str]) -> str:
-        """The name of a constant array."""
-        return self.tables.array(self.arrays, f"cutune_{self.name}_{name}", c_type, entries)
+    # ---- tables
 
     def _floats(self, table: str) -> str:
-        """A table as it is."""
-        return self._array(c_name(table), "float", map(float_text, self.program.tables[table]))
+        """A table as it is. Sizes give it its name, and shall not give that of something else."""
+        return self.tables.floats(f"cutune_t_{c_name(table)}", self.program.tables[table])
 
     def _column(self, name: str, values: Sequence[int]) -> str:
-        padding = [values[-1]] * (padded(len(values)) - len(values))
-        return self._array(name, "double", map(str, [*values, *padding]))
+        row = [float(value) for value in _padded(values)]
+        return f"{self.tables.rows(f'cutune_{name}', [row], len(row))}[0]"
 
-    def _cells(self, table: str) -> _Cells:
-        """A table of rows without the rows and the columns that repeat."""
+    def _cells(self, table: str) -> str:
+        """A table in C++, written without the rows and the columns that repeat."""
         if table not in self.cells:
             self.cells[table] = self._written(table)
         return self.cells[table]
 
-    def _written(self, table: str) -> _Cells:
-        count = self.program.candidate_count
-        # Rows as bytes: what equals by value alone, as 0 and -0, stays apart.
-        entries = array("d", self.program.tables[table])
-        data, size = entries.tobytes(), count * entries.itemsize
-        rows = [data[start : start + size] for start in range(0, len(data), size)]
-        distinct = {row: str(number) for number, row in enumerate(dict.fromkeys(rows))}
-        columns = list(zip(*(map(_literal, array("d", row)) for row in distinct), strict=True))
-        kept = list(dict.fromkeys(columns))
-        # To read a row as it stands takes less time than to look for most of its entries.
-        is_whole = 2 * len(kept) > count
-        if is_whole:
-            kept = [*columns, *columns[-1:] * (padded(count) - count)]
-        name = c_name(table)
+    def _written(self, table: str) -> str:
+        count, entries = self.program.candidate_count, self.program.tables[table]
+        rows = [_exact(entries[i : i + count]) for i in range(0, len(entries), count)]
+        distinct = {row: number for number, row in enumerate(dict.fromkeys(rows))}
         row_of = None
-        if len(distinct) < len(rows):
-            c_type = _index_type(len(distinct))
-            row_of = self._array(f"{name}_row", c_type, map(distinct.__getitem__, rows))
-        cells = (cell for row in zip(*kept, strict=True) for cell in row)
-        values = self._array(name, "double", cells)
-        shape_of = None
-        if not is_whole:
-            shape_of = self._index(f"{name}_shape", list(map(kept.index, columns)))
-        return _Cells(values, len(kept), row_of, shape_of)
-
-    def _index(self, name: str, places: Sequence[int]) -> str:
-        """The name of an array with a place for each candidate, and for those that pad them."""
-        padding = [places[-1]] * (padded(len(places)) - len(places))
-        c_type = _index_type(max(places) + 1)
-        return self._array(name, c_type, map(str, [*places, *padding]))
+        if len(distinct) < len(rows) and len(distinct) <= SMALL:
+            row_of, rows = [distinct[row] for row in rows], list(distinct)
+        columns = [_exact(column) for column in zip(*map(_numbers, rows), strict=True)]
+        kept, shape = list(dict.fromkeys(columns)), None
+        if len(kept) <= SMALL and len(kept) * len(rows) + count < count * len(rows):
+            shape = _padded([kept.index(column) for column in columns])
+        else:
+            kept = _padded(columns)
+        cells = list(zip(*map(_numbers, kept), strict=True))
+        name = f"cutune_{c_name(table)}"
+        return self.tables.rows(name, cells, padded(count), row_of, shape)
 
     # ---- expressions
 
@@ -244,8 +196,8 @@ class _ModelText:
         if not is_part and (part := self._part(node)) is not None:
             return part
         if node.operator in (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.DIVIDE):
-            return operation_text(node.operator, [self._each(o, is_part) for o in node.operands])
-        return operation_text(node.operator, [self._lanes(o, is_part) for o in node.operands])
+            return operation_text(node, [self._each(o, is_part) for o in node.operands])
+        return operation_text(node, [self._lanes(o, is_part) for o in node.operands])
 
     def _lanes(self, node: Expression, is_part: bool = False) -> str:
         text = self._each(node, is_part)
@@ -257,26 +209,26 @@ class _ModelText:
 
     def _look(self, node: Lookup) -> str:
         if node.index == Parameter(CANDIDATE):
-            cells = self._cells(node.table)
-            return cells.of_candidates(cells.values)
+            return f"cutune_load({self._cells(node.table)}[0] + cutune_c)"
         return f"cutune_look({self._floats(node.table)}, {self._lanes(node.index)})"
 
     def _cell(self, node: Cell) -> str:
         key = (node.table, self._once(node.row))
         number = self.rows.setdefault(key, len(self.rows))
-        return self._cells(node.table).of_candidates(f"cutune_row_{number}")
+        self._cells(node.table)
+        return f"cutune_load(cutune_row_{number} + cutune_c)"
 
     def _part(self, node: Operation) -> str | None:
         column = self._column_of(node)
         if column is None or not any(o in _EXPENSIVE for o in _operators(node)):
             return None
-        if 2 * padded(len(self._distinct(column))) > self.program.candidate_count:
+        distinct = self._distinct(column)
+        if 2 * padded(len(distinct)) > self.program.candidate_count or len(distinct) > SMALL:
             return None
         number = self.parts.setdefault(node, len(self.parts))
-        distinct = self._distinct(column)
-        places = [distinct.index(value) for value in self._values(column)]
-        array = self._index(f"of_{column}", places)
-        return f"cutune_pick(cutune_part_{number}, {array} + cutune_index)"
+        places = _padded([distinct.index(value) for value in self._values(column)])
+        array = self.tables.numbers(f"cutune_of_{column}", places)
+        return f"cutune_pick(cutune_part_{number}, {array} + cutune_c)"
 
     def _column_of(self, node: Expression) -> str | None:
         """The one property that an expression reads, apart from values of the launch."""
@@ -305,14 +257,19 @@ class _ModelText:
         return sorted(set(self._values(column)))
 
 
-def _literal(value: float) -> str:
-    """A number that a float holds exactly, as the shorter literal of a double."""
-    return min(float_text(value), repr(value), key=len)
+def _padded(entries: Sequence[T]) -> list[T]:
+    """An entry for each candidate, and for those that pad them."""
+    missing = padded(len(entries)) - len(entries)
+    return [*entries, *(entries[-1] for _ in range(missing))]
 
 
-def _index_type(count: int) -> str:
-    """The type of an index of so many."""
-    return "unsigned char" if count <= 256 else "unsigned short"
+def _exact(entries: Sequence[float]) -> bytes:
+    """Numbers as bytes: what equals by value alone, as 0 and -0, stays apart."""
+    return array("d", entries).tobytes()
+
+
+def _numbers(data: bytes) -> array[float]:
+    return array("d", data)
 
 
 def _operators(node: Expression) -> Iterator[Operator]:

@@ -15,7 +15,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.thread_block import LARGEST, LARGEST_Z, Block, as_block
 from cutune.emit.emitter import Emitter
-from cutune.emit.selection import SUPPORT, argument_bits
+from cutune.emit.selection import argument_bits
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.passes import ReplaceLaunches
@@ -65,7 +65,7 @@ def random_program(session: Session, program: Program, seed: int, target: Target
         raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=path))
     launched = dict.fromkeys(site.kernel for site in sites)
     routines = {name: f"random_{number}" for number, name in enumerate(launched, 1)}
-    text = [SUPPORT, (INCLUDE_DIRECTORY / "cutune_random.h").read_text(encoding="ascii")]
+    text = [(INCLUDE_DIRECTORY / "cutune_random.h").read_text(encoding="ascii")]
     for name, routine in routines.items():
         kernel = program.kernel(name)
         assert kernel is not None, "a tunable launch has a kernel"

@@ -1,9 +1,10 @@
 """Selection routines of a tuned program. Takes models and a device, gives C++ for the prelude.
 
-Per model three parts: the rational program (`emit.emit_model`), the rule (`emit.emit_choice`) and
-`cutune_select_KERNEL`, which guards both: it returns the program's own configuration unless the
-device is the one that was modelled, the arguments are integers, the sizes lie where the model may
-be asked and a candidate fits. `cutune_tuned.h` remembers what it has decided.
+Per model three parts: the rational program (`emit.emit_model`), the candidates with their rule,
+which `cutune_select.h` reads, and `cutune_select_KERNEL`, which guards both: it returns the
+program's own configuration unless the device is the one that was modelled, the arguments are
+integers, the sizes lie where the model may be asked and a candidate fits. `cutune_tuned.h`
+remembers what it has decided.
 """
 
 from __future__ import annotations
@@ -11,45 +12,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import GRID_LIMITS
-from cutune.emit.emitter import Emitter, Tables, block_array, bound_text, c_name, emit_choice
+from cutune.emit.emitter import Emitter, c_name, double_text
 from cutune.emit.model import emit_model, padded
+from cutune.emit.tables import SMALL, Tables
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.c_names import names_in, renamed
 from cutune.frontend.launch_sites import SiteKey
 from cutune.models.candidates import launchable
-from cutune.models.constants import ASKING_US, VARIANT_SHARE
-from cutune.models.selection.choose import LARGEST_SIZE, SelectionRule
+from cutune.models.constants import ASKING_US, BOUND_BAND, LAUNCH_BOUND, VARIANT_SHARE
+from cutune.models.selection.choose import SelectionRule
 from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
 from cutune.models.selection.variants import worthwhile
 from cutune.rewrite.prelude import c_string
-
-#: Words of a key before the sizes: guards, block, three extents.
-KEY_HEAD = 5
-
-SUPPORT = """\
-#include <stdio.h>
-
-// CUTUNE=verbose: one line per new decision.
-static inline void cutune_print_decision(const char *kernel, const char *extents,
-                                         const cutune_request &asked,
-                                         const cutune_configuration &chosen)
-{
-    if (!cutune_is_verbose()) return;
-    fprintf(stderr, "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u", kernel,
-            asked.extent[0], asked.extent[1], asked.extent[2], extents, asked.block.x,
-            asked.block.y, asked.block.z, chosen.block.x, chosen.block.y, chosen.block.z);
-    if (chosen.variant != 0)
-        fprintf(stderr, ", where memory allows it %s with %ux%ux%u",
-                asked.site->variants[chosen.variant - 1].name, chosen.variant_block.x,
-                chosen.variant_block.y, chosen.variant_block.z);
-    fprintf(stderr, "\\n");
-}
-
-"""
 
 
 @dataclass(frozen=True)
@@ -111,7 +89,7 @@ def emit_selection(
             parts += [_dispatcher(variants, name), "\n"]
             routines += [(site, f"cutune_select_{name}") for site in decider.sites]
     names = " and ".join(device.name for device in devices)
-    head = [f"// Emitted by cutune for {names}.\n", SUPPORT, "\n"]
+    head = [f"// Emitted by cutune for {names}.\n", str(tables)]
     return SelectionText("".join([*head, *parts]), tuple(routines))
 
 
@@ -120,8 +98,7 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
 
     def one(model: FittedModel, device: DeviceProfile, name: str, is_alone: bool) -> str:
         program, rule = judge.compose(model, device), judge.rule(model, device)
-        parts = emit_model(program, name, tables), emit_choice(rule, name, tables)
-        return "".join([*parts, _routine(model, rule, name, tables, is_alone)])
+        return emit_model(program, name, tables) + _routine(model, rule, name, tables, is_alone)
 
     def text(device: DeviceProfile, name: str) -> str | None:
         model = launchable(fitted, device)
@@ -131,13 +108,13 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
         variants = worthwhile(fitted, device) if judge is MODELS[DEFAULT] else ()
         if not variants:
             return one(model, device, name, True)
-        named = [(v, f"{name}_{v.kernel.variant}") for v in variants]
+        named = [(variant, f"{name}_{variant.kernel.variant}") for variant in variants]
         parts = [one(model, device, f"{name}_plain", False)]
         parts += [one(variant, device, its_name, False) for variant, its_name in named]
-        return "".join([*parts, _preference(model, name, named)])
+        return "".join([*parts, _preference(model.kernel, name, named)])
 
-    kernel = fitted.kernel
-    return Decider(kernel.name, kernel.sites, _read_arguments(kernel), text)
+    facts = fitted.kernel
+    return Decider(facts.name, facts.sites, _read_arguments(facts), text)
 
 
 def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str:
@@ -146,13 +123,11 @@ def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str
     emit("static inline cutune_configuration cutune_select_" + name + "(")
     emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
     with emit.braces():
-        emit("const cutune_device cutune_gpu = cutune_current_device();")
         for device, variant in variants:
             major, minor = device.compute_capability
-            emit(f"if (cutune_gpu.multiprocessors == {device.sm_count} &&")
-            emit(f"    cutune_gpu.major == {major} && cutune_gpu.minor == {minor})")
+            emit(f"if (cutune_is_current({device.sm_count}, {major}, {minor}))")
             emit(f"    return cutune_decide_{variant}(cutune_asked, cutune_list);")
-        emit("return cutune_only_block(cutune_asked->block);")
+        emit("return cutune_own_configuration(*cutune_asked);")
     return str(emit)
 
 
@@ -161,10 +136,10 @@ def argument_bits(positions: Sequence[int]) -> str:
     return f"{sum(1 << position for position in positions)}ull"
 
 
-def _read_arguments(kernel: MeasuredKernel) -> tuple[int, ...]:
+def _read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
     """The arguments that a model reads: sizes, and those it was made for one value of."""
-    others = [position for position, _ in kernel.required_arguments]
-    return (*kernel.positions, *others, *(position for _, position, _ in kernel.tied))
+    others = [position for position, _ in facts.required_arguments]
+    return (*facts.positions, *others, *(position for _, position, _ in facts.tied))
 
 
 def _unique(name: str, taken: set[str]) -> str:
@@ -175,23 +150,26 @@ def _unique(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _preference(model: FittedModel, name: str, variants: Sequence[tuple[FittedModel, str]]) -> str:
+def _preference(
+    kernel: MeasuredKernel, name: str, variants: Sequence[tuple[FittedModel, str]]
+) -> str:
     """`cutune_decide_NAME` of a kernel with variants, which are compared by their predictions."""
     emit = Emitter()
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
     emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
     with emit.braces():
-        emit("cutune_configuration cutune_answer =")
+        emit("cutune_configuration cutune_best =")
         emit(f"    cutune_decide_{name}_plain(cutune_asked, cutune_list);")
-        emit("if (cutune_list != nullptr) return cutune_answer;")
-        share = float(VARIANT_SHARE)
+        emit("if (cutune_list != nullptr) return cutune_best;")
+        share = double_text(VARIANT_SHARE)
         for variant, its_name in variants:
             word = c_string(variant.kernel.variant)
-            asking = float(ASKING_US) * variant.kernel.asked_pointers
-            emit(f"cutune_prefer(&cutune_answer, cutune_decide_{its_name}(cutune_asked, nullptr),")
+            asking = double_text(ASKING_US * variant.kernel.asked_pointers)
+            emit(f"cutune_prefer(&cutune_best, cutune_decide_{its_name}(cutune_asked, nullptr),")
             emit(f"              *cutune_asked->site, {word}, {asking}, {share});")
-        _emit_words(emit, model.kernel)
-        emit("return cutune_answer;")
+        words = f"{c_string(kernel.name)}, {printed_extents(kernel.grid_kept)}"
+        emit(f"cutune_print_decision({words}, *cutune_asked, cutune_best);")
+        emit("return cutune_best;")
     return str(emit)
 
 
@@ -202,53 +180,98 @@ def _routine(
 
     `is_alone`: it decides for the launch, and says so.
     """
-    kernel = model.kernel
-    count = len(model.blocks)
-    words = KEY_HEAD + len(kernel.positions)
+    facts = model.kernel
+    count, positions = len(model.blocks), facts.positions
+    own, alone = "cutune_own_configuration(*cutune_asked)", "true" if is_alone else "false"
     emit = Emitter()
-    blocks = block_array(emit, model.blocks, name, tables)
-    axes = [_axis_arrays(emit, model, axis, name, tables) for axis in range(3)]
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
     emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
     with emit.braces():
-        emit("cutune_configuration cutune_answer = cutune_only_block(cutune_asked->block);")
-        if read := _read_arguments(kernel):
-            emit(f"if (~cutune_asked->integers & {argument_bits(read)}) return cutune_answer;")
-        for position, value in kernel.required_arguments:
-            emit(f"if (cutune_asked->arguments[{position}] != {value}) return cutune_answer;")
-        for axis, threads in _fixed_extents(model):
-            emit(f"if (cutune_asked->extent[{axis}] != {threads}) return cutune_answer;")
-        if kernel.shared is None:
-            shared = kernel.dynamic_shared_bytes
-            emit(f"if (cutune_asked->smem != {shared}u) return cutune_answer;")
-        _emit_key(emit, model, words)
-        _emit_ties(emit, kernel)
-        _emit_validity(emit, model, blocks, axes)
+        emit_candidates(emit, model, rule, name, tables)
+        if unlike := _unlike(model):
+            emit(f"if ({' || '.join(unlike)})")
+            emit(f"    return {own};")
+        sizes = [f"cutune_asked->arguments[{position}]" for position in positions]
+        emit(f"const long long cutune_sizes[] = {{{', '.join(sizes or ['0'])}}};")
+        emit(f"if (!cutune_may_ask<{len(positions)}>(cutune_all.kernel, *cutune_asked,")
+        emit(f"                       cutune_sizes, cutune_list)) return {own};")
+        _emit_ties(emit, facts, own)
         emit(f"double cutune_time[{padded(count)}], cutune_time_with_floor[{padded(count)}];")
+        read = [f"cutune_sizes[{index}]" for index in range(len(positions))]
         spaces = [f"cutune_asked->extent[{axis}]" for axis in range(3)]
-        sizes = [f"cutune_key[{KEY_HEAD + index}]" for index in range(len(kernel.positions))]
-        arguments = ", ".join([*sizes, *spaces, "cutune_time", "cutune_time_with_floor"])
+        doubles = [f"static_cast<double>({value})" for value in (*read, *spaces)]
+        arguments = ", ".join([*doubles, "cutune_time", "cutune_time_with_floor"])
         emit(f"cutune_model_{name}({arguments});")
-        emit(f"const int cutune_chosen = cutune_choose_{name}(")
-        emit("    cutune_time, cutune_time_with_floor, cutune_valid, cutune_own);")
-        with emit.braces("if (cutune_chosen >= 0)"):
-            emit(f"cutune_answer.block = cutune_block_at({blocks}, cutune_chosen);")
-            emit("cutune_answer.us = cutune_time_with_floor[cutune_chosen];")
-        with emit.braces("if (cutune_list != nullptr)"):
-            emit("cutune_list_blocks(cutune_list, cutune_time_with_floor, cutune_valid,")
-            emit(f"                   {blocks}, {count}, cutune_chosen, cutune_own,")
-            emit(f"                   {bound_text(rule)});")
-            emit("return cutune_answer;")
-        if is_alone:
-            _emit_words(emit, kernel)
-        emit("return cutune_answer;")
+        emit(f"return cutune_answer<{count}>(cutune_all, *cutune_asked, cutune_time,")
+        emit(f"                       cutune_time_with_floor, cutune_list, {alone});")
     return str(emit)
 
 
-def _emit_words(emit: Emitter, kernel: MeasuredKernel) -> None:
-    """CUTUNE=verbose says what was decided."""
-    words = f"{c_string(kernel.name)}, {printed_extents(kernel.grid_kept)}"
-    emit(f"cutune_print_decision({words}, *cutune_asked, cutune_answer);")
+def _unlike(model: FittedModel) -> list[str]:
+    """Conditions on a launch which the model was not made for."""
+    facts, conditions = model.kernel, []
+    if read := _read_arguments(facts):
+        conditions.append(f"(~cutune_asked->integers & {argument_bits(read)}) != 0")
+    conditions += [
+        f"cutune_asked->arguments[{i}] != {value}" for i, value in facts.required_arguments
+    ]
+    conditions += [
+        f"cutune_asked->extent[{axis}] != {threads}" for axis, threads in _fixed_extents(model)
+    ]
+    if facts.shared is None:
+        conditions.append(f"cutune_asked->smem != {facts.dynamic_shared_bytes}u")
+    return conditions
+
+
+def emit_candidates(
+    emit: Emitter, model: FittedModel, rule: SelectionRule, name: str, tables: Tables
+) -> None:
+    """`cutune_all`: the candidates of a kernel, and the rule of the choice."""
+    facts = model.kernel
+    texts = [c_string(facts.name), printed_extents(facts.grid_kept)]
+    bits = [_axis_bits(facts.free), _axis_bits(facts.grid_kept)]
+    emit_rule(emit, rule, [*texts, *bits], tables)
+
+
+def emit_rule(emit: Emitter, rule: SelectionRule, facts: Sequence[str], tables: Tables) -> None:
+    """The same. `facts`: name, what extents count, free and kept dimensions as C++."""
+    kernel, extents, free, kept = facts
+    widths = [sorted({block[axis] for block in rule.blocks}) for axis in range(3)]
+    places = [[own.index(block[axis]) for block in rule.blocks] for axis, own in enumerate(widths)]
+    # As long as the arrays of the model, of which one may be the same.
+    lists = [*(axis + axis[-1:] * (padded(len(axis)) - len(axis)) for axis in places)]
+    lists += [list(rule.bound_ranks), list(rule.ranks)]
+    c_type = "char" if max(map(max, lists)) < SMALL else "unsigned short"
+    names = [f"cutune_of_block_{letter}" for letter in "xyz"]
+    names += ["cutune_bound_ranks", "cutune_ranks"]
+    arrays = [
+        "nullptr" if array in names[:3] and not any(one) else tables.numbers(array, one, c_type)
+        for array, one in zip(names, lists, strict=True)
+    ]
+    width_arrays = [
+        tables.array(f"cutune_width_{letter}", "unsigned short", map(str, own))
+        for letter, own in zip("xyz", widths, strict=True)
+    ]
+    numbers = (
+        bound_below(rule),
+        BOUND_BAND,
+        rule.band,
+        rule.own_band.smaller,
+        rule.own_band.larger,
+    )
+    emit(f"static const cutune_candidates<{c_type}> cutune_all = {{")
+    emit(f"    {kernel}, {extents}, {{{', '.join(width_arrays)}}},")
+    emit(f"    {{{', '.join(str(len(own)) for own in widths)}}}, {{{', '.join(arrays[:3])}}},")
+    emit(f"    {arrays[3]}, {arrays[4]}, {free}, {kept}, {', '.join(map(double_text, numbers))}}};")
+
+
+def _axis_bits(axes: Sequence[bool]) -> str:
+    return f"{sum(1 << axis for axis, is_set in enumerate(axes) if is_set)}u"
+
+
+def bound_below(rule: SelectionRule) -> Fraction:
+    """Predicted times below this (microseconds) are dominated by the launch."""
+    return Fraction(LAUNCH_BOUND * rule.floor_us)
 
 
 def printed_extents(kept: Sequence[bool]) -> str:
@@ -258,112 +281,26 @@ def printed_extents(kept: Sequence[bool]) -> str:
 
 def _fixed_extents(model: FittedModel) -> list[tuple[int, int]]:
     """Dimensions whose thread space was the same in every recorded launch, and is built in."""
-    kernel = model.kernel
+    facts = model.kernel
     return [
-        (axis, kernel.recorded[0][1][axis])
+        (axis, facts.recorded[0][1][axis])
         for axis in range(3)
-        if kernel.guards[axis] is None
-        and kernel.covers[axis] is None
-        and not kernel.variable_extents[axis]
+        if facts.guards[axis] is None
+        and facts.covers[axis] is None
+        and not facts.variable_extents[axis]
     ]
 
 
-def _emit_key(emit: Emitter, model: FittedModel, words: int) -> None:
-    """What the decision depends on, and whether the sizes lie where the model may be asked."""
-    emit(f"const long long cutune_key[{words}] = {{")
-    emit("    cutune_asked->guarded,")
-    emit(
-        "    (cutune_asked->block.x << 20) + (cutune_asked->block.y << 8) + cutune_asked->block.z,"
-    )
-    emit("    cutune_asked->extent[0], cutune_asked->extent[1], cutune_asked->extent[2],")
-    for position in model.kernel.positions:
-        emit(f"    cutune_asked->arguments[{position}],")
-    emit("};")
-    with emit.braces("if (cutune_list != nullptr)"):
-        quoted = c_string(model.kernel.name)
-        emit(f"cutune_list->key = cutune_hash({quoted}, cutune_key, {words});")
-    ranges = ["cutune_key[i] < 1", f"cutune_key[i] > {LARGEST_SIZE}ll"]
-    with emit.braces(f"for (int i = 2; i < {words}; ++i)"):
-        emit(f"if ({' || '.join(ranges)}) return cutune_answer;")
-
-
-def _axis_arrays(
-    emit: Emitter, model: FittedModel, axis: int, name: str, tables: Tables
-) -> tuple[str, str | None]:
-    """The widths that candidates have in a dimension, and which of them each candidate has.
-
-    The latter is None where there is only one.
-    """
-    widths, letter = _widths(model, axis), "xyz"[axis]
-    width_array = f"cutune_{name}_width_{letter}"
-    width_array = tables.array(emit, width_array, "unsigned short", map(str, widths))
-    if len(widths) == 1:
-        return width_array, None
-    places = [str(widths.index(block[axis])) for block in model.blocks]
-    # As long as the arrays of the model, of which one may be the same.
-    places += places[-1:] * (padded(len(places)) - len(places))
-    place_array = f"cutune_{name}_place_{letter}"
-    return width_array, tables.array(emit, place_array, "unsigned char", places)
-
-
-def _widths(model: FittedModel, axis: int) -> list[int]:
-    return sorted({block[axis] for block in model.blocks})
-
-
-def _emit_ties(emit: Emitter, kernel: MeasuredKernel) -> None:
+def _emit_ties(emit: Emitter, facts: MeasuredKernel, own: str) -> None:
     """The model holds where sizes follow from each other as they did when it was made.
 
     By one they may be off: even sizes do not tell how halves are rounded.
     """
-    for name, position, text in kernel.tied:
+    for name, position, text in facts.tied:
         (source,) = names_in(text)
-        key = f"cutune_key[{KEY_HEAD + kernel.parameters.index(source)}]"
+        key = f"cutune_sizes[{facts.parameters.index(source)}]"
         follows = renamed(text, {source: key})
         asked = f"cutune_asked->arguments[{position}]"
         off = f"cutune_off_{c_name(name)}"
         emit(f"const long long {off} = {asked} - ({follows});")
-        emit(f"if ({off} < -1 || {off} > 1) return cutune_answer;")
-
-
-def _emit_validity(
-    emit: Emitter, model: FittedModel, blocks: str, axes: Sequence[tuple[str, str | None]]
-) -> None:
-    """Which candidates cover the same threads, and where the program's own block stands.
-
-    Args:
-        blocks: the array of candidates. axes: per dimension what `_axis_arrays` gives.
-    """
-    count = len(model.blocks)
-    # A width is judged once, not once per candidate: that saves most of the divisions.
-    for axis, letter in enumerate("xyz"):
-        widths = len(_widths(model, axis))
-        extent, own = f"cutune_asked->extent[{axis}]", f"cutune_asked->block.{letter}"
-        emit(f"unsigned char cutune_fits_{letter}[{widths}];")
-        emit(f"int cutune_own_{letter} = -1;")
-        with emit.braces(f"for (int w = 0; w < {widths}; ++w)"):
-            emit(f"const unsigned cutune_width = {axes[axis][0]}[w];")
-            emit(f"cutune_fits_{letter}[w] = cutune_width == {own} ? 1 : 0;")
-            emit(f"if (cutune_width == {own}) cutune_own_{letter} = w;")
-            if model.kernel.grid_kept[axis]:
-                emit(f"else cutune_fits_{letter}[w] = 1;")
-            elif model.kernel.free[axis]:
-                emit(f"else if ((cutune_asked->guarded >> {axis} & 1u) != 0 ||")
-                emit(f"         static_cast<unsigned>({extent}) % cutune_width == 0)")
-                # As many blocks as a grid may have: ceil(extent / width) <= most.
-                emit(f"    cutune_fits_{letter}[w] = {extent} <=")
-                emit(f"        {GRID_LIMITS[axis]}ll * cutune_width ? 1 : 0;")
-    emit(f"unsigned char cutune_valid[{count}];")
-    emit("int cutune_own = -1;")
-    with emit.braces(f"for (int c = 0; c < {count}; ++c)"):
-        for letter, (_, places) in zip("xyz", axes, strict=True):
-            emit(f"const int cutune_{letter} = {'0' if places is None else f'{places}[c]'};")
-        # Without branches: of any three sizes, each may fit or not.
-        fits = [f"cutune_fits_{letter}[cutune_{letter}]" for letter in "xyz"]
-        emit(f"cutune_valid[c] = ({' & '.join(fits)}) != 0 ? 1 : 0;")
-        same = [f"cutune_{letter} == cutune_own_{letter}" for letter in "xyz"]
-        emit(f"if ({' && '.join(same)}) cutune_own = c;")
-    with emit.braces("if (cutune_needs_warps(*cutune_asked->site, *cutune_asked))"):
-        emit(f"for (int c = 0; c < {count}; ++c)")
-        emit("    if (c != cutune_own && !cutune_keeps_warps(cutune_asked->block,")
-        emit(f"                            cutune_block_at({blocks}, c)))")
-        emit("        cutune_valid[c] = 0;")
+        emit(f"if ({off} < -1 || {off} > 1) return {own};")

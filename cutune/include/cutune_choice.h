@@ -79,25 +79,4 @@ inline cutune_device cutune_current_device() {
     return device;
 }
 
-// The number of a variant, or 0. Names are short, and looked up once per size.
-inline int cutune_variant_named(const cutune_site &site, const char *name) {
-    for (int i = 0; i < site.variant_count; ++i)
-        if (strcmp(site.variants[i].name, name) == 0) return i + 1;
-    return 0;
-}
-
-// Take a variant where it is faster: below `share` of the kernel itself, after its pointers were asked
-// about, which takes `asking_us`.
-inline void cutune_prefer(cutune_configuration *chosen, const cutune_configuration &other,
-                          const cutune_site &site, const char *name, double asking_us,
-                          double share) {
-    const double limit = chosen->variant == 0 ? share * chosen->us : chosen->us;
-    const double us = other.us + asking_us;
-    const int variant = cutune_variant_named(site, name);
-    if (variant == 0 || other.us <= 0 || us >= limit) return;
-    chosen->us = us;
-    chosen->variant = variant;
-    chosen->variant_block = other.block;
-}
-
 #endif  // CUTUNE_CHOICE_H

@@ -1,5 +1,5 @@
 // The operators of rational programs, for one candidate and for as many at once as fit a register.
-// Each lane computes what the operator on doubles computes, to the last bit.
+// Each lane computes what the operator on doubles computes, to the last bit. Needs cutune_tables.h.
 #ifndef CUTUNE_OPERATORS_H
 #define CUTUNE_OPERATORS_H
 
@@ -39,15 +39,12 @@ CUTUNE_INLINE cutune_lanes cutune_all(double a) { return cutune_lanes{a, a}; }
 CUTUNE_INLINE cutune_lanes cutune_load(const double *from) {
     return cutune_lanes{from[0], from[1]};
 }
-CUTUNE_INLINE cutune_lanes cutune_look(const float *table, cutune_lanes index) {
-    return cutune_lanes{static_cast<double>(table[static_cast<int>(index[0])]),
-                        static_cast<double>(table[static_cast<int>(index[1])])};
+template <class Entry>
+CUTUNE_INLINE cutune_lanes cutune_look(const Entry *table, cutune_lanes index) {
+    return cutune_lanes{cutune_at(table, index[0]), cutune_at(table, index[1])};
 }
-CUTUNE_INLINE cutune_lanes cutune_pick(const double *values, const unsigned char *index) {
-    return cutune_lanes{values[index[0]], values[index[1]]};
-}
-CUTUNE_INLINE cutune_lanes cutune_pick(const double *values, const unsigned short *index) {
-    return cutune_lanes{values[index[0]], values[index[1]]};
+CUTUNE_INLINE cutune_lanes cutune_pick(const double *values, const char *places) {
+    return cutune_lanes{values[cutune_entry(places, 0)], values[cutune_entry(places, 1)]};
 }
 CUTUNE_INLINE void cutune_store(double *to, cutune_lanes a) {
     to[0] = a[0];
@@ -95,14 +92,12 @@ typedef double cutune_lanes;
 
 CUTUNE_INLINE cutune_lanes cutune_all(double a) { return a; }
 CUTUNE_INLINE cutune_lanes cutune_load(const double *from) { return from[0]; }
-CUTUNE_INLINE cutune_lanes cutune_look(const float *table, cutune_lanes index) {
-    return static_cast<double>(table[static_cast<int>(index)]);
+template <class Entry>
+CUTUNE_INLINE cutune_lanes cutune_look(const Entry *table, cutune_lanes index) {
+    return cutune_at(table, index);
 }
-CUTUNE_INLINE cutune_lanes cutune_pick(const double *values, const unsigned char *index) {
-    return values[index[0]];
-}
-CUTUNE_INLINE cutune_lanes cutune_pick(const double *values, const unsigned short *index) {
-    return values[index[0]];
+CUTUNE_INLINE cutune_lanes cutune_pick(const double *values, const char *places) {
+    return values[cutune_entry(places, 0)];
 }
 CUTUNE_INLINE void cutune_store(double *to, cutune_lanes a) { to[0] = a; }
 

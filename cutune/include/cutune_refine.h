@@ -26,20 +26,18 @@ inline unsigned long long cutune_hash(const char *name, const long long *words, 
     return hash == 0 ? 1 : hash;
 }
 
-inline dim3 cutune_block_at(const unsigned short *blocks, int index) {
-    return dim3(blocks[3 * index], blocks[3 * index + 1], blocks[3 * index + 2]);
-}
-
+// `all` says which block a candidate has, and below which time the launch dominates.
+template <class Candidates>
 inline void cutune_list_blocks(cutune_shortlist *list, const double *time,
-                               const unsigned char *valid, const unsigned short *blocks, int count,
-                               int chosen, int own, double bound_below) {
+                               const unsigned char *valid, const Candidates &all, int count,
+                               int chosen, int own) {
     int listed[cutune_most_listed];
     list->count = 0;
     // Where the launch takes longer than the kernel there is nothing to win.
-    if (chosen >= 0 && time[chosen] < bound_below) return;
+    if (chosen >= 0 && time[chosen] < all.bound_below) return;
     for (int next = chosen; next >= 0 && list->count < cutune_most_listed;) {
         listed[list->count] = next;
-        list->blocks[list->count++] = cutune_block_at(blocks, next);
+        list->blocks[list->count++] = all.block(next);
         next = list->count == 1 && own >= 0 && own != chosen && valid[own] != 0 ? own : -1;
         for (int c = 0; next < 0 && c < count; ++c) {
             // The fastest that is not listed yet.

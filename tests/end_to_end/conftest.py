@@ -26,7 +26,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
         source = folder / f"{name}.tuned.cu"
         with locked(folder / "lock"):
             if not source.exists():
-                tune(SAMPLES / f"{name}.cu", folder)
+                tune(SAMPLES / f"{name}.cu", folder, options=())
         return source
 
     return get

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import compiled, run, select
-from tests.end_to_end.tuning import cutune_here as cutune
+from tests.end_to_end.tuning import QUICK, compiled, cutune, run, select
 
 pytestmark = pytest.mark.nvcc
 
@@ -75,7 +74,7 @@ def test_wrong_candidates_are_left_out(tmp_path: Path) -> None:
     source.write_text(SUMS)
     done = cutune(
         *("tune", source, "--run", "./{program} {n}", "--vary", "n=20000,50000"),
-        *("--workspace", tmp_path / "work", "-o", tuned),
+        *("--workspace", tmp_path / "work", "-o", tuned, *QUICK),
     )
     assert done.returncode == 0, done.stderr
     assert "CT416" in done.stderr
@@ -105,7 +104,7 @@ __global__ void sums(int n, float *a) {
     source.write_text("#include <cstdio>\n#include <cstdlib>" + kernel + host)
     done = cutune(
         *("collect", source, "--run", "./{program} {n}", "--vary", "n=2000,3000"),
-        *("--workspace", tmp_path / "work"),
+        *("--workspace", tmp_path / "work", *QUICK),
     )
     assert "shift.cu:6:" in done.stderr or "shift.cu:9:" in done.stderr, done.stderr
     assert "the original itself has a race" in done.stderr
@@ -116,9 +115,9 @@ __global__ void sums(int n, float *a) {
 def test_no_annotation_no_change(tmp_path: Path) -> None:
     source = tmp_path / "sums.cu"
     source.write_text(SUMS.replace("#pragma cutune kernel", "// "))
-    done = cutune("instrument", source)
+    done = cutune("instrument", source, *QUICK)
     assert done.stdout == source.read_text()
-    suggested = cutune("inspect", "--suggest", source).stdout
+    suggested = cutune("inspect", "--suggest", source, *QUICK).stdout
     assert "#pragma cutune kernel sums data(n) block(x: 32, 64, 128, 256)" in suggested
 
 
@@ -127,7 +126,7 @@ def test_warps_keep_their_threads(tmp_path: Path) -> None:
     source.write_text(SHUFFLES)
     done = cutune(
         *("tune", source, "--run", "./{program} {n}", "--vary", "n=300,1000"),
-        *("--workspace", tmp_path / "work", "-o", tuned),
+        *("--workspace", tmp_path / "work", "-o", tuned, *QUICK),
     )
     assert done.returncode == 0, done.stderr
     assert "CT416" not in done.stderr

@@ -12,8 +12,7 @@ from cutune.cli.common import sizes_to_show, varied_values
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.fit.models_file import SCHEMA
-from tests.end_to_end.tuning import SAMPLES
-from tests.end_to_end.tuning import cutune_here as cutune
+from tests.end_to_end.tuning import SAMPLES, cutune
 
 GEMM = SAMPLES / "gemm.cu"
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import cutune_here as cutune
-from tests.end_to_end.tuning import select
+from tests.end_to_end.tuning import cutune, select
 
 pytestmark = pytest.mark.nvcc
 

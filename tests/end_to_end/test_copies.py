@@ -8,7 +8,7 @@ import pytest
 
 from cutune.analysis.session import Session
 from cutune.frontend.program import Program
-from tests.end_to_end.tuning import cutune
+from tests.end_to_end.tuning import QUICK, STANDARD, cutune
 
 pytestmark = pytest.mark.nvcc
 
@@ -113,7 +113,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def program(source: Path) -> Program:
-    return Session().load(str(source), require_nvcc=True)
+    return Session(flags=(STANDARD,)).load(str(source), require_nvcc=True)
 
 
 def test_what_is_proven_of_the_copy_is_tunable(program: Program) -> None:
@@ -149,7 +149,9 @@ def test_entries_are_those_of_the_copy(program: Program) -> None:
 
 def test_any_block_gives_the_same(source: Path, tmp_path: Path) -> None:
     running = ("--run", "{program} {n} {block}", "--vary", "n=1,100,1000", "--vary")
-    shaken = cutune("shake", source, *running, "block=128,64,37", "--seeds", 8, cwd=tmp_path)
+    shaken = cutune(
+        "shake", source, *running, "block=128,64,37", "--seeds", 8, *QUICK, cwd=tmp_path
+    )
     assert shaken.returncode == 0, shaken.stdout + shaken.stderr
     assert shaken.stdout.startswith("same: 8 seeds, 5 tunable launches")
 
@@ -158,18 +160,9 @@ def test_kernels_of_headers(tmp_path: Path) -> None:
     (tmp_path / "kernels.cuh").write_text(KERNELS)
     source = tmp_path / "app.cu"
     source.write_text(HEAD + '#include "kernels.cuh"\n' + MAIN)
-    tuned = cutune(
-        "tune", "app.cu", "--run", "{program} {n}", "--vary", "n=500,1000,2000,4000", cwd=tmp_path
-    )
+    running = ("--run", "{program} {n}", "--vary")
+    tuned = cutune("tune", "app.cu", *running, "n=500,1000,2000,4000", *QUICK, cwd=tmp_path)
     assert tuned.returncode == 0, tuned.stdout + tuned.stderr
-    verified = cutune(
-        "verify",
-        "app.cu",
-        "app.tuned/app.cu",
-        "--run",
-        "{program} {n}",
-        "--vary",
-        "n=700,3000",
-        cwd=tmp_path,
-    )
+    words = ("app.cu", "app.tuned/app.cu", *running, "n=700,3000", *QUICK)
+    verified = cutune("verify", *words, cwd=tmp_path)
     assert verified.returncode == 0, verified.stdout + verified.stderr

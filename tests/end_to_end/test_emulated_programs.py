@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, read_launches
-from cutune.emulator.link import alias_folder, append_flags, own_build_flags
+from cutune.emulator.link import alias_folder, append_flags
 from cutune.emulator.run import RunResult, main_run, program_environment, run_program
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
+from tests.end_to_end.tuning import STANDARD, build_flags
 from tests.hardware_counters import memory_ratios, ratio
 
 pytestmark = pytest.mark.nvcc
@@ -43,6 +45,9 @@ SINGLE = (
     "async_copies",
 )
 
+#: What they include asks for C++17.
+MODERN = ("library_algorithms", "grid_barrier", "async_copies")
+
 Build = Callable[..., Path]
 
 
@@ -51,14 +56,14 @@ def nvcc() -> Nvcc:
     return find_nvcc()
 
 
-@pytest.fixture
-def build(nvcc: Nvcc, tmp_path: Path) -> Build:
-    """Compile sources for the emulated device; further flags may follow."""
+@pytest.fixture(scope="module")
+def build(nvcc: Nvcc, tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Compile sources for the emulated device, once for all tests; further flags may follow."""
 
-    def compiled(*sources: Path, flags: Sequence[str] = ()) -> Path:
-        program = tmp_path / sources[0].stem
-        link = own_build_flags(nvcc)
-        nvcc.check([*map(str, sources), *link, *flags, "-o", str(program)])
+    @cache
+    def compiled(*sources: Path, flags: Sequence[str] = (STANDARD,)) -> Path:
+        program = tmp_path_factory.mktemp("build") / sources[0].stem
+        nvcc.check([*map(str, sources), *build_flags(), *flags, "-o", str(program)])
         return program
 
     return compiled
@@ -80,7 +85,8 @@ def launches(program: Path, folder: Path, **settings: str) -> list[LaunchRecord]
 
 @pytest.mark.parametrize("name", SINGLE)
 def test_program_passes_its_own_check(build: Build, name: str) -> None:
-    done = execute(build(PROGRAMS / f"{name}.cu"))
+    standard = "-std=c++17" if name in MODERN else STANDARD
+    done = execute(build(PROGRAMS / f"{name}.cu", flags=(standard,)))
     assert (done.stdout.splitlines()[-1:], done.returncode) == (["PASS"], 0), done.stderr
 
 
@@ -91,7 +97,7 @@ def test_two_translation_units(build: Build) -> None:
 
 def test_separate_compilation(build: Build) -> None:
     sources = [PROGRAMS / "separate_main.cu", PROGRAMS / "separate_other.cu"]
-    done = execute(build(*sources, flags=["-rdc=true"]))
+    done = execute(build(*sources, flags=("-rdc=true", STANDARD)))
     assert done.stdout == "PASS\n", done.stderr
 
 
@@ -99,13 +105,13 @@ def test_separate_compilation(build: Build) -> None:
 def test_compressed_fat_binaries(build: Build, nvcc: Nvcc, mode: str) -> None:
     if int(nvcc.version.split(".")[0]) < 13 and mode != "default":
         pytest.skip("this nvcc has no -compress-mode")
-    program = build(PROGRAMS / "vector_add.cu", flags=["-compress-mode", mode])
+    program = build(PROGRAMS / "vector_add.cu", flags=("-compress-mode", mode, STANDARD))
     assert execute(program).stdout == "PASS\n"
 
 
 def test_per_thread_default_streams(build: Build) -> None:
     for name in ("vector_add", "streams_events"):
-        program = build(PROGRAMS / f"{name}.cu", flags=["-default-stream", "per-thread"])
+        program = build(PROGRAMS / f"{name}.cu", flags=("-default-stream", "per-thread", STANDARD))
         assert execute(program).stdout == "PASS\n"
 
 
@@ -135,7 +141,7 @@ def test_a_program_for_gpus_only_is_refused(nvcc: Nvcc, tmp_path: Path) -> None:
 
 def test_a_program_without_ptx_says_how_to_rebuild_it(nvcc: Nvcc, tmp_path: Path) -> None:
     program = tmp_path / "no_ptx"
-    flags = [flag for flag in own_build_flags(nvcc) if "compute_80" not in flag]
+    flags = [flag for flag in build_flags() if "compute_80" not in flag]
     flags = [flag for flag in flags if flag != "-gencode"]
     target = ["-gencode", "arch=compute_90,code=sm_90"]
     nvcc.check([str(PROGRAMS / "vector_add.cu"), *flags, *target, "-o", str(program)])
@@ -168,7 +174,7 @@ def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
         int main() { std::puts("begins"); return cudaFree(nullptr) + cublasNothing(); }
         """
     )
-    flags = (f"-L{tmp_path}", "-lcublas", "-Xlinker", f"-rpath={tmp_path}")
+    flags = (f"-L{tmp_path}", "-lcublas", "-Xlinker", f"-rpath={tmp_path}", STANDARD)
     done = execute(build(source, flags=flags))
     assert (done.returncode, done.stdout) == (1, "begins\n")
     assert "libcublas.so.13 is not supported on the emulated device" in done.stderr
@@ -269,7 +275,7 @@ def test_polybench_sample_passes_and_counts_as_a_gpu(
     build: Build, sample: Path, tmp_path: Path
 ) -> None:
     log = tmp_path / "launches.jsonl"
-    program = build(sample, flags=["-O2"])
+    program = build(sample, flags=("-O2", STANDARD))
     settings = {"CUTUNE_COUNT": "trace", "CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_LOG_LIMIT": "12"}
     done = execute(program, "64", **settings)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -15,8 +15,7 @@ from cutune.fit.models_file import read_models
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
 from cutune.models.published import mwp_cwp
-from tests.end_to_end.tuning import H200, SAMPLES, tune
-from tests.end_to_end.tuning import cutune_here as cutune
+from tests.end_to_end.tuning import H200, QUICK, SAMPLES, cutune, tune
 
 pytestmark = pytest.mark.nvcc
 
@@ -89,7 +88,7 @@ def test_models_differ_and_can_be_emitted(workspace: Path) -> None:
         predicted.add(json.loads(done.stdout)["ranked"][0]["predicted_ms"])
     assert len(predicted) == 3
     tuned = workspace / "latency.cu"
-    asked = ("--workspace", workspace, "--model", "latency", "-o", tuned)
+    asked = ("--workspace", workspace, "--model", "latency", "-o", tuned, *QUICK)
     done = cutune("emit", SAMPLES / "2dconv.cu", *asked)
     assert done.returncode == 0, done.stderr
     assert "cutune_bound_latency" in tuned.read_text()
@@ -167,7 +166,7 @@ def test_the_published_method_from_end_to_end(tmp_path: Path) -> None:
     source.write_text(ROWS)
     done = cutune(
         *("tune", source, "--run", "./{program} {n}", "--vary", "n=64", "--workspace", tmp_path),
-        *("--fit", "paper", "--model", "mwp-cwp", "-o", tmp_path / "rows.tuned.cu"),
+        *("--fit", "paper", "--model", "mwp-cwp", "-o", tmp_path / "rows.tuned.cu", *QUICK),
     )
     assert done.returncode == 0, done.stderr
     assert "cutune_mwp_cwp" in (tmp_path / "rows.tuned.cu").read_text()

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.emulator.link import own_build_flags
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc
-from tests.end_to_end.tuning import cutune_here as cutune
-from tests.end_to_end.tuning import run
+from tests.end_to_end.tuning import ARCHITECTURE, STANDARD, build_flags, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
@@ -62,11 +60,19 @@ static __global__ void shift(int n, float *a) {
 }
 """,
     "options/forced.h": "#define WIDTH 32\n",
-    "options/more": "-DSTEPS=3\n-std=c++17\n",
+    "options/more": "-DSTEPS=3\n-std=c++14\n",
 }
-OPTIONS = ("-I", "include", "-DFACTOR=2", "-include", "options/forced.h", "@options/more")
+OPTIONS = (
+    "-I",
+    "include",
+    "-DFACTOR=2",
+    "-include",
+    "options/forced.h",
+    "@options/more",
+    ARCHITECTURE,
+)
 #: The same for nvcc itself.
-FLAGS = ("-Iinclude", "-DFACTOR=2", "-include", "options/forced.h", "-DSTEPS=3")
+FLAGS = ("-Iinclude", "-DFACTOR=2", "-include", "options/forced.h", "-DSTEPS=3", STANDARD)
 
 
 @pytest.fixture
@@ -82,7 +88,7 @@ def project(tmp_path: Path) -> Path:
 def built(folder: Path, *extra: str, sources: tuple[str, ...] = ("src/main.cu",)) -> Path:
     """Compile as the user would: in the folder, with the same options."""
     nvcc = find_nvcc()
-    flags = [*FLAGS, *extra, "-O1", *own_build_flags(nvcc)]
+    flags = [*FLAGS, *extra, "-O1", *build_flags()]
     nvcc.check([*flags, *sources, "-o", "program"], cwd=folder)
     return folder / "program"
 
@@ -145,10 +151,10 @@ def test_two_sources_share_a_header(project: Path) -> None:
         done = cutune("instrument", name, *OPTIONS, "-DHAS_OTHER", "-o", f"{tree}/", cwd=project)
         assert done.returncode == 0, done.stderr
         objects.append(f"{tree}.o")
-        flags = [*FLAGS, "-DHAS_OTHER", f"-I{INCLUDE_DIRECTORY}", *own_build_flags(nvcc)]
+        flags = [*FLAGS, "-DHAS_OTHER", f"-I{INCLUDE_DIRECTORY}", *build_flags()]
         nvcc.check([*flags, "-c", name, "-o", objects[-1]], cwd=tree)
     binary = project / "joined"
-    nvcc.check([*objects, *own_build_flags(nvcc), "-o", str(binary)])
+    nvcc.check([*objects, *build_flags(), "-o", str(binary)])
     assert output(run(binary, "333")) == before
     log = project / "log"
     assert output(run(binary, "333", CUTUNE_MODE="record", CUTUNE_OUTPUT=str(log))) == before

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import read_launches
-from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
@@ -28,6 +27,7 @@ from cutune.passes import InstrumentLaunches, ReplaceLaunches
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc
 from cutune.toolchain.ptxas import kernel_name
+from tests.end_to_end.tuning import STANDARD, build_flags
 
 pytestmark = pytest.mark.nvcc
 
@@ -59,18 +59,19 @@ def rewritten(nvcc: Nvcc, path: Path, step: Pass) -> Source:
     return unit.rewritten()
 
 
-@pytest.fixture
-def build(nvcc: Nvcc, tmp_path: Path) -> Build:
-    """Rewrite a source, compile it for the emulated device."""
+@pytest.fixture(scope="module")
+def build(nvcc: Nvcc, tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Rewrite a source, compile it for the emulated device, once for all tests."""
 
-    def built(path: Path, step: Pass | None = None, flags: Sequence[str] = ()) -> Path:
+    @cache
+    def built(path: Path, step: Pass | None = None) -> Path:
         source = read_source(path) if step is None else rewritten(nvcc, path, step)
         name = "original" if step is None else step.name
-        text, binary = tmp_path / f"{name}.cu", tmp_path / name
+        folder = tmp_path_factory.mktemp("build")
+        text, binary = folder / f"{name}.cu", folder / name
         text.write_bytes(source.encode())
-        link = own_build_flags(nvcc)
         includes = (f"-I{INCLUDE_DIRECTORY}", f"-I{path.parent}")
-        nvcc.check([str(text), *includes, *flags, *link, "-o", str(binary)])
+        nvcc.check([str(text), *includes, STANDARD, *build_flags(), "-o", str(binary)])
         return binary
 
     return built
@@ -93,23 +94,25 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_golden_sources_compile_without_a_warning(nvcc: Nvcc, tmp_path: Path, path: Path) -> None:
-    assert messages(nvcc, tmp_path, path, 17) == ""
+    """What the probe does with a launch is compiled below, where it is the same."""
+    assert messages(nvcc, tmp_path, path, 17, "-DCUTUNE_PROBE_LINKED") == ""
 
 
 @pytest.mark.parametrize(
-    ("standard", "case"), [(11, "arguments"), (11, "places"), (14, "places"), (20, "places")]
+    ("standard", "case"),
+    [(11, "arguments"), (11, "places"), (14, "places"), (17, "arguments"), (20, "places")],
 )
 def test_every_standard(nvcc: Nvcc, tmp_path: Path, standard: int, case: str) -> None:
     path = HERE.parent / "golden" / "instrument" / f"{case}.cu"
     assert messages(nvcc, tmp_path, path, standard) == ""
 
 
-def messages(nvcc: Nvcc, folder: Path, path: Path, standard: int) -> str:
+def messages(nvcc: Nvcc, folder: Path, path: Path, standard: int, *flags: str) -> str:
     """What nvcc says of an instrumented file."""
     text = folder / "text.cu"
     text.write_bytes(rewritten(nvcc, path, InstrumentLaunches()).encode())
-    flags = [f"-std=c++{standard}", "-arch=sm_80", *WARNINGS, f"-I{INCLUDE_DIRECTORY}", "-c"]
-    done = nvcc.check([*flags, str(text), "-o", str(folder / "out.o")])
+    wanted = [f"-std=c++{standard}", "-arch=sm_80", *WARNINGS, f"-I{INCLUDE_DIRECTORY}", "-c"]
+    done = nvcc.check([*wanted, *flags, str(text), "-o", str(folder / "out.o")])
     return done.stderr + done.stdout
 
 
@@ -150,7 +153,7 @@ def test_two_instrumented_files_link(nvcc: Nvcc, tmp_path: Path) -> None:
         text.write_bytes(rewritten(nvcc, path, InstrumentLaunches()).encode())
         texts.append(str(text))
     program = tmp_path / "program"
-    nvcc.check([*texts, f"-I{INCLUDE_DIRECTORY}", *own_build_flags(nvcc), "-o", str(program)])
+    nvcc.check([*texts, f"-I{INCLUDE_DIRECTORY}", STANDARD, *build_flags(), "-o", str(program)])
     assert subprocess.run([program], check=False).returncode == 0
 
 
@@ -321,5 +324,5 @@ def test_every_architecture_that_will_run_is_judged(
         "    same<<<n / 32, 32>>>(n, x);\n"
         "}\n"
     )
-    program = Session(flags=flags).load(str(path))
+    program = Session(flags=(*flags, STANDARD)).load(str(path))
     assert [site.kernel for site in program.tunable_launches] == tunable

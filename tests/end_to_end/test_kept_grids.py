@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
-from tests.end_to_end.tuning import compiled, cutune, run, select
+from tests.end_to_end.tuning import QUICK, compiled, cutune, run, select
 
 pytestmark = pytest.mark.nvcc
 
@@ -80,7 +82,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.write_text(PROGRAM)
     done = cutune(
         *("tune", source, "--run", "./{program} {n}", "--vary", "n=100,300"),
-        *("--workspace", folder / "work", "-o", folder / "rows.tuned.cu"),
+        *("--workspace", folder / "work", "-o", folder / "rows.tuned.cu", *QUICK),
     )
     assert done.returncode == 0, done.stderr
     # A reduction by halves loses summands where it starts from 96.
@@ -122,7 +124,19 @@ def test_results_stay(tuned: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-CHUNKS = """
+def tuned_together(folder: Path, text: str, sizes: str) -> CompletedProcess[str]:
+    """Tune a program of several kernels; what it says."""
+    source = folder / "app.cu"
+    source.write_text(text)
+    done = cutune(
+        *("tune", source, "--run", "./{program} {n}", "--vary", f"n={sizes}"),
+        *("--workspace", folder, "-o", folder / "app.tuned.cu", *QUICK),
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+SUMS = """
 #include <cstdio>
 #include <cstdlib>
 #pragma cutune kernel chunk_sums data(n) block(x: 32, 64, 128, 256, 512, 1024) grid(keep)
@@ -138,29 +152,52 @@ __global__ void chunk_sums(int n, const int *values, int *sums) {
     }
     if (threadIdx.x == 0) sums[blockIdx.x] = partial[0];
 }
+DOTS
 int main(int argc, char **argv) {
     int n = atoi(argv[1]), *values, *sums;
     cudaMallocManaged(&values, n * 4);
     cudaMallocManaged(&sums, n * 4);
     for (int i = 0; i < n; ++i) values[i] = i % 10;
     chunk_sums<<<(n + 1999) / 2000, 256>>>(n, values, sums);
+    LAUNCHES
     cudaDeviceSynchronize();
     printf("%d\\n", sums[0]);
 }
 """
+DOT = """
+#pragma cutune kernel dot_MOST data(n) block(x: 32, 64, 128, 256, 512, 1024) grid(keep)
+__global__ void dot_MOST(int n, int shift, const int *a, const int *b, int *sum) {
+    int own = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        own += (a[i] >> shift) * b[i];
+    for (int s = 16; s > 0; s /= 2) own += __shfl_down_sync(0xffffffffu, own, s);
+    if (threadIdx.x % 32 == 0) atomicAdd(sum, own);
+}
+"""
+LAUNCH = """
+    *sums = 0;
+    dot_MOST<<<min((n + 255) / 256, MOST), 256>>>(n, 0, values, values, sums);
+"""
+#: The most blocks of each.
+MOST = (64, 264, 100_000)
 
 
-def test_blocks_with_a_part_of_fixed_size_all_have_work(tmp_path: Path) -> None:
-    source = tmp_path / "chunks.cu"
-    source.write_text(CHUNKS)
-    done = cutune(
-        *("tune", source, "--run", "./{program} {n}", "--vary", "n=30000,110000"),
-        *("--workspace", tmp_path / "work", "-o", tmp_path / "chunks.tuned.cu"),
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The workspace of a tuned program of sums over parts of fixed size, and in strides."""
+    folder = tmp_path_factory.mktemp("sums")
+    dots, launches = (
+        "".join(text.replace("MOST", str(most)) for most in MOST) for text in (DOT, LAUNCH)
     )
-    assert done.returncode == 0, done.stderr
+    text = SUMS.replace("DOTS", dots).replace("LAUNCHES", launches)
+    tuned_together(folder, text, "30000,110000")
+    return folder
+
+
+def test_blocks_with_a_part_of_fixed_size_all_have_work(sums: Path) -> None:
     times = {}
     for blocks in (100, 20_000):
-        answer = select("chunk_sums", tmp_path / "work", f"n={2000 * blocks}", f"G.x={blocks}")
+        answer = select("chunk_sums", sums, f"n={2000 * blocks}", f"G.x={blocks}")
         times[blocks] = {e["block"][0]: 1000 * e["predicted_ms"] for e in answer["ranked"]}
     # Few blocks: 63 steps one after the other instead of 8.
     assert times[100][32] > 2 * times[100][256]
@@ -168,41 +205,9 @@ def test_blocks_with_a_part_of_fixed_size_all_have_work(tmp_path: Path) -> None:
     assert times[20_000][256] > 20_000 * 8000 / 4.8e6
 
 
-STRIDES = """
-#include <cstdio>
-#include <cstdlib>
-#pragma cutune kernel dot data(n) block(x: 32, 64, 128, 256, 512, 1024) grid(keep)
-__global__ void dot(int n, int shift, const int *a, const int *b, int *sum) {
-    int own = 0;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-        own += (a[i] >> shift) * b[i];
-    for (int s = 16; s > 0; s /= 2) own += __shfl_down_sync(0xffffffffu, own, s);
-    if (threadIdx.x % 32 == 0) atomicAdd(sum, own);
-}
-int main(int argc, char **argv) {
-    int n = atoi(argv[1]), blocks = (n + 255) / 256, *a, *sum;
-    if (blocks > MOST) blocks = MOST;
-    cudaMallocManaged(&a, n * 4);
-    cudaMallocManaged(&sum, 4);
-    for (int i = 0; i < n; ++i) a[i] = i % 10;
-    *sum = 0;
-    dot<<<blocks, 256>>>(n, 0, a, a, sum);
-    cudaDeviceSynchronize();
-    printf("%d\\n", *sum);
-}
-"""
-
-
-@pytest.mark.parametrize("most", [64, 264, 100_000])
-def test_blocks_that_divide_any_work_all_have_some(tmp_path: Path, most: int) -> None:
-    source = tmp_path / "strides.cu"
-    source.write_text(STRIDES.replace("MOST", str(most)))
-    done = cutune(
-        *("tune", source, "--run", "./{program} {n}", "--vary", "n=20000,100000"),
-        *("--workspace", tmp_path / "work", "-o", tmp_path / "strides.tuned.cu"),
-    )
-    assert done.returncode == 0, done.stderr
-    answer = select("dot", tmp_path / "work", "n=1000000000", "G.x=264")
+@pytest.mark.parametrize("most", MOST)
+def test_blocks_that_divide_any_work_all_have_some(sums: Path, most: int) -> None:
+    answer = select(f"dot_{most}", sums, "n=1000000000", "G.x=264")
     times = {e["block"][0]: 1000 * e["predicted_ms"] for e in answer["ranked"]}
     # Two blocks per SM: small ones have too few loads on their way.
     assert times[32] > 4 * times[1024] and times[32] > 2 * times[128]
@@ -210,9 +215,59 @@ def test_blocks_that_divide_any_work_all_have_some(tmp_path: Path, most: int) ->
     assert min(times.values()) > 1e9 * 4 / 4.8e6
 
 
-VECTORS = """
+@dataclass(frozen=True)
+class Inexact:
+    """A kernel whose results are off by a part in blocks of 64 threads."""
+
+    name: str
+    number: str
+    value: str
+    off: float
+
+    @property
+    def text(self) -> str:
+        return f"""
+#pragma cutune kernel {self.name} data(n) block(x: 32, 64, 128) grid(ceil(n / x))
+__global__ void {self.name}(int n, float off, const float *in, {self.number} *out) {{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = {self.value.replace("x", "in[i] * (blockDim.x == 64 ? 1 + off : 1)")};
+}}
+"""
+
+    def launch(self, values: str) -> str:
+        """Results of its own, behind which large numbers lie that nobody writes."""
+        return f"""{{
+        {self.number} *out;
+        cudaMallocManaged(&out, 2 * n * sizeof *out);
+        cudaMemset(out + n, 0x70, n * sizeof *out);
+        {self.name}<<<(n + 127) / 128, 128>>>(n, {self.off:.12f}f, {values}, out);
+    }}
+"""
+
+
+def short(name: str, number: str, convert: str, unit: float) -> list[Inexact]:
+    """Off by a tenth of a unit in the last place, and by four."""
+    return [
+        Inexact(f"{name}_{which}", number, f"{convert}(x)", off)
+        for which, off in (("right", unit / 10), ("wrong", unit * 4))
+    ]
+
+
+SHORT = [
+    *short("half", "__half", "__float2half", 2**-10),
+    *short("half2", "__half2", "__float2half2_rn", 2**-10),
+    *short("bfloat16", "__nv_bfloat16", "__float2bfloat16", 2**-7),
+]
+#: Off by two units in the last place of what is subtracted from, and by sixteen thousand.
+CANCELLING = [
+    Inexact("cancel_right", "float", "x - 1", 2**-22),
+    Inexact("cancel_wrong", "float", "x - 1", 2**-9),
+]
+MOMENTS = """
 #include <cstdio>
 #include <cstdlib>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #pragma cutune kernel moments data(n) block(x: 32, 64, 128, 256) grid(keep) shared(16 * x)
 __global__ void moments(int n, const float *in, double2 *out) {
     extern __shared__ double2 part[];
@@ -233,110 +288,64 @@ __global__ void moments(int n, const float *in, double2 *out) {
     }
     if (threadIdx.x == 0) out[blockIdx.x] = part[0];
 }
+KERNELS
 int main(int argc, char **argv) {
     int n = atoi(argv[1]);
-    float *in;
+    float *in, *both, *near;
     double2 *out;
     cudaMallocManaged(&in, 8 * n * sizeof(float));
+    cudaMallocManaged(&both, n * sizeof(float));
+    cudaMallocManaged(&near, n * sizeof(float));
     cudaMallocManaged(&out, 8 * sizeof(double2));
     for (int i = 0; i < 8 * n; ++i) in[i] = i * 7919 % 1000 / 997.0f;
+    for (int i = 0; i < n; ++i) both[i] = (i % 2 ? 1 : -1) * (1 + in[i]);
+    // One in seven is next to nothing when 1 is taken away.
+    for (int i = 0; i < n; ++i) near[i] = i % 7 ? 0.3f + i % 5 : 1 + 1e-5f;
     moments<<<8, 128, 16 * 128>>>(n, in, out);
+    LAUNCHES
     cudaDeviceSynchronize();
     printf("%.9g %.9g\\n", out[3].x, out[3].y);
 }
 """
 
 
-def test_sums_in_vectors_may_differ_in_the_last_bits(tmp_path: Path) -> None:
-    source = tmp_path / "vectors.cu"
-    source.write_text(VECTORS)
-    done = cutune(
-        *("tune", source, "--run", "./{program} {n}", "--vary", "n=500,3000"),
-        *("--workspace", tmp_path / "work", "-o", tmp_path / "vectors.tuned.cu"),
-    )
-    assert done.returncode == 0, done.stderr
-    assert "CT416" not in done.stderr
-    ranked = select("moments", tmp_path / "work", "n=3000", "G.x=8")["ranked"]
+@dataclass(frozen=True)
+class Rounding:
+    """A tuned program of kernels that round."""
+
+    workspace: Path
+    #: The kernels of which candidates were left out.
+    left_out: set[str]
+
+
+@pytest.fixture(scope="module")
+def rounding(tmp_path_factory: pytest.TempPathFactory) -> Rounding:
+    folder = tmp_path_factory.mktemp("rounding")
+    kernels = "".join(kernel.text for kernel in (*SHORT, *CANCELLING))
+    launches = [
+        *(kernel.launch("both") for kernel in SHORT),
+        *(kernel.launch("near") for kernel in CANCELLING),
+    ]
+    text = MOMENTS.replace("KERNELS", kernels).replace("LAUNCHES", "".join(launches))
+    done = tuned_together(folder, text, "500,3000")
+    left_out = re.findall(r"the results of kernel '(\w+)'.*\[CT416\]", done.stderr)
+    assert len(left_out) == done.stderr.count("[CT416]")
+    return Rounding(folder, set(left_out))
+
+
+def test_sums_in_vectors_may_differ_in_the_last_bits(rounding: Rounding) -> None:
+    assert "moments" not in rounding.left_out
+    ranked = select("moments", rounding.workspace, "n=3000", "G.x=8")["ranked"]
     assert {entry["block"][0] for entry in ranked} == {32, 64, 128, 256}
 
 
-SHORT = """
-#include <cstdio>
-#include <cstdlib>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#pragma cutune kernel shorten data(n) block(x: 32, 64, 128) grid(ceil(n / x))
-__global__ void shorten(int n, float off, const float *in, NUMBER *out) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) out[i] = CONVERT(in[i] * (blockDim.x == 64 ? 1 + off : 1));
-}
-int main(int argc, char **argv) {
-    const int n = atoi(argv[1]);
-    float *in;
-    NUMBER *out;
-    cudaMallocManaged(&in, n * sizeof(float));
-    cudaMallocManaged(&out, n * sizeof(NUMBER));
-    for (int i = 0; i < n; ++i) in[i] = (i % 2 ? 1 : -1) * (1 + i * 7919 % 1000 / 997.0f);
-    shorten<<<(n + 127) / 128, 128>>>(n, OFF, in, out);
-    cudaDeviceSynchronize();
-}
-"""
+@pytest.mark.parametrize("kernel", SHORT, ids=lambda kernel: kernel.name)
+def test_numbers_of_16_bits_may_be_rounded_up_and_down(rounding: Rounding, kernel: Inexact) -> None:
+    assert (kernel.name in rounding.left_out) == kernel.name.endswith("wrong")
 
 
-@pytest.mark.parametrize(
-    ("number", "convert", "unit"),
-    [
-        ("__half", "__float2half", 2**-10),
-        ("__half2", "__float2half2_rn", 2**-10),
-        ("__nv_bfloat16", "__float2bfloat16", 2**-7),
-    ],
-)
-def test_numbers_of_16_bits_may_be_rounded_up_and_down(
-    tmp_path: Path, number: str, convert: str, unit: float
+@pytest.mark.parametrize("kernel", CANCELLING, ids=lambda kernel: kernel.name)
+def test_what_is_left_of_large_terms_is_no_better_than_these(
+    rounding: Rounding, kernel: Inexact
 ) -> None:
-    """Off by a tenth of a unit in the last place, and by four."""
-    for off, is_left_out in ((unit / 10, False), (unit * 4, True)):
-        source = tmp_path / f"short{is_left_out:d}.cu"
-        defined = f"#define NUMBER {number}\n#define CONVERT {convert}\n#define OFF {off:.9f}f\n"
-        source.write_text(defined + SHORT)
-        done = cutune(
-            *("tune", source, "--run", "./{program} {n}", "--vary", "n=500,3000"),
-            *("--workspace", tmp_path / "work", "-o", source.with_suffix(".tuned.cu")),
-        )
-        assert done.returncode == 0, done.stderr
-        assert ("[CT416]" in done.stderr) == is_left_out, done.stderr
-
-
-CANCELLING = """
-#include <cstdio>
-#include <cstdlib>
-#pragma cutune kernel cancel data(n) block(x: 32, 64, 128) grid(ceil(n / x))
-__global__ void cancel(int n, float off, const float *in, float *out) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) out[i] = in[i] * (blockDim.x == 64 ? 1 + off : 1) - 1;
-}
-int main(int argc, char **argv) {
-    const int n = atoi(argv[1]);
-    float *in, *out;
-    cudaMallocManaged(&in, n * sizeof(float));
-    cudaMallocManaged(&out, 2 * n * sizeof(float));
-    // One in seven is next to nothing; behind them lies what nobody writes.
-    for (int i = 0; i < n; ++i) in[i] = i % 7 ? 0.3f + i % 5 : 1 + 1e-5f;
-    for (int i = 0; i < n; ++i) out[n + i] = 1e30f;
-    cancel<<<(n + 127) / 128, 128>>>(n, OFF, in, out);
-    cudaDeviceSynchronize();
-}
-"""
-
-
-def test_what_is_left_of_large_terms_is_no_better_than_these(tmp_path: Path) -> None:
-    """Two units in the last place, and sixteen thousand."""
-    for off, is_left_out in ((2**-22, False), (2**-9, True)):
-        source = tmp_path / f"cancel{is_left_out:d}.cu"
-        source.write_text(f"#define OFF {off:.12f}f\n" + CANCELLING)
-        done = cutune(
-            *("tune", source, "--run", "./{program} {n}", "--vary", "n=500,3000"),
-            *("--workspace", tmp_path / "work", "-o", source.with_suffix(".tuned.cu")),
-        )
-        assert done.returncode == 0, done.stderr
-        assert ("[CT416]" in done.stderr) == is_left_out, done.stderr
+    assert (kernel.name in rounding.left_out) == kernel.name.endswith("wrong")

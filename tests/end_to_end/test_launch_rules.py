@@ -20,7 +20,7 @@ from cutune.frontend.program import DistinctPlaces, Kernel, Program
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from tests.end_to_end.tuning import cutune, run
+from tests.end_to_end.tuning import QUICK, STANDARD, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
@@ -104,7 +104,7 @@ void run(int n, int *x) {
 def test_launches_that_the_compiler_sees_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "hidden.cu"
     path.write_text(HIDDEN)
-    launches = Session().load(str(path), require_nvcc=True).launches
+    launches = Session(flags=(STANDARD,)).load(str(path), require_nvcc=True).launches
     hidden = Code.HIDDEN_LAUNCH
     # `#line` gives others the same numbers: of those that are shown it is not told which is which.
     untold = [Code.UNRESOLVED_LAUNCH] * 3
@@ -162,7 +162,7 @@ def widths(binary: Path, log: Path, *arguments: str) -> list[int]:
 def test_pointers_decide_whether_warps_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "meeting.cu"
     path.write_text(MEETING)
-    session = Session()
+    session = Session(flags=(STANDARD,))
     program = with_kernel(session.load(str(path), require_nvcc=True), may_meet=((1, 2),))
     binary = tuned(session, program, tmp_path)
     log = tmp_path / "log"
@@ -175,7 +175,7 @@ def test_pointers_decide_whether_warps_are_kept(tmp_path: Path) -> None:
 def test_steps_decide_whether_warps_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "steps.cu"
     path.write_text(MEETING)
-    session = Session()
+    session = Session(flags=(STANDARD,))
     loaded = session.load(str(path), require_nvcc=True)
     conditions = {
         "4 * n": (DistinctPlaces("4 * n", "4", 0), 48),
@@ -195,7 +195,7 @@ def test_what_was_not_proven_for_this_code_stays(is_called: bool, tmp_path: Path
     path = tmp_path / "proven.cu"
     overload = "__global__ void copy(int, float *, const int *);" if not is_called else ""
     path.write_text(overload + MEETING)
-    session = Session()
+    session = Session(flags=(STANDARD,))
     loaded = session.load(str(path), require_nvcc=True)
     assert all((site.called is not None) == is_called for site in loaded.tunable_launches)
     for versions, width in (((80, 90), 48), ((90,), 32)):
@@ -226,10 +226,10 @@ int main() {
 def test_blocks_follow_from_the_seed(tmp_path: Path) -> None:
     path, output = tmp_path / "annotated.cu", tmp_path / "random.cu"
     path.write_text(ANNOTATED)
-    done = cutune("emit", path, "--choose", "random:5", "-o", output)
+    done = cutune("emit", path, "--choose", "random:5", "-o", output, *QUICK)
     assert done.returncode == 0, done.stderr
-    session = Session()
-    binary = session.build(output, [], tmp_path / "random")
+    session = Session(flags=(STANDARD,))
+    binary = session.build(output, [STANDARD], tmp_path / "random")
     first = run(binary, CUTUNE="verbose").stderr
     assert first.count("-> 64x1x1") > 5 and first.count("-> 96x1x1") > 5
     assert {block for block in changed(first) if block.endswith("x1x1")} >= {"64x1x1", "96x1x1"}
@@ -242,7 +242,7 @@ def test_blocks_follow_from_the_seed(tmp_path: Path) -> None:
 
 def test_which_blocks_are_drawn_from() -> None:
     path = str(PROGRAMS / "staying.cu")
-    kernels = {kernel.name: kernel for kernel in Session().load(path).kernels}
+    kernels = {kernel.name: kernel for kernel in Session(flags=(STANDARD,)).load(path).kernels}
     assert random_blocks(kernels["count"]) == tuple((width, 0, 0) for width in WIDTHS)
     assert max(random_blocks(kernels["few"]))[0] == 128
     assert max(random_blocks(kernels["deep"])) == (0, 0, 64)
@@ -252,7 +252,7 @@ def test_which_blocks_are_drawn_from() -> None:
 def test_misuse(text: str, tmp_path: Path) -> None:
     path = tmp_path / "nothing.cu"
     path.write_text("int main() {}")
-    done = cutune("emit", path, "--choose", text)
+    done = cutune("emit", path, "--choose", text, *QUICK)
     assert done.returncode == 2 and "random:SEED" in done.stderr
-    done = cutune("emit", path, "--choose", "random:1", "-o", tmp_path / "out.cu")
+    done = cutune("emit", path, "--choose", "random:1", "-o", tmp_path / "out.cu", *QUICK)
     assert done.returncode == 1 and "[CT415]" in done.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import cutune
+from tests.end_to_end.tuning import QUICK, cutune
 
 pytestmark = pytest.mark.nvcc
 
@@ -44,7 +44,7 @@ def measured(folder: Path, command: str, *options: str) -> list[str]:
     source, workspace = folder / "twice.cu", folder / f"workspace{len(options)}"
     source.write_text(PROGRAM)
     words = ("--run", command, "--vary", "n=100,300", "--workspace", workspace)
-    done = cutune("collect", source, *words, *options)
+    done = cutune("collect", source, *words, *options, *QUICK)
     assert done.returncode == 0, done.stderr
     return sorted((workspace / "measurements.jsonl").read_text().splitlines())
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
+from hashlib import sha256
 from pathlib import Path
+from shutil import copyfile
 
 import pytest
 
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
-from cutune.emulator.link import own_build_flags
 from cutune.frontend.program import LaunchSite, Program
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import cutune, run
+from tests.end_to_end.tuning import QUICK, STANDARD, build_flags, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
@@ -144,7 +145,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> list[Program]:
     for name, text in (("main", MAIN), ("first", FIRST), ("second", SECOND)):
         (folder / f"{name}.cu").write_text(text)
     paths = [str(folder / f"{name}.cu") for name in ("main", "first", "second")]
-    return Session(flags=("-DWITH_BAD",)).load_all(paths)
+    return Session(flags=("-DWITH_BAD", STANDARD)).load_all(paths)
 
 
 def sites(program: Program) -> dict[str, LaunchSite]:
@@ -214,21 +215,27 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "scale.h").write_text(SCALE_H)
     (folder / "scale.cu").write_text(SCALE)
     (folder / "main.cu").write_text(PROGRAM)
-    runs = ("--run", "./{program} {n}", "--vary", "n=100,1000", "--device", "h200")
+    runs = ("--run", "./{program} {n}", "--vary", "n=100,1000", "--device", "h200", *QUICK)
     done = cutune("tune", "main.cu", "scale.cu", *runs, cwd=folder)
     assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
     return folder
 
 
+def compiled(folder: Path, name: str) -> Path:
+    """The object file of a source, compiled when its text is new."""
+    text = (folder / name).read_bytes()
+    target = folder / f"{name}.{sha256(text).hexdigest()}.o"
+    if not target.exists():
+        flags = ["-O2", STANDARD, *build_flags()]
+        find_nvcc().check([*flags, "-c", str(folder / name), "-o", str(target)])
+    return target
+
+
 def built(folder: Path, *sources: str) -> Path:
     """Compiled one by one, as build systems do, and linked."""
-    nvcc, binary = find_nvcc(), folder / f"{'_'.join(sources)}.out"
-    flags = ["-O2", *own_build_flags(nvcc)]
-    objects = []
-    for name in sources:
-        objects.append(str(folder / f"{name}.o"))
-        nvcc.check([*flags, "-c", str(folder / name), "-o", objects[-1]])
-    nvcc.check([*objects, *own_build_flags(nvcc), "-o", str(binary)])
+    binary = folder / f"{'_'.join(sources)}.out"
+    objects = [str(compiled(folder, name)) for name in sources]
+    find_nvcc().check([*objects, *build_flags(), "-o", str(binary)])
     return binary
 
 
@@ -252,16 +259,15 @@ def test_other_code_than_was_proven_keeps_its_launch(text: str, tuned: Path) -> 
 
 
 def test_an_archive_lends_its_kernels(tuned: Path) -> None:
-    built(tuned, "main.tuned.cu", "scale.tuned.cu")
-    subprocess.run(["ar", "rc", "scale.a", "scale.tuned.cu.o"], cwd=tuned, check=True)
-    nvcc, binary = find_nvcc(), tuned / "archived"
-    parts = [str(tuned / "main.tuned.cu.o"), str(tuned / "scale.a")]
-    nvcc.check([*parts, *own_build_flags(nvcc), "-o", str(binary)])
+    main, scale = (compiled(tuned, f"{name}.tuned.cu") for name in ("main", "scale"))
+    binary, archive = tuned / "archived", tuned / "scale.a"
+    subprocess.run(["ar", "rc", archive, scale], check=True)
+    find_nvcc().check([str(main), str(archive), *build_flags(), "-o", str(binary)])
     assert "cutune: scale" in run(binary, "100000", CUTUNE="verbose").stderr
 
 
 def test_emit_takes_the_same_sources(tuned: Path) -> None:
-    options = ("--device", "h200", "-o", "again")
+    options = ("--device", "h200", "-o", "again", *QUICK)
     done = cutune("emit", "main.cu", "scale.cu", *options, cwd=tuned)
     assert done.returncode == 0, done.stderr
     for name in ("main", "scale"):
@@ -271,25 +277,25 @@ def test_emit_takes_the_same_sources(tuned: Path) -> None:
 
 def test_the_rest_is_part_of_what_was_measured(tuned: Path) -> None:
     """Where the kernel has changed, or is not given, there is no model of it."""
-    original = (tuned / "scale.cu").read_bytes()
+    original, options = (tuned / "scale.cu").read_bytes(), ("--device", "h200", *QUICK)
     try:
         (tuned / "scale.cu").write_text(SCALE.replace("% 7", "% 9"))
-        done = cutune("emit", "main.cu", "scale.cu", "--device", "h200", cwd=tuned)
+        done = cutune("emit", "main.cu", "scale.cu", *options, cwd=tuned)
     finally:
         (tuned / "scale.cu").write_bytes(original)
     assert done.returncode == 1 and "[CT513]" in done.stderr
-    done = cutune("emit", "main.cu", "--device", "h200", cwd=tuned)
+    done = cutune("emit", "main.cu", *options, cwd=tuned)
     assert done.returncode == 1 and "[CT201]" in done.stderr and "[CT513]" in done.stderr
 
 
 def test_inspect_reads_sources_together(tuned: Path) -> None:
-    done = cutune("inspect", "--json", "main.cu", "scale.cu", cwd=tuned)
+    done = cutune("inspect", *QUICK, "--json", "main.cu", "scale.cu", cwd=tuned)
     (launch,) = json.loads(done.stdout)["launches"]
     assert (done.returncode, launch["verdict"], launch["guards"]) == (0, "tunable", {"x": "n"})
-    alone = cutune("inspect", "main.cu", cwd=tuned)
+    alone = cutune("inspect", *QUICK, "main.cu", cwd=tuned)
     assert "name that source too [CT201]" in alone.stderr
     # One that cannot be read keeps nobody from looking at the others.
-    some = cutune("inspect", "--json", "main.cu", "nowhere.cu", "scale.cu", cwd=tuned)
+    some = cutune("inspect", *QUICK, "--json", "main.cu", "nowhere.cu", "scale.cu", cwd=tuned)
     assert some.returncode == 1 and json.loads(some.stdout)["launches"] == [launch]
 
 
@@ -299,17 +305,19 @@ def test_what_was_tuned_is_not_tuned_again(tuned: Path) -> None:
 
 
 def test_shake_runs_several_sources(tuned: Path) -> None:
-    options = ("--run", "./{program} {n}", "--vary", "n=100", "--seeds", "4")
+    options = ("--run", "./{program} {n}", "--vary", "n=100", "--seeds", "4", *QUICK)
     done = cutune("shake", "main.cu", "scale.cu", *options, cwd=tuned)
     assert done.returncode == 0 and "same: 4 seeds, 1 tunable launch" in done.stdout, done.stderr
 
 
+#: How the Makefile compiles.
+WORDS = ("-Iinclude", "-O2", STANDARD, "-arch=compute_80")
 MAKEFILE = """\
 NVCC ?= nvcc
 app: main.o scale.o
 \t$(NVCC) $^ -o $@
 %.o: src/%.cu include/scale.h
-\t$(NVCC) -Iinclude -O2 -c $< -o $@
+\t$(NVCC) -Iinclude -O2 -std=c++14 -arch=compute_80 -c $< -o $@
 clean:
 \trm -f app *.o
 """
@@ -334,11 +342,23 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(project: Path, mode: str, *names: str) -> None:
     """Compile sources of the project for the emulated device, and link what is there."""
     for name in names:
-        words = ("-Iinclude", "-O2", "-c", f"src/{name}.cu", "-o", f"{name}.o")
-        done = cutune("nvcc", *words, f"--cutune-mode={mode}", cwd=project)
-        assert done.returncode == 0 and done.stderr.count("[CT") == done.stderr.count("[CT513]")
+        kept, target = kept_object(project, mode, name), project / f"{name}.o"
+        if not kept.exists():
+            words = (*WORDS, "-c", f"src/{name}.cu", "-o", target.name)
+            done = cutune("nvcc", *words, f"--cutune-mode={mode}", cwd=project)
+            assert done.returncode == 0 and done.stderr.count("[CT") == done.stderr.count("[CT513]")
+            copyfile(target, kept)
+        copyfile(kept, target)
     linking = ("main.o", "scale.o", "-o", "app", "--cutune-mode=emulated")
     assert cutune("nvcc", *linking, cwd=project).returncode == 0
+
+
+def kept_object(project: Path, mode: str, name: str) -> Path:
+    """Where the object stays that is made of a source in a mode, beside the sources as they are."""
+    digest = sha256()
+    for path in sorted((project / "src").glob("*.cu")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return project / f"{name}-{mode}-{digest.hexdigest()}.o"
 
 
 def test_a_project_is_tuned(project: Path) -> None:
@@ -371,7 +391,7 @@ def test_a_kernel_that_is_compiled_anew_is_another_one(project: Path) -> None:
 
 def test_other_flags_make_another_kernel(project: Path) -> None:
     made(project, "tuned,emulated", "main", "scale")
-    words = ("-Iinclude", "-O2", "-fmad=false", "-c", "src/scale.cu", "-o", "scale.o")
+    words = (*WORDS, "-fmad=false", "-c", "src/scale.cu", "-o", "scale.o")
     done = cutune("nvcc", *words, "--cutune-mode=tuned,emulated", cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     made(project, "emulated")

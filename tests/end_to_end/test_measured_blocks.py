@@ -11,7 +11,7 @@ from cutune.core.reading import read_source
 from cutune.core.workspace import append_lines
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import SweptLaunch, swept_line
-from tests.end_to_end.tuning import H200, SAMPLES, cutune
+from tests.end_to_end.tuning import H200, SAMPLES, compiled, cutune
 
 pytestmark = pytest.mark.nvcc
 
@@ -39,10 +39,11 @@ def test_the_program_launches_what_was_best(
         result = cutune(verb[0], source, *verb[1:], *place, "-q")
         assert result.returncode == 0, result.stderr
 
+    binary = compiled(tuned, source, tmp_path / "tuned")
     monkeypatch.setenv("CUTUNE", "verbose")
 
     def decision(n: int, device: str) -> str:
-        ran = cutune("run", "-q", "--device", device, "-I", SAMPLES, tuned, n)
+        ran = cutune("run", "-q", "--device", device, binary, n)
         assert ran.returncode == 0 and "PASS" in ran.stdout, ran.stderr
         return next((line for line in ran.stderr.splitlines() if " -> " in line), "")
 

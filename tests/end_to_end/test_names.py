@@ -49,18 +49,30 @@ def output(program: Path) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def test_predictions_do_not_depend_on_names(tmp_path: Path) -> None:
-    plain = tuned(tmp_path / "plain", "n", "m")
-    expected = select("damp", tmp_path / "plain", "n=1000000", "m=700")["ranked"]
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program with names that mean nothing, tuned."""
+    return tuned(tmp_path_factory.mktemp("names") / "plain", "n", "m")
+
+
+@pytest.fixture(scope="module")
+def usual(plain: Path) -> tuple[str, str]:
+    """What that prints, and which blocks it chose."""
+    return output(plain)
+
+
+def test_predictions_do_not_depend_on_names(
+    plain: Path, usual: tuple[str, str], tmp_path: Path
+) -> None:
+    expected = select("damp", plain.parent, "n=1000000", "m=700")["ranked"]
     for count, rounds in (("working", "steps"), ("row", "warps"), ("blocks", "time_us")):
         folder = tmp_path / count
         program = tuned(folder, count, rounds)
         answer = select("damp", folder, f"{count}=1000000", f"{rounds}=700")
         assert answer["ranked"] == expected, (count, rounds)
-        assert output(program) == output(plain)
+        assert output(program) == usual
 
 
-def test_a_parameter_called_as_an_extent_is_no_size(tmp_path: Path) -> None:
-    plain = tuned(tmp_path / "plain", "n", "m")
+def test_a_parameter_called_as_an_extent_is_no_size(usual: tuple[str, str], tmp_path: Path) -> None:
     program = tuned(tmp_path / "named", EXTENTS[0], "steps")
-    assert output(program)[0] == output(plain)[0]
+    assert output(program)[0] == usual[0]

@@ -12,7 +12,7 @@ from cutune.analysis.session import Session
 from cutune.collect.collect import measurements
 from cutune.collect.larger_run import MOST_DOUBLINGS
 from cutune.core.workspace import Workspace
-from tests.end_to_end.tuning import compiled, cutune, run, select, tune
+from tests.end_to_end.tuning import QUICK, compiled, cutune, run, select, tune
 
 pytestmark = pytest.mark.nvcc
 
@@ -112,7 +112,7 @@ def tuned_at(source: Path, small: str, large: str) -> tuple[CompletedProcess[str
     """Tune a program at small sizes, noted as counted there; what it says of a large launch."""
     words = ("--run", "./{program} {n}", "--vary", f"n={small}")
     tuned = source.with_suffix(".tuned.cu")
-    done = cutune("tune", source, *words, "-o", tuned, cwd=source.parent)
+    done = cutune("tune", source, *words, *QUICK, "-o", tuned, cwd=source.parent)
     assert done.returncode == 0 and "[CT418]" in done.stderr, done.stderr
     original = compiled(source, source, source.parent / "original")
     binary = compiled(tuned, source, source.parent / "tuned")
@@ -163,7 +163,7 @@ def test_launches_whose_work_nothing_tells_stay(tmp_path: Path) -> None:
         BINS.replace(launch, f"cudaMemset(a, 0, starts.size() * 4);\n{launch}\n{fill}\n{launch}")
     )
     words = ("--run", "./{program} {n}", "--vary", "n=500,2000")
-    done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
+    done = cutune("tune", source, *words, *QUICK, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
     assert "launches of the same size differ in their work" in done.stderr, done.stderr
     assert done.stderr.endswith("none of them could be measured [CT503]\n"), done.stderr
 
@@ -210,7 +210,7 @@ def test_without_data_they_are_left_alone(tmp_path: Path, text: str, sizes: str)
     source = tmp_path / "alone.cu"
     source.write_text(text)
     words = ("--run", "./{program} {n}", "--vary", f"n={sizes}", "--launches-only")
-    done = cutune("tune", source, *words, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
+    done = cutune("tune", source, *words, *QUICK, "-o", tmp_path / "tuned.cu", cwd=tmp_path)
     assert "[CT414]" in done.stderr, done.stderr
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
+from unittest.mock import patch
 
 import pytest
 
@@ -22,7 +22,7 @@ from cutune.evaluation.shake import trials_of
 from cutune.evaluation.shaken_build import build_both
 from cutune.frontend.program import Program
 from cutune.rewrite.output import Target
-from tests.end_to_end.tuning import run
+from tests.end_to_end.tuning import QUICK, STANDARD, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
@@ -63,16 +63,12 @@ int main(int argc, char **argv) {
 """
 
 
-def shake(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
+def shake(*words: object, **variables: str) -> CompletedProcess[str]:
     """`cutune shake` at two sizes; sources come first."""
-    command = [sys.executable, "-m", "cutune", "shake", *map(str, words)]
-    return subprocess.run(
-        [*command, "-q", "--run", "{program} {n}", "--vary", "n=100,1000"],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with patch.dict(os.environ, variables):
+        return cutune(
+            "shake", *words, *QUICK, "-q", "--run", "{program} {n}", "--vary", "n=100,1000"
+        )
 
 
 def written(folder: Path, text: str, name: str = "app.cu") -> Path:
@@ -81,16 +77,22 @@ def written(folder: Path, text: str, name: str = "app.cu") -> Path:
     return path
 
 
-def test_a_pure_kernel_is_the_same(tmp_path: Path) -> None:
-    done = shake(written(tmp_path, HEAD + PURE + MAIN), "--seeds", 3)
+@pytest.fixture(scope="module")
+def pure(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CompletedProcess[str]]:
+    """A pure kernel, shaken: its folder, and what was said."""
+    folder = tmp_path_factory.mktemp("pure")
+    return folder, shake(written(folder, HEAD + PURE + MAIN), "--seeds", 3)
+
+
+def test_a_pure_kernel_is_the_same(pure: tuple[Path, CompletedProcess[str]]) -> None:
+    folder, done = pure
     assert (done.returncode, done.stdout) == (0, "same: 3 seeds, 1 tunable launch, 2 runs\n")
-    assert list(tmp_path.iterdir()) == [tmp_path / "app.cu"]
+    assert list(folder.iterdir()) == [folder / "app.cu"]
 
 
-def test_configurations_are_changed(tmp_path: Path) -> None:
+def test_configurations_are_changed(pure: tuple[Path, CompletedProcess[str]]) -> None:
     """Without this, everything else would be the same for nothing."""
-    done = shake(written(tmp_path, HEAD + PURE + MAIN), "--seeds", 3)
-    assert "CT438" not in done.stderr
+    assert "CT438" not in pure[1].stderr
 
 
 def test_where_nothing_may_change_the_reasons_are_given(tmp_path: Path) -> None:
@@ -151,7 +153,7 @@ def by_seed(session: Session, program: Program, seed: int, target: Target) -> Pa
 @pytest.mark.parametrize("kernel", [PURE, SHAPED])
 def test_another_writer_of_configurations(kernel: str, tmp_path: Path) -> None:
     path = written(tmp_path, HEAD + ASSERTED + kernel + MAIN)
-    session = Session()
+    session = Session(flags=(STANDARD,))
     program = session.load(str(path))
     binaries = build_both(session, [program], tmp_path, None, by_seed)
     plans = [plan_runs("{program} {n}", {"n": ["100", "1000"]}, one) for one in binaries]
@@ -168,7 +170,7 @@ def broken(session: Session, program: Program, seed: int, target: Target) -> Pat
 
 
 def test_who_does_not_compile_is_said(tmp_path: Path) -> None:
-    session = Session()
+    session = Session(flags=(STANDARD,))
     for text, code in (
         (HEAD + PURE + MAIN, Code.SHAKEN_NOT_COMPILED),
         (HEAD + PURE + MAIN + "int x = y;", Code.NVCC_FAILED),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import compiled, cutune, host_program, run, select
+from tests.end_to_end.tuning import QUICK, compiled, cutune, host_program, run, select
 
 pytestmark = pytest.mark.nvcc
 
@@ -69,7 +69,7 @@ def test_the_memory_follows_the_block(tmp_path: Path) -> None:
     source.write_text(PROGRAM)
     done = cutune(
         *("tune", source, "--run", "./{program} {n}", "--vary", "n=100,200"),
-        *("--workspace", tmp_path / "work", "-o", tuned),
+        *("--workspace", tmp_path / "work", "-o", tuned, *QUICK),
     )
     assert done.returncode == 0, done.stderr
     # Larger blocks than the program's own would leave the memory that it asks for.

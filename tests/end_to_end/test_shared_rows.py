@@ -10,7 +10,7 @@ from cutune.analysis.session import Session
 from cutune.emit.random_program import random_program
 from cutune.emulator.launch_log import read_launches
 from cutune.rewrite.output import Target
-from tests.end_to_end.tuning import cutune, run, select
+from tests.end_to_end.tuning import QUICK, cutune, run, select
 
 pytestmark = pytest.mark.nvcc
 
@@ -112,7 +112,9 @@ def test_rows_are_tuned(tmp_path: Path) -> None:
         "    return cudaDeviceSynchronize();\n}\n"
     )
     sizes = ("--vary", "n=128,256", "--vary", "rows=24,48")
-    done = cutune("tune", source, "--run", "./{program} {n} {rows}", *sizes, "--device", "h200")
+    done = cutune(
+        "tune", source, "--run", "./{program} {n} {rows}", *sizes, "--device", "h200", *QUICK
+    )
     assert done.returncode == 0, done.stderr
     answer = select("plain", tmp_path / ".cutune", "n=4096", "G.x=512")
     assert answer["choice"]["grid"] == [512, 1, 1]

@@ -6,8 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -22,25 +23,25 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 H200 = DeviceProfile.named("h200")
+#: Options for programs of which nothing is asked about the standard of C++ or the architecture:
+#: the headers of C++14 are shorter, and the emulated device's code is all that has to be compiled
+#: besides that of the device that is tuned for. The samples are tuned without.
+STANDARD = "-std=c++14"
+ARCHITECTURE = "--nvcc-flag=-arch=compute_80"
+QUICK = (STANDARD, ARCHITECTURE)
 #: Gives the tuned source of a sample; its folder is the workspace.
 Tuned = Callable[[str], Path]
 
 
 def cutune(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """`cutune ARGUMENTS`."""
-    command = [sys.executable, "-m", "cutune", *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=cwd, capture_output=True, encoding="utf-8", errors="replace", check=False
-    )
+    """`cutune ARGUMENTS` in this process: to start another one takes longer than many a verb.
 
-
-def cutune_here(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """The same in this process: to start another one takes longer than many a verb.
-
-    What it runs writes to the same files: they stand behind the descriptors. Not for the verb
-    `nvcc`, which becomes the compiler.
+    What it runs writes to the same files: they stand behind the descriptors. The verb `nvcc` has a
+    process of its own, as it becomes the compiler.
     """
     words = [*map(str, arguments)]
+    if words[:1] == ["nvcc"]:
+        return _process(words, cwd)
     # After an error a thread would go on telling how far it was: to whoever comes next.
     in_silence = patch.object(progress, "SECONDS_BETWEEN_LINES", 1e6)
     with TemporaryFile() as output, TemporaryFile() as errors:
@@ -51,6 +52,13 @@ def cutune_here(*arguments: object, cwd: Path | None = None) -> subprocess.Compl
                 status = int(end.code or 0)
         said = [_text(output), _text(errors)]
     return subprocess.CompletedProcess(["cutune", *words], status, *said)
+
+
+def _process(words: list[str], cwd: Path | None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cutune", *words]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
 
 
 @contextmanager
@@ -75,12 +83,15 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode("utf-8", errors="replace")
 
 
-def tune(source: Path, workspace: Path, sizes: str = "64,96,128") -> Path:
+def tune(
+    source: Path, workspace: Path, sizes: str = "64,96,128", options: Sequence[str] = QUICK
+) -> Path:
     """All stages for one program that takes its size as argument; the tuned source."""
     tuned = workspace / f"{source.stem}.tuned.cu"
     done = cutune(
         *("tune", source, "--run", "./{program} {n}", "--vary", f"n={sizes}"),
         *("--device", "h200", "--workspace", workspace, "-o", tuned),
+        *options,
     )
     assert done.returncode == 0, done.stderr
     return tuned
@@ -94,11 +105,18 @@ def select(kernel: str, workspace: Path, *sizes: str) -> dict[str, Any]:
     return answer
 
 
-def compiled(source: Path, original: Path, binary: Path) -> Path:
+@cache
+def build_flags() -> tuple[str, ...]:
+    """Options with which the nvcc of the tests makes programs for the emulated device."""
+    return own_build_flags(find_nvcc())
+
+
+def compiled(
+    source: Path, original: Path, binary: Path, options: Sequence[str] = (STANDARD,)
+) -> Path:
     """A program for the emulated device; quoted includes are found beside the original."""
-    nvcc = find_nvcc()
-    flags = ["-O1", f"-I{original.parent}", *own_build_flags(nvcc)]
-    nvcc.check([*flags, str(source), "-o", str(binary)])
+    flags = [*options, "-O1", f"-I{original.parent}", *build_flags()]
+    find_nvcc().check([*flags, str(source), "-o", str(binary)])
     return binary
 
 

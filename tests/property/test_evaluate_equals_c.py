@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 from pycparser import c_ast, c_parser
 
-from cutune.emit.emitter import Tables, emit_choice
-from cutune.emit.model import emit_model, padded
+from cutune.emit.emitter import Emitter
+from cutune.emit.model import OUTPUTS, emit_model, padded
+from cutune.emit.selection import emit_rule
+from cutune.emit.simpler import simpler
+from cutune.emit.tables import Tables
 from cutune.fit.rational.program import (
     CANDIDATE,
     Cell,
@@ -43,7 +46,8 @@ from cutune.models.selection.own_block import OwnBand
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, host_compiler
 
 CANDIDATES = 13  # odd: the last round has a lane to spare
-OPERATORS = INCLUDE_DIRECTORY / "cutune_operators.h"
+HEADERS = [INCLUDE_DIRECTORY / f"cutune_{name}.h" for name in ("tables", "operators")]
+SELECT = INCLUDE_DIRECTORY / "cutune_select.h"
 SIZES = ("NI", "NJ")
 PROGRAMS = 40
 ROWS = 5
@@ -114,31 +118,64 @@ RULES = {
 }
 
 
+#: What the rule needs of CUDA and of other headers, for the host compiler alone.
+WITHOUT_CUDA = """
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+struct cutune_site {};
+struct cutune_configuration { dim3 grid, block; };
+struct cutune_shortlist { unsigned long long key; };
+struct cutune_device { int multiprocessors, major, minor; };
+struct cutune_request {
+    dim3 grid, block;
+    long long extent[3];
+    unsigned guarded;
+    const cutune_site *site;
+};
+cutune_device cutune_current_device();
+bool cutune_is_verbose();
+bool cutune_needs_warps(const cutune_site &, const cutune_request &);
+bool cutune_keeps_warps(dim3, dim3);
+unsigned long long cutune_hash(const char *, const long long *, int);
+template <class All>
+void cutune_list_blocks(cutune_shortlist *, const double *, const unsigned char *, const All &,
+                        int, int, int);
+static inline long long cutune_threads(dim3 block) {
+    return static_cast<long long>(block.x) * block.y * block.z;
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder: Path = tmp_path_factory.mktemp("emitted")
-    parts = []
+    parts, tables = [WITHOUT_CUDA, SELECT.read_text()], Tables()
     for seed in range(PROGRAMS):
         name = f"p{seed}"
-        arguments = "cutune_sizes[0], cutune_sizes[1], cutune_time, cutune_time_with_floor"
+        sizes = (f"static_cast<double>(cutune_sizes[{place}])" for place in range(len(SIZES)))
+        arguments = ", ".join([*sizes, "cutune_time, cutune_time_with_floor"])
         parts += [
-            emit_model(random_program(seed), name, Tables()),
+            emit_model(random_program(seed), name, tables),
             f'extern "C" void {name}(const long long *cutune_sizes, double *cutune_time, '
             f"double *cutune_time_with_floor) {{ cutune_model_{name}({arguments}); }}\n",
         ]
     for name, rule in RULES.items():
-        parts += [
-            emit_choice(rule, name, Tables()),
-            f'extern "C" int choose_{name}(const double *a, const double *b, '
-            f"const unsigned char *v, int own) {{ return cutune_choose_{name}(a, b, v, own); }}\n",
-        ]
+        emit = Emitter()
+        emit(f'extern "C" int choose_{name}(const double *a, const double *b,')
+        with emit.braces("    const unsigned char *v, int own)"):
+            emit_rule(emit, rule, ('"k"', '"threads"', "7u", "0u"), tables)
+            emit(f"return cutune_choose<{CANDIDATES}>(cutune_all, a, b, v, own);")
+        parts.append(str(emit))
+    parts.insert(2, str(tables))
     return compiled("".join(parts), folder)
 
 
 def compiled(text: str, folder: Path) -> ctypes.CDLL:
     """Emitted code as a library, without a warning."""
     source, target = folder / "emitted.cpp", folder / "emitted.so"
-    source.write_text(OPERATORS.read_text() + text)
+    source.write_text("".join(header.read_text() for header in HEADERS) + text)
     # -ffp-contract=off: the standard's meaning of a * b + c, as on every x86-64 without -march.
     flags = ["-O2", "-std=c++11", "-ffp-contract=off", "-shared", "-fPIC"]
     warnings = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
@@ -169,12 +206,12 @@ def test_more_shapes_than_a_byte_counts(tmp_path: Path) -> None:
     )
     table = tuple(value for one in rows for value in one)
     program = RationalProgram(SIZES, {}, {"rows": table}, definitions, count)
-    text = emit_model(program, "p", Tables())
-    assert "unsigned short" in text
-    function = compiled(text.replace("static inline void", 'extern "C" void'), tmp_path)
+    tables = Tables()
+    text = emit_model(program, "p", tables).replace("static inline void", 'extern "C" void')
+    function = compiled(str(tables) + text, tmp_path)
     for size in range(3):
         outputs = [(ctypes.c_double * padded(count))() for _ in range(2)]
-        function.cutune_model_p(ctypes.c_longlong(size), ctypes.c_longlong(4), *outputs)
+        function.cutune_model_p(ctypes.c_double(size), ctypes.c_double(4), *outputs)
         assert list(outputs[0])[:count] == rows[size]
         assert list(outputs[1])[:count] == [value + 4 for value in rows[size]]
 
@@ -202,7 +239,7 @@ def test_the_emitted_rule_equals_the_rule(library: ctypes.CDLL, name: str) -> No
 def test_the_emitted_function_reads_back_as_the_program(seed: int) -> None:
     program = random_program(seed)
     function = EmittedFunction.parse(emit_model(program, "p", Tables()))
-    for definition in program.definitions:
+    for definition in simpler(program, OUTPUTS).definitions:
         if definition.name in function.values:
             assert function.is_same(function.values[definition.name], definition.value)
     assert {TIME, TIME_WITH_FLOOR} <= function.values.keys()
@@ -219,6 +256,8 @@ class EmittedFunction:
     @staticmethod
     def parse(text: str) -> EmittedFunction:
         text = "typedef double cutune_lanes;\n" + text.replace("static inline void", "void")
+        # A reference is no C.
+        text = text.replace("const cutune_all_tables &cutune_tables = cutune_read_tables();", "")
         body = c_parser.CParser().parse(text).ext[-1].body
         found = EmittedFunction({}, {}, {})
         for statement in body.block_items:
@@ -233,10 +272,8 @@ class EmittedFunction:
             if place.left.name.startswith("cutune_part_"):
                 self.parts[place.left.name] = value
         elif isinstance(statement, c_ast.Decl) and statement.name.startswith("cutune_row_"):
-            table, place = statement.init.left.name, statement.init.right.right
-            # The row itself, or which of the distinct rows it is.
-            row = place.subscript if isinstance(place, c_ast.ArrayRef) else place
-            self.rows[statement.name] = (table, row.expr)
+            table = statement.init.name.field.name
+            self.rows[statement.name] = (table, statement.init.subscript)
         elif isinstance(statement, c_ast.Decl) and statement.init is not None:
             self.values[statement.name.removeprefix("cutune_")] = statement.init
 
@@ -247,25 +284,21 @@ class EmittedFunction:
                 return self.is_same(tree.args.exprs[0], value)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick" | "cutune_load")), Cell():
                 table, row = self.rows[read_from(tree)]
-                return table == f"cutune_p_{value.table}" and self.is_same(row, value.row)
+                return table == f"cutune_{value.table}" and self.is_same(row, value.row)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick" | "cutune_load")), Lookup():
-                is_table = read_from(tree) == f"cutune_p_{value.table}"
+                is_table = read_from(tree) == f"cutune_{value.table}"
                 return is_table and value.index == Parameter(CANDIDATE)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick")), _:
                 return self.is_same(self.parts[tree.args.exprs[0].name], value)
-            case c_ast.FuncCall(name=c_ast.ID(name="cutune_look")), Lookup():
+            case c_ast.FuncCall(name=c_ast.ID(name="cutune_look" | "cutune_at")), Lookup():
                 table, index = tree.args.exprs
-                return table.name == f"cutune_p_{value.table}" and self.is_same(index, value.index)
+                return table.name == f"cutune_t_{value.table}" and self.is_same(index, value.index)
             case c_ast.Constant(), Constant():
                 return float(tree.value) == float(value.value)
             case c_ast.UnaryOp(op="-"), Constant():
                 return -float(tree.expr.value) == float(value.value)
             case c_ast.ID(), Parameter():
                 return bool(tree.name == f"cutune_{value.name}")
-            case c_ast.Cast(), Lookup():
-                array = tree.expr
-                is_table = array.name.name == f"cutune_p_{value.table}"
-                return is_table and self.is_same(array.subscript.expr, value.index)
             case c_ast.BinaryOp(), Operation():
                 children = [tree.left, tree.right]
                 matches = tree.op == value.operator.value
@@ -278,9 +311,10 @@ class EmittedFunction:
 
 
 def read_from(call: c_ast.FuncCall) -> str:
-    """The array or row that `cutune_pick(it, …)` or `cutune_load(it + …)` reads."""
+    """The array or row that `cutune_pick(it, …)`, `cutune_load(it + …)` or `(…it[0] + …)` reads."""
     first = call.args.exprs[0]
-    return str((first.left if isinstance(first, c_ast.BinaryOp) else first).name)
+    place = first.left if isinstance(first, c_ast.BinaryOp) else first
+    return str(place.name.field.name if isinstance(place, c_ast.ArrayRef) else place.name)
 
 
 CALLED = {

@@ -259,7 +259,10 @@ def emitted(devices: tuple[DeviceProfile, ...] = (H200,)) -> str:
     def header(name: str) -> str:
         return (INCLUDE_DIRECTORY / f"cutune_{name}.h").read_text()
 
-    before = map(header, ("launch", "range", "allocation", "operators", "choice", "refine"))
+    before = (
+        *map(header, ("launch", "range", "allocation", "tables")),
+        *map(header, ("operators", "choice", "refine", "select")),
+    )
     parts = (emit_selection(MODELS, devices).text, SITES, header("tuned"), header("call"))
     return "".join([*before, *parts])
 
@@ -347,7 +350,8 @@ def test_the_routine_of_the_present_device_decides(refined: Path) -> None:
 
 def test_tables_are_shared_by_devices() -> None:
     one, two = emitted((H200,)), emitted((H200, SMALLER))
-    assert one.count("_load_0[") == two.count("_load_0[") == 1
+    assert one.count(" cutune_load_0{") == two.count(" cutune_load_0{") == 1
+    assert "cutune_load_0_2" not in two
 
 
 def test_the_own_block_stays_where_refinement_finds_no_faster_one(refined: Path) -> None:

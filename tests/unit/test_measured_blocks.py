@@ -99,7 +99,7 @@ def compiled(program: Program, choice: BlockClassifier, folder: Path) -> Runner:
     def header(name: str) -> str:
         return (INCLUDE_DIRECTORY / f"cutune_{name}.h").read_text()
 
-    before = map(header, ("launch", "operators", "choice", "refine"))
+    before = map(header, ("launch", "tables", "operators", "choice", "refine", "select"))
     models = read_models(RECORDED / "add_models.json")
     deciders = block_deciders(program, [choice])
     selection = emit_selection(models, [H200], measured=deciders)
@@ -211,7 +211,9 @@ def test_a_swept_program_is_fitted_and_emitted(
     assert "above: x = 64, y = 8, z = 1" in said
     assert main(["emit", str(source), "--model", "neighbours", "-q"]) == 0
     text = source.with_name("add.tuned.cu").read_text()
-    assert "cutune_select_add, cutune_select_add_arguments, nullptr, false, true, 3u" in text
+    assert "cutune_select_add,cutune_select_add_arguments,nullptr,false,true,3u" in text.replace(
+        "\n", ""
+    )
     assert "cutune_decide_add" in text
 
     def answer(*words: str) -> str:

@@ -1,0 +1,74 @@
+"""The same C++ with fewer tokens: declarations that follow each other as one, shorter casts.
+
+`const double a = 1; const double b = a;` becomes `const double a = 1, b = a;`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cutune.rewrite.packed import Token
+
+_BEFORE = {";", "{", "}"}
+_NUMBERS = {"bool", "char", "double", "float", "int", "size_t", "unsigned"}
+_BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+
+
+def merged(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens with constants of one type, which follow each other, declared together."""
+    found: list[Token] = []
+    type_: tuple[str, ...] = ()
+    place = 0
+    while place < len(tokens):
+        begins = place == 0 or tokens[place - 1].text in _BEFORE or tokens[place - 1].is_directive
+        head = _head(tokens, place) if begins else ()
+        if not head:
+            type_ = ()
+            found.append(tokens[place])
+            place += 1
+            continue
+        end = _end(tokens, place)
+        if head == type_:
+            found[-1] = Token(",")
+            place += len(head)
+        found += tokens[place : end + 1]
+        type_, place = head, end + 1
+    return found
+
+
+def _head(tokens: Sequence[Token], place: int) -> tuple[str, ...]:
+    """The words before the name of a constant that is neither pointer nor reference."""
+    words: list[str] = []
+    while place < len(tokens) and (text := tokens[place].text).isidentifier():
+        words.append(text)
+        place += 1
+    is_constant = len(words) > 2 and words[0] in ("const", "static") and "const" in words[:2]
+    if not is_constant or place == len(tokens) or tokens[place].text not in ("=", "["):
+        return ()
+    return tuple(words[:-1])
+
+
+def _end(tokens: Sequence[Token], place: int) -> int:
+    """Where the statement ends."""
+    depth = 0
+    for index in range(place, len(tokens)):
+        depth += _BRACKETS.get(tokens[index].text, 0)
+        if depth == 0 and tokens[index].text == ";":
+            return index
+    return len(tokens) - 1
+
+
+def with_short_casts(tokens: Sequence[Token]) -> list[Token]:
+    """`static_cast<int>(a)` as `int(a)`: the same for numbers."""
+    found: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        words = [token.text for token in tokens[place : place + 5]]
+        if words[:2] == ["static_cast", "<"] and words[2] in _NUMBERS and words[3:] == [">", "("]:
+            place += 2
+            found.append(tokens[place])
+            place += 2
+        else:
+            found.append(tokens[place])
+            place += 1
+    return found

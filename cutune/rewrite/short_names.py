@@ -1,0 +1,67 @@
+"""Short names of variables. Takes tokens of cutune's own headers, gives what is renamed to what.
+
+Only what is linked nowhere: parameters, local variables and members with data. Functions, types
+and what is static keep their names, so that several sources of one program share them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from string import ascii_letters, ascii_lowercase
+
+from cutune.frontend.unit.words import word_set
+from cutune.rewrite.packed import Token
+
+_OWN = re.compile(r"(?!cutune_|cuda)(?:[a-z][a-z0-9_]*|[A-Z][a-z]+)")
+#: Words of C++ and of its libraries.
+_FOREIGN = word_set(
+    """
+    asm auto bool break case catch char class const constexpr continue decltype default delete
+    dim3 do double else enum explicit extern false final float for friend if inline int long
+    namespace new noexcept nullptr operator override private protected public return short
+    signed size_t sizeof static static_assert static_cast std stderr struct switch template this
+    thread_local throw true try type typedef typename uint3 uintptr_t union unsigned using value
+    virtual void volatile while x y z
+    """
+)
+
+
+def short_names(tokens: Sequence[Token], kept: Collection[str]) -> dict[str, str]:
+    """New names of variables, the shorter the more often one occurs; those in `kept` stay."""
+    linked = {*kept, *_FOREIGN, *_linked(tokens)}
+    words = Counter(token.text for token in tokens if _OWN.fullmatch(token.text))
+    own = [word for word, _ in words.most_common() if word not in linked]
+    taken = {token.text for token in tokens} | {*kept}
+    free = (name for name in _names() if name not in taken)
+    pairs = zip(own, free, strict=False)
+    return {word: name for word, name in pairs if len(name) < len(word)}
+
+
+def renamed(tokens: Iterable[Token], names: Mapping[str, str]) -> list[Token]:
+    """The tokens with new names."""
+    return [Token(names.get(text, text), directive) for text, directive in tokens]
+
+
+def _names() -> Iterator[str]:
+    """No macro is called like this."""
+    for letter in ascii_letters:
+        yield f"{letter}_"
+    for pair in product(ascii_lowercase, ascii_letters):
+        yield f"{''.join(pair)}_"
+
+
+def _linked(tokens: Sequence[Token]) -> Iterator[str]:
+    """Functions, what is static, what belongs to another scope, and words of macros."""
+    is_static = False
+    for before, token, behind in zip(
+        ("", *(token.text for token in tokens)), tokens, (*tokens[1:], Token("")), strict=False
+    ):
+        if token.is_directive:
+            yield from re.findall(r"\w+", token.text)
+        is_static = token.text == "static" or (is_static and token.text not in ("(", "=", ";", "{"))
+        is_called = behind.text == "(" and not token.text.endswith("_")
+        if is_called or is_static or behind.text == "<" or before in ("::", "template"):
+            yield token.text
