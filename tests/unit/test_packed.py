@@ -206,7 +206,8 @@ def test_a_tuned_program_is_small(tmp_path: Path) -> None:
     kernels = tuple(
         replace(kernel, may_meet=((4, 5),), proven_for=(75, 80, 90)) for kernel in program.kernels
     )
-    step = ReplaceLaunches(selection=selection.text, routines=selection.routines)
+    routines = tuple((site.id, routine) for site, routine in selection.routines)
+    step = ReplaceLaunches(selection=selection.text, routines=routines)
     unit = run_passes((step,), TranslationUnit(replace(program, kernels=kernels)))
     text = unit.rewritten().text
     assert "cutune_are_apart" in text
