@@ -17,6 +17,7 @@ from cutune.core.source import Source, Span
 from cutune.device.thread_block import EXTENTS, Block
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.host_formula import Formula
+from cutune.frontend.tunable import HostTunable, Region
 
 DIMENSIONS = ("x", "y", "z")
 
@@ -144,6 +145,23 @@ class KernelCopy:
 
 
 @dataclass(frozen=True)
+class KernelVariant:
+    """A copy of a kernel that does the same, under a condition that is asked at the launch."""
+
+    #: What is done to the kernel: `restrict`.
+    name: str
+    #: Name of the copy: `gemm_kernel__restrict`.
+    kernel: str
+    #: The file that it is inserted into, and the edit that inserts it.
+    source: Source
+    edit: Edit
+    #: Positions of the pointer parameters that the kernel accesses memory through.
+    pointers: tuple[int, ...]
+    #: Those of them that it writes through (stores, atomics).
+    written: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class CompiledCode:
     """The device code of one translation unit, under a unique name.
 
@@ -202,6 +220,9 @@ class Kernel:
     layouts: tuple[Layout, ...] | None = ()
     #: The code of the translation unit that defines it, if it is another one.
     elsewhere: CompiledCode | None = None
+    #: Copies that may be launched in its place, and why others may not: their names, reasons.
+    variants: tuple[KernelVariant, ...] = ()
+    variant_reasons: tuple[tuple[str, Impurity], ...] = ()
 
     @property
     def pure_dimensions(self) -> tuple[str, ...]:
@@ -338,38 +359,6 @@ class LaunchSite:
 
 
 @dataclass(frozen=True)
-class HostTunable:
-    """A host integer that may get another value than the program's own."""
-
-    name: str
-    #: Tunables of one pragma are chosen together; groups are numbered from 1 in their order.
-    group: int
-    choices: tuple[int, ...]
-    #: The expressions that the choice depends on, as written.
-    data: tuple[str, ...]
-    #: Earlier tunables on which the choice depends.
-    given: tuple[str, ...]
-    #: The file it stands in: the program's own, or a header of the user.
-    source: Source
-    #: The program's own value.
-    value: Span
-    pragma: Span
-    #: A condition on tunables of the pragma and data: text of the annotation language, or None.
-    where: str | None = None
-
-
-@dataclass(frozen=True)
-class Region:
-    """What is timed for host tunables: from one pragma to the other."""
-
-    id: int
-    #: The file it stands in.
-    source: Source
-    begin: Span
-    end: Span
-
-
-@dataclass(frozen=True)
 class Program:
     """Everything known about one source file and the user's headers that it includes.
 
@@ -390,6 +379,8 @@ class Program:
     code: CompiledCode | None = None
     #: Do other sources of the program launch its kernels, relying on that code?
     is_lent: bool = False
+    #: Headers that variants of kernels are inserted into.
+    varied_headers: tuple[Source, ...] = ()
 
     def numbered_behind(self, last: int) -> Program:
         """The same with `last` added to all ids: those of other sources come first."""
@@ -436,7 +427,11 @@ class Program:
     def rewritten_headers(self) -> tuple[Source, ...]:
         """Headers that a pass may rewrite."""
         copies = [kernel.copy for kernel in self.kernels if kernel.copy is not None]
-        return self._headers_of([*self.tunable_launches, *self.tunables, *self.regions, *copies])
+        rewritten = self._headers_of(
+            [*self.tunable_launches, *self.tunables, *self.regions, *copies]
+        )
+        found = {header.path: header for header in (*rewritten, *self.varied_headers)}
+        return tuple(found.values())
 
     def _headers_of(
         self, places: Iterable[LaunchSite | HostTunable | Region | KernelCopy]

@@ -11,12 +11,12 @@ launched as `cutune_call(gemm, cutune_copied<256, 0, 0>(cutune_copy_gemm::gemm))
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.edits import Edit
-from cutune.core.source import Source
+from cutune.core.source import Source, Span
 from cutune.frontend.launches.copies import callee_of_copy
 from cutune.frontend.program import Kernel, KernelCopy, LaunchSite, MemberParameter
 from cutune.rewrite.one_line import line_structure, one_line
@@ -135,6 +135,18 @@ def with_launch_edits(
         edits = launch_edits(site.source, site, program.kernel(site.kernel))
         unit = unit.with_edits(owner, edits, site.source)
     return with_copies(unit, owner, {site.kernel for site in sites})
+
+
+def with_callees(
+    unit: TranslationUnit, owner: str, callee: Callable[[LaunchSite], str | None]
+) -> TranslationUnit:
+    """Launch other kernels, where a callee is given, and change nothing else."""
+    for site in unit.program.launches:
+        other = callee(site)
+        if other is not None:
+            span = Span(site.span.start, site.span.start + len(site.callee))
+            unit = unit.with_edits(owner, [Edit(span, other)], site.source)
+    return unit
 
 
 def with_copies(unit: TranslationUnit, owner: str, names: Collection[str]) -> TranslationUnit:

@@ -1,0 +1,96 @@
+"""Loops that may wait for another thread. Takes a function, says whether there is one.
+
+Such a loop goes on until memory holds something else at a place that stays the same, and nothing
+else in its condition changes: `while (*flag == 0);`. A loop that counts up to a number in memory
+ends by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.emulator.ptx.control_flow import ControlFlow, control_flow
+from cutune.emulator.ptx.taint import results, sources
+from cutune.emulator.ptx.types import Function, Instruction
+
+
+def may_wait(function: Function, body: Sequence[Instruction]) -> bool:
+    """Is there such a loop in a function, whose instructions these are?"""
+    return _Loops(function, body).may_wait()
+
+
+@dataclass
+class _Loops:
+    function: Function
+    body: Sequence[Instruction]
+
+    def may_wait(self) -> bool:
+        """Is there a loop that may wait? Most functions have no branch on what they load."""
+        if not self._reaching_branches:
+            return False
+        flow = control_flow(self.function, lambda name: True)
+        return any(self._waits(flow, loop.blocks) for loop in flow.loops)
+
+    @cached_property
+    def _written_by(self) -> Mapping[str, list[Instruction]]:
+        found: defaultdict[str, list[Instruction]] = defaultdict(list)
+        for instruction in self.body:
+            for name in results(instruction):
+                found[name].append(instruction)
+        return found
+
+    @cached_property
+    def _reaching_branches(self) -> bool:
+        """Does any loaded value decide about a branch?"""
+        guards = {item.guard for item in self.body if item.opcode == "bra" and item.guard}
+        return any(item.opcode == "ld" for item in self._made_of(guards, None))
+
+    def _made_of(self, registers: Iterable[str], lines: Container[int] | None) -> list[Instruction]:
+        """The instructions, on these lines, that decide about registers; loads end the search."""
+        found: dict[int, Instruction] = {}
+        waiting, seen = list(registers), set(registers)
+        while waiting:
+            for item in self._written_by.get(waiting.pop(), ()):
+                if id(item) in found or (lines is not None and item.line not in lines):
+                    continue
+                if "param" in item.modifiers:
+                    continue
+                found[id(item)] = item
+                if item.opcode == "ld":
+                    continue
+                new = {*sources(item)} - seen
+                seen |= new
+                waiting += new
+        return list(found.values())
+
+    def _waits(self, flow: ControlFlow, blocks: frozenset[int]) -> bool:
+        lines = {item.line for b in blocks for item in flow.blocks[b].instructions}
+        for block in blocks:
+            terminator = flow.blocks[block].terminator
+            if terminator.guard and set(terminator.targets) - blocks:
+                made_of = self._made_of({terminator.guard}, lines)
+                loads = [item for item in made_of if item.opcode == "ld"]
+                is_steady = all(self._is_steady(item, lines) for item in made_of)
+                if loads and is_steady:
+                    return True
+        return False
+
+    def _is_steady(self, instruction: Instruction, lines: set[int]) -> bool:
+        """Does it do the same in each round, as long as memory is the same?"""
+        if instruction.opcode != "ld":
+            return not self._is_carried(instruction)
+        return all(
+            not self._is_carried(item) and (item.opcode != "ld" or self._is_steady(item, lines))
+            for item in self._made_of({*sources(instruction)}, lines)
+        )
+
+    def _is_carried(self, instruction: Instruction) -> bool:
+        """Does it write a register that is written elsewhere, too: before a loop, for instance?"""
+        return any(self._times[name] > 1 for name in results(instruction))
+
+    @cached_property
+    def _times(self) -> Counter[str]:
+        return Counter({name: len(items) for name, items in self._written_by.items()})
