@@ -131,7 +131,7 @@ class Session:
 
         nvcc = self.nvcc if compiling is not None else None
         flags = tuple(self.compile_flags(path))
-        folder, compile_unit = os.getcwd(), self._compiled_unit
+        folder, compile_unit = os.getcwd(), self.compiled_unit
         read = ReadSource(
             nvcc, folder, flags, syntax, expanded, headers, early, compiling, compile_unit
         )
@@ -144,7 +144,7 @@ class Session:
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
             return replace(read, nvcc=None, compilation=None).with_program()
 
-    def _compiled_unit(self, unit: TranslationUnit) -> list[str]:
+    def compiled_unit(self, unit: TranslationUnit) -> list[str]:
         """The PTX of a program with edits, for all architectures that will run."""
         with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
             path, flags = self._write_unit(unit, Path(folder), "copies")
