@@ -70,6 +70,12 @@ LEGAL = {
         "b next",
         "b",
     ),
+    "two_lists": (
+        "const int *next, const int *last, float *b, int n",
+        "I for (int k = i, j = i; k >= 0 && j >= 0; k = next[j], j = last[k]) b[i] += k + j;",
+        "b last next",
+        "b",
+    ),
     "end_of_array": (
         "float *a, const float *b, int n, int m",
         "I { float s = 0; for (const float *p = b + i; p < b + m; p++) s += *p; a[i] = s; }",
@@ -107,6 +113,16 @@ ILLEGAL = {
     "spinning_of_own": (
         "int *flag, float *b, int n",
         "I while (flag[i] != b[0]) b[i] += 1;",
+        "may wait",
+    ),
+    "spinning_for_long": (
+        "int *flag, float *b, int n",
+        "I { int t = 0, f = flag[0]; while (f == 0 & t < n) { b[i] += 1; t++; f = flag[0]; } }",
+        "may wait",
+    ),
+    "spinning_or_leaving": (
+        "int *flag, float *b, int n",
+        "I for (;;) { b[i] += 1; if (flag[0]) return; }",
         "may wait",
     ),
     "stored": ("float **a, float *b, int n", "I a[i] = b + i;", "compares or stores"),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from cutune.analysis.analyze import analyze
 from cutune.analysis.session import Session
-from cutune.cli.report.programs import to_json
+from cutune.cli.report.programs import print_programs, to_json
 from cutune.core.codes import Code
 from cutune.core.edits import apply_edits
 from cutune.core.source import Source
@@ -377,3 +379,42 @@ def test_a_kernel_of_a_header_is_checked_there(tmp_path: Path) -> None:
     session, program = loaded(tmp_path, f'#include "gemm.cuh"\n{launch}')
     after = checked(program, session.compiled_unit)
     assert [len(kernel.variants) for kernel in after.kernels] == [1]
+
+
+MADE_BY_A_MACRO = """\
+#define KERNEL(name) __global__ void name(int n, float *A, float *B) \\
+    { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) A[i] = B[i]; }
+KERNEL(made)
+typedef float *pointer;
+__global__ void hidden(int n, pointer A, float *B)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) A[i] = B[i];
+}
+__global__ void plain(int n, float *A, float *B)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) A[i] = B[i];
+}
+int main()
+{
+    made<<<1, 32>>>(16, 0, 0);
+    hidden<<<1, 32>>>(16, 0, 0);
+    plain<<<1, 32>>>(16, 0, 0);
+}
+"""
+
+
+@pytest.mark.nvcc
+def test_inspect_names_variants_and_reasons(tmp_path: Path) -> None:
+    _, program = loaded(tmp_path, MADE_BY_A_MACRO)
+    console = Console(file=io.StringIO(), width=80)
+    print_programs([program], console)
+    shown = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert "plain: variant restrict" in shown
+    made, hidden = (
+        next(line for line in shown if line.startswith(f"{name} has no variant 'restrict'"))
+        for name in ("made", "hidden")
+    )
+    assert "made by a macro" in made and made.endswith("[CT271]")
+    assert "no pointer parameter" in hidden and hidden.endswith("[CT270]")

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.emulator.ptx.taint import names, results, sources
-from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, Variable
+from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, PtxError, Variable
 from cutune.proof.memory.accesses import ATOMIC_WORDS, COMMUTATIVE
 from cutune.proof.memory.called import PREFETCHES, is_plain
 from cutune.proof.memory.waiting import may_wait
@@ -191,6 +191,8 @@ def pointer_uses(
         return job.uses()
     except _Unknown as error:
         return PointerUses(error.what, is_order=error.is_order)
+    except (PtxError, ValueError, AssertionError, KeyError, RecursionError) as error:
+        return PointerUses(f"is not read ({error})")
 
 
 class _Unknown(Exception):
@@ -329,7 +331,7 @@ class _Following:
         if opcode in ("ld", "st") and not all(map(is_plain, modifiers)):
             raise _Unknown(f"uses {words}", is_order=True)
         if any(modifier.split("::")[0] == _SHARED for modifier in modifiers):
-            raise _Unknown("uses shared memory")
+            raise _Unknown("uses shared memory", is_order=True)
         if opcode in ("atom", "red"):
             self._check_atomic(instruction, words)
         for operand in instruction.operands:

@@ -7,7 +7,7 @@ ends by itself.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,10 +45,13 @@ class _Loops:
     @cached_property
     def _reaching_branches(self) -> bool:
         """Does any loaded value decide about a branch?"""
-        guards = {item.guard for item in self.body if item.opcode == "bra" and item.guard}
+        leaving = ("bra", "ret", "exit")
+        guards = {item.guard for item in self.body if item.opcode in leaving and item.guard}
         return any(item.opcode == "ld" for item in self._made_of(guards, None))
 
-    def _made_of(self, registers: Iterable[str], lines: Container[int] | None) -> list[Instruction]:
+    def _made_of(
+        self, registers: Iterable[str], lines: Container[int] | None, through_loads: bool = False
+    ) -> list[Instruction]:
         """The instructions, on these lines, that decide about registers; loads end the search."""
         found: dict[int, Instruction] = {}
         waiting, seen = list(registers), set(registers)
@@ -59,7 +62,7 @@ class _Loops:
                 if "param" in item.modifiers:
                     continue
                 found[id(item)] = item
-                if item.opcode == "ld":
+                if item.opcode == "ld" and not through_loads:
                     continue
                 new = {*sources(item)} - seen
                 seen |= new
@@ -67,30 +70,28 @@ class _Loops:
         return list(found.values())
 
     def _waits(self, flow: ControlFlow, blocks: frozenset[int]) -> bool:
+        """Does any condition to leave a loop depend on loads, and on nothing that changes?"""
         lines = {item.line for b in blocks for item in flow.blocks[b].instructions}
         for block in blocks:
             terminator = flow.blocks[block].terminator
-            if terminator.guard and set(terminator.targets) - blocks:
-                made_of = self._made_of({terminator.guard}, lines)
-                loads = [item for item in made_of if item.opcode == "ld"]
-                is_steady = all(self._is_steady(item, lines) for item in made_of)
-                if loads and is_steady:
+            if not terminator.guard or not set(terminator.targets) - blocks:
+                continue
+            for item in self._made_of({terminator.guard}, lines):
+                if item.opcode == "setp" and self._is_waiting({*sources(item)}, lines):
                     return True
         return False
 
-    def _is_steady(self, instruction: Instruction, lines: set[int]) -> bool:
+    def _is_waiting(self, registers: set[str], lines: Container[int]) -> bool:
+        made_of = self._made_of(registers, lines)
+        has_loads = any(item.opcode == "ld" for item in made_of)
+        return has_loads and all(self._is_steady(item, lines) for item in made_of)
+
+    def _is_steady(self, instruction: Instruction, lines: Container[int]) -> bool:
         """Does it do the same in each round, as long as memory is the same?"""
         if instruction.opcode != "ld":
-            return not self._is_carried(instruction)
-        return all(
-            not self._is_carried(item) and (item.opcode != "ld" or self._is_steady(item, lines))
-            for item in self._made_of({*sources(instruction)}, lines)
+            return instruction not in self._made_of({*sources(instruction)}, lines)
+        address = self._made_of({*sources(instruction)}, lines, through_loads=True)
+        return not any(
+            item in self._made_of({*sources(item)}, lines, through_loads=True)
+            for item in (instruction, *address)
         )
-
-    def _is_carried(self, instruction: Instruction) -> bool:
-        """Does it write a register that is written elsewhere, too: before a loop, for instance?"""
-        return any(self._times[name] > 1 for name in results(instruction))
-
-    @cached_property
-    def _times(self) -> Counter[str]:
-        return Counter({name: len(items) for name, items in self._written_by.items()})
