@@ -25,7 +25,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation
 from cutune.evaluation.sweep_gpu import evaluate
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.sweep import Sweep, read_sweep
+from cutune.fit.measurement.sweep import RecordedSweep, read_sweep
 from cutune.models.selection.model_check import choice_at, with_timings
 from cutune.models.selection.registry import DEFAULT
 from cutune.stages.stages import collect, fit
@@ -74,9 +74,9 @@ def main(only: Sequence[str] = ()) -> None:
         print_evaluation(Evaluation(DEFAULT, cases), per_launch=False)
 
 
-def _timed(model: FittedModel, swept: Sweep, device: DeviceProfile) -> FittedModel:
+def _timed(model: FittedModel, swept: RecordedSweep, device: DeviceProfile) -> FittedModel:
     """The model as it is where the own block and those it likes best have been timed once."""
-    program, kernel = Path(model.facts.origin.path).stem, model.facts.kernel
+    program, kernel = Path(model.kernel.origin.path).stem, model.kernel.name
     few = []
     for launch in swept.launches:
         if (launch.program, launch.kernel, launch.size) != (program, kernel, TRAIN):

@@ -13,7 +13,7 @@ from pathlib import Path
 from cutune.collect.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.bytecode.assemble import assemble
-from cutune.emulator.bytecode.module import Kernel
+from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
 from cutune.emulator.link import own_build_flags
 from cutune.emulator.machine import LoadedModule, load
@@ -72,7 +72,7 @@ def _figures(record: LaunchRecord) -> str:
 
 
 def _sampled(
-    module: LoadedModule, code: Kernel, record: LaunchRecord, size: int
+    module: LoadedModule, code: KernelCode, record: LaunchRecord, size: int
 ) -> tuple[SampledCounters, float]:
     grid, parameters = _scaled(record, code, size)
     start = time.thread_time()
@@ -80,7 +80,7 @@ def _sampled(
     return counters, time.thread_time() - start
 
 
-def _scaled(record: LaunchRecord, code: Kernel, size: int) -> tuple[Triple, bytes]:
+def _scaled(record: LaunchRecord, code: KernelCode, size: int) -> tuple[Triple, bytes]:
     """Grid and parameters of the launch at another size: every integer of the recorded size
     becomes the new one, and every dimension that covered it covers that."""
     buffer = bytearray(record.parameters)

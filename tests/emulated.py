@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.emulator.bytecode.assemble import assemble
-from cutune.emulator.machine import Counters, LoadedModule, load, pack_parameters
+from cutune.emulator.machine import LaunchCounters, LoadedModule, load, pack_parameters
 from cutune.emulator.ptx.types import TYPE_BYTES
 
 HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -124,7 +124,7 @@ def launch(
     *values: float | NDArray[Any],
     grid: int | tuple[int, int, int] = 1,
     **options: Any,
-) -> Counters:
+) -> LaunchCounters:
     """Run the only kernel of a module; array arguments are its buffers."""
     loaded = module(text) if isinstance(text, str) else text
     kernel = next(iter(loaded.assembled.kernels.values()))

@@ -6,14 +6,14 @@ from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL = MeasuredKernel(
-    kernel="k",
+    name="k",
     entry="_Z1k",
     code="code",
     origin=Origin("/app.cu", "hash"),
     sites=(1,),
     parameters=("n",),
     positions=(0,),
-    kept=(),
+    fixed_arguments=(),
     free=(True, False, False),
     guards=("n", None, None),
     variable_extents=(False, False, False),

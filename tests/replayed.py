@@ -113,7 +113,7 @@ def described(name: str) -> MeasuredKernel:
     code = loaded()[0].kernels[name]
     return replace(
         KERNEL,
-        kernel=name,
+        name=name,
         entry=name,
         recorded=(((1000,), (1024, 1, 1)),),
         code_blocks=code_blocks(code),

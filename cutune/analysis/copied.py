@@ -154,7 +154,7 @@ def with_copy(kernel: Kernel, found: ProvenCopy | None, places: Sequence[MemberP
         data_parameters=(),
         needs_warps=False,
         may_meet=(),
-        apart=(),
+        distinct_places=(),
     )
     known = confirmed(blank, found.compiled, places)
     return replace(known, copy=found.copy) if known.pure_dimensions else kernel

@@ -116,16 +116,16 @@ def named_model(models: Sequence[FittedModel], name: str, file: str | None) -> F
 
     if file is not None:
         path = str(Path(file).resolve())
-        models = [model for model in models if model.facts.origin.path == path]
-    instances = instance_names([m.facts.kernel for m in models], [m.facts.entry for m in models])
+        models = [model for model in models if model.kernel.origin.path == path]
+    instances = instance_names([m.kernel.name for m in models], [m.kernel.entry for m in models])
     named = zip(instances, models, strict=True)
-    found = [(i, m) for i, m in named if name in (i, m.facts.kernel, m.facts.entry)]
+    found = [(i, m) for i, m in named if name in (i, m.kernel.name, m.kernel.entry)]
     if len(found) == 1:
         return found[0][1]
     if found:
-        known = ", ".join(f"'{i}' in {m.facts.origin.path}" for i, m in found)
+        known = ", ".join(f"'{i}' in {m.kernel.origin.path}" for i, m in found)
         raise CutuneError(Diagnostic.at(Code.AMBIGUOUS_KERNEL, None, name=name, known=known))
-    known = ", ".join(dict.fromkeys(model.facts.kernel for model in models)) or "none"
+    known = ", ".join(dict.fromkeys(model.kernel.name for model in models)) or "none"
     raise CutuneError(Diagnostic.at(Code.UNMODELLED_KERNEL, None, name=name, known=known))
 
 

@@ -18,7 +18,7 @@ from cutune.cli.options import parser
 if TYPE_CHECKING:
     from cutune.collect.run import Run
     from cutune.evaluation.baseline import Conditions
-    from cutune.evaluation.shake import Shaken, Trial
+    from cutune.evaluation.shake import SeededRun, Shaken
     from cutune.frontend.program import Program
 
 
@@ -77,7 +77,7 @@ def shake(options: argparse.Namespace) -> int:
 def _shaken(
     options: argparse.Namespace,
     programs: Sequence[Program],
-    trials: Sequence[Trial],
+    trials: Sequence[SeededRun],
     folder: Path,
 ) -> list[Shaken]:
     """Results of the runs, up to the first that differs."""
@@ -114,7 +114,7 @@ def _show_difference(found: Shaken, options: argparse.Namespace) -> None:
     print("see it again:", *seed, shlex.join([*words, *own]))
 
 
-def _trials(options: argparse.Namespace) -> list[Trial]:
+def _trials(options: argparse.Namespace) -> list[SeededRun]:
     from cutune.evaluation.shake import SEED, trials_of
 
     if options.seeds < 0 or (options.jobs is not None and options.jobs < 1):

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-Verbs = argparse._SubParsersAction  # Not public, and all that `add_subparsers` gives.
+if TYPE_CHECKING:
+    # Not public, and all that `add_subparsers` gives.
+    Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
+
+Parents = Sequence[argparse.ArgumentParser]
 
 _SHAKE = """\
 Every launch that may be changed takes a random legal configuration, by the seed in CUTUNE_SEED.
@@ -14,9 +19,7 @@ with the original, which runs twice. Exit status: 0 'same', or 'nothing may chan
 'differs', with the command that shows it again, and after errors."""
 
 
-def add_verify(
-    verbs: Verbs[argparse.ArgumentParser], parents: Sequence[argparse.ArgumentParser]
-) -> None:
+def add_verify(verbs: Verbs, parents: Parents) -> None:
     """`cutune verify ORIGINAL TUNED`."""
     verify = verbs.add_parser(
         "verify",
@@ -28,9 +31,7 @@ def add_verify(
     _add_conditions(verify)
 
 
-def add_shake(
-    verbs: Verbs[argparse.ArgumentParser], parents: Sequence[argparse.ArgumentParser]
-) -> None:
+def add_shake(verbs: Verbs, parents: Parents) -> None:
     """`cutune shake FILE …`."""
     shake = verbs.add_parser(
         "shake",

@@ -16,7 +16,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.evaluation.sweep_gpu import collect_on_gpu, evaluate, sweep
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import by_entry
-from cutune.fit.measurement.sweep import Sweep, read_sweep, write_sweep
+from cutune.fit.measurement.sweep import RecordedSweep, read_sweep, write_sweep
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 
@@ -73,7 +73,7 @@ def _swept_now(
     device: DeviceProfile,
     workspace: Workspace,
     options: argparse.Namespace,
-) -> Sweep:
+) -> RecordedSweep:
     programs = session.load_all(options.files, require_nvcc=True)
     swept = sweep(session, programs, options.run, varied, device, workspace, options.candidates)
     if options.save is not None:
@@ -85,4 +85,6 @@ def _show_training(
     session: Session, models: Sequence[FittedModel], device: DeviceProfile, workspace: Workspace
 ) -> None:
     measured = {k.entry: own for k, own in by_entry(*measurements(session, workspace))}
-    print_training(row for m in models for row in training_rows(m, measured[m.facts.entry], device))
+    print_training(
+        row for m in models for row in training_rows(m, measured[m.kernel.entry], device)
+    )

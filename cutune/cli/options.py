@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from cutune import __version__
 from cutune.cli.comparing_options import add_shake, add_verify
@@ -287,26 +288,21 @@ def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
 
 
 def _fitting_options() -> argparse.ArgumentParser:
-    options = argparse.ArgumentParser(add_help=False)
-    options.add_argument(
+    return _one_option(
         "--fit",
         choices=("exact", "paper"),
         default="exact",
         help="how counters become functions: exactly where that is possible (default), or as "
         "published, for --model mwp-cwp and latency",
     )
-    return options
 
 
 def _model_options(further: Sequence[str] = ()) -> argparse.ArgumentParser:
     text = "performance model (default: %(default)s; the others are published ones"
     if further:
         text += f"; {NEIGHBOURS}: what was measured and fitted so, for kernels that have it"
-    options = argparse.ArgumentParser(add_help=False)
-    options.add_argument(
-        "--model", choices=(*MODEL_NAMES, *further), default=MODEL_NAMES[0], help=f"{text})"
-    )
-    return options
+    names = (*MODEL_NAMES, *further)
+    return _one_option("--model", choices=names, default=MODEL_NAMES[0], help=f"{text})")
 
 
 def _running_options(with_candidates: bool = True) -> argparse.ArgumentParser:
@@ -335,11 +331,16 @@ def _running_options(with_candidates: bool = True) -> argparse.ArgumentParser:
 
 
 def _recording_options() -> argparse.ArgumentParser:
-    options = argparse.ArgumentParser(add_help=False)
-    options.add_argument(
+    return _one_option(
         "--launches-only",
         action="store_true",
         help="do not execute kernels while the program runs, for launches that do not depend on "
         "what kernels compute: sizes may then be as large as they ever are",
     )
+
+
+def _one_option(name: str, **keywords: Any) -> argparse.ArgumentParser:
+    """A parser of one option, as a parent of several verbs'."""
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(name, **keywords)
     return options

@@ -189,7 +189,7 @@ def tune(options: argparse.Namespace) -> int:
         raise _nothing_modelled(options.files, "none of them could be measured")
     own = {str(Path(path).resolve()) for path in options.files}
     fitted = fit_collected(session, workspace, collected, options.fit, device)
-    models = [model for model in fitted if model.facts.origin.path in own]
+    models = [model for model in fitted if model.kernel.origin.path in own]
     if not models:
         raise _nothing_modelled(options.files, "none of their kernels could be modelled")
     _make_folder_of(targets)

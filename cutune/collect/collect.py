@@ -133,7 +133,7 @@ def _replay(
                 told = f"it cannot be replayed, {reason}"
                 left.append(_on_data(session, part, described, told))
             else:
-                name = described.kernel.kernel
+                name = described.kernel.name
                 session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return done, left
 
@@ -147,10 +147,10 @@ def _kept(measured: Iterable[Measurement], found: list[Measurement]) -> Iterator
 
 def _on_data(session: Session, part: Part, subject: Subject, reason: str) -> Subject:
     kernel = subject.kernel
-    defined = part.program.kernel(kernel.kernel)
+    defined = part.program.kernel(kernel.name)
     assert defined is not None, "a kernel that is measured has a definition"
     where = (defined.source, defined.span)
-    session.warn(Diagnostic.at(Code.COUNTED_ON_DATA, *where, kernel=kernel.kernel, reason=reason))
+    session.warn(Diagnostic.at(Code.COUNTED_ON_DATA, *where, kernel=kernel.name, reason=reason))
     return replace(subject, kernel=replace(kernel, on_data=True))
 
 
@@ -179,7 +179,7 @@ def _count_on_data(
         if error.diagnostic.code is not Code.RUN_FAILED:
             raise
         # A candidate that breaks the program here was fine at the smallest size.
-        for name in (subject.kernel.kernel for subject in found):
+        for name in (subject.kernel.name for subject in found):
             reason = error.diagnostic.message
             session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return done
@@ -207,7 +207,7 @@ def _tried(
         said = Diagnostic.at(
             code,
             None,
-            kernel=kernel.kernel,
+            kernel=kernel.name,
             count=len(trial.differing),
             difference=f"{trial.largest_difference:.3g}",
         )

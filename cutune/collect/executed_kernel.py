@@ -71,7 +71,7 @@ def counted_on_data(
     if planned:
         progress("counting with data", len(runs) + 1, len(runs) + 1)
     for subject in found:
-        name, entry = subject.kernel.kernel, subject.kernel.entry
+        name, entry = subject.kernel.name, subject.kernel.entry
         of_runs = [of_run[entry] for of_run in made if of_run.get(entry)]
         if problem := _problem(subject, of_runs):
             warn(Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=name, reason=problem))

@@ -85,6 +85,30 @@ def _ending(status: int) -> str:
         return f"ended by signal {-status}"
 
 
+def captured(
+    command: Sequence[str], environment: Mapping[str, str], seconds: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end and keep what it prints. `a/b` is a path here, as in a shell.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer than `seconds`.
+        OSError: it could not be started.
+    """
+    name, *arguments = command
+    if os.sep in name and not name.startswith((os.sep, ".")):
+        name = os.path.join(os.curdir, name)
+    return subprocess.run(
+        [name, *arguments],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=seconds,
+        check=False,
+    )
+
+
 def run_program(
     run: Run,
     environment: Mapping[str, str],
@@ -97,20 +121,9 @@ def run_program(
     Raises:
         CutuneError: CT411 when that is no success.
     """
-    command = list(run.command)
-    if os.sep in command[0] and not command[0].startswith((os.sep, ".")):
-        command[0] = os.path.join(os.curdir, command[0])
+    variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
     try:
-        done = subprocess.run(
-            command,
-            env={**environment, **run.environment, "CUTUNE_PYTHON": sys.executable},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
+        done = captured(run.command, variables, seconds)
         problem = "" if may_fail and done.returncode >= 0 else _ending(done.returncode)
         said = "\n".join([*done.stdout.splitlines()[-5:], *done.stderr.splitlines()[-5:]])
     except subprocess.TimeoutExpired:

@@ -15,13 +15,13 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 
 SCHEMA = "cutune-device-2"
-#: How the provenance of a constant begins that was fitted to times of the GPU itself.
+#: Beginning of the provenance of constants that were fitted to times of this GPU.
 FITTED = "fitted to micro-kernels"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What the hardware allows (CUDA C++ Programming Guide, "Compute Capabilities")."""
+    """Limits of the hardware (CUDA C++ Programming Guide, "Compute Capabilities")."""
 
     warps_per_sm: int
     blocks_per_sm: int
@@ -47,7 +47,7 @@ class ModelConstants:
     store_cycles_per_sector: Fraction
     cycles_per_missed_sector: Fraction
     cycles_per_rewritten_sector: Fraction
-    #: Warp instructions per cycle and SM.
+    #: Warp instructions per cycle of an SM.
     issue_per_cycle: Fraction
     #: Per warp instruction of the FP64 and the special-function units; per barrier.
     double_cycles: Fraction
@@ -55,7 +55,8 @@ class ModelConstants:
     barrier_cycles: Fraction
     #: One block leaves the dispatcher in this time, whole GPU, microseconds.
     dispatch_us_per_block: Fraction
-    #: Loss 1 + h/A of kernels without a loop, A resident blocks per SM; more where DRAM answers.
+    #: h in the factor 1 + h/A on kernels without a loop, with A resident blocks per SM; added to h
+    #: for misses that DRAM serves.
     block_granularity: Fraction
     block_granularity_dram: Fraction
     #: Loss of kernels without a loop for each doubling of the rows (y) of a thread block, which are
@@ -64,8 +65,8 @@ class ModelConstants:
     launch_us: Fraction
     #: Shorter kernels hide behind the host's launch rate, microseconds.
     floor_us: Fraction
-    #: Latency of a single warp: to start and end; per load step that hits L1; in addition where it
-    #: misses L1; in addition where DRAM answers; per issue slot; per barrier.
+    #: Latency of a single warp in cycles: start and end; per load step that hits L1; extra for a
+    #: miss of L1; extra for a miss that DRAM serves; per issue slot; per barrier.
     latency_cycles_start: Fraction
     latency_cycles_per_step: Fraction
     latency_cycles_per_miss: Fraction
@@ -90,7 +91,17 @@ class ModelConstants:
 
 @dataclass(frozen=True)
 class DeviceProfile:
-    """One GPU as the models see it."""
+    """One GPU as the models see it.
+
+    Attributes:
+        sm_count: number of multiprocessors.
+        clock_ghz: clock of the SMs.
+        dram_gbs: peak bandwidth of device memory, GB/s.
+        l2_bytes: size of the L2 cache.
+        limits: of the hardware.
+        model: constants of the mechanistic model.
+        provenance: sources of the numbers, by name.
+    """
 
     name: str
     compute_capability: tuple[int, int]

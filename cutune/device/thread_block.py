@@ -1,4 +1,4 @@
-"""Thread blocks and grids: their shapes, their warps, and what every device allows."""
+"""Thread blocks and grids: shapes, warps, and limits common to all devices."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def emit_selection(
     taken: set[str] = set()
     decided = {decider.kernel for decider in measured}
     modelled = (
-        _modelled(judge, model, tables) for model in models if model.facts.kernel not in decided
+        _modelled(judge, model, tables) for model in models if model.kernel.name not in decided
     )
     for decider in (*measured, *modelled):
         name = _unique(re.sub(r"\W", "_", decider.kernel), taken)
@@ -117,8 +117,8 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
         parts = emit_model(program, name, tables), emit_choice(rule, name, tables)
         return "".join([*parts, _routine(model, rule, name, tables)])
 
-    facts = fitted.facts
-    return Decider(facts.kernel, facts.sites, _read_arguments(facts), text)
+    kernel = fitted.kernel
+    return Decider(kernel.name, kernel.sites, _read_arguments(kernel), text)
 
 
 def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str:
@@ -143,10 +143,10 @@ def argument_bits(positions: Sequence[int]) -> str:
     return f"{sum(1 << position for position in positions)}ull"
 
 
-def _read_arguments(facts: MeasuredKernel) -> tuple[int, ...]:
+def _read_arguments(kernel: MeasuredKernel) -> tuple[int, ...]:
     """The arguments that a model reads: sizes, and those it was made for one value of."""
-    others = [position for position, _ in facts.held]
-    return (*facts.positions, *others, *(position for _, position, _ in facts.tied))
+    others = [position for position, _ in kernel.required_arguments]
+    return (*kernel.positions, *others, *(position for _, position, _ in kernel.tied))
 
 
 def _unique(name: str, taken: set[str]) -> str:
@@ -159,9 +159,9 @@ def _unique(name: str, taken: set[str]) -> str:
 
 def _routine(model: FittedModel, rule: SelectionRule, name: str, tables: Tables) -> str:
     """`cutune_decide_NAME`: a request in, a configuration out."""
-    facts = model.facts
+    kernel = model.kernel
     count = len(model.blocks)
-    words = KEY_HEAD + len(facts.positions)
+    words = KEY_HEAD + len(kernel.positions)
     emit = Emitter()
     blocks = block_array(emit, model.blocks, name, tables)
     axes = [_axis_arrays(emit, model, axis, name, tables) for axis in range(3)]
@@ -169,21 +169,21 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str, tables: Tables)
     emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
     with emit.braces():
         emit("cutune_configuration cutune_answer = {cutune_asked->grid, cutune_asked->block};")
-        if read := _read_arguments(facts):
+        if read := _read_arguments(kernel):
             emit(f"if (~cutune_asked->integers & {argument_bits(read)}) return cutune_answer;")
-        for position, value in facts.held:
+        for position, value in kernel.required_arguments:
             emit(f"if (cutune_asked->arguments[{position}] != {value}) return cutune_answer;")
         for axis, threads in _fixed_extents(model):
             emit(f"if (cutune_asked->extent[{axis}] != {threads}) return cutune_answer;")
-        if facts.shared is None:
-            shared = facts.dynamic_shared_bytes
+        if kernel.shared is None:
+            shared = kernel.dynamic_shared_bytes
             emit(f"if (cutune_asked->smem != {shared}u) return cutune_answer;")
         _emit_key(emit, model, words)
-        _emit_ties(emit, facts)
+        _emit_ties(emit, kernel)
         _emit_validity(emit, model, blocks, axes)
         emit(f"double cutune_time[{padded(count)}], cutune_time_with_floor[{padded(count)}];")
         spaces = [f"cutune_asked->extent[{axis}]" for axis in range(3)]
-        sizes = [f"cutune_key[{KEY_HEAD + index}]" for index in range(len(facts.positions))]
+        sizes = [f"cutune_key[{KEY_HEAD + index}]" for index in range(len(kernel.positions))]
         arguments = ", ".join([*sizes, *spaces, "cutune_time", "cutune_time_with_floor"])
         emit(f"cutune_model_{name}({arguments});")
         emit(f"const int cutune_chosen = cutune_choose_{name}(")
@@ -195,9 +195,9 @@ def _routine(model: FittedModel, rule: SelectionRule, name: str, tables: Tables)
             emit(f"                   {blocks}, {count}, cutune_chosen, cutune_own,")
             emit(f"                   {bound_text(rule)});")
             emit("return cutune_answer;")
-        kernel = c_string(facts.kernel)
-        extents = printed_extents(facts.grid_kept)
-        emit(f"cutune_print_decision({kernel}, {extents}, *cutune_asked, cutune_answer.block);")
+        quoted = c_string(kernel.name)
+        extents = printed_extents(kernel.grid_kept)
+        emit(f"cutune_print_decision({quoted}, {extents}, *cutune_asked, cutune_answer.block);")
         emit("return cutune_answer;")
     return str(emit)
 
@@ -209,13 +209,13 @@ def printed_extents(kept: Sequence[bool]) -> str:
 
 def _fixed_extents(model: FittedModel) -> list[tuple[int, int]]:
     """Dimensions whose thread space was the same in every recorded launch, and is built in."""
-    facts = model.facts
+    kernel = model.kernel
     return [
-        (axis, facts.recorded[0][1][axis])
+        (axis, kernel.recorded[0][1][axis])
         for axis in range(3)
-        if facts.guards[axis] is None
-        and facts.covers[axis] is None
-        and not facts.variable_extents[axis]
+        if kernel.guards[axis] is None
+        and kernel.covers[axis] is None
+        and not kernel.variable_extents[axis]
     ]
 
 
@@ -227,12 +227,12 @@ def _emit_key(emit: Emitter, model: FittedModel, words: int) -> None:
         "    (cutune_asked->block.x << 20) + (cutune_asked->block.y << 8) + cutune_asked->block.z,"
     )
     emit("    cutune_asked->extent[0], cutune_asked->extent[1], cutune_asked->extent[2],")
-    for position in model.facts.positions:
+    for position in model.kernel.positions:
         emit(f"    cutune_asked->arguments[{position}],")
     emit("};")
     with emit.braces("if (cutune_list != nullptr)"):
-        kernel = c_string(model.facts.kernel)
-        emit(f"cutune_list->key = cutune_hash({kernel}, cutune_key, {words});")
+        quoted = c_string(model.kernel.name)
+        emit(f"cutune_list->key = cutune_hash({quoted}, cutune_key, {words});")
     ranges = ["cutune_key[i] < 1", f"cutune_key[i] > {LARGEST_SIZE}ll"]
     with emit.braces(f"for (int i = 2; i < {words}; ++i)"):
         emit(f"if ({' || '.join(ranges)}) return cutune_answer;")
@@ -261,14 +261,14 @@ def _widths(model: FittedModel, axis: int) -> list[int]:
     return sorted({block[axis] for block in model.blocks})
 
 
-def _emit_ties(emit: Emitter, facts: MeasuredKernel) -> None:
+def _emit_ties(emit: Emitter, kernel: MeasuredKernel) -> None:
     """The model holds where sizes follow from each other as they did when it was made.
 
     By one they may be off: even sizes do not tell how halves are rounded.
     """
-    for name, position, text in facts.tied:
+    for name, position, text in kernel.tied:
         (source,) = names_in(text)
-        key = f"cutune_key[{KEY_HEAD + facts.parameters.index(source)}]"
+        key = f"cutune_key[{KEY_HEAD + kernel.parameters.index(source)}]"
         follows = renamed(text, {source: key})
         asked = f"cutune_asked->arguments[{position}]"
         off = f"cutune_off_{c_name(name)}"
@@ -295,9 +295,9 @@ def _emit_validity(
             emit(f"const unsigned cutune_width = {axes[axis][0]}[w];")
             emit(f"cutune_fits_{letter}[w] = cutune_width == {own} ? 1 : 0;")
             emit(f"if (cutune_width == {own}) cutune_own_{letter} = w;")
-            if model.facts.grid_kept[axis]:
+            if model.kernel.grid_kept[axis]:
                 emit(f"else cutune_fits_{letter}[w] = 1;")
-            elif model.facts.free[axis]:
+            elif model.kernel.free[axis]:
                 emit(f"else if ((cutune_asked->guarded >> {axis} & 1u) != 0 ||")
                 emit(f"         static_cast<unsigned>({extent}) % cutune_width == 0)")
                 # As many blocks as a grid may have: ceil(extent / width) <= most.

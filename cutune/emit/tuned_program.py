@@ -50,7 +50,7 @@ def models_of(
     """
     origin = Origin.of(program.source, program.deciding_files)
     known = read_models(workspace.models) if fitted is None else fitted
-    models = [m for m in known if m.facts.origin.path == origin.path]
-    if any(model.facts.origin != origin for model in models):
+    models = [m for m in known if m.kernel.origin.path == origin.path]
+    if any(model.kernel.origin != origin for model in models):
         raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
     return models

@@ -40,7 +40,7 @@ FLAGS = (
     "-fno-strict-aliasing",
     "-pthread",
 )
-#: For the processor that it runs on; a warp's lanes fill the widest vectors two or four times.
+#: Code for this processor. The 32 lanes of a warp fill the widest vectors two or four times.
 MACHINE_FLAGS = ("-march=native", "-mprefer-vector-width=512")
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -94,7 +94,7 @@ def _compiler() -> tuple[str, ...]:
 
 @cache
 def _identity(compiler: tuple[str, ...]) -> str:
-    """What besides text decides the machine code: the compiler's version and the processor."""
+    """What else the machine code depends on: the compiler's version and the processor."""
     version = subprocess.run(
         [*compiler, "--version"], capture_output=True, text=True, check=False
     ).stdout
@@ -160,7 +160,7 @@ def _compile_and_link(
 
 @contextmanager
 def _fresh(target: Path) -> Iterator[Path]:
-    """A temporary file beside `target` that takes its place when all went well."""
+    """A temporary file in the folder of `target` that replaces it if no error occurs."""
     handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=target.suffix)
     os.close(handle)
     try:

@@ -1,4 +1,4 @@
-"""Just enough of ELF to see how a program is linked: takes a path, gives the names it asks for.
+"""How an ELF program is linked. Takes a path, gives the libraries that it needs.
 
 Layout: System V ABI, chapters 4 (sections) and 5 (dynamic linking). Only 64-bit little-endian
 files, which is what nvcc makes.
@@ -16,7 +16,7 @@ _NEEDED, _SEARCH_PATH = 1, (15, 29)  # DT_NEEDED; DT_RPATH and DT_RUNPATH
 
 @dataclass(frozen=True)
 class Linkage:
-    """What a program or library says about itself."""
+    """Libraries that a file needs, folders searched for them, and names of its sections."""
 
     needed: tuple[str, ...]
     search_path: tuple[str, ...]
@@ -33,7 +33,7 @@ class _Section:
 
 
 def read_linkage(path: Path) -> Linkage | None:
-    """The linkage, or None for anything that is not such a file (a script, for instance).
+    """The linkage of a file; None if it is not a 64-bit ELF file, for instance a script.
 
     Raises:
         OSError: when it cannot be read.

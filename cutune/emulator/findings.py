@@ -1,7 +1,7 @@
 """Findings of `run --check`: takes the file that the emulated device wrote, gives diagnostics.
 
-The device names lines of PTX; `.loc` directives there lead to the source (programs compiled with
--lineinfo). Findings at the same lines are one, with their number.
+The device reports lines of PTX. `.loc` directives in the PTX give the source line, if the program
+was compiled with -lineinfo. Findings at the same lines are merged and counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from cutune.core.codes import ERROR, NOTE, Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.reading import read_source
-from cutune.core.source import Source, Span
+from cutune.core.source import Location, Source, Span
 from cutune.emulator.launch_log import Triple
 from cutune.toolchain.demangle import demangled
 
@@ -43,29 +43,20 @@ _CODES = MappingProxyType(
 _SEVERITIES = {ERROR: 0, "warning": 1, NOTE: 2}
 _FILE = re.compile(r'\s*\.file\s+(\d+)\s+"([^"]*)"')
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
-# Of the toolkit: there the place of the call says more.
+# Headers of the toolkit: the place of the call is reported instead.
 _HEADERS = re.compile(
     r"/targets/[^/]+/include/|/include/(?:crt|cooperative_groups|cuda|cub|thrust|sm_)"
 )
 
 
 @dataclass(frozen=True)
-class Place:
-    """A line of the source, or of the PTX where that names none (column 0 then)."""
-
-    path: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}"
-
-
-@dataclass(frozen=True)
 class Party:
-    """Who did it: a thread of a block, by a load, store or atomic (empty for barriers)."""
+    """A thread of a block, and its access: load, store or atomic (empty for barriers).
 
-    place: Place
+    `place`: in the source, or in the PTX where that names no source line (column 0 then).
+    """
+
+    place: Location
     block: Triple
     thread: Triple
     access: str
@@ -76,7 +67,7 @@ class Party:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found at one line or between two. The parties are those of the first occurrence."""
+    """A hazard at one line or between two. The parties are those of the first occurrence."""
 
     code: Code
     kernel: str
@@ -128,14 +119,14 @@ class Finding:
 
 
 def read_findings(path: Path) -> tuple[Finding, ...]:
-    """Merged by their lines: errors first, then in the order in which they were found."""
+    """Findings merged by their lines: errors first, then in the order of their occurrence."""
     if not path.exists():
         return ()
     merged: dict[tuple[object, ...], Finding] = {}
     for finding in _all(path.read_text(encoding="utf-8", errors="replace").splitlines()):
         places = (finding.first.place, finding.other.place if finding.other else None)
         # A race has no direction: either access may be the later one.
-        key = (finding.code, finding.kernel, frozenset(map(str, places)))
+        key = (finding.code, finding.kernel, frozenset(place and place[:2] for place in places))
         known = merged.get(key)
         count = finding.count + (known.count if known else 0)
         merged[key] = replace(known or finding, count=count)
@@ -146,7 +137,7 @@ def read_findings(path: Path) -> tuple[Finding, ...]:
 
 
 def counted(findings: Iterable[Finding], shown: int) -> str:
-    """The last line for people."""
+    """The summary line: numbers of findings, and how many are not shown."""
     findings = list(findings)
     numbers = {
         name: sum(finding.code.severity == name for finding in findings) for name in _SEVERITIES
@@ -180,7 +171,7 @@ def _all(lines: Iterable[str]) -> Iterator[Finding]:
 def _party(module: str, entry: dict[str, Any], prefix: str) -> Party:
     place = _places(module).get(entry[f"{prefix}line"])
     return Party(
-        place or Place(module, entry[f"{prefix}line"], 0),
+        place or Location(module, entry[f"{prefix}line"], 0),
         _triple(entry[f"{prefix}block"]),
         _triple(entry[f"{prefix}thread"]),
         entry[f"{prefix}access"],
@@ -188,15 +179,15 @@ def _party(module: str, entry: dict[str, Any], prefix: str) -> Party:
 
 
 @cache
-def _places(module: str) -> dict[int, Place]:
-    """For lines of a PTX file, the places in the source."""
+def _places(module: str) -> dict[int, Location]:
+    """The source location of each line of a PTX file that has one."""
     try:
         lines = Path(module).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return {}
     files = {m.group(1): m.group(2) for line in lines if (m := _FILE.match(line))}
-    places: dict[int, Place] = {}
-    now: Place | None = None
+    places: dict[int, Location] = {}
+    now: Location | None = None
     for number, line in enumerate(lines, 1):
         if (match := _LOC.match(line)) is not None:
             now = _source_place(match, files)
@@ -207,13 +198,13 @@ def _places(module: str) -> dict[int, Place]:
     return places
 
 
-def _source_place(match: re.Match[str], files: dict[str, str]) -> Place | None:
+def _source_place(match: re.Match[str], files: dict[str, str]) -> Location | None:
     file, line, column, *caller = match.groups()
     if caller[0] and _HEADERS.search(files.get(file, "")):
         file, line, column = caller
     if file not in files or line == "0":
         return None
-    return Place(files[file], int(line), int(column))
+    return Location(files[file], int(line), int(column))
 
 
 @cache
@@ -224,10 +215,10 @@ def _source(path: str) -> Source | None:
         return None
 
 
-def _placed(code: Code, message: str, place: Place) -> Diagnostic:
+def _placed(code: Code, message: str, place: Location) -> Diagnostic:
     source = _source(place.path)
     if source is None or not 0 < place.line <= source.line_count:
-        return Diagnostic(code, f"{place}: {message}")
+        return Diagnostic(code, f"{place.path}:{place.line}: {message}")
     # Shown as it was given to the compiler; PTX counts columns from 1, 0 is the whole line.
     line = source.line_text(place.line)
     column = min(max(place.column - 1, 0), len(line))

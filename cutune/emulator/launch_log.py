@@ -25,7 +25,10 @@ _NO_COUNTERS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Pointer:
-    """A word of the parameters that points into an allocation, `delta` bytes after its `base`."""
+    """An 8-byte word at `offset` of the parameters that points `delta` bytes behind `base`.
+
+    `size`: bytes of the allocation that begins at `base`.
+    """
 
     offset: int
     base: int
@@ -35,7 +38,14 @@ class Pointer:
 
 @dataclass(frozen=True)
 class LoggedMember:
-    """An integer within an argument: its position behind all arguments, and where it lies."""
+    """An integer member of a structure argument.
+
+    Attributes:
+        position: its index as a further argument, behind all arguments of the kernel.
+        argument: index of the structure among the arguments.
+        offset: bytes from the beginning of the structure.
+        bytes: its size.
+    """
 
     position: int
     argument: int
@@ -58,7 +68,12 @@ class LoggedSite:
 
 @dataclass(frozen=True)
 class LoggedBlock:
-    """Counters of one basic block, by its place among all of the module."""
+    """Counters of one basic block.
+
+    Attributes:
+        block: its index among all of the module.
+        executions, lanes: warps that executed it, and their active lanes.
+    """
 
     block: int
     executions: int
@@ -93,7 +108,7 @@ class LaunchRecord:
 
 
 def read_launches(path: Path) -> Iterator[LaunchRecord]:
-    """The launches in order. A torn last line (the program was killed) is left out."""
+    """The launches in order. An incomplete line, as a killed program leaves it, is ignored."""
     if not path.exists():
         return
     with path.open(encoding="utf-8", errors="replace") as file:

@@ -1,4 +1,4 @@
-"""The 32-lane machine for Python: takes an assembled module, runs its kernels, gives counters.
+"""The 32-lane machine for Python. Takes an assembled module, runs its kernels, gives counters.
 
 Buffers are numpy arrays: a device address is a host address, and only the arrays named in a launch
 can be reached. Launches with `ghosts` need no memory at all.
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.build import machine_library
-from cutune.emulator.bytecode.module import AssembledModule, Kernel
+from cutune.emulator.bytecode.module import AssembledModule, KernelCode
 from cutune.emulator.counters import site_counters
 
 SITE = np.dtype([(counter.name, np.uint64) for counter in site_counters()])
@@ -37,6 +37,13 @@ _OUTCOMES = (
     Code.UNSUPPORTED_AT_RUN_TIME,
 )
 _FORMATS = {"f32": "<f", "f64": "<d", "s32": "<i", "s64": "<q", "s16": "<h", "s8": "<b"}
+
+
+#: Totals of a launch, as `struct Report` of the machine and `LaunchCounters` have them.
+_TOTALS = (
+    *("warp_instructions", "thread_instructions", "executed_blocks"),
+    *("working_threads", "leapt_instructions"),
+)
 
 
 class _Allocation(ctypes.Structure):
@@ -73,17 +80,22 @@ class _Totals(ctypes.Structure):
     _fields_ = (
         ("outcome", ctypes.c_int32),
         ("message", ctypes.c_char * 1020),
-        ("warp_instructions", ctypes.c_uint64),
-        ("thread_instructions", ctypes.c_uint64),
-        ("executed_blocks", ctypes.c_uint64),
-        ("working_threads", ctypes.c_uint64),
-        ("leapt_instructions", ctypes.c_uint64),
+        *((total, ctypes.c_uint64) for total in _TOTALS),
     )
 
 
 @dataclass(frozen=True)
-class Counters:
-    """What a launch did. Arrays are in the order of the kernel's blocks and sites."""
+class LaunchCounters:
+    """Counters of a launch; totals are over all executed blocks.
+
+    Attributes:
+        warp_instructions, thread_instructions: executed, by warps and by active lanes.
+        executed_blocks: thread blocks.
+        working_threads: threads that ran a basic block with an access to global memory.
+        leapt_instructions: warp instructions that were counted without being executed.
+        block_executions, block_lanes: per basic block of the kernel, warps and active lanes.
+        sites: per memory instruction of the kernel, see `SITE`.
+    """
 
     warp_instructions: int
     thread_instructions: int
@@ -112,7 +124,7 @@ class LoadedModule:
         if getattr(self, "_handle", None):
             self._library.cutune_unload(self._handle)
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> KernelCode:
         """Metadata of a kernel.
 
         Raises:
@@ -139,20 +151,27 @@ class LoadedModule:
         instruction_limit: int = 0,
         buffers: Sequence[NDArray[Any]] = (),
         threads: int | None = None,
-    ) -> Counters:
+    ) -> LaunchCounters:
         """Run a launch, or only the given `blocks` (linear indices) of it.
 
-        `ghosts` is the base and size of an address range without memory: loads from it give 0,
-        stores to it vanish. `buffers` are the arrays that the kernel may access.
-        Blocks are spread over `threads` of the host where they cannot see each other (None: all
-        cores, or CUTUNE_EMULATOR_THREADS); results and counters do not depend on it.
+        Args:
+            parameters: the parameter buffer, see `pack_parameters`.
+            shared_bytes: dynamic shared memory.
+            trace: look at addresses too; one window of 8 executions out of `trace_every`, in
+                `traced_blocks` only if these are given.
+            ghosts: base and size of an address range without memory. Loads from it give 0, stores
+                to it have no effect.
+            instruction_limit: warp instructions of the launch; 0: no limit.
+            buffers: arrays that the kernel may access.
+            threads: threads of the host that run independent blocks. None: all cores, or
+                CUTUNE_EMULATOR_THREADS. Results and counters do not depend on it.
 
         Raises:
             CutuneError: CT452, CT453, or CT46x when the launch did not end well.
         """
-        facts = self.kernel(kernel)
-        if len(parameters) < facts.parameter_bytes:
-            reason = f"{len(parameters)} of {facts.parameter_bytes} parameter bytes given"
+        compiled = self.kernel(kernel)
+        if len(parameters) < compiled.parameter_bytes:
+            reason = f"{len(parameters)} of {compiled.parameter_bytes} parameter bytes given"
             raise _error(Code.BAD_LAUNCH, kernel=kernel, reason=reason)
         chosen = None if blocks is None else np.ascontiguousarray(blocks, np.uint64)
         traced = None if traced_blocks is None else np.unique(np.asarray(traced_blocks, np.uint64))
@@ -175,9 +194,11 @@ class LoadedModule:
             None,
             host_threads() if threads is None else threads,
         )
-        return self._run(facts, launch, buffers)
+        return self._run(compiled, launch, buffers)
 
-    def _run(self, facts: Kernel, launch: _Launch, buffers: Sequence[NDArray[Any]]) -> Counters:
+    def _run(
+        self, compiled: KernelCode, launch: _Launch, buffers: Sequence[NDArray[Any]]
+    ) -> LaunchCounters:
         spans = [_Allocation(pointer(array), array.nbytes, True) for array in buffers]
         allocations = (_Allocation * len(spans))(*spans)
         executions = np.zeros(self.assembled.block_count, np.uint64)
@@ -186,7 +207,7 @@ class LoadedModule:
         totals = _Totals()
         self._library.cutune_run(
             self._handle,
-            facts.name.encode(),
+            compiled.name.encode(),
             ctypes.byref(launch),
             allocations,
             len(spans),
@@ -198,17 +219,13 @@ class LoadedModule:
         code = _OUTCOMES[totals.outcome]
         if code is not None:
             raise _error(code, reason=totals.message.decode())
-        block_indices = np.array(facts.block_indices, np.intp)
-        site_indices = np.array(facts.site_indices, np.intp)
-        return Counters(
-            totals.warp_instructions,
-            totals.thread_instructions,
-            totals.executed_blocks,
-            totals.working_threads,
-            totals.leapt_instructions,
-            executions[block_indices],
-            lanes[block_indices],
-            sites[site_indices],
+        block_indices = np.array(compiled.block_indices, np.intp)
+        site_indices = np.array(compiled.site_indices, np.intp)
+        return LaunchCounters(
+            **{total: getattr(totals, total) for total in _TOTALS},
+            block_executions=executions[block_indices],
+            block_lanes=lanes[block_indices],
+            sites=sites[site_indices],
         )
 
 
@@ -228,7 +245,7 @@ def pointer(array: NDArray[Any]) -> int:
     return int(array.ctypes.data)
 
 
-def pack_parameters(kernel: Kernel, *values: float | NDArray[Any] | bytes) -> bytes:
+def pack_parameters(kernel: KernelCode, *values: float | NDArray[Any] | bytes) -> bytes:
     """The parameter buffer: from numbers, arrays (their addresses) and structures (bytes)."""
     buffer = bytearray(kernel.parameter_bytes)
     for parameter, value in zip(kernel.parameters, values, strict=True):
@@ -248,24 +265,13 @@ def pack_parameters(kernel: Kernel, *values: float | NDArray[Any] | bytes) -> by
 @cache
 def _machine() -> ctypes.CDLL:
     library = ctypes.CDLL(str(machine_library()))
-    library.cutune_load.restype = ctypes.c_void_p
-    library.cutune_load.argtypes = (
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-    )
+    text, address, size = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t
+    library.cutune_load.restype = address
+    library.cutune_load.argtypes = (text, size, text, size)
     library.cutune_unload.restype = None
-    library.cutune_unload.argtypes = (ctypes.c_void_p,)
+    library.cutune_unload.argtypes = (address,)
     library.cutune_run.restype = ctypes.c_bool
-    library.cutune_run.argtypes = (
-        ctypes.c_void_p,
-        ctypes.c_char_p,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_size_t,
-        *(ctypes.c_void_p,) * 4,
-    )
+    library.cutune_run.argtypes = (address, text, address, address, size, *(address,) * 4)
     return library
 
 

@@ -4,8 +4,8 @@ Blocks at the corners and edges of a grid do other work than those inside, so ea
 is sampled on its own: first, last and inner blocks in every dimension. Within a stratum the blocks
 are jittered (one in each slice of every dimension, like a Latin hypercube), because samples at a
 fixed stride may all see the same alignment. What the sampled blocks counted is scaled to the
-stratum. That is an estimate where blocks differ, and exact where all blocks of a stratum do the
-same, as those of most kernels do.
+stratum. The result is exact where all blocks of a stratum do the same, as in most kernels, and an
+estimate otherwise.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.emulator.launch_log import Triple
-from cutune.emulator.machine import SITE, Counters, LoadedModule
+from cutune.emulator.machine import SITE, LaunchCounters, LoadedModule
 
 #: Warp instructions that a sampled launch should take: some ten milliseconds of one core.
 BUDGET = 500_000
 #: Warp instructions of one block, leaps aside, at which sampling by blocks is refused.
 LONGEST_BLOCK = 4_000_000
-#: Of the windows of eight executions that a loop has, so many times the root are traced.
+#: Traced windows of a loop: this factor times the square root of the number of its windows.
 ROOTS = 0.5
-#: And so many at least, and at most.
+#: Least and largest number of traced windows.
 WINDOWS = (4, 24)
-#: Blocks at most; more see nothing new.
+#: Largest number of blocks: more do not improve the estimate.
 MOST_BLOCKS = 48
 WARP = 32
 _COUNTED = ("executions", "lanes")
@@ -53,7 +53,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class SampledCounters:
-    """As `Counters`, estimated for the whole grid. `sites` has the totals by their names."""
+    """As `LaunchCounters`, estimated for the whole grid; `sites`: totals by name of the counter."""
 
     warp_instructions: float
     thread_instructions: float
@@ -65,14 +65,14 @@ class SampledCounters:
     #: Per site the addresses that it touched: lowest, and one past the highest.
     ranges: NDArray[np.uint64]
 
-    def rounded(self) -> Counters:
-        """As a launch of all blocks would have counted, where those of a stratum do the same."""
+    def rounded(self) -> LaunchCounters:
+        """As whole numbers: the counters of the launch, if the blocks of a stratum do the same."""
         sites = np.zeros(len(self.ranges), SITE)
         for name, values in self.sites.items():
             sites[name] = np.rint(values)
         sites["traced"] = np.where(self.ranges[:, 1] > 0, sites["executions"], 0)
         sites["lowest"], sites["highest"] = self.ranges.T
-        return Counters(
+        return LaunchCounters(
             round(self.warp_instructions),
             round(self.thread_instructions),
             self.executed_blocks,
@@ -111,9 +111,9 @@ def run_sampled(
 ) -> SampledCounters:
     """Run some blocks of a launch without data or memory; see `LoadedModule.run`.
 
-    The kernel's branches and addresses must not depend on data. One block in the middle says how
-    many fit into `budget` warp instructions, and, unless `trace_every` does, how few windows of a
-    long loop are to be traced.
+    The kernel's branches and addresses must not depend on data. A block in the middle runs first:
+    it determines how many blocks fit into `budget` warp instructions and, without `trace_every`,
+    how many windows of a long loop are traced.
 
     Raises:
         CutuneError: as `LoadedModule.run`; CT465 when a single block takes too long.
@@ -121,7 +121,7 @@ def run_sampled(
 
     every = 1
 
-    def run(blocks: tuple[int, ...], *, trace: bool = True, limit: int = 0) -> Counters:
+    def run(blocks: tuple[int, ...], *, trace: bool = True, limit: int = 0) -> LaunchCounters:
         return module.run(
             kernel,
             grid,
@@ -173,7 +173,7 @@ def _jittered(interval: range, count: int, random: Random) -> list[int]:
     return [interval[int((k + random.random()) * len(interval) / count)] for k in slices]
 
 
-def _combined(parts: list[tuple[Counters, float]]) -> SampledCounters:
+def _combined(parts: list[tuple[LaunchCounters, float]]) -> SampledCounters:
     def total(name: str) -> float:
         return float(sum(weight * getattr(counters, name) for counters, weight in parts))
 

@@ -65,7 +65,16 @@ class Case:
 
 @dataclass(frozen=True)
 class Score:
-    """A strategy over all cases, as fractions. `answered`: cases in which it had an answer."""
+    """A strategy over all cases.
+
+    Attributes:
+        cases, answered: numbers of cases, and of those in which it had an answer.
+        mean, median, ninetieth, worst: of the regrets, as fractions: geometric mean, 90th
+        percentile. within_2, within_5: shares of cases with a regret up to 2 % and 5 %.
+        error: mean of `SweptLaunch.error` where the blocks differ (the paper's Table 3).
+        no_loss: share of cases that are as fast as with the source's own block.
+        least_gain: the least speed relative to the source's own block.
+    """
 
     strategy: str
     cases: int
@@ -83,7 +92,12 @@ class Score:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All cases, and the model that is judged."""
+    """A comparison of strategies at the launches of a sweep.
+
+    Attributes:
+        judged: name of the model that is judged.
+        cases: one per launch.
+    """
 
     judged: str
     cases: tuple[Case, ...]
@@ -158,10 +172,10 @@ def by_model(models: Models, device: DeviceProfile, performance: str) -> Strateg
         model = models.get(name)
         if model is None:
             return None
-        sizes = {n: v for n, v in launch.sizes.items() if n in model.facts.parameters}
+        sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
         if launch.extents is not None:
             extents = dict(zip(EXTENTS, launch.extents, strict=True))
-            words = model.facts.extent_words.items()
+            words = model.kernel.extent_words.items()
             sizes |= {word: extents[variable] for word, variable in words}
         try:
             if name not in choosers:

@@ -26,7 +26,7 @@ _SECONDS, _TIMES_SLOWER = 60.0, 100.0
 
 
 @dataclass(frozen=True)
-class Trial:
+class SeededRun:
     """One way to run the shaken program; without a seed its launches are its own."""
 
     seed: int | None = None
@@ -46,7 +46,7 @@ class Shaken:
 
     run: Run
     known: Baseline
-    trial: Trial | None = None
+    trial: SeededRun | None = None
     reason: str = ""
     has_changed: bool = True
 
@@ -58,15 +58,15 @@ class Shaken:
             yield Diagnostic.at(Code.NOT_SHAKEN, None, command=command)
 
 
-def trials_of(seeds: Iterable[int], with_own: bool = True) -> list[Trial]:
+def trials_of(seeds: Iterable[int], with_own: bool = True) -> list[SeededRun]:
     """A trial per seed, behind the one with the program's own configurations."""
-    return [*([Trial()] if with_own else []), *map(Trial, seeds)]
+    return [*([SeededRun()] if with_own else []), *map(SeededRun, seeds)]
 
 
 def shake(
     original: Sequence[Run],
     shaken: Sequence[Run],
-    trials: Sequence[Trial],
+    trials: Sequence[SeededRun],
     conditions: Conditions,
     jobs: int,
     progress: Progress = lambda what, done, total: None,
@@ -85,7 +85,7 @@ def shake(
 
 
 def _outcomes(
-    run: Run, trials: Sequence[Trial], known: Baseline, jobs: int
+    run: Run, trials: Sequence[SeededRun], known: Baseline, jobs: int
 ) -> Generator[Outcome, None, None]:
     """What each trial gives; those that nobody asks for any more do not begin."""
     if jobs == 1:
@@ -101,12 +101,12 @@ def _outcomes(
             pool.shutdown(cancel_futures=True)
 
 
-def _tried(run: Run, trial: Trial, known: Baseline) -> Outcome:
+def _tried(run: Run, trial: SeededRun, known: Baseline) -> Outcome:
     limit_seconds = _SECONDS + _TIMES_SLOWER * known.outcome.seconds
     return outcome_of(run, known.conditions.place, trial.variables, limit_seconds)
 
 
-def _compared(begun: Shaken, trials: Sequence[Trial], outcomes: Iterable[Outcome]) -> Shaken:
+def _compared(begun: Shaken, trials: Sequence[SeededRun], outcomes: Iterable[Outcome]) -> Shaken:
     """In the order of the trials, so that the first difference is the same whatever ran first."""
     own, is_seeded = begun.known.outcome.launches, any(trial.seed is not None for trial in trials)
     known, has_changed = begun.known, begun.known.conditions.place.device is None or not is_seeded

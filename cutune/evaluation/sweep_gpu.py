@@ -14,7 +14,7 @@ from cutune.collect.gpu.instrumented import (
     gpu_target,
     sweep_on_gpu,
 )
-from cutune.collect.run import Run, plan_runs
+from cutune.collect.run import plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines
@@ -22,7 +22,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation, Models, evaluate_sweep
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin
-from cutune.fit.measurement.sweep import Sweep, SweptLaunch, swept_line
+from cutune.fit.measurement.sweep import RecordedSweep, SweptLaunch, swept_line
 from cutune.frontend.program import Program
 from cutune.models.selection.registry import DEFAULT
 from cutune.toolchain.ptxas import by_kernel
@@ -49,7 +49,8 @@ def collect_on_gpu(
     Timings serve to test whether the model suits a kernel; the model itself is made from counts.
     With `counters`, hardware counters are read in a second run.
     """
-    build, runs = _built(session, program, template, vary, device, workspace)
+    build, binary = _built(session, program, device, workspace)
+    runs = plan_runs(template, vary, binary)
     swept = list(sweep_on_gpu(build, runs, candidate_set, session.progress))
     name, driver = gpu_name()
     origin = asdict(Origin.of(program.source, program.deciding_files))
@@ -75,13 +76,9 @@ def collect_on_gpu(
 
 
 def _built(
-    session: Session,
-    program: Program,
-    template: str,
-    vary: Mapping[str, Sequence[str]],
-    device: DeviceProfile,
-    workspace: Workspace,
-) -> tuple[GpuBuild, list[Run]]:
+    session: Session, program: Program, device: DeviceProfile, workspace: Workspace
+) -> tuple[GpuBuild, Path]:
+    """The instrumented program for the GPU, and its binary."""
     if not program.tunable_launches:
         raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=program.source.path))
     folder = workspace.create().folder / "gpu"
@@ -90,7 +87,7 @@ def _built(
     flags = session.compile_flags(program.source.path)
     counters = session.nvcc.static_counters(program.source.path, flags, device.architecture)
     session.progress("compiling", 1, 1)
-    return GpuBuild(program, by_kernel(counters)), plan_runs(template, vary, binary)
+    return GpuBuild(program, by_kernel(counters)), binary
 
 
 def sweep(
@@ -101,18 +98,19 @@ def sweep(
     device: DeviceProfile,
     workspace: Workspace,
     candidate_set: str,
-) -> Sweep:
+) -> RecordedSweep:
     """Time every block of every tunable launch of some programs, each run on its own."""
     launches: list[SweptLaunch] = []
     for program in programs:
-        build, runs = _built(session, program, template, vary, device, workspace)
+        build, binary = _built(session, program, device, workspace)
+        runs = plan_runs(template, vary, binary)
         launches += sweep_on_gpu(build, runs, candidate_set, session.progress)
     name, driver = gpu_name()
-    return Sweep(name, driver, METHOD, tuple(launches))
+    return RecordedSweep(name, driver, METHOD, tuple(launches))
 
 
 def evaluate(
-    swept: Sweep,
+    swept: RecordedSweep,
     models: Iterable[FittedModel],
     device: DeviceProfile,
     programs: Sequence[str] = (),
@@ -138,4 +136,4 @@ def evaluate(
 
 def by_name(models: Iterable[FittedModel]) -> Models:
     """Models as a sweep names their kernels."""
-    return {(Path(m.facts.origin.path).stem, m.facts.kernel): m for m in models}
+    return {(Path(m.kernel.origin.path).stem, m.kernel.name): m for m in models}

@@ -24,15 +24,17 @@ LEVELS = (32, 64, 96, 128, 160, 192, 224, 256)
 LEVELS_BY_WIDTH = {1: 8, 2: 5, 3: 4}
 DRAWN_LEVELS = 4
 MAX_POINTS = 150
-#: A model whose counts are further off at unseen sizes is not used.
+#: Relative error at held-out sizes above which a model is not used.
 HELD_OUT_LIMIT = 0.05
-#: Of the memory accesses, those that data may decide about.
+#: The largest share of memory accesses that may depend on data.
 UNCERTAIN_LIMIT = 0.05
-#: Of the threads that should have work in a larger launch, fewer have only if something is wrong.
+#: If a smaller share of the expected threads has work in a larger launch, the counts are wrong.
 LEAST_WORKING = 0.5
-BOUNDED_BY_NO_SIZE = "what its threads are compared with is none of its sizes"
+#: Reasons why no model is made, as messages end.
+UNCERTAIN_ACCESSES = "its memory accesses depend on loaded data"
+BOUNDED_BY_NO_SIZE = "its thread index is compared with a value that is none of its sizes"
 
-#: Gives a function for totals; they may be of what no thread does twice.
+#: Takes totals, and whether no thread does more than once what they count; gives a function.
 Fitter = Callable[[Sequence[int], bool], RationalFunction]
 
 
@@ -40,10 +42,13 @@ Fitter = Callable[[Sequence[int], bool], RationalFunction]
 class CountFunctions(Totals):
     """Totals of a launch as functions of its variables.
 
-    `groups`: distinct execution totals of memory instructions; `group_of`: per
-    memory instruction the index of its group, or -1 where it is never executed. `shares`: of all
-    memory accesses, those in each group. `strides`: numbers of blocks, of which any divides the
-    same work, as where a loop strides by the whole grid.
+    Attributes:
+        groups: the distinct execution totals of memory instructions.
+        group_of: per memory instruction the index of its group; -1: it is never executed.
+        arrays: the pointer parameters that are accessed.
+        shares: per group its share of all memory accesses.
+        strides: names of extents in blocks that do not change the work: a loop of the kernel
+            strides by the whole grid.
     """
 
     groups: tuple[RationalFunction, ...]
@@ -54,14 +59,17 @@ class CountFunctions(Totals):
 
     @property
     def worst_error(self) -> float:
-        """How far the worst of these functions is off at sizes that it has not seen."""
+        """The largest held-out error of these functions, relative."""
         units = [self.instructions, self.double, self.special, self.barriers, self.constants]
         functions = [self.working, self.steps, *units, *self.groups]
         return max(function.held_out_error for function in functions)
 
     @property
     def typical_error(self) -> float:
-        """The same where data decide: what few accesses are to rare branches is told by chance."""
+        """Held-out error of a data-dependent kernel, relative.
+
+        Groups of memory accesses are weighted by their share: counts of rare branches are noise.
+        """
         accesses = sum(
             share * group.held_out_error
             for share, group in zip(self.shares, self.groups, strict=True)
@@ -75,9 +83,9 @@ class CountFunctions(Totals):
 
 
 def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
-    """Sizes at which full launches are counted: every variable on its own.
+    """Sizes at which full launches are counted: variables vary independently.
 
-    A product grid for up to three variables, an even draw from one for more.
+    All combinations of levels for up to three variables, a random sample of them for more.
     """
     width = len(variables)
     levels = LEVELS[: LEVELS_BY_WIDTH.get(width, DRAWN_LEVELS)]
@@ -92,16 +100,16 @@ def count_points(variables: Sequence[str]) -> list[dict[str, int]]:
 
 
 def count_functions(
-    facts: MeasuredKernel, measured: Sequence[Measurement], fitter: Fitter | None = None
+    kernel: MeasuredKernel, measured: Sequence[Measurement], fitter: Fitter | None = None
 ) -> CountFunctions:
     """Fit every total that the model needs.
 
     Args:
-        facts: the kernel.
+        kernel: the kernel.
         measured: measurements of purpose `counts`, at least two.
-        fitter: what gives a function for totals at the sizes of these; without one, `fit`.
+        fitter: fits the totals of these measurements; None: `fit`.
     """
-    variables = facts.variables
+    variables = kernel.variables
     points = [[dict(m.sizes)[name] for name in variables] for m in measured]
     known: dict[tuple[tuple[int, ...], bool], RationalFunction] = {}
 
@@ -121,7 +129,7 @@ def count_functions(
 
     groups: list[tuple[int, ...]] = []
     group_of = []
-    for index in range(len(facts.memory)):
+    for index in range(len(kernel.memory)):
         lanes = tuple(m.sites[index].lanes for m in measured)
         if not any(lanes):
             group_of.append(-1)
@@ -129,38 +137,38 @@ def count_functions(
         if lanes not in groups:
             groups.append(lanes)
         group_of.append(groups.index(lanes))
-    repeating = {group_of[i] for i in range(len(facts.memory)) if is_in_loop(facts, i)}
+    repeating = {group_of[i] for i in range(len(kernel.memory)) if is_in_loop(kernel, i)}
     accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
     return CountFunctions(
         working=fitted([m.working_threads for m in measured]),
-        steps=weighted([block.load_phases for block in facts.code_blocks]),
-        instructions=weighted([block.instructions for block in facts.code_blocks]),
-        double=weighted([block.double for block in facts.code_blocks]),
-        special=weighted([block.special for block in facts.code_blocks]),
-        barriers=weighted([block.barriers for block in facts.code_blocks]),
-        constants=weighted([block.constants for block in facts.code_blocks]),
+        steps=weighted([block.load_phases for block in kernel.code_blocks]),
+        instructions=weighted([block.instructions for block in kernel.code_blocks]),
+        double=weighted([block.double for block in kernel.code_blocks]),
+        special=weighted([block.special for block in kernel.code_blocks]),
+        barriers=weighted([block.barriers for block in kernel.code_blocks]),
+        constants=weighted([block.constants for block in kernel.code_blocks]),
         groups=tuple(fitted(lanes, index not in repeating) for index, lanes in enumerate(groups)),
         group_of=tuple(group_of),
-        arrays=_arrays(facts, measured, fitted),
+        arrays=_arrays(kernel, measured, fitted),
         shares=tuple(count / sum(accesses) for count in accesses),
     )
 
 
-def is_in_loop(facts: MeasuredKernel, index: int) -> bool:
+def is_in_loop(kernel: MeasuredKernel, index: int) -> bool:
     """May a thread execute this memory instruction more than once?"""
-    return facts.code_blocks[facts.memory[index].block].loop >= 0
+    return kernel.code_blocks[kernel.memory[index].block].loop >= 0
 
 
 def is_bounded_by_no_size(
-    facts: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement] = ()
+    kernel: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement] = ()
 ) -> bool:
-    """Do more threads not mean more work, as where the size is a member of a structure?
+    """Is the work independent of all sizes, as where the true size is a member of a structure?
 
-    `features`: launches larger than those that were counted, in which it may show.
+    `features`: launches larger than those that were counted. They may show it.
     """
-    if facts.asserted:
+    if kernel.asserted:
         return False
-    launches = [(m.working_threads, _expected_to_work(facts, counts, m)) for m in features]
+    launches = [(m.working_threads, _expected_to_work(kernel, counts, m)) for m in features]
     found, wanted = (sum(column) for column in zip(*launches, strict=True)) if launches else (0, 0)
     if found < LEAST_WORKING * wanted and wanted > WARP:
         return True
@@ -171,35 +179,35 @@ def is_bounded_by_no_size(
         for name, exponent in zip(working.variables, exponents, strict=True)
         if exponent
     }
-    extents = set(facts.extent_words.values())
+    extents = set(kernel.extent_words.values())
     if not extents or not extents.isdisjoint(depending):
         return False
-    # Else a block or less works in all launches alike: `if (i == 0)`.
-    return any(counts.working(point) > LARGEST for point in count_points(facts.variables))
+    # A kernel with `if (i == 0)` keeps at most one block busy at every size: that is sound.
+    return any(counts.working(point) > LARGEST for point in count_points(kernel.variables))
 
 
-def _expected_to_work(facts: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
-    """The threads of the blocks that were looked at which should have had work."""
+def _expected_to_work(kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement) -> float:
+    """How many threads of the executed blocks have work according to the counts."""
     sizes = dict(launch.sizes)
-    extents = extents_at(facts, sizes)
+    extents = extents_at(kernel, sizes)
     inside = prod(min(pair) for pair in zip(launch.block, extents, strict=True))
     share = min(1.0, launch.executed_blocks * inside / max(1, prod(extents)))
     return share * float(counts.working(sizes))
 
 
-def uncertain_share(facts: MeasuredKernel, largest: Measurement) -> float:
-    """Which part of the accesses of a launch data decide about."""
-    pairs = zip(facts.memory, largest.sites, strict=True)
+def uncertain_share(kernel: MeasuredKernel, largest: Measurement) -> float:
+    """The share of the global memory accesses of a launch that depends on data."""
+    pairs = zip(kernel.memory, largest.sites, strict=True)
     accesses = sum(site.lanes for memory, site in pairs if not memory.shared)
-    return facts.uncertain * largest.working_threads / max(1, accesses)
+    return kernel.uncertain * largest.working_threads / max(1, accesses)
 
 
 def _arrays(
-    facts: MeasuredKernel,
+    kernel: MeasuredKernel,
     measured: Sequence[Measurement],
     fitted: Callable[[Sequence[int]], RationalFunction],
 ) -> tuple[Array, ...]:
-    """Extent of each array: from the lowest to the highest address that any instruction touched."""
+    """Extent of each array in bytes: from the lowest to the highest address that was accessed."""
     touched = sorted({s.array for m in measured for s in m.sites if s.array >= 0})
     arrays = []
     for array in touched:
@@ -207,21 +215,23 @@ def _arrays(
         for measurement in measured:
             sites = [s for s in measurement.sites if s.array == array and s.executions]
             extents.append(max(s.high for s in sites) - min(s.low for s in sites) if sites else 0)
-        arrays.append(Array(array, fitted(extents), *passes(facts, measured, array)))
+        arrays.append(Array(array, fitted(extents), *passes(kernel, measured, array)))
     return tuple(arrays)
 
 
-def passes(facts: MeasuredKernel, measured: Sequence[Measurement], array: int) -> tuple[bool, bool]:
+def passes(
+    kernel: MeasuredKernel, measured: Sequence[Measurement], array: int
+) -> tuple[bool, bool]:
     """Is the array loaded from, and is it stored to?"""
     kinds = {
         memory.kind
         for measurement in measured
-        for memory, site in zip(facts.memory, measurement.sites, strict=True)
+        for memory, site in zip(kernel.memory, measurement.sites, strict=True)
         if site.array == array and site.executions
     }
     return bool(kinds - {"store"}), bool(kinds - {"load"})
 
 
-def is_looped(facts: MeasuredKernel) -> bool:
+def is_looped(kernel: MeasuredKernel) -> bool:
     """Does a loop hold accesses to global memory?"""
-    return any(is_in_loop(facts, i) for i, memory in enumerate(facts.memory) if not memory.shared)
+    return any(is_in_loop(kernel, i) for i, memory in enumerate(kernel.memory) if not memory.shared)

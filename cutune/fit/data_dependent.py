@@ -1,7 +1,8 @@
-"""Counts in proportion to something: for kernels that were counted at the sizes of few runs.
+"""Data-dependent kernels: takes counts at the sizes of a few runs, gives proportional functions.
 
-Where work depends on data, nothing can be counted at sizes of our choice, and totals are no exact
-functions of the sizes. They are taken to grow as the threads do, or as what explains them better.
+Work that depends on data cannot be counted at sizes of our choice, and totals are no exact
+functions of the sizes. Totals are taken as proportional to the number of threads, or to a product
+of sizes that fits better.
 """
 
 from __future__ import annotations
@@ -20,29 +21,30 @@ from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.rational.exact_fit import fit
 from cutune.fit.rational.functions import Polynomial, RationalFunction, constant_function
 
-#: What threads share by chance: how often that is gets less with the size.
+#: Counters that become smaller where threads share sectors by chance. Sharing by chance becomes
+#: rarer as the size grows.
 WITHIN_WARP = "load_cost_x20"
 SHARED_BY_CHANCE = (WITHIN_WARP, "new_sectors", "missing")
 SECTOR = 32
-#: Threads per sector that are told apart from none, and from any number of them.
+#: Bounds between which the number of threads per sector is searched, and the steps of the search.
 LEAST_CROWD, MOST_CROWD, BISECTIONS = 1e-3, 100.0, 30
-#: From here on two sizes hardly tell how many threads meet: smaller blocks do.
-TELLING_CROWD = 3.0
-#: Totals that differ by so much from growing with the threads do grow so: data differ.
+#: Threads per sector up to which two sizes determine their number. Above, smaller blocks do.
+MEASURABLE_CROWD = 3.0
+#: Relative spread up to which totals count as proportional to the threads: data differ by so much.
 NEARLY = 0.15
-#: What explains them to that extent does so for a reason.
+#: Below this relative spread, proportionality is taken as structural, not coincidental.
 EXACTLY = 0.001
 
 
-def proportions(facts: MeasuredKernel, measured: Sequence[Measurement]) -> Fitter:
-    """What fits totals at the sizes of these measurements."""
+def proportions(kernel: MeasuredKernel, measured: Sequence[Measurement]) -> Fitter:
+    """A fitter of totals at the sizes of these measurements."""
     points = [dict(m.sizes) for m in measured]
-    bases = [base for base in _bases(facts) if all(base(point) > 0 for point in points)]
-    constant = constant_function(facts.variables, 1)
+    bases = [base for base in _bases(kernel) if all(base(point) > 0 for point in points)]
+    constant = constant_function(kernel.variables, 1)
 
     def fitted(values: Sequence[int], is_once: bool) -> RationalFunction:
         if not any(values):
-            return constant_function(facts.variables, 0)
+            return constant_function(kernel.variables, 0)
         # What each thread does at most once grows no faster than the threads.
         candidates = [*(bases[:1] if is_once else bases), constant]
         ratios = [
@@ -59,12 +61,12 @@ def proportions(facts: MeasuredKernel, measured: Sequence[Measurement]) -> Fitte
     return fitted
 
 
-def _bases(facts: MeasuredKernel) -> Iterator[RationalFunction]:
-    """The threads (blocks, where the grid is kept), then products of sizes."""
-    variables = facts.variables
+def _bases(kernel: MeasuredKernel) -> Iterator[RationalFunction]:
+    """The number of threads (blocks, where the grid is kept), then products of up to 3 sizes."""
+    variables = kernel.variables
     if variables:
         points = count_points(variables)
-        threads = [max(0, prod(extents_at(facts, point))) for point in points]
+        threads = [max(0, prod(extents_at(kernel, point))) for point in points]
         places = [[point[name] for name in variables] for point in points]
         yield fit(variables, places, threads)
     for width in (1, 2, 3):
@@ -77,7 +79,7 @@ def _bases(facts: MeasuredKernel) -> Iterator[RationalFunction]:
 
 
 def _spread(ratios: Sequence[Fraction]) -> float:
-    """By how much they differ; what is rare may not have happened at all in a small run."""
+    """Relative spread. Zeros are left out: a rare event may be missing in a small run."""
     seen = [ratio for ratio in ratios if ratio]
     return float(max(seen) / min(seen)) - 1
 
@@ -89,10 +91,10 @@ def _scaled(base: RationalFunction, factor: Fraction, spread: float) -> Rational
 
 
 def without_idle_warps(launches: Sequence[Measurement]) -> list[Measurement]:
-    """The counters of launches with different blocks, as if threads without work did not exist.
+    """The counters of launches with different blocks, without those of idle threads.
 
-    Blocks larger than what small runs have to do hold many of them. Whatever threads execute
-    beyond what they do with another block, whole warps of them do.
+    Large blocks have many idle threads in small runs. What the threads execute beyond the least of
+    all blocks is taken as the work of whole idle warps.
     """
     least = [min(lanes) for lanes in zip(*(m.lanes for m in launches), strict=True)]
     return [
@@ -109,21 +111,22 @@ def without_idle_warps(launches: Sequence[Measurement]) -> list[Measurement]:
 
 
 def at_large_sizes(
-    facts: MeasuredKernel, large: Sequence[Measurement], small: Sequence[Measurement]
+    kernel: MeasuredKernel, large: Sequence[Measurement], small: Sequence[Measurement]
 ) -> list[Measurement]:
-    """The counters of launches, one per block, as much larger ones would have them.
+    """The counters of launches, one per block, extrapolated to much larger launches.
 
-    Of k threads that go to S sectors by chance S (1 - exp(-k / S)) meet no other there; S grows as
-    the launch does. What is left of the sharing where two sizes have told k / S is its nature.
+    If k threads access S sectors at random, S (1 - exp(-k / S)) of the accesses share no sector,
+    and S grows with the launch. Two sizes give k / S. The sharing that remains is structural.
 
     Args:
-        small: smaller launches with the same blocks.
+        large: a launch per block.
+        small: smaller launches with the same blocks, in the same order.
     """
     pairs = list(zip(large, small, strict=True))
-    is_nested = sum(facts.free) == 1
+    is_nested = sum(kernel.free) == 1
     sites = [
         _at_limit([Pair(most, least, index) for most, least in pairs], memory.bytes, is_nested)
-        for index, memory in enumerate(facts.memory)
+        for index, memory in enumerate(kernel.memory)
     ]
     return [
         replace(most, sites=tuple(of_block[place] for of_block in sites))
@@ -145,7 +148,7 @@ class Pair:
         return now / max(1, self.site.traced), before / max(1, self.before.traced)
 
     def crowd(self, name: str) -> float:
-        """Threads that meet per sector by chance, in the larger launch; 0 where none do."""
+        """Threads that share a sector by chance, in the larger launch; 0 where none do."""
         rate, before = self.rates(name)
         if not self.before.traced or self.growth <= 1 or before >= rate:
             return 0.0
@@ -158,11 +161,11 @@ class Pair:
 
 
 def _at_limit(pairs: Sequence[Pair], size: int, is_nested: bool) -> list[SiteCounters]:
-    """One instruction in launches of all blocks.
+    """One memory instruction in launches of all blocks, `size` bytes wide.
 
-    `is_nested`: large blocks are several small ones, so that where these share nothing by chance,
-    large ones in the end share what these do: a block that spans rows of a small grid does not span
-    those of a large one.
+    `is_nested`: a large block consists of several small ones. Where small blocks share nothing by
+    chance, large blocks then approach their rate: a block that spans rows of a small grid does not
+    span those of a large grid.
     """
     found = [pair.site for pair in pairs]
     for name in SHARED_BY_CHANCE:
@@ -185,20 +188,24 @@ def _at_limit(pairs: Sequence[Pair], size: int, is_nested: bool) -> list[SiteCou
 
 
 def _crowds(pairs: Sequence[Pair], name: str) -> list[float]:
-    """Threads that meet per sector by chance, by block; of large ones smaller ones may tell."""
+    """Threads that share a sector by chance, per block. Those of large blocks may be inferred."""
     crowds = [pair.crowd(name) for pair in pairs]
-    # Of a warp the same meet in all blocks; of a block those that are in it.
+    # Sharing within a warp is the same in all blocks, within a block it grows with the threads.
     meeting = [1 if name == WITHIN_WARP else pair.threads for pair in pairs]
-    told = [c / count for c, count in zip(crowds, meeting, strict=True) if 0 < c <= TELLING_CROWD]
-    if not told:
+    measured = [
+        crowd / count
+        for crowd, count in zip(crowds, meeting, strict=True)
+        if 0 < crowd <= MEASURABLE_CROWD
+    ]
+    if not measured:
         return crowds
-    typical = median(told)
+    typical = median(measured)
     return [
-        crowd if crowd <= TELLING_CROWD else max(TELLING_CROWD, typical * count)
+        crowd if crowd <= MEASURABLE_CROWD else max(MEASURABLE_CROWD, typical * count)
         for crowd, count in zip(crowds, meeting, strict=True)
     ]
 
 
 def _alone(crowd: float) -> float:
-    """The share of `crowd` threads per sector that are the only ones there."""
+    """The share of accesses that share no sector, at `crowd` threads per sector."""
     return -expm1(-crowd) / crowd

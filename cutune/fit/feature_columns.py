@@ -25,7 +25,7 @@ from cutune.fit.per_warp import NEAR_ONE, Scale, growth
 
 @dataclass(frozen=True)
 class _Group:
-    """The memory instructions of a count group, by what they do; `members` are all of them."""
+    """The memory instructions of a count group, by kind; `members` are all of them."""
 
     index: int
     members: Sequence[int]
@@ -45,7 +45,7 @@ class _Group:
 
     @property
     def asking(self) -> list[int]:
-        """Those that ask the caches for something."""
+        """Those in global memory: they make requests to the caches."""
         return [i for i in self.members if i not in self.shared]
 
     def cost(
@@ -84,7 +84,7 @@ def feature_columns(
 def transaction_columns(
     kernel: MeasuredKernel, counts: CountFunctions, launches: Sequence[Measurement]
 ) -> Iterator[FeatureColumn]:
-    """Sectors per execution, and how much of that is not coalesced, of each group."""
+    """Per group: 32-byte sectors per execution, and the part of them that is not coalesced."""
     for group in range(len(counts.groups)):
         members = [i for i in _members(counts, group) if not kernel.memory[i].shared]
         rows = [[_sectors(launch, kernel, i) for i in members] for launch in launches]
@@ -99,7 +99,7 @@ def _members(counts: CountFunctions, group: int) -> list[int]:
 
 
 def _memory_columns(group: _Group, scales: Sequence[Scale]) -> Iterator[FeatureColumn]:
-    """What the caches and shared memory have to do."""
+    """The demand on caches and shared memory."""
     loads, stores, shared = group.loads, group.stores, group.shared
     if loads:
         yield group.cost("load", scales, loads, "load_cost_x20")
@@ -125,7 +125,7 @@ def _array_columns(
     launches: Sequence[Measurement],
     scales: Sequence[Scale],
 ) -> Iterator[FeatureColumn]:
-    """What the group misses in each array, and changes there by atomic operations."""
+    """Per array: sectors that miss L1, and bytes that atomic operations change."""
     for index, array in enumerate(counts.arrays):
         touching = [
             i
@@ -149,7 +149,7 @@ def _ratio_columns(scales: Sequence[Scale]) -> Iterator[FeatureColumn]:
 
 
 def _growth_columns(scales: Sequence[Scale], smaller: Sequence[Scale]) -> Iterator[FeatureColumn]:
-    """What grows with the work of a row, and what each warp does anyway."""
+    """The work of a warp that grows with the row, and the work that is fixed."""
     for kind, what in ((ISSUE, "instructions"), (STEP, "steps"), (BARRIER, "barriers")):
         # One smaller launch per block, whatever the alignment.
         pairs = [
@@ -160,13 +160,13 @@ def _growth_columns(scales: Sequence[Scale], smaller: Sequence[Scale]) -> Iterat
 
 
 def _sectors(launch: Measurement, kernel: MeasuredKernel, index: int) -> tuple[float, float]:
-    """Sectors per execution of a memory instruction, and those of a full warp side by side."""
+    """Sectors per execution of a memory instruction, and those of a coalesced full warp."""
     site = launch.sites[index]
     return (site.sectors / site.traced if site.traced else 0.0, float(kernel.memory[index].bytes))
 
 
 def _settled(values: Sequence[float]) -> Sequence[float]:
-    """One value where all are nearly the same: it needs no table."""
+    """The largest value for all, if they are nearly the same: one value needs no table."""
     least, most = min(values, default=0.0), max(values, default=0.0)
     return [most] * len(values) if most - least <= NEAR_ONE * most else values
 

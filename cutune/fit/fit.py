@@ -11,6 +11,7 @@ from cutune.device.thread_block import Block
 from cutune.fit.count_functions import (
     BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
+    UNCERTAIN_ACCESSES,
     UNCERTAIN_LIMIT,
     CountFunctions,
     count_functions,
@@ -33,64 +34,64 @@ from cutune.fit.measurement.measurement import (
 
 #: The ways of fitting.
 EXACT, PAPER = "exact", "paper"
-#: How much the counts of kernels whose work depends on data may differ from their functions.
+#: Relative error up to which the functions of a data-dependent kernel are used.
 PROPORTION_LIMIT = 1.0
 
 
 def fit_model(
-    facts: MeasuredKernel, measurements: Sequence[Measurement], method: str = EXACT
+    kernel: MeasuredKernel, measurements: Sequence[Measurement], method: str = EXACT
 ) -> FittedModel | Diagnostic:
     """Fit one kernel; a diagnostic says why it cannot be modelled.
 
     `method`: `EXACT`, or `PAPER` for what the published models read.
     """
-    counts = _counts(facts, measurements)
+    counts = _counts(kernel, measurements)
     if isinstance(counts, Diagnostic):
         return counts
-    classes = alignment_classes(facts, measurements)
-    launches = _feature_launches(facts, classes, measurements)
+    classes = alignment_classes(kernel, measurements)
+    launches = _feature_launches(kernel, classes, measurements)
     if launches is None:
-        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
-    published = _published(facts, measurements) if method == PAPER else None
+        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=kernel.name)
+    published = _published(kernel, measurements) if method == PAPER else None
     if isinstance(published, Diagnostic):
         return published
-    ordered, smaller = launches.ordered, launches.smaller if facts.keeps_grid else ()
+    ordered, smaller = launches.ordered, launches.smaller if kernel.keeps_grid else ()
     return replace(
-        model_of(facts, counts, classes, launches.blocks, ordered, smaller),
-        transactions=tuple(transaction_columns(facts, counts, ordered)),
+        model_of(kernel, counts, classes, launches.blocks, ordered, smaller),
+        transactions=tuple(transaction_columns(kernel, counts, ordered)),
         published=published,
     )
 
 
 def _counts(
-    facts: MeasuredKernel, measurements: Sequence[Measurement]
+    kernel: MeasuredKernel, measurements: Sequence[Measurement]
 ) -> CountFunctions | Diagnostic:
-    """The counts as functions of the sizes, or why they are none."""
+    """The counts as functions of the sizes, or the reason why no functions were found."""
     counted = [m for m in measurements if m.purpose == COUNTS]
     features = [m for m in measurements if m.purpose == FEATURES]
     if not counted or not features:
-        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
-    if not facts.on_data and uncertain_share(facts, counted[-1]) > UNCERTAIN_LIMIT:
-        return _data_dependent(facts, "data decide about memory accesses")
-    fitter = proportions(facts, counted) if facts.on_data else None
-    limit = PROPORTION_LIMIT if facts.on_data else HELD_OUT_LIMIT
-    counts = count_functions(facts, counted, fitter)
-    error = _error(facts, counts)
+        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=kernel.name)
+    if not kernel.on_data and uncertain_share(kernel, counted[-1]) > UNCERTAIN_LIMIT:
+        return _data_dependent(kernel, UNCERTAIN_ACCESSES)
+    fitter = proportions(kernel, counted) if kernel.on_data else None
+    limit = PROPORTION_LIMIT if kernel.on_data else HELD_OUT_LIMIT
+    counts = count_functions(kernel, counted, fitter)
+    error = _error(kernel, counts)
     if error > limit:
         return Diagnostic.at(
             Code.POOR_FIT,
             None,
-            kernel=facts.kernel,
+            kernel=kernel.name,
             error=f"{100 * error:.1f}",
             limit=f"{100 * limit:.0f}",
         )
-    if not facts.on_data and is_bounded_by_no_size(facts, counts, features):
-        return _data_dependent(facts, BOUNDED_BY_NO_SIZE)
+    if not kernel.on_data and is_bounded_by_no_size(kernel, counts, features):
+        return _data_dependent(kernel, BOUNDED_BY_NO_SIZE)
     return counts
 
 
-def _data_dependent(facts: MeasuredKernel, reason: str) -> Diagnostic:
-    return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=facts.kernel, reason=reason)
+def _data_dependent(kernel: MeasuredKernel, reason: str) -> Diagnostic:
+    return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=kernel.name, reason=reason)
 
 
 @dataclass(frozen=True)
@@ -103,40 +104,40 @@ class _FeatureLaunches:
 
 
 def _feature_launches(
-    facts: MeasuredKernel,
+    kernel: MeasuredKernel,
     classes: tuple[tuple[int, ...], ...],
     measurements: Sequence[Measurement],
 ) -> _FeatureLaunches | None:
     """The launches whose features are fitted; None where some are missing."""
-    known = cells(facts, classes, measurements)
+    known = cells(kernel, classes, measurements)
     # Measurements of other candidate sets may be there too.
-    blocks = tuple(block for block in facts.candidates() if block not in facts.rejected)
+    blocks = tuple(block for block in kernel.candidates() if block not in kernel.rejected)
     found = [known.at(row, block) for row in all_rows(classes) for block in blocks]
     ordered = [measurement for measurement in found if measurement is not None]
     if len(ordered) < len(found):
         return None
     by_block = {m.block: m for m in measurements if m.purpose == SMALLER}
     smaller = [by_block[block] for block in blocks if block in by_block]
-    if (facts.keeps_grid or facts.on_data) and len(smaller) < len(blocks):
+    if (kernel.keeps_grid or kernel.on_data) and len(smaller) < len(blocks):
         return None
-    if facts.on_data:
-        ordered = at_large_sizes(facts, ordered, [by_block[m.block] for m in ordered])
-        if not facts.asserted:
+    if kernel.on_data:
+        ordered = at_large_sizes(kernel, ordered, [by_block[m.block] for m in ordered])
+        if not kernel.asserted:
             ordered = without_idle_warps(ordered)
     return _FeatureLaunches(blocks, ordered, smaller)
 
 
 def _published(
-    facts: MeasuredKernel, measurements: Sequence[Measurement]
+    kernel: MeasuredKernel, measurements: Sequence[Measurement]
 ) -> PublishedCounts | Diagnostic:
     # Takes half a second to import.
     from cutune.fit.published_counters import fit_published  # noqa: PLC0415
 
-    return fit_published(facts, measurements)
+    return fit_published(kernel, measurements)
 
 
 def model_of(
-    facts: MeasuredKernel,
+    kernel: MeasuredKernel,
     counts: CountFunctions,
     classes: tuple[tuple[int, ...], ...],
     blocks: tuple[Block, ...],
@@ -148,32 +149,26 @@ def model_of(
     `smaller`: where the grid is kept, one more for each block.
     """
     return FittedModel(
-        facts=facts,
-        working=counts.working,
-        steps=counts.steps,
-        instructions=counts.instructions,
-        double=counts.double,
-        special=counts.special,
-        barriers=counts.barriers,
-        constants=counts.constants,
-        looped=is_looped(facts),
+        kernel=kernel,
+        **counts.totals,
+        looped=is_looped(kernel),
         groups=counts.groups,
-        requests=_requests(facts, counts),
+        requests=_requests(kernel, counts),
         arrays=counts.arrays,
         classes=classes,
         blocks=blocks,
-        columns=tuple(feature_columns(facts, counts, ordered, smaller)),
-        held_out_error=_error(facts, counts),
+        columns=tuple(feature_columns(kernel, counts, ordered, smaller)),
+        held_out_error=_error(kernel, counts),
         transactions=(),
     )
 
 
-def _error(facts: MeasuredKernel, counts: CountFunctions) -> float:
-    """How far the counts are off at sizes that they have not seen."""
-    return counts.typical_error if facts.on_data else counts.worst_error
+def _error(kernel: MeasuredKernel, counts: CountFunctions) -> float:
+    """Relative error of the counts at held-out sizes."""
+    return counts.typical_error if kernel.on_data else counts.worst_error
 
 
-def _requests(facts: MeasuredKernel, counts: CountFunctions) -> tuple[int, ...]:
-    """Instructions in each count group that ask the caches for something."""
-    asking = [g for g, m in zip(counts.group_of, facts.memory, strict=True) if not m.shared]
+def _requests(kernel: MeasuredKernel, counts: CountFunctions) -> tuple[int, ...]:
+    """Number of global memory instructions in each count group."""
+    asking = [g for g, m in zip(counts.group_of, kernel.memory, strict=True) if not m.shared]
     return tuple(asking.count(group) for group in range(len(counts.groups)))

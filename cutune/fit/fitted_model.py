@@ -1,9 +1,10 @@
-"""What `fit` knows of a kernel: counts as functions of the sizes, features per class and block."""
+"""The fitted model of a kernel: counts as functions of the sizes, features per class and block."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,8 @@ from cutune.fit.rational.functions import RationalFunction
 #: instructions that need more of them than a coalesced one, and the sectors of these.
 SECTORS, UNCOALESCED, SCATTERED = "sectors", "uncoalesced", "scattered"
 
-#: Kinds of columns about the whole kernel: ratios to its counts. Where the grid is kept, there are
-#: also those with this ending, which hold what each warp does besides.
+#: Kinds of columns about the whole kernel: ratios to its counts. Where the grid is kept, columns
+#: with the suffix `FIXED` hold the work of a warp that does not grow with the counts.
 ISSUE, STEP, BARRIER, FIXED = "issue", "step", "barrier", "_fixed"
 
 
@@ -26,7 +27,7 @@ ATOMIC, ATOMIC_REAL = "atomic", "atomic_real"
 
 @dataclass(frozen=True)
 class Array:
-    """One pointer parameter: bytes between the lowest and the highest address that is touched."""
+    """A pointer parameter, and the bytes between the lowest and the highest accessed address."""
 
     parameter: int
     extent_bytes: RationalFunction
@@ -44,14 +45,14 @@ class FeatureColumn:
     - `load`: wavefronts, or 0.35 per line if that is more; `store`: bytes / 32, plus 1.5 per line
       with a partially written sector, or 1.65 per line if that is more; `shared`: wavefronts.
     - `request`: executions; only where the grid is kept, elsewhere they follow from the trips.
-    - `rewritten`: sectors of which the warp's store just before wrote another part; they are not
-      in `store`. `rewritten_lines`: the lines that such a store touches.
-    - `missed`: sectors that the block touches first in a window of eight executions; they count
-      only where `array` is not small.
+    - `rewritten`: sectors of which the warp's previous store wrote another part; they are not in
+      `store`. `rewritten_lines`: the lines that such a store accesses.
+    - `missed`: sectors that the block accesses for the first time in a window of eight executions;
+      they cost only if `array` is not small.
     - `missing`: the share of steps in which the block misses L1.
     - `atomic`, `atomic_real`: bytes that atomic operations change, on integers and on
       floating-point numbers.
-    - `busiest`: load steps of the warp with most, relative to those of a mean one.
+    - `busiest`: load steps of the busiest warp, relative to the mean.
     - `issue`, `barrier`: instructions and barriers of a warp, relative to those of a thread.
     - Where the grid is kept, a warp has `issue` times the instructions of a thread of the block
       that was counted, plus `issue_fixed`; likewise for `barrier`, and `step` for load steps.
@@ -79,12 +80,15 @@ class PublishedCounts:
 
 @dataclass(frozen=True)
 class Totals:
-    """Totals over the threads of a launch, in `facts.variables` of its kernel.
+    """Totals over the threads of a launch, as functions of the kernel's variables.
 
     Attributes:
-        working: threads that touch memory.
-        steps: dependent load steps. instructions: issue slots.
-        double, special, barriers: passes through the FP64 and the special-function units; barriers.
+        working: threads that access memory.
+        steps: dependent load steps.
+        instructions: issue slots.
+        double: passes through the FP64 units.
+        special: passes through the special-function units.
+        barriers: barriers.
         constants: uniform reads of constant memory, of 8 bytes each.
     """
 
@@ -96,26 +100,32 @@ class Totals:
     barriers: RationalFunction
     constants: RationalFunction
 
+    @property
+    def totals(self) -> dict[str, Any]:
+        """The totals by name."""
+        return {field.name: getattr(self, field.name) for field in fields(Totals)}
+
 
 @dataclass(frozen=True)
 class FittedModel(Totals):
     """Everything that the performance model needs of one kernel.
 
     Attributes:
-        facts: the kernel as it was measured.
-        looped: does a loop hold memory accesses?
+        kernel: the kernel as it was measured.
+        looped: does a loop contain global memory accesses?
         groups: executions of the instructions of each count group.
         requests: memory instructions in each count group.
         classes: per data parameter the class of each residue modulo the length of the tuple.
         blocks: the candidates, in the order of the columns' values.
         held_out_error: of the worst count function, 0 when all are exact.
         transactions: columns of the published models, in the order of `columns`' values.
-        confirmed_on: the device on which, at a size that was timed, another block is chosen than
-            the program's own, and was no slower.
-        published: what these models read instead, where the published method has fitted it.
+        published: counters as the published method fits them, which the published models then
+            read instead; None: not fitted.
+        confirmed_on: the device on which timings confirm the model: at a timed size it chooses a
+            block other than the program's own, and that block was no slower.
     """
 
-    facts: MeasuredKernel
+    kernel: MeasuredKernel
     looped: bool
     groups: tuple[RationalFunction, ...]
     requests: tuple[int, ...]
@@ -131,9 +141,9 @@ class FittedModel(Totals):
     @property
     def one_dimensional(self) -> bool:
         """Is exactly one dimension free and no other used?"""
-        facts = self.facts
-        return sum(facts.free) == 1 and all(
-            free or size == 1 for free, size in zip(facts.free, facts.original, strict=True)
+        kernel = self.kernel
+        return sum(kernel.free) == 1 and all(
+            free or size == 1 for free, size in zip(kernel.free, kernel.original, strict=True)
         )
 
     def restricted(self, blocks: Collection[Block]) -> FittedModel:

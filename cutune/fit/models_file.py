@@ -21,6 +21,7 @@ from cutune.fit.fitted_model import (
     FeatureColumn,
     FittedModel,
     PublishedCounts,
+    Totals,
     in_single_precision,
 )
 from cutune.fit.measurement.measurement import MeasuredKernel
@@ -59,15 +60,9 @@ def _to_json(model: FittedModel) -> Json:
     rows = _Rows(len(model.blocks))
     columns, transactions = map(rows.columns, (model.columns, model.transactions))
     return {
-        "kernel": model.facts.kernel,
-        "facts": model.facts.to_json(),
-        "working": _function(model.working),
-        "steps": _function(model.steps),
-        "instructions": _function(model.instructions),
-        "double": _function(model.double),
-        "special": _function(model.special),
-        "barriers": _function(model.barriers),
-        "constants": _function(model.constants),
+        "kernel": model.kernel.name,
+        "facts": model.kernel.to_json(),
+        **{name: _function(total) for name, total in model.totals.items()},
         "looped": model.looped,
         "groups": [_function(group) for group in model.groups],
         "requests": model.requests,
@@ -92,8 +87,8 @@ def _to_json(model: FittedModel) -> Json:
 
 
 def _from_json(entry: Json) -> FittedModel:
-    facts = MeasuredKernel.from_json(entry["facts"])
-    names = facts.variables
+    kernel = MeasuredKernel.from_json(entry["facts"])
+    names = kernel.variables
     blocks = tuple(as_block(b) for b in entry["blocks"])
     rows = _read_rows(entry["rows"], len(blocks))
 
@@ -101,14 +96,8 @@ def _from_json(entry: Json) -> FittedModel:
         return _read_function(names, data)
 
     return FittedModel(
-        facts=facts,
-        working=function(entry["working"]),
-        steps=function(entry["steps"]),
-        instructions=function(entry["instructions"]),
-        double=function(entry["double"]),
-        special=function(entry["special"]),
-        barriers=function(entry["barriers"]),
-        constants=function(entry["constants"]),
+        kernel=kernel,
+        **{field.name: function(entry[field.name]) for field in fields(Totals)},
         looped=entry["looped"],
         groups=tuple(function(group) for group in entry["groups"]),
         requests=tuple(entry["requests"]),

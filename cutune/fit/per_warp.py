@@ -10,7 +10,7 @@ from cutune.fit.count_functions import CountFunctions
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
 from cutune.fit.measurement.size_relations import extents_at
 
-#: Ratios that close to 1 are 1.
+#: Ratios that differ from 1 by less than this count as 1.
 NEAR_ONE = 0.02
 #: Load steps, as the counts and as basic blocks call them.
 STEPS, LOAD_PHASES = "steps", "load_phases"
@@ -19,18 +19,20 @@ STEPS, LOAD_PHASES = "steps", "load_phases"
 class Scale:
     """From the counters of a few blocks to work per warp and trip of the count group.
 
-    The counts of a proven kernel are the same for every block; how often a *warp* executes
-    something follows from its lanes. Where blocks are only asserted to be equal (shared memory,
-    barriers), the work differs between them, and is taken relative to the fitted counts. Where the
-    grid is kept, more threads share the same work: per warp, then, of all warps of a block.
+    - A proven kernel has the same counts for every block. How often a *warp* executes an
+      instruction follows from its lanes.
+    - Where an annotation alone allows other blocks (shared memory, barriers), the work differs
+      between blocks. It is taken relative to the fitted counts.
+    - Where the grid is kept, more threads share the same work. It is divided among all warps of a
+      block.
     """
 
     def __init__(
-        self, facts: MeasuredKernel, counts: CountFunctions, measurement: Measurement
+        self, kernel: MeasuredKernel, counts: CountFunctions, measurement: Measurement
     ) -> None:
-        self._facts, self._counts, self._measured = facts, counts, measurement
+        self._kernel, self._counts, self._measured = kernel, counts, measurement
         self._sizes = dict(measurement.sizes)
-        self._keeps_grid = facts.keeps_grid
+        self._keeps_grid = kernel.keeps_grid
         self._warps = self._working_warps()
         self._executions = [self._executed(index) for index in range(len(measurement.sites))]
 
@@ -38,10 +40,10 @@ class Scale:
         """The warps among which the work is divided."""
         if self._keeps_grid:
             return self._measured.warps
-        if not self._facts.on_data or sum(self._facts.free) == 1:
+        if not self._kernel.on_data or sum(self._kernel.free) == 1:
             return self._measured.working_warps
-        # Of a whole launch: at the edges of its grid warps are not full.
-        extents = extents_at(self._facts, self._sizes)
+        # The whole launch was counted: warps at the edges of its grid are not full.
+        extents = extents_at(self._kernel, self._sizes)
         pairs = zip(extents, warp_footprint(self._measured.block), strict=True)
         return float(max(1, prod(-(-extent // width) for extent, width in pairs)))
 
@@ -70,30 +72,30 @@ class Scale:
     def missing(self, sites: Sequence[int]) -> float:
         """Steps per trip in which some warp of the block misses.
 
-        Of loads that overlap the worst counts: those of a group in a basic block, and, as branches
-        in a loop become predicates, those of its basic blocks. Outside of loops warps that come
-        and go hide all but one.
+        Of overlapping loads only the worst counts. Loads of one group of a basic block overlap. The
+        basic blocks of a loop overlap too, because its branches become predicates. Outside of loops
+        other warps hide all loads but one.
         """
         warps = warps_of(self._measured.block)
         worst: dict[int, dict[tuple[int, int], float]] = {}
         for index in sites:
-            site, memory = self._measured.sites[index], self._facts.memory[index]
+            site, memory = self._measured.sites[index], self._kernel.memory[index]
             if site.traced:
                 share = min(1.0, site.missing * warps / site.traced)
-                if self._facts.on_data:
-                    # Warps drift apart, so that each waits for what it misses itself.
+                if self._kernel.on_data:
+                    # Warps do not stay in step: each waits for its own misses only.
                     share = min(share, site.new_sectors / site.traced)
                 share *= self._executions[index]
-                loop = self._facts.code_blocks[memory.block].loop
+                loop = self._kernel.code_blocks[memory.block].loop
                 steps = worst.setdefault(loop, {})
                 step = (memory.block, memory.phase) if loop >= 0 else (0, 0)
                 steps[step] = max(steps.get(step, 0.0), share)
         return sum(map(_of_worst_block, worst.values()))
 
     def atomic_bytes(self, sites: Sequence[int]) -> float:
-        """Bytes that atomic operations change, per thread and trip (of all, where it is kept)."""
-        widths = [self._facts.memory[index].bytes for index in sites]
-        if not self._facts.asserted:
+        """Bytes that atomic operations change, per thread and trip (of all blocks: grid kept)."""
+        widths = [self._kernel.memory[index].bytes for index in sites]
+        if not self._kernel.asserted:
             return float(sum(widths))
         changed = _dot([self._measured.sites[index].lanes for index in sites], widths)
         if self._keeps_grid:
@@ -103,25 +105,25 @@ class Scale:
         return changed / max(1, self._measured.working_threads) / self._trips(sites[0])
 
     def busiest(self) -> float:
-        """Load steps of the busiest warp by those of a mean one: at a barrier all wait for it."""
-        pairs = zip(self._measured.sites, self._facts.memory, strict=True)
+        """Load steps of the busiest warp relative to the mean: at a barrier all wait for it."""
+        pairs = zip(self._measured.sites, self._kernel.memory, strict=True)
         loads = [site for site, m in pairs if m.kind == "load" and not m.shared]
         warps: float = warps_of(self._measured.block)
-        if self._facts.on_data:
-            # In small runs large blocks are not full; along a line only the last one is not.
+        if self._kernel.on_data:
+            # Large blocks are not full in small runs; in one dimension only the last block is not.
             blocks: float = max(1, self._measured.executed_blocks)
-            if sum(self._facts.free) == 1:
+            if sum(self._kernel.free) == 1:
                 blocks = min(blocks, max(1.0, self._measured.working_warps / warps))
             warps = min(warps, self._measured.working_warps / blocks)
         mean = sum(site.executions for site in loads) / warps
         busiest = sum(site.busiest for site in loads) / mean if mean else 1.0
-        # Warps of which few lanes work are not told from warps that do not work.
+        # Counters do not distinguish a warp with few working lanes from an idle one.
         return _near_one(max(1.0, busiest))
 
     def relative(self, what: str) -> float:
         """Work of a warp by basic blocks, relative to the fitted work of a thread."""
         measured = self._measured
-        if self._facts.asserted:
+        if self._kernel.asserted:
             per_thread = self.per_thread(what)
         else:
             weights = self._weights(what)
@@ -139,13 +141,13 @@ class Scale:
 
     def _weights(self, what: str) -> list[int]:
         name = LOAD_PHASES if what == STEPS else what
-        return [int(getattr(block, name)) for block in self._facts.code_blocks]
+        return [int(getattr(block, name)) for block in self._kernel.code_blocks]
 
     def _executed(self, index: int) -> float:
         """Executions by a warp per trip of the instruction's count group."""
         site = self._measured.sites[index]
         per_warp = site.executions / self._warps
-        if self._facts.asserted:
+        if self._kernel.asserted:
             return per_warp / self._trips(index)
         if not site.lanes:
             return 0.0
@@ -168,10 +170,10 @@ def _dot(counts: Sequence[int], weights: Sequence[int]) -> int:
 
 
 def growth(larger: Scale, smaller: Scale, what: str) -> tuple[float, float]:
-    """The work of a warp as slope * (fitted work of a thread) + fixed, from launches of two sizes.
+    """(slope, fixed): the work of a warp is slope * (fitted work of a thread) + fixed.
 
-    Where more threads share a row, steps of the loop over it become fewer, but what each warp does
-    besides, a reduction for instance, does not.
+    Takes launches of two sizes. If more threads share a row, the loop over the row has fewer steps.
+    The other work of a warp, such as a reduction, is fixed.
     """
     threads, warps = larger.per_thread(what), larger.per_warp(what)
     if threads <= 0:
@@ -185,5 +187,5 @@ def growth(larger: Scale, smaller: Scale, what: str) -> tuple[float, float]:
 
 
 def _near_one(ratio: float) -> float:
-    """Warps at the edge of the sampled blocks are not worth a table of their own."""
+    """1 for ratios near 1: warps at the edge of the sampled blocks do not justify a table."""
     return 1.0 if abs(ratio - 1) < NEAR_ONE else ratio

@@ -1,7 +1,7 @@
-"""Counters per warp at single launches, and fitted as the paper does it. What Table 2 compares.
+"""Counters per warp at single launches, and fitted as the paper does it. Table 2 compares both.
 
-Takes launches at the paper's training sizes (powers of two up to 512, every block), gives for
-each what MWP-CWP reads, per warp; or one rational function of size and block for each counter.
+Takes launches at the paper's training sizes (powers of two up to 512, every block). Gives the
+counters that MWP-CWP reads, per warp, or a rational function of size and block for each counter.
 """
 
 from __future__ import annotations
@@ -21,31 +21,33 @@ AXES = ("block_x", "block_y", "block_z")
 
 
 @dataclass(frozen=True)
-class Collected:
-    """Counters of one launch, per warp."""
+class TrainingCounters:
+    """Counters of one launch at `size`, per warp, by the names in `COUNTERS`."""
 
     size: int
     block: Block
     values: dict[str, float]
 
 
-def collected(facts: MeasuredKernel, measured: Sequence[Measurement]) -> list[Collected]:
+def training_counters(
+    kernel: MeasuredKernel, measured: Sequence[Measurement]
+) -> list[TrainingCounters]:
     """The counters of every training launch."""
     return [
-        Collected(dict(m.sizes)[facts.variables[0]], m.block, _per_warp(facts, m))
+        TrainingCounters(dict(m.sizes)[kernel.variables[0]], m.block, _per_warp(kernel, m))
         for m in measured
         if m.purpose == TRAINING
     ]
 
 
-def _per_warp(facts: MeasuredKernel, measurement: Measurement) -> dict[str, float]:
-    """What a full warp of working threads does: totals over lanes, divided by the threads."""
+def _per_warp(kernel: MeasuredKernel, measurement: Measurement) -> dict[str, float]:
+    """The counters of a full warp of working threads: totals over lanes by working threads."""
     working = max(1, measurement.working_threads)
     values = dict.fromkeys(COUNTERS, 0.0)
-    for lanes, block in zip(measurement.lanes, facts.code_blocks, strict=True):
+    for lanes, block in zip(measurement.lanes, kernel.code_blocks, strict=True):
         values["issued"] += lanes * block.instructions / working
         values["barriers"] += lanes * block.barriers / working
-    for memory, site in zip(facts.memory, measurement.sites, strict=True):
+    for memory, site in zip(kernel.memory, measurement.sites, strict=True):
         if memory.shared:
             continue
         trips = site.lanes / working
@@ -59,14 +61,14 @@ def _per_warp(facts: MeasuredKernel, measurement: Measurement) -> dict[str, floa
 
 
 def fit_published(
-    facts: MeasuredKernel, measured: Sequence[Measurement]
+    kernel: MeasuredKernel, measured: Sequence[Measurement]
 ) -> PublishedCounts | Diagnostic:
     """One function per counter, of the first size and the block's free dimensions."""
-    launches = collected(facts, measured)
+    launches = training_counters(kernel, measured)
     if not launches:
-        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=facts.kernel)
-    axes = [axis for axis, free in enumerate(facts.free) if free]
-    variables = (facts.variables[0], *(AXES[axis] for axis in axes))
+        return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=kernel.name)
+    axes = [axis for axis, free in enumerate(kernel.free) if free]
+    variables = (kernel.variables[0], *(AXES[axis] for axis in axes))
     points = [(one.size, *(one.block[axis] for axis in axes)) for one in launches]
     return PublishedCounts(
         *(fit_paper(variables, points, [one.values[name] for one in launches]) for name in COUNTERS)

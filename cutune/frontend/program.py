@@ -111,12 +111,12 @@ class DimensionProof:
 
 
 @dataclass(frozen=True)
-class Apart:
-    """A condition under which threads use different places: larger >= smaller * extent.
+class DistinctPlaces:
+    """Threads access distinct places if larger >= smaller * extent.
 
-    `larger` and `smaller` are C texts over the kernel's integer parameters, read as
-    `DimensionProof.guard` is: by how many bytes neighbours in two dimensions differ (absolute
-    values count). `dimension`: that of the smaller step, whose extent is the guard bound, else T.
+    `larger`, `smaller`: absolute values are the bytes between neighbours in two dimensions, as C
+    text over the kernel's integer parameters, read as `DimensionProof.guard`. `dimension`: that of
+    the smaller step; its extent is the guard bound, else T.
     """
 
     larger: str
@@ -207,7 +207,7 @@ class Kernel:
     #: threads, unless the two lie in different allocations.
     may_meet: tuple[tuple[int, int], ...] = ()
     #: Conditions without which threads may share a place, and each warp must keep its threads.
-    apart: tuple[Apart, ...] = ()
+    distinct_places: tuple[DistinctPlaces, ...] = ()
     #: PTX versions for which it is proven (80 for compute_80); empty: the compiler was not asked.
     proven_for: tuple[int, ...] = ()
     #: The copy that is launched with any other than the program's own thread block.

@@ -1,4 +1,4 @@
-"""What is known of the candidates before any size is: shapes, warps, how many an SM holds.
+"""Properties of the candidates that no size changes: shapes, warps, how many an SM holds.
 
 Takes the features of a kernel, defines the properties and static tables of its program.
 """
@@ -17,14 +17,14 @@ from cutune.models.features import Features
 
 @dataclass(frozen=True)
 class Residency:
-    """What an SM holds at a time: warps, by candidate, and the most bytes of shared memory."""
+    """Resident on an SM: warps by candidate, and the most bytes of shared memory of any."""
 
     warps: tuple[int, ...]
     shared_bytes: int
 
 
 def launchable(model: FittedModel, device: DeviceProfile) -> FittedModel:
-    """The model without the candidates that ask for more than the device has."""
+    """The model without the candidates that need more resources than the device has."""
     limits = device.limits
     return model.restricted(
         [block for block in model.blocks if can_launch(resources_of(model, block), limits)]
@@ -42,7 +42,7 @@ def describe_candidates(features: Features) -> Residency:
     held = tuple(min(r * w, most) for r, w in zip(resident, warps, strict=True))
     lines.properties["threads"] = tuple(threads_of(block) for block in model.blocks)
     lines.properties["warps"] = tuple(warps)
-    # Blocks that fill the GPU once; the other two save a division per candidate.
+    # Blocks that fill the GPU once. The two tables of reciprocals save a division per candidate.
     lines.properties["wave"] = tuple(device.sm_count * r for r in resident)
     lines.tables["turnover"] = in_single_precision([1 / r for r in resident])
     lines.tables["share"] = in_single_precision([1 / n for n in held])
@@ -51,13 +51,13 @@ def describe_candidates(features: Features) -> Residency:
 
 
 def _describe_shapes(model: FittedModel, lines: Lines) -> None:
-    """Of each dimension: threads of a block, of a warp, and warps where blocks are kept."""
+    """Per dimension: threads of a block, of a warp, and warps of a block if the grid is kept."""
     for axis, name in enumerate("xyz"):
         threads = [block[axis] for block in model.blocks]
         footprints = [warp_footprint(block)[axis] for block in model.blocks]
         lines.properties[f"block_{name}"] = tuple(threads)
         lines.properties[f"footprint_{name}"] = tuple(footprints)
-        if model.facts.grid_kept[axis]:
+        if model.kernel.grid_kept[axis]:
             lines.properties[f"footprints_{name}"] = tuple(
-                -(-all_of_it // one) for all_of_it, one in zip(threads, footprints, strict=True)
+                -(-width // footprint) for width, footprint in zip(threads, footprints, strict=True)
             )

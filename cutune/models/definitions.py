@@ -1,7 +1,6 @@
-"""What all performance models are written with: the lines of a rational program, and their names.
+"""Building blocks of all performance models: the lines of a rational program, and their names.
 
-`Lines` collects the definitions and tables of a rational program whose entries are the candidate
-blocks.
+`Lines` collects the definitions and tables of a rational program with one entry per candidate.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from cutune.fit.rational.program import (
 )
 from cutune.models.meanings import meaning_of
 
-#: What every program says of each candidate: the time of the launch, the same as the host sees it,
-#: and what one warp costs its SM.
+#: Results of every program, per candidate: the time of the launch, the time that the host sees,
+#: both in microseconds, and the cycles that one warp costs its SM.
 TIME, TIME_WITH_FLOOR, CYCLES_PER_WARP = "time_us", "time_with_floor_us", "cycles_per_warp"
 
 #: The alignment class of the sizes: which row of the tables of features holds.
@@ -40,14 +39,14 @@ class Lines:
     properties: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def define(self, name: str, value: Number) -> Parameter:
-        """Give a value a name; what is returned reads it."""
+        """Define a name for a value; returns the expression that reads it."""
         self.definitions.append(Definition(name, expression(value), meaning_of(name)))
         return Parameter(name)
 
     def class_index(self, model: FittedModel) -> Expression:
         """Which alignment class: residues of the data parameters, mixed radix."""
         index = expression(0)
-        for name, classes in zip(model.facts.parameters, model.classes, strict=True):
+        for name, classes in zip(model.kernel.parameters, model.classes, strict=True):
             if len(set(classes)) > 1:
                 table = f"class_of_{name}"
                 self.tables[table] = tuple(map(float, classes))
@@ -58,7 +57,7 @@ class Lines:
     def program(self, model: FittedModel, constants: tuple[str, ...] = ()) -> RationalProgram:
         """All of it, over the data parameters and extents of a kernel."""
         return RationalProgram(
-            (*map(size_name, model.facts.parameters), *EXTENTS, *constants),
+            (*map(size_name, model.kernel.parameters), *EXTENTS, *constants),
             self.properties,
             self.tables,
             tuple(self.definitions),
@@ -67,7 +66,7 @@ class Lines:
 
 
 def resources_of(model: FittedModel, block: Block) -> BlockResources:
-    """What a block of the kernel asks of an SM."""
-    static = model.facts.static
-    shared = static.static_shared_bytes + model.facts.shared_bytes(block)
+    """The resources of an SM that a block of the kernel needs."""
+    static = model.kernel.static
+    shared = static.static_shared_bytes + model.kernel.shared_bytes(block)
     return BlockResources(threads_of(block), static.registers, shared)

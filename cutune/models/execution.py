@@ -1,7 +1,7 @@
-"""How long the SMs are busy with a launch: what they can take in, against what their warps wait.
+"""How long the SMs are busy with a launch: their throughput, and the latency of their warps.
 
 Takes the features of a kernel and the cycles that a warp costs its SM, gives microseconds. Kernels
-differ by how their blocks follow each other on an SM. Each class here is one such regime: a sum of
+differ in how their blocks follow each other on an SM. Each class here is one such regime: a sum of
 terms, which `docs/model.md` has as formulas.
 """
 
@@ -49,14 +49,15 @@ class Regime(ABC):
         """Cycles that an SM waits for its warps.
 
         Args:
-            latency: of a warp alone. cycles: what a warp costs its SM.
-            rounds: how often as many warps as fit at a time are followed by others, at least 1.
+            latency: cycles of a warp alone.
+            cycles: cycles that a warp costs its SM.
+            rounds: warps of the SM by those that are resident at a time, at least 1.
         """
 
 
 @dataclass(frozen=True)
 class Straight(Regime):
-    """No loop: warps come and go, and a block gives its place back as a whole.
+    """No loop: warps are short, and a block frees its resources only when all of its warps end.
 
     memory * rows, (latency + cycles) * rounds * turnover
     """
@@ -74,7 +75,7 @@ class Straight(Regime):
         return (latency + cycles) * rounds * self._turnover()
 
     def _turnover(self) -> Expression:
-        """1 plus the loss by that share, which is larger where DRAM answers."""
+        """1 + h/A with A resident blocks; h grows with the share of traffic that DRAM serves."""
         constant, lines = self.features.constant, self.features.lines
         loss = constant("block_granularity")
         loss = loss + Parameter("dram_share") * constant("block_granularity_dram")
@@ -84,7 +85,7 @@ class Straight(Regime):
 
 @dataclass(frozen=True)
 class Looped(Regime):
-    """A loop: blocks that all take as long end together, so the last wave counts whole.
+    """A loop: blocks take equally long and end together, so a partial last wave counts whole.
 
     (latency + cycles) * max(rounds, waves)
     """
@@ -96,7 +97,7 @@ class Looped(Regime):
 
 @dataclass(frozen=True)
 class Phased(Regime):
-    """A loop with barriers: between these the warps of a block wait for each other.
+    """A loop with barriers: the warps of a block wait for each other at each of them.
 
     (latency + cycles * warps of a block) * max(rounds, waves)
     """
@@ -116,16 +117,16 @@ def regime_of(features: Features) -> Regime:
 
 
 def _rows_factor(features: Features) -> Expression | None:
-    """Extra memory cost of thread blocks with several rows: rows lie far from each other in memory.
+    """Factor on the memory cost of blocks with several rows: rows are far apart in memory.
 
-    Planes cost more: they lie in other pages, too.
+    Planes cost more, because they lie in other pages too. None: all candidates have one row.
     """
     doublings = [_doublings(block) for block in features.model.blocks]
     if not any(doublings):
         return None
     features.lines.tables["doublings"] = in_single_precision(doublings)
     share = features.constant("rows_doubled") * Lookup("doublings", Parameter(CANDIDATE))
-    return features.lines.define("lying_apart", 1 + share)
+    return features.lines.define("rows_factor", 1 + share)
 
 
 def _doublings(block: Block) -> float:
@@ -138,10 +139,10 @@ def _whole_waves(rounds: Expression) -> Expression:
 
 
 def define_busy(features: Features, regime: Regime, cycles: Expression) -> Parameter:
-    """Defines `busy_us`, of the SM that has most to do.
+    """Defines `busy_us`: microseconds of the SM with the most work.
 
     Args:
-        cycles: what a warp costs its SM.
+        cycles: cycles that a warp costs its SM.
     """
     lines = features.lines
     one_wave = less_equal(Parameter("blocks"), Parameter("wave"))
@@ -157,7 +158,7 @@ def define_busy(features: Features, regime: Regime, cycles: Expression) -> Param
 
 @dataclass(frozen=True)
 class _Warp:
-    """What a warp alone goes through: load steps, their cycles in L1, and cycles of all else."""
+    """A warp alone: load steps, their cycles if they hit L1, and the cycles of all else."""
 
     steps: Expression
     hits: Expression
@@ -181,7 +182,7 @@ def _latency(features: Features, regime: Regime, one_wave: Expression) -> Expres
 
 
 def _warp(features: Features) -> _Warp:
-    """A warp of the kernel: like all others, with a share of its own, or counted by itself."""
+    """The work of a warp: that of a thread, times the feature `issue`, or counted per warp."""
     if features.keeps_grid:
         return _counted(features, "warp_")
     warp, share = _counted(features, ""), features.only(ISSUE)
@@ -208,12 +209,13 @@ def _missing_steps(features: Features) -> Expression:
 
 
 def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -> Expression:
-    """The same for the warp that is waited for.
+    """Cycles of loads of the warp that the others wait for.
 
-    Data-dependent: the last of a block, and where all blocks run at once the last of all. In
-    phases: the last of a block. Otherwise warps are alike.
+    - Data-dependent kernel: the busiest warp of a block; if all blocks run at once, of the launch.
+    - Loop with barriers: the busiest warp of a block.
+    - Otherwise all warps do the same.
     """
-    if features.model.facts.on_data:
+    if features.model.kernel.on_data:
         last = choice(one_wave, expression(Fraction(_busiest(features))), features.only("busiest"))
         return loads * last
     if features.in_phases:
@@ -222,6 +224,6 @@ def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -
 
 
 def _busiest(features: Features) -> float:
-    """Of all classes and candidates."""
+    """The largest feature `busiest` of all classes and candidates."""
     columns = features.model.columns
     return max(v for column in columns if column.kind == "busiest" for v in column.values)

@@ -1,4 +1,4 @@
-"""Features of a fitted kernel as expressions. Takes a model and a device, serves the composers."""
+"""Features of a fitted kernel as expressions. Takes a model, a device and lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cutune.fit.rational.program import (
 )
 from cutune.models.definitions import ALIGNMENT_CLASS, Lines
 
-#: What one unit of a feature costs.
+#: The constant with the cost of one unit, by kind of feature.
 COST_OF = {
     "request": "cycles_per_request",
     "load": "load_cycles_per_wavefront",
@@ -32,7 +32,7 @@ COST_OF = {
 class Features:
     """Counts and feature columns of a kernel as expressions, defined in the lines of a program.
 
-    `symbolic`: constants of the model are further sizes, by their names.
+    `symbolic`: constants of the model are parameters of the program, so that they can be fitted.
     """
 
     def __init__(
@@ -48,30 +48,30 @@ class Features:
         return expression(getattr(self.device.model, name))
 
     def per_thread(self, count: RationalFunction) -> Expression:
-        """A total by the threads that work."""
+        """A total divided by the number of working threads."""
         return maximum(0, count.expression()) / Parameter("working")
 
     def total(self, name: str, fixed: Expression, kinds: Collection[str]) -> Expression:
-        """All columns of some kinds, times trips and cost: `fixed` plus what differs by block."""
+        """Sum over the columns of some kinds: value * trips * cost, plus `fixed`.
+
+        Terms that are the same for all blocks are defined once, as `NAME_fixed`.
+        """
         return self.total_of(name, fixed, self.filled(kinds))
 
     def total_of(
         self, name: str, fixed: Expression, columns: Iterable[tuple[int, FeatureColumn]]
     ) -> Expression:
-        """The same of columns that are given, with their indices."""
+        """As `total`, over given columns with their indices."""
         return self._sum(name, fixed, [(i, c, self.constant(COST_OF[c.kind])) for i, c in columns])
 
     def missed(self, array: int) -> Expression | None:
-        """Sectors of an array per warp that miss the L1 of a block which is alone; None: none do.
-
-        A sector per warp is a byte per thread.
-        """
+        """Sectors of an array per warp that miss L1 if a block runs alone; None: none do."""
         columns = self.filled(("missed",))
         weighted = [(i, c, expression(1)) for i, c in columns if c.array == array]
         return self._sum(f"missed_{array}", expression(0), weighted) if weighted else None
 
     def filled(self, kinds: Collection[str]) -> list[tuple[int, FeatureColumn]]:
-        """The columns of some kinds that hold more than zeros, with their indices."""
+        """The columns of some kinds that are not all zero, with their indices."""
         columns = enumerate(self.model.columns)
         return [(i, column) for i, column in columns if column.kind in kinds and any(column.values)]
 
@@ -92,7 +92,7 @@ class Features:
         return self.lines.define(f"{name}_fixed", fixed) + varying
 
     def cell(self, index: int, column: FeatureColumn) -> Expression:
-        """A column at the class and candidate: a table, unless it holds one value only."""
+        """A column's value for the class and candidate: a table, or a constant if all are equal."""
         if len(set(column.values)) == 1:
             return expression(Fraction(column.values[0]))
         table, row = f"{column.kind}_{index}", Parameter(ALIGNMENT_CLASS)
@@ -104,14 +104,14 @@ class Features:
         return Cell(table, row)
 
     def only(self, kind: str) -> Expression:
-        """The one column of a kind."""
+        """The single column of a kind; 1 if there is none."""
         found = [(i, c) for i, c in enumerate(self.model.columns) if c.kind == kind]
         return self.cell(*found[0]) if found else expression(1)
 
     @property
     def keeps_grid(self) -> bool:
-        """Does the number of blocks stay, so that the threads of a block share its work?"""
-        return self.model.facts.keeps_grid
+        """Is the number of blocks kept, so that the threads of a block share its work?"""
+        return self.model.kernel.keeps_grid
 
     @property
     def in_phases(self) -> bool:

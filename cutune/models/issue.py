@@ -1,7 +1,7 @@
-"""Cycles in which a warp keeps the schedulers and the arithmetic units of an SM busy.
+"""Cycles per warp of the schedulers and the arithmetic units of an SM.
 
-Takes the features of a kernel, defines cycles per warp. Two regimes: threads with work of their
-own, and threads of a block that share its work because the number of blocks is kept.
+Takes the features of a kernel, defines cycles per warp. There are two regimes: each thread has its
+own work, or the threads of a block share its work because the number of blocks is kept.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _of_own_work(
 def _of_shared_work(
     features: Features, slots: Expression, units: Expression, barriers: Expression
 ) -> Expression:
-    """(slots and units) + barriers, of a warp of a block that shares its work, however large."""
+    """(slots and units) + barriers, where the warps of a block share a given amount of work."""
 
     def of_warp(name: str, kind: str, count: Expression) -> Expression:
         total = count * features.only(kind) + features.only(f"{kind}{FIXED}")
@@ -97,17 +97,18 @@ def _has_any(count: RationalFunction) -> bool:
 
 
 def _of_constant_reads(features: Features, resident_warps: Sequence[int]) -> Expression:
-    """Uniform reads of constant memory miss where warps of an SM are at different places.
+    """Cycles of uniform reads of constant memory: they miss if warps of an SM are not in step.
 
-    Large blocks start their warps together and keep them in step, up to some number of reads.
+    The warps of a block start in step. They stay in step for a number of reads, which
+    `docs/model.md` has as a formula.
     """
     lines = features.lines
     reads = lines.define("uniform_reads", features.per_thread(features.model.constants))
     in_step = THREADS_IN_STEP * reads / (reads + READS_IN_STEP)
-    lines.define("together", maximum(1, in_step))
-    ratio = lines.define("threads_apart", Parameter("threads") / Parameter("together"))
-    square = lines.define("apart_2", ratio * ratio)
-    fourth = lines.define("apart_4", square * square)
+    lines.define("threads_in_step", maximum(1, in_step))
+    ratio = lines.define("step_ratio", Parameter("threads") / Parameter("threads_in_step"))
+    square = lines.define("step_ratio_2", ratio * ratio)
+    fourth = lines.define("step_ratio_4", square * square)
     lines.tables["at_once"] = in_single_precision(resident_warps)
     warps = Parameter("working") / (WARP * features.device.sm_count)
     warps = minimum(warps, Lookup("at_once", Parameter(CANDIDATE)))

@@ -1,4 +1,4 @@
-"""What the definitions of the performance models are, in a few words: comments of emitted C."""
+"""The meaning of each definition of the performance models: comments in the emitted C."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MEANINGS = {
     "alignment_class": "alignment class of the sizes: which rows of the tables hold",
     # ---- memory
     "array_bytes": "bytes between the ends of array {}",
-    "far": "1 where array {} is taken from beyond L1",
+    "far": "1 where array {} is served from below L1",
     "extent_bytes": "bytes between the ends of all arrays",
     "missed_bytes": "bytes that miss L1, with a typical block",
     "footprint_bytes": "bytes that are touched at all",
@@ -30,7 +30,7 @@ MEANINGS = {
     "still": "sectors of array {} that miss L1 per warp",
     "far_cycles": "cycles per sector of array {} that misses L1",
     "still_missing": "share of these misses that other blocks do not save",
-    "lying_apart": "by how much memory costs more where rows of a block lie apart",
+    "rows_factor": "factor on the cost of memory for blocks of several rows",
     "atomic_us": "microseconds per atomic operation of column {} on the busiest address",
     # ---- cycles of a warp
     "weight": "what a unit of column {} counts, per warp",
@@ -41,10 +41,10 @@ MEANINGS = {
     "store_cycles": "cycles of the traffic below L1 per warp",
     "issue_cycles": "cycles of issue and arithmetic units per warp of a full block",
     "barrier_cost": "cycles of barriers per warp",
-    "together": "threads of a block whose warps read constants in step",
-    "threads_apart": "threads of the block by those",
-    "apart_2": "squared",
-    "apart_4": "to the fourth",
+    "threads_in_step": "threads of a block whose warps read constants in step",
+    "step_ratio": "threads of the block by those",
+    "step_ratio_2": "squared",
+    "step_ratio_4": "to the fourth",
     "uniform_cost": "cycles of uniform reads that miss, per warp",
     "warp_slots": "issue slots per warp",
     "warp_barriers": "barriers per warp",
@@ -60,7 +60,7 @@ MEANINGS = {
     "working_warps": "of them, those that have work",
     "warps_on_sm": "warps that an SM works off, idle ones for less",
     "turnover_loss": "loss where a block ends and the next one begins",
-    "turnover_factor": "by how much that is longer, with the blocks that an SM holds",
+    "turnover_factor": "factor on waiting, with the blocks that an SM holds",
     "miss_latency": "cycles of a miss of L1",
     "latency_fixed": "cycles of a warp alone: start, instructions, barriers",
     "steps_latency": "cycles of a warp alone: load steps",

@@ -1,8 +1,8 @@
-"""What a warp asks of memory: of the load/store unit, of what lies beyond L1, and of DRAM.
+"""The demand of a warp on memory: on the load/store unit, on the traffic below L1, and on DRAM.
 
 Takes the features of a kernel; reads `working`, `trips_*`, `array_bytes_*` and `blocks`. Defines
-what the demand of a warp, its latency, and the time of what stands beside the SMs (DRAM, atomic
-operations) are made of.
+the terms of the demand of a warp, of its latency, and of the time outside the SMs (DRAM, atomic
+operations).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ATOMIC_COSTS = {ATOMIC: "atomic_us_integer", ATOMIC_REAL: "atomic_us_same_addres
 
 
 def define_arrays(features: Features) -> None:
-    """How large each array is, and whether it is taken from beyond L1."""
+    """Defines the extent of each array, and whether it is served from below L1."""
     lines = features.lines
     for index, array in enumerate(features.model.arrays):
         extent = maximum(0, array.extent_bytes.expression())
@@ -49,14 +49,14 @@ def define_arrays(features: Features) -> None:
 
 
 def define_footprint(features: Features) -> None:
-    """How much of the traffic goes to DRAM, and how long DRAM takes for all of it."""
+    """Defines the share of the traffic that goes to DRAM, and the time of DRAM for it."""
     lines, device, constant = features.lines, features.device, features.constant
     footprint = traffic = expression(0)
     for index, array in enumerate(features.model.arrays):
         passes = array.is_loaded + array.is_stored
         footprint = footprint + Parameter(f"array_bytes_{index}")
         traffic = traffic + passes * Parameter(f"array_bytes_{index}")
-    # What is touched sparsely is less than from its lowest to its highest address.
+    # Sparse accesses touch fewer bytes than lie between the lowest and the highest address.
     missed = maximum(1, Parameter("working") * _typically_missed(features))
     missed = lines.define("missed_bytes", missed)
     whole = lines.define("extent_bytes", maximum(1, footprint))
@@ -67,7 +67,7 @@ def define_footprint(features: Features) -> None:
     share = lines.define("dram_share", share)
     rate = device.dram_gbs * 1000 * constant("dram_efficiency")
     lines.define("dram_us", share * traffic / rate)
-    # Of what misses L1, the first touch of each byte goes to DRAM; the others find it in L2.
+    # Of the misses of L1, the first access to each byte goes to DRAM, the others hit L2.
     lines.define("dram_misses", share * minimum(1, traffic / missed))
 
 
@@ -103,14 +103,16 @@ def _rewritten(features: Features, residency: Residency) -> Expression:
 
 
 def unmerged_share(lines: float, warps: int, present: float) -> float:
-    """Of stores to sectors that the warp has just written in part, the share that costs anew.
+    """The share of repeated stores to a partly written sector that does not merge.
 
-    Those to few lines, by few warps at a time, wait for each other on their way to L2 and become
-    one. Where few warps are resident, half of the others do, too.
+    A store by a warp that has just written another part of the sector may merge with that on the
+    way to L2, and then costs nothing. Stores to few lines by few warps merge. Where no other warp
+    is resident, `ALONE_UNMERGED` of the remaining stores cost; where an SM is full, all of them.
 
     Args:
-        lines: to which such a store goes.
-        warps: that start together. present: warps of an SM, by the most that it may have.
+        lines: 128-byte lines that a store of a warp accesses.
+        warps: warps of a block, which start together.
+        present: resident warps of an SM, relative to the most that it can have.
     """
     few_lines, few_warps = (
         MERGING_LINES / max(1.0, lines),
@@ -122,20 +124,17 @@ def unmerged_share(lines: float, warps: int, present: float) -> float:
 
 
 def define_missed(features: Features, shared_in_use: int) -> Expression:
-    """What misses L1: of an array that fits into it, each byte once per SM that has a block.
+    """Cycles per warp of the sectors that miss L1 and are served from below it.
 
-    What other blocks of an SM have brought is there. Defines `still_missing`, the share of all that
-    a block would miss if it were alone.
+    An array that fits into L1 is read once per SM: other blocks of the SM have loaded it. Defines
+    `still_missing`: misses relative to those of a block that runs alone.
 
     Args:
         shared_in_use: bytes of shared memory of the blocks of an SM.
-
-    Returns:
-        Cycles per warp of what is taken from beyond L1.
     """
     lines, device = features.lines, features.device
     l1_bytes = device.limits.shared_bytes_per_sm + L1_BESIDE_SHARED - shared_in_use
-    # Where the grid is kept, each block has rows of its own.
+    # Where the grid is kept, each block has its own rows.
     is_shared = not features.keeps_grid
     sms = lines.define("sms", minimum(Parameter("blocks"), device.sm_count))
     cycles = alone = together = expression(0)
@@ -153,13 +152,13 @@ def define_missed(features: Features, shared_in_use: int) -> Expression:
         together = together + still
         cost = features.constant("cycles_per_missed_sector") * Parameter(f"far_{index}")
         cycles = cycles + lines.define(f"far_cycles_{index}", cost) * still
-    is_told = is_shared and alone != expression(0)
-    lines.define("still_missing", together / maximum(NEARLY_NONE, alone) if is_told else 1)
+    has_misses = is_shared and alone != expression(0)
+    lines.define("still_missing", together / maximum(NEARLY_NONE, alone) if has_misses else 1)
     return cycles
 
 
 def _typically_missed(features: Features) -> Expression:
-    """Bytes per thread that miss L1, with a block that is neither good nor bad at reuse."""
+    """Bytes per thread that miss L1, with a block of median reuse."""
     columns = [column for column in features.model.columns if column.kind == "missed"]
     cells = range(len(columns[0].values) if columns else 0)
     scale = _thread_scale(features)
@@ -177,14 +176,14 @@ def _typically_missed(features: Features) -> Expression:
 
 
 def _thread_scale(features: Features) -> Sequence[float]:
-    """By block: its threads by those of the block that was counted, where the grid is kept."""
+    """Per block: its threads relative to the counted block if the grid is kept, else 1."""
     threads = [threads_of(block) for block in features.model.blocks]
     least = min(threads)
     return [t / (least if features.keeps_grid else t) for t in threads]
 
 
 def beside_sms(features: Features) -> Expression:
-    """Time of DRAM, or of the busiest address where atomics meet: one after the other."""
+    """Microseconds of DRAM, or of the busiest address: atomic operations on it are serial."""
     busiest: Expression = Parameter("dram_us")
     for index, column in enumerate(features.model.columns):
         if column.kind not in ATOMIC_COSTS:

@@ -1,7 +1,10 @@
 """Thread blocks and warps that have work. Takes the features of a kernel, defines how many.
 
-Three ways to launch: threads in one line, of which as many work as touch memory; threads in two or
-three dimensions, where blocks stand out at the edges; and a number of blocks that is kept.
+Three kinds of launches:
+
+- One dimension: the working threads are those that access memory.
+- Two or three dimensions: blocks at the edges are partly idle.
+- The number of blocks is kept.
 """
 
 from __future__ import annotations
@@ -32,9 +35,9 @@ def define_grid(features: Features) -> None:
 
 
 def _of_all_dimensions(features: Features) -> tuple[Expression, Expression]:
-    """The products over the dimensions: blocks that cover the threads, or as many as are kept."""
+    """Blocks and warps of the launch: products over its dimensions."""
     blocks, warps = expression(1), expression(1)
-    kept = dict(zip("xyz", features.model.facts.grid_kept, strict=True))
+    kept = dict(zip("xyz", features.model.kernel.grid_kept, strict=True))
     for name in _used_dimensions(features):
         extent = Parameter(f"extent_{name}")
         if kept[name]:
@@ -48,12 +51,12 @@ def _of_all_dimensions(features: Features) -> tuple[Expression, Expression]:
 
 def _used_dimensions(features: Features) -> str:
     """Dimensions in which the thread space may be larger than 1."""
-    facts = features.model.facts
+    kernel = features.model.kernel
     single_thread = [
-        facts.guards[axis] is None
-        and not facts.variable_extents[axis]
-        and not facts.grid_kept[axis]
-        and all(threads[axis] == 1 for _, threads in facts.recorded)
+        kernel.guards[axis] is None
+        and not kernel.variable_extents[axis]
+        and not kernel.grid_kept[axis]
+        and all(threads[axis] == 1 for _, threads in kernel.recorded)
         for axis in range(3)
     ]
     return "".join(n for n, one in zip("xyz", single_thread, strict=True) if not one)
@@ -74,12 +77,12 @@ def define_warps_on_sm(features: Features, one_wave: Expression) -> Parameter:
 
 
 def _in_line(blocks: Expression) -> Expression:
-    """All warps work but those behind the end."""
+    """One dimension: all warps work but those behind the end."""
     return maximum(1, minimum(blocks * Parameter("warps"), Parameter("active_warps")))
 
 
 def _in_dimensions(features: Features, blocks: Expression) -> Expression:
-    """Of the share of warps that have work: share / (offset + slope * share)."""
+    """Several dimensions: idle warps count less, by share / (offset + slope * share) that works."""
     lines, warps = features.lines, Parameter("warps")
     launched = lines.define("launched_warps", Parameter("blocks") * warps)
     working = lines.define("working_warps", minimum(Parameter("active_warps"), launched))

@@ -24,7 +24,7 @@ def models_in(workspace: Workspace) -> list[FittedModel]:
     made = sorted(found, key=lambda path: path.stat().st_mtime)
     own = [workspace.models] if workspace.models.exists() or not made else []
     latest = {
-        (model.facts.origin.path, model.facts.entry): model
+        (model.kernel.origin.path, model.kernel.entry): model
         for path in [*made, *own]
         for model in read_models(path)
     }

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from cutune.core.codes import Code
 from cutune.frontend.program import (
     DIMENSIONS,
-    Apart,
     DataParameter,
     DimensionProof,
+    DistinctPlaces,
     Impurity,
     Kernel,
     Role,
@@ -141,13 +141,15 @@ class _Instance:
             terms[tuple(sorted(Atom(PARAMETER, str(name)) for name in named))] = coefficient
         return to_c(IntegerPolynomial.of(terms))
 
-    def apart(self) -> list[Apart | None]:
-        """Conditions that keep threads apart; None for one without names in the source."""
-        found: list[Apart | None] = []
+    def distinct_places(self) -> list[DistinctPlaces | None]:
+        """Conditions for distinct places; None for one without names in the source."""
+        found: list[DistinctPlaces | None] = []
         for spread in self.proof.spreads:
             larger, smaller = self.text(spread.larger), self.text(spread.smaller)
             is_known = larger is not None and smaller is not None
-            found.append(Apart(larger or "", smaller or "", spread.dimension) if is_known else None)
+            found.append(
+                DistinctPlaces(larger or "", smaller or "", spread.dimension) if is_known else None
+            )
         return found
 
 
@@ -268,25 +270,25 @@ class _Joined:
 
     def _with_meetings(self, kernel: Kernel) -> Kernel:
         needs_warps = kernel.needs_warps or any(proof.needs_warps for proof in self.proofs)
-        pairs, apart = set(), set()
+        pairs, conditions = set(), set()
         for first, second in {pair for proof in self.proofs for pair in proof.pointers}:
             positions = _position(first), _position(second)
             if None in positions or positions[0] == positions[1]:
                 needs_warps = True
             else:
                 pairs.add((positions[0] or 0, positions[1] or 0))
-        for one in (one for instance in self.instances for one in instance.apart()):
+        for one in (one for instance in self.instances for one in instance.distinct_places()):
             if one is None:
                 needs_warps = True
             else:
-                apart.add(one)
+                conditions.add(one)
         if needs_warps and any(proof.grid_kept for proof in kernel.dimensions):
             kernel = self._without_rows(kernel)
         return replace(
             kernel,
             needs_warps=needs_warps,
             may_meet=() if needs_warps else tuple(sorted(pairs)),
-            apart=() if needs_warps else tuple(sorted(apart, key=str)),
+            distinct_places=() if needs_warps else tuple(sorted(conditions, key=str)),
             max_threads=min(kernel.max_threads, *(proof.max_threads for proof in self.proofs)),
         )
 

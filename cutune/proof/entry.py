@@ -65,7 +65,15 @@ class Refused:
 
 @dataclass(frozen=True)
 class EntryProof:
-    """The verdict. `parameters`: bytes of each; `pointers`, `spreads`: see `places`."""
+    """The verdict on an entry of a compiled module.
+
+    Attributes:
+        name: mangled.
+        parameters: bytes of each parameter.
+        refused: why no dimension may change, or None.
+        needs_warps: must each warp hold the same threads with every block?
+        pointers, spreads: conditions on a launch, see `places`.
+    """
 
     name: str
     parameters: tuple[int, ...]

@@ -21,7 +21,12 @@ from cutune.rewrite.prelude import prelude_edit
 
 @dataclass(frozen=True)
 class OwnedEdit:
-    """An edit, the name of the pass that wants it, and the path of the file it belongs to."""
+    """An edit of a pass.
+
+    Attributes:
+        owner: name of the pass.
+        path: of the file that is edited.
+    """
 
     owner: str
     edit: Edit

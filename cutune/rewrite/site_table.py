@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cutune.frontend.c_names import names_in, renamed
-from cutune.frontend.program import DIMENSIONS, Apart, Kernel, KernelParameter, LaunchSite, Program
+from cutune.frontend.program import (
+    DIMENSIONS,
+    DistinctPlaces,
+    Kernel,
+    KernelParameter,
+    LaunchSite,
+    Program,
+)
 from cutune.frontend.unit.integers import integer_type
 from cutune.rewrite.one_line import one_line
 from cutune.rewrite.prelude import c_path, c_string
@@ -113,7 +120,7 @@ def needed_headers(program: Program, sites: Iterable[LaunchSite]) -> tuple[str, 
     needed = {
         "cutune_member.h": any(kernel.members for kernel in kernels),
         "cutune_range.h": any(kernel.may_meet for kernel in kernels),
-        "cutune_exact.h": any(kernel.apart or _has_guard(kernel) for kernel in kernels),
+        "cutune_exact.h": any(kernel.distinct_places or _has_guard(kernel) for kernel in kernels),
     }
     return tuple(header for header, is_needed in needed.items() if is_needed)
 
@@ -180,7 +187,7 @@ class _Arguments:
 
 def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
     """May each thread come into any warp at a launch?"""
-    if not kernel.may_meet and not kernel.apart:
+    if not kernel.may_meet and not kernel.distinct_places:
         return []
     positions = _free_positions(site, kernel)
     if positions is None:
@@ -192,7 +199,7 @@ def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
             f"cutune_are_apart(cutune_argument[{a}], cutune_argument[{b}])"
             for a, b in kernel.may_meet
         )
-        reaching = (_reaches(condition, arguments.names) for condition in kernel.apart)
+        reaching = (_reaches(condition, arguments.names) for condition in kernel.distinct_places)
         conditions = " && ".join([arguments.fit, *reaching, *meeting])
         body = (
             f"if ((~cutune_integers & {_bits(integers)}) != 0) return false; "
@@ -207,7 +214,7 @@ def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
     ]
 
 
-def _reaches(condition: Apart, names: Mapping[str, str]) -> str:
+def _reaches(condition: DistinctPlaces, names: Mapping[str, str]) -> str:
     larger, smaller = (renamed(one_line(t), names) for t in (condition.larger, condition.smaller))
     extent = f"cutune_extent[{condition.dimension}]" if condition.dimension >= 0 else "1"
     return f"cutune_reaches({larger}, {smaller}, {extent})"
@@ -220,7 +227,7 @@ def _free_positions(
     if site.called is None and not site.has_all_arguments(kernel):
         return None
     integers: set[int] = set()
-    for condition in kernel.apart:
+    for condition in kernel.distinct_places:
         for text in (condition.larger, condition.smaller):
             found = guard_parameters(kernel, text)
             if found is None or re.search(r"[^\w\s.+\-*/%()]", text):
@@ -281,8 +288,10 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     needs_warps = _boolean(kernel.needs_warps)
     is_one, edits = _boolean(_is_one_kernel(program, kernel)), _boolean(_edits_graphs(program))
     read = "0ull" if routine == "nullptr" else f"{routine}_arguments"
-    indexed = sum(1 << axis for axis, facts in enumerate(kernel.dimensions) if facts.indexed)
-    is_bound = bool(kernel.may_meet or kernel.apart)
+    indexed = sum(
+        1 << axis for axis, dimension in enumerate(kernel.dimensions) if dimension.indexed
+    )
+    is_bound = bool(kernel.may_meet or kernel.distinct_places)
     free = _or_null(f"cutune_free_{site.id}", is_bound)
     integers, pointers = (_free_positions(site, kernel) if is_bound else None) or ((), ())
     code = site.id if kernel.elsewhere is None else kernel.elsewhere.name

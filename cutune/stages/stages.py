@@ -106,8 +106,8 @@ def fit_collected(
     kernels = [one.kernel for one in collected]
     known = [measurement for one in collected for measurement in one.measurements]
     models = _fitted(session, kernels, known, method)
-    fresh = {model.facts.place for model in models}
-    others = [model for model in saved if model.facts.place not in fresh]
+    fresh = {model.kernel.place for model in models}
+    others = [model for model in saved if model.kernel.place not in fresh]
     return _saved(session, workspace, [*others, *models], device)
 
 
@@ -150,7 +150,7 @@ def _timed(
     swept = [launch for launch in lines if launch is not None]
     found = []
     for model in models:
-        stem, kernel = Path(model.facts.origin.path).stem, model.facts.kernel
+        stem, kernel = Path(model.kernel.origin.path).stem, model.kernel.name
         own = [one for one in swept if (one.program, one.kernel) == (stem, kernel)]
         timed, warning = with_timings(model, own, device)
         if warning is not None:

@@ -87,7 +87,7 @@ def _place(column: str, positions: dict[str, int]) -> str:
 
 def _emit_answer(emit: Emitter, kernel: Kernel) -> None:
     """Give the block if it covers the threads of the launch."""
-    kept = [facts.grid_kept for facts in kernel.dimensions]
+    kept = [dimension.grid_kept for dimension in kernel.dimensions]
     for axis, d in enumerate(DIMENSIONS):
         if kept[axis]:
             continue

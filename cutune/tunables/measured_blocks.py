@@ -178,7 +178,7 @@ def fit_kernel(
     A launch that was swept repeatedly, or from several places, counts with its median.
     """
     dimensions = zip(DIMENSIONS, kernel.dimensions, strict=True)
-    extents = (f"{'G' if facts.grid_kept else 'T'}.{d}" for d, facts in dimensions)
+    extents = (f"{'G' if dimension.grid_kept else 'T'}.{d}" for d, dimension in dimensions)
     columns = (*kernel.sizes, *extents)
     samples: dict[Point, dict[Configuration, list[float]]] = {}
     for launch in launches:

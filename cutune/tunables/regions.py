@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from cutune.collect.run import Run
+from cutune.collect.run import RUN_SECONDS, Run, captured
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.fit.measurement.measurement import Origin
@@ -27,7 +27,6 @@ from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 LINE_SCHEMA = "cutune-region-1"
 SCHEMA = "cutune-host-measurement-1"
-RUN_SECONDS = 600
 
 Values = Mapping[str, int]
 
@@ -108,18 +107,8 @@ def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
 
 
 def _failure(run: Run, environment: Mapping[str, str]) -> str | None:
-    command = list(run.command)
-    if os.sep in command[0] and not command[0].startswith((os.sep, ".")):
-        command[0] = os.path.join(os.curdir, command[0])
     try:
-        done = subprocess.run(
-            command,
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=RUN_SECONDS,
-            check=False,
-        )
+        done = captured(run.command, {**os.environ, **environment}, RUN_SECONDS)
     except subprocess.TimeoutExpired:
         return f"longer than {RUN_SECONDS} seconds"
     except OSError as error:

@@ -57,10 +57,10 @@ def test_choices_are_better_than_habits(workspace: Path) -> None:
 def test_emulated_sectors_are_those_of_the_hardware(workspace: Path) -> None:
     """What ncu counted on an H200 for every block of mvt at N = 512."""
     counted = parse((RECORDED / "ncu_mvt_h200.csv").read_text())
-    models = {m.facts.kernel: m for m in read_models(workspace / "models.json")}
+    models = {m.kernel.name: m for m in read_models(workspace / "models.json")}
     for kernel in ("mvt_kernel1", "mvt_kernel2"):
         model = models[kernel]
-        at = point(dict.fromkeys(model.facts.parameters, 512), (512, 1, 1))
+        at = point(dict.fromkeys(model.kernel.parameters, 512), (512, 1, 1))
         values = evaluate(mwp_cwp.compose(model, H200), at)
         per_warp = dict(zip(model.blocks, values["sectors"], strict=True))
         for found in (one for one in counted if one.kernel == kernel):
@@ -112,7 +112,7 @@ def test_timings_test_the_model(workspace: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     # Upside down, the times of the stencil speak against its model.
     assert "[CT517]" in done.stderr and "Convolution2D_kernel" in done.stderr
-    models = {model.facts.kernel: model for model in read_models(copy.models)}
+    models = {model.kernel.name: model for model in read_models(copy.models)}
     confirmed = [name for name, model in models.items() if model.confirmed_on]
     assert {"mvt_kernel1", "mvt_kernel2"} <= {*confirmed}
     assert "Convolution2D_kernel" not in confirmed

@@ -16,7 +16,7 @@ from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.emit.random_program import WIDTHS, random_blocks, random_program
 from cutune.emulator.launch_log import read_launches
-from cutune.frontend.program import Apart, Kernel, Program
+from cutune.frontend.program import DistinctPlaces, Kernel, Program
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
@@ -139,9 +139,9 @@ enum : unsigned long long { cutune_select_any_arguments = 0 };
 """
 
 
-def with_kernel(program: Program, **facts: object) -> Program:
+def with_kernel(program: Program, **changes: object) -> Program:
     """The program with something more that is known of its kernels."""
-    kernels: Iterable[Kernel] = (replace(k, **facts) for k in program.kernels)  # type: ignore[arg-type]
+    kernels: Iterable[Kernel] = (replace(k, **changes) for k in program.kernels)  # type: ignore[arg-type]
     return replace(program, kernels=tuple(kernels))
 
 
@@ -179,14 +179,14 @@ def test_steps_decide_whether_warps_are_kept(tmp_path: Path) -> None:
     session = Session()
     loaded = session.load(str(path), require_nvcc=True)
     conditions = {
-        "4 * n": (Apart("4 * n", "4", 0), 48),
-        "too short": (Apart("4 * n - 4", "4", 0), 32),
-        "negative": (Apart("-4 * n", "4", 0), 48),
-        "too large to know": (Apart("n * n * n * n * n * n * n * n", "1", 0), 32),
-        "no parameter": (Apart("4 * m", "4", 0), 32),
+        "4 * n": (DistinctPlaces("4 * n", "4", 0), 48),
+        "too short": (DistinctPlaces("4 * n - 4", "4", 0), 32),
+        "negative": (DistinctPlaces("-4 * n", "4", 0), 48),
+        "too large to know": (DistinctPlaces("n * n * n * n * n * n * n * n", "1", 0), 32),
+        "no parameter": (DistinctPlaces("4 * m", "4", 0), 32),
     }
     for name, (condition, width) in conditions.items():
-        binary = tuned(session, with_kernel(loaded, apart=(condition,)), tmp_path)
+        binary = tuned(session, with_kernel(loaded, distinct_places=(condition,)), tmp_path)
         log = tmp_path / f"{name}.log"
         assert widths(binary, log, "1")[0] == width, name
 

@@ -17,7 +17,7 @@ from cutune.evaluation.calibration.calibrate import calibrated, emulated_module,
 from cutune.evaluation.calibration.emulate import case_model
 from cutune.evaluation.calibration.fit_constants import Calibration, fit_constants
 from cutune.evaluation.calibration.prior import beliefs, prior_constants
-from cutune.evaluation.calibration.suite import Case, cases
+from cutune.evaluation.calibration.suite import MicroBenchmark, cases
 from cutune.fit.fitted_model import FittedModel
 from cutune.toolchain.nvcc import find_nvcc
 
@@ -39,7 +39,7 @@ def recalibrate() -> tuple[DeviceProfile, Calibration]:
     return calibrated(profile, found, prior), found
 
 
-def models_of_suite(kernels: Collection[str] = ()) -> list[tuple[Case, FittedModel]]:
+def models_of_suite(kernels: Collection[str] = ()) -> list[tuple[MicroBenchmark, FittedModel]]:
     """Cases of the suite, all or those of some kernels, and what they do."""
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
     registers = {entry["name"]: int(entry["registers"]) for entry in recorded["cases"]}

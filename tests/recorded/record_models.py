@@ -69,8 +69,8 @@ def _models(stem: str) -> list[FittedModel]:
 
 
 def _placed(model: FittedModel, stem: str) -> FittedModel:
-    origin = Origin(f"/project/{stem}.cu", model.facts.origin.content)
-    return replace(model, facts=replace(model.facts, origin=origin))
+    origin = Origin(f"/project/{stem}.cu", model.kernel.origin.content)
+    return replace(model, kernel=replace(model.kernel, origin=origin))
 
 
 if __name__ == "__main__":

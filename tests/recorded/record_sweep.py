@@ -26,7 +26,7 @@ from cutune.collect.gpu.instrumented import candidates_text, gpu_target
 from cutune.collect.trial import TOLERANCE
 from cutune.core.workspace import make_folder
 from cutune.fit.measurement.sweep import (
-    Sweep,
+    RecordedSweep,
     SweptLaunch,
     read_entries,
     read_sweep,
@@ -109,7 +109,7 @@ def save(output: Path) -> None:
         path = RECORDED[place]
         if not measured and not path.exists():
             continue
-        sweep = Sweep(about["device"], about["driver"], METHOD, ())
+        sweep = RecordedSweep(about["device"], about["driver"], METHOD, ())
         if path.exists():
             sweep = read_sweep(path)
         launches = sorted(

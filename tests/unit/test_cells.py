@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cutune.device.thread_block import Block
 from cutune.fit.measurement.alignment_classes import Row, alignment_classes
-from cutune.fit.measurement.alignment_table import Cells, all_rows, cells, out_of_line
+from cutune.fit.measurement.alignment_table import Cells, all_misaligned, all_rows, cells
 from cutune.fit.measurement.measurement import (
     FEATURES,
     PROBE,
@@ -77,7 +77,7 @@ def collected(cost: Cost, rows: Iterable[Row]) -> Cells:
 
 
 def apart(k: int, n: int, m: int) -> int:
-    """The first load feels n, the second m, the third nothing."""
+    """The first load is sensitive to n, the second to m, the third to nothing."""
     return (4 + (n % 4 > 0), 4 + 3 * (m % 2), 8)[k]
 
 
@@ -86,12 +86,12 @@ def jointly(k: int, n: int, m: int) -> int:
 
 
 def test_who_feels_what() -> None:
-    assert list(map(set, collected(apart, []).felt)) == [{0}, {1}, set()]
+    assert list(map(set, collected(apart, []).sensitive_to)) == [{0}, {1}, set()]
 
 
 def test_what_is_put_together_is_what_a_launch_would_have_shown() -> None:
     classes = alignment_classes(KERNEL, probes(apart))
-    rows = collected(apart, []).telling_rows(classes)
+    rows = collected(apart, []).basis_rows(classes)
     assert rows == {(0, 0), (1, 0), (0, 1)}
     few, full = collected(apart, rows), collected(apart, all_rows(classes))
     for row in all_rows(classes):
@@ -102,7 +102,7 @@ def test_what_is_put_together_is_what_a_launch_would_have_shown() -> None:
 
 
 def test_many_sizes_can_all_be_out_of_line() -> None:
-    assert out_of_line([tuple(range(8))] * 6) == (3, 5, 7, 1, 3, 5)
+    assert all_misaligned([tuple(range(8))] * 6) == (3, 5, 7, 1, 3, 5)
 
 
 def test_missing_parts_are_missing() -> None:
@@ -120,7 +120,7 @@ def test_remainders_are_taken_from_where_they_are_executed() -> None:
         return apart(k, n, m) if k < 2 else (6 if n % 4 else -1)
 
     classes = alignment_classes(KERNEL, probes(cost))
-    few = collected(cost, collected(cost, []).telling_rows(classes))
+    few = collected(cost, collected(cost, []).basis_rows(classes))
     composed = few.at((1, 1), BLOCK)
     assert composed is not None
     assert [site.sectors // 100 for site in composed.sites] == [5, 7, 6]

@@ -9,7 +9,7 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.machine import SITE, Counters
+from cutune.emulator.machine import SITE, LaunchCounters
 from tests.emulated import aligned, launch, module
 
 # Thread t of block b adds b * t to its own word `rounds` times: long enough to be spread.
@@ -47,7 +47,9 @@ again:
 BLOCKS, THREADS, ROUNDS = 64, 64, 2000
 
 
-def run(threads: int, fault: str = "", last: int = BLOCKS, **options: Any) -> tuple[Any, Counters]:
+def run(
+    threads: int, fault: str = "", last: int = BLOCKS, **options: Any
+) -> tuple[Any, LaunchCounters]:
     out, bins = aligned(BLOCKS * THREADS), aligned(32)
     loaded = module(BODY.replace("FAULT", fault))
     counters = launch(

@@ -14,13 +14,13 @@ from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MemoryInstruction
 from cutune.models.mechanistic import compose
-from cutune.models.selection.choose import Choice, select
+from cutune.models.selection.choose import Selection, select
 from cutune.models.selection.own_block import NO_OWN_BAND
 from cutune.models.selection.registry import DEFAULT, MODELS
 from tests.recorded.calibrate_h200 import models_of_suite
 
 H200 = DeviceProfile.named("h200")
-Chooser = Callable[[str, Block, Block], tuple[FittedModel, Choice]]
+Chooser = Callable[[str, Block, Block], tuple[FittedModel, Selection]]
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +31,11 @@ def chooser() -> Chooser:
         for case, model in reversed(models_of_suite(("empty", "copy", "plane_window")))
     }
 
-    def choose(kernel: str, extents: Block, own: Block) -> tuple[FittedModel, Choice]:
+    def choose(kernel: str, extents: Block, own: Block) -> tuple[FittedModel, Selection]:
         found = models[kernel]
-        model = replace(found, facts=replace(found.facts, original=own))
+        model = replace(found, kernel=replace(found.kernel, original=own))
         rule = MODELS[DEFAULT].rule(model, H200)
-        free = model.facts.free
+        free = model.kernel.free
         return model, select(compose(model, H200), rule, {}, extents, free, own, free)
 
     return choose
@@ -88,13 +88,13 @@ def test_a_better_block_is_justified_by_its_gain(chooser: Chooser) -> None:
 
 def test_where_the_work_is_not_proven_to_be_the_same_more_is_asked(chooser: Chooser) -> None:
     model, _ = chooser("copy", (1 << 20, 1, 1), (256, 1, 1))
-    asserted = replace(model, facts=replace(model.facts, asserted=True))
-    on_data = replace(model, facts=replace(model.facts, on_data=True))
+    asserted = replace(model, kernel=replace(model.kernel, asserted=True))
+    on_data = replace(model, kernel=replace(model.kernel, on_data=True))
     bands = [MODELS[DEFAULT].rule(one, H200).own_band for one in (model, asserted, on_data)]
     assert 1 < bands[0].smaller < bands[2].smaller < bands[1].smaller
     assert 1 < bands[2].larger < bands[1].larger
     adding = MemoryInstruction(0, "atomic", 4, 0, True)
-    contended = replace(asserted, facts=replace(asserted.facts, memory=(adding,)))
+    contended = replace(asserted, kernel=replace(asserted.kernel, memory=(adding,)))
     assert MODELS[DEFAULT].rule(contended, H200).own_band.larger > bands[2].smaller
     assert (
         MODELS[DEFAULT].rule(replace(model, confirmed_on=H200.name), H200).own_band == NO_OWN_BAND

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cutune.emulator.bytecode.assemble import assemble
-from cutune.emulator.machine import Counters, LoadedModule, load, pack_parameters, pointer
+from cutune.emulator.machine import LaunchCounters, LoadedModule, load, pack_parameters, pointer
 from tests.emulated import HEADER
 
 GHOST_BASE = 1 << 56
@@ -108,7 +108,7 @@ EXECUTED = {
 }
 
 
-def counted(module: LoadedModule, every: int, *, ghosts: bool) -> Counters:
+def counted(module: LoadedModule, every: int, *, ghosts: bool) -> LaunchCounters:
     """One traced block; without ghosts, everything is executed."""
     code = module.kernel("sum")
     array = np.zeros(ARRAY + 4096, np.uint8)

@@ -47,14 +47,14 @@ def values(lines: Lines) -> dict[str, float]:
     return {name: float(value) for name, value in evaluate(program, {}).items() if value.ndim == 0}
 
 
-def mwp(warp: WarpCounts, shape: LaunchShape, machine: mwp_cwp.Machine) -> dict[str, float]:
+def mwp(warp: WarpCounts, shape: LaunchShape, machine: mwp_cwp.MwpCwpHardware) -> dict[str, float]:
     lines = Lines()
     mwp_cwp.define_cycles(lines, warp, shape, machine)
     return values(lines)
 
 
 #: Section 3.5 of Hong and Kim: FX5600, matrix product in tiles.
-FX5600 = mwp_cwp.Machine(
+FX5600 = mwp_cwp.MwpCwpHardware(
     clock_ghz=Fraction(1),
     bandwidth_gbs=Fraction(80),
     issue_cycles=Fraction(4),
@@ -100,20 +100,20 @@ def test_memory_parallelism_exceeds_computation() -> None:
 
 
 def test_at_least_one_warp_reads_memory() -> None:
-    narrow = mwp_cwp.Machine(
+    narrow = mwp_cwp.MwpCwpHardware(
         Fraction(1), Fraction(1), Fraction(4), Fraction(420), Fraction(4), Fraction(10)
     )
     assert mwp(counts(27, 0, 6, 32), launch(80, 4, 5, 16), narrow)["mwp_mwp"] == 1
 
 
 def test_departure_delays_of_a_profile() -> None:
-    machine = mwp_cwp.Machine.of(DeviceProfile.named("h200"))
+    machine = mwp_cwp.MwpCwpHardware.of(DeviceProfile.named("h200"))
     assert float(machine.departure_uncoalesced) == pytest.approx(1.74, rel=0.01)
     assert machine.departure_coalesced == 4 * machine.departure_uncoalesced
 
 
 #: Issue, sectors and bytes per cycle, latency of memory and of arithmetic.
-GPU = latency.Machine(Fraction(4), Fraction(2), Fraction(1280), Fraction(400), Fraction(4))
+GPU = latency.LatencyHardware(Fraction(4), Fraction(2), Fraction(1280), Fraction(400), Fraction(4))
 
 
 def test_bounds_of_a_launch() -> None:

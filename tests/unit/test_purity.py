@@ -142,7 +142,7 @@ def test_refused(body: str, code: Code) -> None:
 
 def test_the_place_of_a_reason() -> None:
     kernel = kernel_of("a[blockIdx.x * blockDim.x + threadIdx.x] = __popc(n) + threadIdx.x;")
-    (impurity, *_) = (facts.impurity for facts in kernel.dimensions)
+    (impurity, *_) = (dimension.impurity for dimension in kernel.dimensions)
     assert impurity is not None
     assert kernel.source.text[impurity.span.start :].startswith("threadIdx.x; }")
 
@@ -278,8 +278,8 @@ def test_dimensions_are_independent() -> None:
         "if (x < n) a[(z * m + threadIdx.y) * n + x] = gridDim.z * blockDim.z;"
     )
     assert kernel.pure_dimensions == ("x", "z")
-    assert [facts.indexed for facts in kernel.dimensions] == [True, True, True]
-    assert [facts.grid_stride for facts in kernel.dimensions] == [False, False, True]
+    assert [dimension.indexed for dimension in kernel.dimensions] == [True, True, True]
+    assert [dimension.grid_stride for dimension in kernel.dimensions] == [False, False, True]
 
 
 def test_nested_products_in_an_address_end() -> None:

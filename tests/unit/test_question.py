@@ -25,8 +25,8 @@ def unguarded(recorded: Recorded, kept: bool = False) -> FittedModel:
     """The same kernel, if nothing but its launches told how many threads it has."""
     return replace(
         COPY,
-        facts=replace(
-            COPY.facts,
+        kernel=replace(
+            COPY.kernel,
             guards=(None, None, None),
             variable_extents=(True, False, False),
             grid_kept=(kept, False, False),
@@ -60,7 +60,7 @@ def test_other_words_are_refused(word: str) -> None:
 def test_names_may_be_written_in_either_case() -> None:
     assert ask(COPY, {"N": 1000}, None) == ask(COPY, {"n": 1000}, None)
     assert ask(COPY, {"n": 1000}, None).extents == (1000, 1, 1)
-    both = replace(COPY, facts=replace(COPY.facts, parameters=("n", "N"), positions=(0, 1)))
+    both = replace(COPY, kernel=replace(COPY.kernel, parameters=("n", "N"), positions=(0, 1)))
     assert ask(both, {"n": 8, "N": 9}, None).sizes == {"n": 8, "N": 9}
 
 
@@ -102,7 +102,7 @@ def test_where_the_grid_is_kept_blocks_are_asked_for() -> None:
 
 
 def test_a_launch_without_threads_is_impossible() -> None:
-    shrunk = replace(COPY, facts=replace(COPY.facts, guards=("(n - 100)", None, None)))
+    shrunk = replace(COPY, kernel=replace(COPY.kernel, guards=("(n - 100)", None, None)))
     assert code_of(shrunk, {"n": 100}) is Code.IMPOSSIBLE_GRID
     assert ask(shrunk, {"n": 101}, None).extents == (1, 1, 1)
 
@@ -110,9 +110,9 @@ def test_a_launch_without_threads_is_impossible() -> None:
 def test_more_blocks_than_cuda_allows_are_impossible() -> None:
     # In y there may be 65,535.
     fixed = replace(
-        COPY.facts, guards=(None, "n", None), free=(True, False, False), original=(256, 1, 1)
+        COPY.kernel, guards=(None, "n", None), free=(True, False, False), original=(256, 1, 1)
     )
-    chooser = Chooser(replace(COPY, facts=fixed), H200)
+    chooser = Chooser(replace(COPY, kernel=fixed), H200)
     assert chooser.choose({"n": 65_535}).grid[1] == 65_535
     with pytest.raises(CutuneError) as caught:
         chooser.choose({"n": 65_536})

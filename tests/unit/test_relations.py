@@ -14,8 +14,8 @@ from cutune.fit.measurement.size_relations import (
     complete,
     cover,
     extents_at,
-    holding,
-    tying,
+    with_constants_fixed,
+    with_sizes_tied,
 )
 from cutune.fit.rational.exact_fit import fit
 from cutune.fit.rational.functions import RationalFunction
@@ -56,10 +56,10 @@ IDLE = replace(FIRST, working_threads=0)
 
 
 def test_a_small_constant_is_held_where_it_takes_the_work_away() -> None:
-    held = holding(HALO, [FIRST, IDLE])
+    held = with_constants_fixed(HALO, [FIRST, IDLE])
     assert held is not None
     assert (held.parameters, held.positions) == (("nx", "ny"), (0, 1))
-    assert (held.kept, held.held) == ((("pad", 2),), ((3, 2),))
+    assert (held.fixed_arguments, held.required_arguments) == ((("pad", 2),), ((3, 2),))
     assert held.recorded[0] == ((52, 68), (3584, 1, 1))
 
 
@@ -73,11 +73,11 @@ def test_a_small_constant_is_held_where_it_takes_the_work_away() -> None:
     ],
 )
 def test_sizes_that_may_vary_are_not_held(kernel: MeasuredKernel) -> None:
-    assert holding(kernel, [FIRST, IDLE]) is None
+    assert with_constants_fixed(kernel, [FIRST, IDLE]) is None
 
 
 def test_nothing_is_held_where_all_launches_have_work() -> None:
-    assert holding(HALO, [FIRST]) is None
+    assert with_constants_fixed(HALO, [FIRST]) is None
 
 
 def test_replayed_launches_cover_the_product() -> None:
@@ -113,7 +113,7 @@ POOLED = replace(
 
 
 def test_a_size_that_follows_from_another_is_tied_to_it() -> None:
-    tied = tying(POOLED)
+    tied = with_sizes_tied(POOLED)
     assert tied is not None
     assert (tied.parameters, tied.positions) == (("n",), (0,))
     assert tied.tied == (("side", 1, "(n + 1) / 2"),)
@@ -129,7 +129,7 @@ def test_a_size_that_others_are_tied_to_stays_a_size() -> None:
         guards=("n", None, None),
         recorded=(((32, 64, 34), (64, 1, 1)), ((33, 67, 35), (96, 1, 1))),
     )
-    tied = tying(kernel)
+    tied = with_sizes_tied(kernel)
     assert tied is not None
     assert tied.parameters == ("half", "n")
     assert tied.tied == (("padded", 3, "half + 2"),)
@@ -149,5 +149,5 @@ def test_a_size_that_others_are_tied_to_stays_a_size() -> None:
 def test_relations_of_two_sizes(sizes: tuple[tuple[int, int], ...], text: str | None) -> None:
     recorded = tuple((pair, (32, 1, 1)) for pair in sizes)
     kernel = replace(POOLED, parameters=("n", "m"), positions=(0, 1), recorded=recorded)
-    tied = tying(replace(kernel, guards=("m", None, None)))
+    tied = with_sizes_tied(replace(kernel, guards=("m", None, None)))
     assert (tied.tied[0][2] if tied else None) == text

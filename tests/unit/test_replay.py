@@ -96,7 +96,11 @@ def test_sizes_that_are_too_narrow_are_held() -> None:
     first = replace(COPY.parameters[0], type="s8", size=1)
     code = replace(COPY, parameters=(first, *COPY.parameters[1:]))
     found = replayable(described("copy"), record, code)
-    assert (found.parameters, found.held, found.kept) == ((), ((0, 100),), (("n", 100),))
+    assert (found.parameters, found.required_arguments, found.fixed_arguments) == (
+        (),
+        ((0, 100),),
+        (("n", 100),),
+    )
 
 
 def test_sizes_that_can_grow_stay() -> None:

@@ -44,7 +44,7 @@ def steps_that_miss(
     new_sectors: int = 64,
 ) -> float:
     """Of blocks of one warp."""
-    facts = replace(
+    kernel = replace(
         KERNEL,
         memory=tuple(loads),
         code_blocks=tuple(plain(loop) for loop in loops),
@@ -56,7 +56,7 @@ def steps_that_miss(
     counted = Measurement(
         "k", "code", FEATURES, "", (("n", 512),), grid, one, 16, 512, lanes, lanes, sites
     )
-    return Scale(facts, COUNTS, counted).missing(range(len(loads)))
+    return Scale(kernel, COUNTS, counted).missing(range(len(loads)))
 
 
 def test_of_loads_that_overlap_the_worst_counts() -> None:
@@ -89,6 +89,6 @@ def test_warps_without_work_do_not_make_others_busy() -> None:
     counted = Measurement(
         "k", "code", FEATURES, "", (("n", 256),), (1, 1, 1), (1024, 1, 1), 1, 256, (), (), (one,)
     )
-    facts = replace(KERNEL, memory=(load(0, 0, 1),), code_blocks=(plain(0),))
-    assert Scale(facts, COUNTS, counted).busiest() == pytest.approx(4)
-    assert Scale(replace(facts, on_data=True), COUNTS, counted).busiest() == 1
+    kernel = replace(KERNEL, memory=(load(0, 0, 1),), code_blocks=(plain(0),))
+    assert Scale(kernel, COUNTS, counted).busiest() == pytest.approx(4)
+    assert Scale(replace(kernel, on_data=True), COUNTS, counted).busiest() == 1

@@ -87,7 +87,7 @@ def test_a_kernel_that_cannot_be_fitted_does_not_stop_others(
     kernel, measurements = measured("copy")
     save(workspace, kernel, (m for m in measurements if m.purpose != COUNTS))
     save(workspace, *measured("columns"))
-    assert [model.facts.kernel for model in fit(session, workspace)] == ["columns"]
+    assert [model.kernel.name for model in fit(session, workspace)] == ["columns"]
     assert [one.code for one in said] == [Code.NO_MEASUREMENTS]
 
 
@@ -185,10 +185,10 @@ def test_models_of_other_kernels_stay_when_one_is_tuned(
     fit(session, workspace)
     kernel, measurements = measured("copy")
     models = fit_collected(session, workspace, [Collected(kernel, measurements)])
-    assert [model.facts.kernel for model in models] == ["columns", "copy"]
+    assert [model.kernel.name for model in models] == ["columns", "copy"]
     assert read_models(workspace.models) == models
     # Nothing was read back: the measurements of `copy` stand in no file.
-    assert [model.facts.kernel for model in fit(session, workspace)] == ["columns"]
+    assert [model.kernel.name for model in fit(session, workspace)] == ["columns"]
 
 
 def test_models_of_another_version_of_cutune_are_made_again(
@@ -199,7 +199,7 @@ def test_models_of_another_version_of_cutune_are_made_again(
     save(workspace, kernel, measurements)
     workspace.models.write_text('{"schema": "cutune-models-1", "models": []}')
     models = fit_collected(session, workspace, [Collected(kernel, measurements)])
-    assert [model.facts.kernel for model in models] == ["columns", "copy"]
+    assert [model.kernel.name for model in models] == ["columns", "copy"]
 
 
 # ---- emit
@@ -209,7 +209,7 @@ def model_of(found: Program) -> FittedModel:
     """The model of `copy`, as if it had been made of this program."""
     model = fitted(*measured("copy"))
     origin = Origin.of(found.source, found.deciding_files)
-    return replace(model, facts=replace(model.facts, origin=origin))
+    return replace(model, kernel=replace(model.kernel, origin=origin))
 
 
 def test_the_tuned_program_is_written_where_it_is_wanted(

@@ -60,7 +60,7 @@ def test_a_kernel_is_described_by_its_launches_and_its_code(program: Program, mo
     (found, *others), said = found_subjects(program, records)
     assert (others, said) == ([], [Code.NEVER_LAUNCHED])  # of `gather`
     kernel = found.kernel
-    assert (kernel.kernel, kernel.entry, kernel.sites) == ("copy", "copy", (1,))
+    assert (kernel.name, kernel.entry, kernel.sites) == ("copy", "copy", (1,))
     assert (kernel.parameters, kernel.positions, kernel.guards[0]) == (("n",), (0,), "n")
     assert kernel.free == (True, False, False)
     assert kernel.original == (256, 1, 1)

@@ -20,7 +20,7 @@ from cutune.device.thread_block import Block
 from cutune.evaluation.evaluate import Case, Evaluation, evaluate_sweep
 from cutune.evaluation.strategies import FIXED, NEAREST, OCCUPANCY, OWN, REUSED, by_occupancy
 from cutune.fit.measurement.sweep import (
-    Sweep,
+    RecordedSweep,
     SweptLaunch,
     read_entries,
     read_sweep,
@@ -54,7 +54,7 @@ def test_regret_and_error() -> None:
 
 def test_a_sweep_survives_its_file(tmp_path: Path) -> None:
     named = replace(SECOND, sizes={"n": 1000, "step": 3}, extents=(1000, 1, 1), size=None)
-    sweep = Sweep("NVIDIA H200", "580", "how", (FIRST, named))
+    sweep = RecordedSweep("NVIDIA H200", "580", "how", (FIRST, named))
     path = tmp_path / "sweep.json"
     write_sweep(path, sweep)
     assert read_sweep(path) == sweep

@@ -27,14 +27,14 @@ SIDE = 2048
 
 def values(model: FittedModel) -> dict[str, np.ndarray]:
     """Everything that the model says of one launch."""
-    at = point(dict.fromkeys(model.facts.parameters, SIDE), (SIDE, SIDE, 1))
+    at = point(dict.fromkeys(model.kernel.parameters, SIDE), (SIDE, SIDE, 1))
     return evaluate(compose(model, H200), at)
 
 
 def with_row(size: int) -> FittedModel:
     """The same loads and stores, but of a row of another size."""
     row, *others = ADD.arrays
-    extent = constant_function(ADD.facts.variables, size)
+    extent = constant_function(ADD.kernel.variables, size)
     return replace(ADD, arrays=(replace(row, extent_bytes=extent), *others))
 
 

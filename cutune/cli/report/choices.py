@@ -17,7 +17,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.models.constants import LAUNCH_BOUND
-from cutune.models.selection.choose import Choice, Prediction
+from cutune.models.selection.choose import Prediction, Selection
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.registry import DEFAULT
 from cutune.toolchain.demangle import instance_names
@@ -44,14 +44,14 @@ def shape(block: Block) -> str:
 
 def _names(models: Sequence[FittedModel]) -> list[str]:
     """Unique names of the models, with template arguments where there are any."""
-    return instance_names([m.facts.kernel for m in models], [m.facts.entry for m in models])
+    return instance_names([m.kernel.name for m in models], [m.kernel.entry for m in models])
 
 
-def choice_to_json(model: FittedModel, choice: Choice) -> dict[str, Any]:
+def choice_to_json(model: FittedModel, choice: Selection) -> dict[str, Any]:
     """The answer of `cutune select --json`."""
     typical, most = choice.expected_regret
     return {
-        "kernel": model.facts.kernel,
+        "kernel": model.kernel.name,
         "instance": _names([model])[0],
         "choice": {"grid": list(choice.grid), "block": list(choice.block)},
         "launch_bound": choice.launch_bound,
@@ -73,7 +73,7 @@ def choice_to_json(model: FittedModel, choice: Choice) -> dict[str, Any]:
     }
 
 
-def print_choice(model: FittedModel, choice: Choice) -> None:
+def print_choice(model: FittedModel, choice: Selection) -> None:
     """The answer of `cutune select` as text."""
     console = standard_output()
     (name,) = _names([model])
@@ -111,7 +111,7 @@ def print_choice(model: FittedModel, choice: Choice) -> None:
     )
 
 
-def _is_named(prediction: Prediction, choice: Choice) -> bool:
+def _is_named(prediction: Prediction, choice: Selection) -> bool:
     return prediction.block in (choice.block, choice.original)
 
 
@@ -138,7 +138,7 @@ def print_models(models: Iterable[FittedModel]) -> None:
     read = tuple(models)
     for name, model in zip(_names(read), read, strict=True):
         error = model.held_out_error
-        classes = zip(model.facts.parameters, model.classes, strict=True)
+        classes = zip(model.kernel.parameters, model.classes, strict=True)
         table.add_row(
             escape(name),
             "exact" if error == 0 else f"{100 * error:.2g} % off at held-out sizes",
@@ -151,7 +151,7 @@ def print_models(models: Iterable[FittedModel]) -> None:
 def _is_stream(model: FittedModel) -> bool:
     """Has it about one thread per element of a single size?"""
     most = STREAMING_SIZES[-1]
-    extents = extents_at(model.facts, dict.fromkeys(model.facts.variables, most))
+    extents = extents_at(model.kernel, dict.fromkeys(model.kernel.variables, most))
     return model.one_dimensional and not model.looped and math.prod(extents) <= 2 * most
 
 
@@ -191,9 +191,9 @@ def print_choices(
             if row is not None:
                 table.add_row(escape(name), size, *row)
         if not any(row for _, row in rows):
-            words = (*model.facts.parameters, *model.facts.extent_words)
+            words = (*model.kernel.parameters, *model.kernel.extent_words)
             asked = " ".join(f"{word}=…" for word in words)
-            questions.append(f"{name}: cutune select {model.facts.kernel} {asked}")
+            questions.append(f"{name}: cutune select {model.kernel.name} {asked}")
     console = standard_output()
     if table.row_count:
         console.print(table)
@@ -206,8 +206,8 @@ def _choice_row(model: FittedModel, chooser: Chooser, size: int) -> list[str] | 
         choice = chooser.choose({}, size)
     except CutuneError:
         return None  # its thread space has to be named
-    own = choice.predicted_ms(model.facts.original)
+    own = choice.predicted_ms(model.kernel.original)
     chosen = choice.predicted_ms(choice.block)
     gain = f"{own / chosen:.2f}" if own and chosen else "-"
     within = f"{choice.within_band} of {len(choice.ranked)}"
-    return [shape(model.facts.original), shape(choice.block), gain, within]
+    return [shape(model.kernel.original), shape(choice.block), gain, within]

@@ -30,7 +30,15 @@ ONE_BLOCK = (
 
 @dataclass(frozen=True)
 class Suggestion:
-    """One change: where, for which launches, the pragma to insert before that line (or None)."""
+    """One change to a source that makes launches tunable.
+
+    Attributes:
+        file, line: where it is made.
+        kernel, launches: the kernel, and the lines of its launches that become tunable.
+        code: number of the diagnostic that refuses them now.
+        pragma: the annotation to insert before that line, or None.
+        text: the change in words.
+    """
 
     file: str
     line: int

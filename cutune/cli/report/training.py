@@ -19,7 +19,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block, threads_of
 from cutune.fit.fitted_model import FittedModel, PublishedCounts
 from cutune.fit.measurement.measurement import Measurement
-from cutune.fit.published_counters import COUNTERS, Collected, collected
+from cutune.fit.published_counters import COUNTERS, TrainingCounters, training_counters
 from cutune.fit.rational.functions import constant_function
 from cutune.fit.rational.program import point
 from cutune.fit.rational.values import evaluate
@@ -55,7 +55,7 @@ def training_rows(
     model: FittedModel, measured: Sequence[Measurement], device: DeviceProfile
 ) -> Iterator[TrainingRow]:
     """The rows of one kernel; none where it was not counted at these sizes."""
-    launches = collected(model.facts, measured)
+    launches = training_counters(model.kernel, measured)
     for size in SHOWN_SIZES:
         at = {one.block: one for one in launches if one.size == size}
         kept = model.restricted(at.keys())
@@ -69,16 +69,16 @@ def training_rows(
         fitted = dict(zip(kept.blocks, _cycles(kept, question, device), strict=True))
         best, chosen = _least(true), _least(fitted)
         yield TrainingRow(
-            *(model.facts.kernel, size, best, true[best]),
+            *(model.kernel.name, size, best, true[best]),
             *(chosen, fitted[chosen], true[chosen]),
         )
 
 
 def _on_collected(
-    model: FittedModel, launch: Collected, question: Question, device: DeviceProfile
+    model: FittedModel, launch: TrainingCounters, question: Question, device: DeviceProfile
 ) -> float:
     """The model of one block whose counters are what they were in that launch."""
-    names = (model.facts.variables[0],)
+    names = (model.kernel.variables[0],)
     constants = (constant_function(names, Fraction(launch.values[name])) for name in COUNTERS)
     one = replace(model.restricted([launch.block]), published=PublishedCounts(*constants))
     return _cycles(one, question, device)[0]

@@ -90,20 +90,14 @@ def sweep_on_gpu(
     Raises:
         CutuneError: CT411 when a run does not end well, CT428 when it timed nothing.
     """
-    with tempfile.TemporaryDirectory(prefix="cutune-") as name:
-        folder = Path(name)
-        candidates = _write_candidates(build.program, runs[0], candidate_set, folder)
-        for index, run in enumerate(runs):
-            progress("sweeping", index, len(runs))
-            output = folder / f"timings-{index}"
-            environment = _hooks("sweep", output, candidates)
-            run_program(run, {**os.environ, **environment}, WHERE)
-            timings = read_entries(output, "cutune-timing-1")
-            found = swept_launches(build.program, timings, _size(run), TOLERANCE, build.counters)
-            if not found:
-                raise _not_timed(run, timings)
-            yield from found
-        progress("sweeping", len(runs), len(runs))
+    for run, output, candidates in _with_files(build, runs, candidate_set, progress, "sweeping"):
+        environment = _hooks("sweep", output, candidates)
+        run_program(run, {**os.environ, **environment}, WHERE)
+        timings = read_entries(output, "cutune-timing-1")
+        found = swept_launches(build.program, timings, _size(run), TOLERANCE, build.counters)
+        if not found:
+            raise _not_timed(run, timings)
+        yield from found
 
 
 def counters_on_gpu(
@@ -114,18 +108,25 @@ def counters_on_gpu(
     Raises:
         CutuneError: CT411, CT428, or CT429 when ncu cannot be used.
     """
+    for run, output, candidates in _with_files(build, runs, candidate_set, progress, "counting"):
+        counted = profile(run.command, _hooks("profile", output, candidates))
+        entries = read_entries(output, "cutune-profile-1")
+        if not entries:
+            raise _not_timed(run, entries)
+        yield from join_counters(entries, counted)
+
+
+def _with_files(
+    build: GpuBuild, runs: Sequence[Run], candidate_set: str, progress: Progress, activity: str
+) -> Iterator[tuple[Run, Path, Path]]:
+    """Each run, the file that its hooks write, and the file of candidates that they read."""
     with tempfile.TemporaryDirectory(prefix="cutune-") as name:
         folder = Path(name)
         candidates = _write_candidates(build.program, runs[0], candidate_set, folder)
         for index, run in enumerate(runs):
-            progress("counting", index, len(runs))
-            output = folder / f"profile-{index}"
-            counted = profile(run.command, _hooks("profile", output, candidates))
-            entries = read_entries(output, "cutune-profile-1")
-            if not entries:
-                raise _not_timed(run, entries)
-            yield from join_counters(entries, counted)
-        progress("counting", len(runs), len(runs))
+            progress(activity, index, len(runs))
+            yield run, folder / f"output-{index}", candidates
+        progress(activity, len(runs), len(runs))
 
 
 def join_counters(

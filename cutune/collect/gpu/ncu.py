@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from cutune.collect.run import captured
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.thread_block import Block, as_block
@@ -65,16 +66,8 @@ def profile(command: Sequence[str], environment: Mapping[str, str]) -> list[Coun
     if path is None:
         raise _failed("ncu is not on PATH: install NVIDIA Nsight Compute")
     try:
-        done = subprocess.run(
-            [path, *ncu_options(), *command],
-            env={**os.environ, **environment, "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SECONDS,
-            check=False,
-        )
+        variables = {**os.environ, **environment, "LC_ALL": "C"}
+        done = captured([path, *ncu_options(), *command], variables, SECONDS)
     except subprocess.TimeoutExpired as error:
         raise _failed(f"no end within {SECONDS} s") from error
     except OSError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cutune.emulator.bytecode.module import Kernel as KernelCode
+from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.frontend.program import Kernel
 

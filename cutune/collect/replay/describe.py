@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cutune.emulator.bytecode.module import Kernel
+from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.counters import site_counters as counters_of_machine
 from cutune.fit.measurement.measurement import CodeBlock, MemoryInstruction, SiteCounters
 
@@ -18,7 +18,7 @@ _KEPT = {f.name for f in fields(SiteCounters)} & {c.name for c in counters_of_ma
 NOT_EXECUTED = SiteCounters(**dict.fromkeys(_KEPT, 0), array=-1, low=0, high=0)
 
 
-def code_blocks(code: Kernel) -> tuple[CodeBlock, ...]:
+def code_blocks(code: KernelCode) -> tuple[CodeBlock, ...]:
     """The basic blocks with what one execution of each asks of the units of an SM."""
     return tuple(
         CodeBlock(
@@ -34,7 +34,7 @@ def code_blocks(code: Kernel) -> tuple[CodeBlock, ...]:
     )
 
 
-def memory_instructions(code: Kernel) -> tuple[MemoryInstruction, ...]:
+def memory_instructions(code: KernelCode) -> tuple[MemoryInstruction, ...]:
     """The static instructions that access memory, each with the position of its block."""
     place = {block.index: position for position, block in enumerate(code.blocks)}
     return tuple(

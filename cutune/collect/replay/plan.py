@@ -46,7 +46,13 @@ WINDOWS = 4
 
 @dataclass(frozen=True)
 class Replay:
-    """One launch to be replayed."""
+    """One launch to be replayed.
+
+    Attributes:
+        purpose: see `Measurement`.
+        sizes: a value for each variable of the kernel.
+        trace_every: one window of 8 executions out of so many is traced.
+    """
 
     purpose: str
     sizes: Mapping[str, int]
@@ -56,37 +62,37 @@ class Replay:
     is_spread: bool = False
 
 
-def count_block(facts: MeasuredKernel) -> Block:
+def count_block(kernel: MeasuredKernel) -> Block:
     """One warp wide in the first free dimension: it divides all sizes that are counted.
 
     A kernel that is tunable by annotation alone may not be right with such a block, nor do its
     counts have to be independent of it: there the program's own block is taken, or another that
     divides a warp. Where the grid is kept, it is the smallest, which idles at no size.
     """
-    if facts.keeps_grid:
-        return min(_tried(facts), key=threads_of)
-    if facts.asserted:
-        own = facts.original
-        fitting = [own, *(block for block in _tried(facts) if block != own)]
+    if kernel.keeps_grid:
+        return min(_tried(kernel), key=threads_of)
+    if kernel.asserted:
+        own = kernel.original
+        fitting = [own, *(block for block in _tried(kernel) if block != own)]
         return next((b for b in fitting if all(WARP % size == 0 for size in b)), own)
-    block = [1 if free else own for free, own in zip(facts.free, facts.original, strict=True)]
-    block[facts.free.index(True)] = WARP
+    block = [1 if free else own for free, own in zip(kernel.free, kernel.original, strict=True)]
+    block[kernel.free.index(True)] = WARP
     x, y, z = block
     return (x, y, z)
 
 
-def count_launches(facts: MeasuredKernel) -> Iterator[Replay]:
+def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
     """Full launches at small sizes, every variable on its own.
 
     Where the grid is kept, few blocks are enough; the sizes are such that all of their threads have
     work even if they share it, and all blocks if they do.
     """
-    block, kept, shares = count_block(facts), _kept_extents(facts), _shares(facts)
+    block, kept, shares = count_block(kernel), _kept_extents(kernel), _shares(kernel)
     unit = 1
     if kept:
-        most = LEVELS[-1] // WARP if len(facts.parameters) <= FEW_SIZES else LEVELS[3] // WARP
+        most = LEVELS[-1] // WARP if len(kernel.parameters) <= FEW_SIZES else LEVELS[3] // WARP
         unit = most * max(-(-width // WARP) for width in block)
-    for point in count_points(facts.variables):
+    for point in count_points(kernel.variables):
         sizes = {n: v // WARP if n in kept else v * unit for n, v in point.items()}
         for name, (blocks, share) in shares.items():
             missing = LEVELS.index(point[name]) * (share // len(LEVELS))
@@ -94,64 +100,64 @@ def count_launches(facts: MeasuredKernel) -> Iterator[Replay]:
         yield Replay(COUNTS, sizes, block, 1)
 
 
-def _kept_extents(facts: MeasuredKernel) -> dict[str, int]:
+def _kept_extents(kernel: MeasuredKernel) -> dict[str, int]:
     """The variables that are numbers of blocks, with the most that a recorded launch had.
 
     More blocks than that might have no work.
     """
-    names = facts.extent_words.values()
+    names = kernel.extent_words.values()
     axes = ((name, "xyz".index(name[-1])) for name in names)
     return {
-        name: max(extents[axis] for _, extents in facts.recorded)
+        name: max(extents[axis] for _, extents in kernel.recorded)
         for name, axis in axes
-        if facts.grid_kept[axis]
+        if kernel.grid_kept[axis]
     }
 
 
-def sizes_at(facts: MeasuredKernel, counts: CountFunctions, size: int) -> dict[str, int]:
+def sizes_at(kernel: MeasuredKernel, counts: CountFunctions, size: int) -> dict[str, int]:
     """Every variable at one size, but for numbers of blocks, and of threads that share work.
 
     Where each block has a part of fixed size, there are as many parts as blocks at least, and where
     any number of blocks divides the work, there is one: others without work would be seen else.
     """
-    kept = _kept_extents(facts)
-    sizes = {**dict.fromkeys(facts.variables, size), **kept}
-    for name, (blocks, share) in _shares(facts).items():
+    kept = _kept_extents(kernel)
+    sizes = {**dict.fromkeys(kernel.variables, size), **kept}
+    for name, (blocks, share) in _shares(kernel).items():
         if blocks not in counts.strides:
             sizes[name] = max(size, share * sizes[blocks])
     sizes |= dict.fromkeys(counts.strides, 1)
-    if facts.asserted and facts.parameters:
-        for name in set(facts.extent_words.values()) - kept.keys():
-            sizes[name] = size * _threads_per_size(facts, "xyz".index(name[-1]))
+    if kernel.asserted and kernel.parameters:
+        for name in set(kernel.extent_words.values()) - kept.keys():
+            sizes[name] = size * _threads_per_size(kernel, "xyz".index(name[-1]))
     return sizes
 
 
-def striding_launches(facts: MeasuredKernel) -> Iterator[tuple[str, list[Mapping[str, int]]]]:
+def striding_launches(kernel: MeasuredKernel) -> Iterator[tuple[str, list[Mapping[str, int]]]]:
     """Sizes of two launches, with one block and with more, by the number of blocks that differs.
 
     They tell whether blocks divide the work among them, however many there are.
     """
-    kept = _kept_extents(facts)
-    sizes = dict.fromkeys(facts.variables, MORE_BLOCKS * SHARED_BASES[-1])
-    sizes |= {name: MORE_BLOCKS * share for name, (_, share) in _shares(facts).items()}
+    kept = _kept_extents(kernel)
+    sizes = dict.fromkeys(kernel.variables, MORE_BLOCKS * SHARED_BASES[-1])
+    sizes |= {name: MORE_BLOCKS * share for name, (_, share) in _shares(kernel).items()}
     sizes |= dict.fromkeys(kept, 1)
     for name in kept:
         yield name, [sizes, {**sizes, name: MORE_BLOCKS}]
 
 
-def _shares(facts: MeasuredKernel) -> dict[str, tuple[str, int]]:
+def _shares(kernel: MeasuredKernel) -> dict[str, tuple[str, int]]:
     """Data parameters that blocks divide among them: the number of blocks, and the share of each.
 
     That is what launches of different sizes show: there were ceil(size / share) blocks. Of the
     shares that explain all of them, the roundest is taken.
     """
     found = {}
-    for word, blocks_name in facts.extent_words.items():
+    for word, blocks_name in kernel.extent_words.items():
         axis = "xyz".index(word[-1])
-        if not facts.grid_kept[axis]:
+        if not kernel.grid_kept[axis]:
             continue
-        for place, name in enumerate(facts.parameters):
-            pairs = [(sizes[place], extents[axis]) for sizes, extents in facts.recorded]
+        for place, name in enumerate(kernel.parameters):
+            pairs = [(sizes[place], extents[axis]) for sizes, extents in kernel.recorded]
             if len({blocks for _, blocks in pairs}) < FEW_SIZES or min(pairs)[0] <= 0:
                 continue
             least = max(-(-size // blocks) for size, blocks in pairs)
@@ -169,50 +175,50 @@ def _roundest(least: int, most: int) -> int:
     return -(-least // unit) * unit
 
 
-def _threads_per_size(facts: MeasuredKernel, axis: int) -> int:
+def _threads_per_size(kernel: MeasuredKernel, axis: int) -> int:
     """How many times as many threads as its greatest size the recorded launches had."""
-    pairs = ((extents[axis], max(sizes)) for sizes, extents in facts.recorded)
+    pairs = ((extents[axis], max(sizes)) for sizes, extents in kernel.recorded)
     return max(max(1, threads // size) if size > 0 else 1 for threads, size in pairs)
 
 
-def base_size(facts: MeasuredKernel, counts: CountFunctions) -> int:
+def base_size(kernel: MeasuredKernel, counts: CountFunctions) -> int:
     """The size near which address features are taken; a multiple of every period."""
-    if not is_looped(facts):
-        return _loop_free_base(facts, counts)
+    if not is_looped(kernel):
+        return _loop_free_base(kernel, counts)
     bases: Sequence[int] = BASES
-    if facts.keeps_grid:
+    if kernel.keeps_grid:
         bases = SHARED_BASES
-    elif facts.asserted and (facts.extent_words or sum(facts.free) == 1):
+    elif kernel.asserted and (kernel.extent_words or sum(kernel.free) == 1):
         bases = SHARED_BASES[1:]
     for base in bases:
-        if counts.per_thread(counts.instructions, sizes_at(facts, counts, base)) <= WARP_BUDGET:
+        if counts.per_thread(counts.instructions, sizes_at(kernel, counts, base)) <= WARP_BUDGET:
             return base
     return bases[-1]
 
 
-def _loop_free_base(facts: MeasuredKernel, counts: CountFunctions) -> int:
+def _loop_free_base(kernel: MeasuredKernel, counts: CountFunctions) -> int:
     """The largest size at which a launch that covers products of sizes is possible."""
-    bases = [base for width, base in LOOP_FREE_BASES.items() if width >= max(1, sum(facts.free))]
+    bases = [base for width, base in LOOP_FREE_BASES.items() if width >= max(1, sum(kernel.free))]
     for base in bases:
-        if prod(extents_at(facts, sizes_at(facts, counts, base))) <= LARGEST_LAUNCH:
+        if prod(extents_at(kernel, sizes_at(kernel, counts, base))) <= LARGEST_LAUNCH:
             return base
     return bases[-1]
 
 
-def probe_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
+def probe_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
     """One launch per residue of each data parameter, the others aligned, for a few blocks."""
-    base, every = base_size(facts, counts), _trace_every(facts, counts)
-    shapes = probe_blocks(facts)
-    for name in facts.parameters:
-        for residue in range(modulus(facts)):
-            sizes = sizes_at(facts, counts, base)
+    base, every = base_size(kernel, counts), _trace_every(kernel, counts)
+    shapes = probe_blocks(kernel)
+    for name in kernel.parameters:
+        for residue in range(modulus(kernel)):
+            sizes = sizes_at(kernel, counts, base)
             sizes[name] += residue
             for block in shapes:
                 yield Replay(PROBE, sizes, block, every)
 
 
 def feature_launches(
-    facts: MeasuredKernel,
+    kernel: MeasuredKernel,
     counts: CountFunctions,
     classes: Sequence[Sequence[int]],
     rows: Iterable[Row],
@@ -220,61 +226,61 @@ def feature_launches(
 ) -> Iterator[Replay]:
     """One launch per row of alignment classes and candidate block; a smaller one where the grid is
     kept. `blocks`: these instead of the candidates."""
-    base, every = base_size(facts, counts), _trace_every(facts, counts)
-    blocks = blocks or _tried(facts)
+    base, every = base_size(kernel, counts), _trace_every(kernel, counts)
+    blocks = blocks or _tried(kernel)
     residues = [representatives(c) for c in classes]
     for row in sorted(rows):
-        sizes = sizes_at(facts, counts, base)
-        for name, residue, place in zip(facts.parameters, residues, row, strict=True):
+        sizes = sizes_at(kernel, counts, base)
+        for name, residue, place in zip(kernel.parameters, residues, row, strict=True):
             sizes[name] += residue[place]
         for block in blocks:
             yield Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
-    if facts.keeps_grid:
+    if kernel.keeps_grid:
         for block in blocks:
-            yield Replay(SMALLER, sizes_at(facts, counts, base // SMALLER_BY), block, every)
+            yield Replay(SMALLER, sizes_at(kernel, counts, base // SMALLER_BY), block, every)
 
 
-def first_look(facts: MeasuredKernel, counts: CountFunctions) -> Replay:
+def first_look(kernel: MeasuredKernel, counts: CountFunctions) -> Replay:
     """One of the launches that are going to be traced."""
-    sizes, every = sizes_at(facts, counts, base_size(facts, counts)), _trace_every(facts, counts)
-    tried = _tried(facts)
-    block = facts.original if facts.original in tried else tried[0]
+    sizes, every = sizes_at(kernel, counts, base_size(kernel, counts)), _trace_every(kernel, counts)
+    tried = _tried(kernel)
+    block = kernel.original if kernel.original in tried else tried[0]
     return Replay(FEATURES, sizes, block, every, not counts.instructions.exact)
 
 
-def training_launches(facts: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
+def training_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Replay]:
     """What the published method trains with: powers of two as sizes, every block that fits."""
     for size in TRAINING_SIZES:
-        sizes = sizes_at(facts, counts, size)
+        sizes = sizes_at(kernel, counts, size)
         if counts.per_thread(counts.instructions, sizes) > TRAINING_BUDGET:
             return
-        every = _trace_every(facts, counts, sizes)
-        for block in _tried(facts):
-            wide = zip(block, facts.free, strict=True)
+        every = _trace_every(kernel, counts, sizes)
+        for block in _tried(kernel):
+            wide = zip(block, kernel.free, strict=True)
             if all(width <= size for width, free in wide if free):
                 yield Replay(TRAINING, sizes, block, every)
 
 
 def _tried(
-    facts: MeasuredKernel, which: str | None = None, max_threads: int | None = None
+    kernel: MeasuredKernel, which: str | None = None, max_threads: int | None = None
 ) -> tuple[Block, ...]:
     """The candidates whose results were right when they were tried; the kernel's own block is."""
-    found = facts.candidates(which, max_threads)
-    right = tuple(block for block in found if block not in facts.rejected)
-    return right or (facts.original,)
+    found = kernel.candidates(which, max_threads)
+    right = tuple(block for block in found if block not in kernel.rejected)
+    return right or (kernel.original,)
 
 
 def _trace_every(
-    facts: MeasuredKernel, counts: CountFunctions, sizes: Mapping[str, int] | None = None
+    kernel: MeasuredKernel, counts: CountFunctions, sizes: Mapping[str, int] | None = None
 ) -> int:
     if sizes is None:
-        sizes = sizes_at(facts, counts, base_size(facts, counts))
+        sizes = sizes_at(kernel, counts, base_size(kernel, counts))
     busiest = max((counts.per_thread(group, sizes) for group in counts.groups), default=1.0)
     return max(1, int(busiest / 8 / WINDOWS))
 
 
-def probe_blocks(facts: MeasuredKernel) -> list[Block]:
+def probe_blocks(kernel: MeasuredKernel) -> list[Block]:
     """The blocks that are tried at every residue: a wide, a square-ish and a tall shape."""
-    blocks = _tried(facts, "paper", min(256, facts.max_threads))
+    blocks = _tried(kernel, "paper", min(256, kernel.max_threads))
     full = [b for b in blocks if threads_of(b) == max(map(threads_of, blocks))]
     return sorted({full[0], full[len(full) // 2], full[-1]})

@@ -16,9 +16,9 @@ from cutune.collect.replay.arguments import NOT_SEEN, integer_argument, integer_
 from cutune.collect.replay.describe import site_counters
 from cutune.collect.replay.plan import Replay
 from cutune.device.thread_block import Block, grid_of, warps_of
-from cutune.emulator.bytecode.module import Kernel as KernelCode
+from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.emulator.machine import Counters, LoadedModule
+from cutune.emulator.machine import LaunchCounters, LoadedModule
 from cutune.emulator.sampling import run_sampled
 from cutune.fit.count_functions import is_looped
 from cutune.fit.measurement.measurement import (
@@ -58,11 +58,11 @@ def recorded_extents(record: LaunchRecord, kept: Sequence[bool]) -> Block:
     return (x, y, z)
 
 
-def replayable(facts: MeasuredKernel, record: LaunchRecord, code: KernelCode) -> MeasuredKernel:
+def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -> MeasuredKernel:
     """The kernel with those sizes held at their recorded values that replays have no room for."""
-    least = LOOPED_BYTES if is_looped(facts) else LOOP_FREE_BYTES
+    least = LOOPED_BYTES if is_looped(kernel) else LOOP_FREE_BYTES
     wide, held, kept = [], [], []
-    for index, (name, position) in enumerate(zip(facts.parameters, facts.positions, strict=True)):
+    for index, (name, position) in enumerate(zip(kernel.parameters, kernel.positions, strict=True)):
         place = integer_place(record, code, position)
         if place is not None and place.bytes >= least:
             wide.append(index)
@@ -71,8 +71,12 @@ def replayable(facts: MeasuredKernel, record: LaunchRecord, code: KernelCode) ->
         held.append((position, value))
         kept.append((name, value))
     if not held:
-        return facts
-    return replace(with_only(facts, wide), kept=(*facts.kept, *kept), held=tuple(held))
+        return kernel
+    return replace(
+        with_only(kernel, wide),
+        fixed_arguments=(*kernel.fixed_arguments, *kept),
+        required_arguments=tuple(held),
+    )
 
 
 class Replayer:
@@ -83,24 +87,24 @@ class Replayer:
         module: LoadedModule,
         code: KernelCode,
         record: LaunchRecord,
-        facts: MeasuredKernel,
+        kernel: MeasuredKernel,
         made: Made | None = None,
     ) -> None:
-        self._module, self._code, self._record, self._facts = module, code, record, facts
+        self._module, self._code, self._record, self._kernel = module, code, record, kernel
         self._made: Made = {} if made is None else made
 
     def extents(self, sizes: Mapping[str, int]) -> Block:
         """Threads (blocks, where the grid is kept) that a launch at these sizes must cover."""
-        x, y, z = (max(1, extent) for extent in extents_at(self._facts, sizes))
+        x, y, z = (max(1, extent) for extent in extents_at(self._kernel, sizes))
         return (x, y, z)
 
     def _grid(self, block: Block, sizes: Mapping[str, int]) -> Block:
-        return grid_of(block, self.extents(sizes), self._facts.grid_kept)
+        return grid_of(block, self.extents(sizes), self._kernel.grid_kept)
 
     def replay(self, plan: Replay, done: Mapping[tuple[object, ...], Measurement]) -> Measurement:
         """One planned launch, unless its counters are known."""
-        sizes = tuple((name, plan.sizes[name]) for name in self._facts.variables)
-        key = (self._facts.entry, self._facts.code, plan.purpose, sizes, plan.block)
+        sizes = tuple((name, plan.sizes[name]) for name in self._kernel.variables)
+        key = (self._kernel.entry, self._kernel.code, plan.purpose, sizes, plan.block)
         if key in done:
             return done[key]
         if plan.purpose == COUNTS:
@@ -109,7 +113,7 @@ class Replayer:
         everywhere = spread_blocks(grid, warps_of(plan.block))
         if plan.is_spread:
             return self._look(plan, everywhere)
-        found = self._look(plan, interior_blocks(self._facts, grid, plan.block))
+        found = self._look(plan, interior_blocks(self._kernel, grid, plan.block))
         # Where blocks share rows out, those in the middle may have come too late for one.
         return found if found.working_threads else self._look(plan, everywhere)
 
@@ -138,21 +142,21 @@ class Replayer:
         """
         grid = self._grid(block, sizes)
         parameters = self._parameters(sizes)
-        names = tuple((name, sizes[name]) for name in self._facts.variables)
-        shared = self._facts.shared_bytes(block)
+        names = tuple((name, sizes[name]) for name in self._kernel.variables)
+        shared = self._kernel.shared_bytes(block)
         chosen = None if blocks is None else tuple(blocks)
         launch = (self._code.digest, grid, block, parameters, shared, chosen, trace_every)
         if launch in self._made:
             # Another kernel of the module has the same code.
             same = self._made[launch]
-            return replace(same, entry=self._facts.entry, purpose=purpose, sizes=names)
+            return replace(same, entry=self._kernel.entry, purpose=purpose, sizes=names)
         if blocks is None:
             counters = self._run_all(grid, block, parameters, trace_every)
         else:
             counters = self._run_some(grid, block, parameters, blocks, trace_every)
         self._made[launch] = Measurement(
-            entry=self._facts.entry,
-            code=self._facts.code,
+            entry=self._kernel.entry,
+            code=self._kernel.code,
             purpose=purpose,
             source=REPLAYED,
             sizes=names,
@@ -173,13 +177,13 @@ class Replayer:
         parameters: bytes,
         blocks: Sequence[int] | None,
         trace_every: int,
-    ) -> Counters:
+    ) -> LaunchCounters:
         return self._module.run(
             self._code.name,
             grid,
             block,
             parameters,
-            shared_bytes=self._facts.shared_bytes(block),
+            shared_bytes=self._kernel.shared_bytes(block),
             blocks=blocks,
             trace=trace_every > 0,
             trace_every=max(1, trace_every),
@@ -187,14 +191,16 @@ class Replayer:
             instruction_limit=INSTRUCTION_LIMIT,
         )
 
-    def _run_all(self, grid: Block, block: Block, parameters: bytes, trace_every: int) -> Counters:
+    def _run_all(
+        self, grid: Block, block: Block, parameters: bytes, trace_every: int
+    ) -> LaunchCounters:
         """All blocks; or some, where sizes that the kernel does not take from its parameters make
         the smallest launch too long."""
         if prod(grid) * warps_of(block) > MANY_WARPS:
             middle = [prod(grid) // 2]
             one = self._run_some(grid, block, parameters, middle, 0)
             if one.warp_instructions * prod(grid) > COUNTED_INSTRUCTIONS:
-                shared = self._facts.shared_bytes(block)
+                shared = self._kernel.shared_bytes(block)
                 return run_sampled(
                     self._module,
                     self._code.name,
@@ -208,9 +214,9 @@ class Replayer:
 
     def _parameters(self, sizes: Mapping[str, int]) -> bytes:
         buffer = bytearray(self._record.parameters)
-        values = complete(self._facts, sizes)
-        named = list(zip(self._facts.parameters, self._facts.positions, strict=True))
-        tied = [(name, position) for name, position, _ in self._facts.tied]
+        values = complete(self._kernel, sizes)
+        named = list(zip(self._kernel.parameters, self._kernel.positions, strict=True))
+        tied = [(name, position) for name, position, _ in self._kernel.tied]
         for name, position in named + tied:
             place = integer_place(self._record, self._code, position)
             assert place is not None, NOT_SEEN
@@ -222,9 +228,9 @@ class Replayer:
             struct.pack_into("<Q", buffer, pointer.offset, address)
         return bytes(buffer)
 
-    def _sites(self, counters: Counters) -> tuple[SiteCounters, ...]:
+    def _sites(self, counters: LaunchCounters) -> tuple[SiteCounters, ...]:
         found = []
-        for memory in self._facts.memory:
+        for memory in self._kernel.memory:
             site = counters.sites[memory.site]
             low = int(site["lowest"])
             array, start = -1, 0
@@ -236,7 +242,7 @@ class Replayer:
 
 
 def interior_blocks(
-    facts: MeasuredKernel, grid: Block, block: Block, wanted_warps: int = 16
+    kernel: MeasuredKernel, grid: Block, block: Block, wanted_warps: int = 16
 ) -> list[int]:
     """Linear indices of a few blocks inside the grid, enough for `wanted_warps`.
 
@@ -245,7 +251,7 @@ def interior_blocks(
     is what they read for their column.
     """
     count = max(1, -(-wanted_warps // warps_of(block)))
-    if not is_looped(facts):
+    if not is_looped(kernel):
         count = max(count, -(-ALIGNMENTS // block[1]))
     chosen = []
     for index in range(count):

@@ -28,6 +28,7 @@ from cutune.core.progress import Progress
 from cutune.fit.count_functions import (
     BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
+    UNCERTAIN_ACCESSES,
     UNCERTAIN_LIMIT,
     CountFunctions,
     count_functions,
@@ -35,9 +36,9 @@ from cutune.fit.count_functions import (
     uncertain_share,
 )
 from cutune.fit.measurement.alignment_classes import alignment_classes
-from cutune.fit.measurement.alignment_table import all_rows, cells, out_of_line
+from cutune.fit.measurement.alignment_table import all_misaligned, all_rows, cells
 from cutune.fit.measurement.measurement import COUNTS, MeasuredKernel, Measurement
-from cutune.fit.measurement.size_relations import holding, tying
+from cutune.fit.measurement.size_relations import with_constants_fixed, with_sizes_tied
 
 #: Eight times the blocks that do less than so many times the work divide it among them.
 MORE_WORK = 2
@@ -63,7 +64,7 @@ class CountedKernel:
         if self.is_bounded_elsewhere:
             return BOUNDED_BY_NO_SIZE
         if self.uncertain > UNCERTAIN_LIMIT:
-            return "data decide about memory accesses"
+            return UNCERTAIN_ACCESSES
         return ""
 
 
@@ -76,12 +77,12 @@ def counted_kernel(
     counted again without these.
     """
     found = _counted(subject, known, progress)
-    held = holding(subject.kernel, _counts(found))
+    held = with_constants_fixed(subject.kernel, _counts(found))
     if held is not None:
         subject = replace(subject, kernel=held)
         found = _counted(subject, known, progress)
     functions = count_functions(subject.kernel, _counts(found))
-    tied = tying(subject.kernel) if functions.worst_error > HELD_OUT_LIMIT else None
+    tied = with_sizes_tied(subject.kernel) if functions.worst_error > HELD_OUT_LIMIT else None
     if tied is not None:
         subject = replace(subject, kernel=tied)
         found = _counted(subject, known, progress)
@@ -154,9 +155,9 @@ def collect_kernel(
     yield from measured("finding classes", list(probe_launches(kernel, counts)))
     classes = alignment_classes(kernel, list(done.values()))
     rows = all_rows(classes)
-    few = cells(kernel, classes, list(done.values())).telling_rows(classes)
+    few = cells(kernel, classes, list(done.values())).basis_rows(classes)
     if not kernel.asserted and len(few) < len(rows):
-        blocks, another = probe_blocks(kernel), out_of_line(classes)
+        blocks, another = probe_blocks(kernel), all_misaligned(classes)
         checked = feature_launches(kernel, counts, classes, {another, *few}, blocks)
         yield from measured("checking classes", list(checked))
         if cells(kernel, classes, list(done.values())).are_sound(another, blocks):
@@ -182,7 +183,7 @@ def _replayed(
     progress: Progress,
 ) -> Iterator[Measurement]:
     """The launches of a plan that are not done."""
-    replayer, shown = subject.replayer(), f"{subject.kernel.kernel}: {what}"
+    replayer, shown = subject.replayer(), f"{subject.kernel.name}: {what}"
     # The machine runs outside of Python's lock: one launch per core at a time.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(lambda replay: replayer.replay(replay, done), replays)

@@ -14,8 +14,7 @@ from cutune.collect.replay.replay import Made, Replayer, recorded_extents, repla
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.emulator.bytecode.assemble import assemble
-from cutune.emulator.bytecode.module import AssembledModule
-from cutune.emulator.bytecode.module import Kernel as KernelCode
+from cutune.emulator.bytecode.module import AssembledModule, KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.measurement.measurement import MeasuredKernel, Origin
@@ -118,8 +117,8 @@ def _describe(
     others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
     positions = tuple(order.index(name) for name in sizes)
     free = [name in kernel.pure_dimensions for name in DIMENSIONS]
-    guards = [facts.guard for facts in kernel.dimensions]
-    kept = [facts.grid_kept for facts in kernel.dimensions]
+    guards = [dimension.guard for dimension in kernel.dimensions]
+    kept = [dimension.grid_kept for dimension in kernel.dimensions]
     unguarded = _unguarded(guards, records, kept)
     covers = [
         _cover(records, code, positions, sizes, axis)
@@ -129,14 +128,16 @@ def _describe(
     ]
     variable = [varies and text is None for varies, text in zip(unguarded, covers, strict=True)]
     return MeasuredKernel(
-        kernel=kernel.name,
+        name=kernel.name,
         entry=record.kernel,
         code=code_hash,
         origin=origin,
         sites=tuple(site.id for site in sites),
         parameters=sizes,
         positions=positions,
-        kept=tuple((name, integer_argument(record, code, order.index(name))) for name in others),
+        fixed_arguments=tuple(
+            (name, integer_argument(record, code, order.index(name))) for name in others
+        ),
         free=(free[0], free[1], free[2]),
         guards=(guards[0], guards[1], guards[2]),
         variable_extents=(variable[0], variable[1], variable[2]),

@@ -2,8 +2,8 @@
 
     python -m cutune.emulator.bytecode.assemble IN.ptx OUT.image
 
-is what the replacement libcudart runs for each module of the user's program. What the machine
-cannot do is refused here, with the PTX line and the source line. Only the standard library is
+is run by the replacement libcudart for each module of the user's program. Instructions that the
+machine lacks are refused here, with the PTX line and the source line. Only the standard library is
 imported, because a program waits for this command.
 """
 
@@ -20,8 +20,8 @@ from cutune.emulator.bytecode.image import Writer, encoded_leap
 from cutune.emulator.bytecode.module import (
     AssembledModule,
     Block,
-    Kernel,
-    Parameter,
+    KernelCode,
+    ParameterSlot,
     Site,
     code_digest,
     load_phases,
@@ -33,7 +33,7 @@ from cutune.emulator.lower.encoder import (
     LANES,
     NEGATED,
     Access,
-    Emitter,
+    FunctionEncoder,
     Record,
     parameter_offsets,
 )
@@ -63,7 +63,7 @@ class _Assembler:
         self.records: list[Record] = []
         self.blocks: list[tuple[int, int, bytes]] = []
         self.verdicts: dict[str, Obliviousness] = {}
-        self.emitters: dict[str, Emitter] = {}
+        self.encoders: dict[str, FunctionEncoder] = {}
         self.flows: dict[str, ControlFlow] = {}
         self.first_block: dict[str, int] = {}
         self.site_range: dict[str, range] = {}
@@ -74,7 +74,7 @@ class _Assembler:
         self.layouts: dict[str, tuple[dict[str, int], int]] = {}
         self.common = self._common_layout()
 
-    # ---- what emitters ask ----------------------------------------------------------------
+    # ---- for encoders -----------------------------------------------------------------------
 
     def site(self, access: Access) -> int:
         self.sites.append((access, *self.here))
@@ -107,7 +107,7 @@ class _Assembler:
         return own + [v for n, v in shared.items() if n in mentioned]
 
     def _common_layout(self) -> tuple[dict[str, int], int]:
-        """What device functions use lies at the same place in every kernel."""
+        """Shared variables of device functions have the same offset in every kernel."""
         used = {
             v.name: v
             for name, f in self.functions.items()
@@ -144,19 +144,19 @@ class _Assembler:
 
     def _lower_function(self, name: str, function: Function) -> None:
         flow = control_flow(function, lower_memory.BUILTINS.__contains__)
-        emitter = Emitter(function, self)
-        emitter.records = self.records
+        encoder = FunctionEncoder(function, self)
+        encoder.records = self.records
         start = len(self.records)
         base, first_operand, first_site = len(self.blocks), len(self.operands), len(self.sites)
         for index, block in enumerate(flow.blocks):
             self.here = (len(self.blocks), self.regions + block.loop + 1, name)
-            leap = self._leap(emitter, index, block)
+            leap = self._leap(encoder, index, block)
             self.blocks.append((len(self.records), len(block.instructions), leap))
-            _lower_block(emitter, block, base)
-        emitter.records = self.records[start:]
-        emitter.finish(first_operand)
+            _lower_block(encoder, block, base)
+        encoder.records = self.records[start:]
+        encoder.finish(first_operand)
         self.regions += len(flow.loops) + 1
-        self.emitters[name], self.flows[name] = emitter, flow
+        self.encoders[name], self.flows[name] = encoder, flow
         self.first_block[name] = base
         self.site_range[name] = range(first_site, len(self.sites))
 
@@ -165,16 +165,16 @@ class _Assembler:
             self.verdicts[name] = data_oblivious(self.functions[name], self.functions)
         return self.verdicts[name]
 
-    def _leap(self, emitter: Emitter, index: int, block: BasicBlock) -> bytes:
-        """How the block repeats, for launches without data; nothing when it is not known."""
-        function = emitter.function
+    def _leap(self, encoder: FunctionEncoder, index: int, block: BasicBlock) -> bytes:
+        """How the block repeats, for launches without data; empty when it is not known."""
+        function = encoder.function
         if not function.is_kernel or index not in block.terminator.targets:
             return b""
         verdict = self._verdict(function.name)
         if not verdict.holds or verdict.uncertain:
             return b""
         leap = leap_of(index, block, function.registers, verdict.loaded)
-        return encoded_leap(leap, emitter) if leap else b""
+        return encoded_leap(leap, encoder) if leap else b""
 
     # ---- results --------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class _Assembler:
             found += [callee for callee in self.callees[each] if callee not in found]
         return found
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> KernelCode:
         function = self.functions[name]
         blocks: list[Block] = []
         sites: list[Site] = []
@@ -219,9 +219,9 @@ class _Assembler:
                 )
                 site_indices.append(index)
             loops += len(flow.loops)
-        return Kernel(
+        return KernelCode(
             name,
-            tuple(Parameter(p.type, p.size, o) for o, p in parameter_offsets(function)),
+            tuple(ParameterSlot(p.type, p.size, o) for o, p in parameter_offsets(function)),
             tuple(blocks),
             tuple(sites),
             self._verdict(name),
@@ -263,7 +263,7 @@ class _Assembler:
         return writer.result()
 
     def _write_function(self, writer: Writer, name: str, function: Function) -> None:
-        emitter = self.emitters[name]
+        encoder = self.encoders[name]
         places, size = self._layout(function)
         del places
         parameters = parameter_offsets(function) if function.is_kernel else []
@@ -272,8 +272,8 @@ class _Assembler:
         writer.u32(
             function.is_kernel,
             any(self.callees[each] for each in self._reached(name)),
-            emitter.register_bytes + emitter.constant_bytes,
-            emitter.local_bytes,
+            encoder.register_bytes + encoder.constant_bytes,
+            encoder.local_bytes,
             size if function.is_kernel else 0,
             _max_threads(function),
             parameter_bytes,
@@ -283,11 +283,11 @@ class _Assembler:
         )
         for offset, parameter in parameters:
             writer.u32(offset, parameter.size)
-        constants = bytearray(emitter.constant_bytes)
-        for offset, width, value in emitter.constant_values:
+        constants = bytearray(encoder.constant_bytes)
+        for offset, width, value in encoder.constant_values:
             constants[offset : offset + LANES * width] = value.to_bytes(width, "little") * LANES
         writer.block(bytes(constants))
-        writer.relocations(emitter.relocations)
+        writer.relocations(encoder.relocations)
 
 
 def _reached_functions(module: Module) -> dict[str, Function]:
@@ -333,36 +333,36 @@ def _max_threads(function: Function) -> int:
     return 1024
 
 
-def _lower_block(emitter: Emitter, block: BasicBlock, base: int) -> None:
+def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None:
     """The records of a block; targets are numbered from `base`, the function's first block."""
     terminator = block.terminator
     instructions = block.instructions
     suspending = instructions[-1] if terminator.kind == "suspend" else None
     for instruction in instructions[:-1] if suspending else instructions:
         if instruction.opcode not in ("bra", "brx", "ret", "exit"):
-            lower(emitter, instruction)
+            lower(encoder, instruction)
     targets = [base + target for target in terminator.targets]
     if suspending is not None:
         place = lower_memory.call if suspending.opcode == "call" else lower_warp.barrier
-        place(emitter, suspending, targets[0])
+        place(encoder, suspending, targets[0])
         return
     if terminator.instruction is not None:
-        emitter.begin(terminator.instruction)
+        encoder.begin(terminator.instruction)
     if terminator.kind == "branch":
-        emitter.emit(
+        encoder.emit(
             "branch",
-            a=emitter.source(terminator.guard, "pred"),
+            a=encoder.source(terminator.guard, "pred"),
             x=targets[0],
             imm=targets[1],
             flags=NEGATED if terminator.negated else 0,
         )
     elif terminator.kind == "table":
         assert terminator.instruction is not None
-        index = emitter.source(terminator.instruction.operands[0], "u32")
-        table = emitter.table([len(targets), *targets])
-        emitter.emit("branch_table", a=index, flags=table)
+        index = encoder.source(terminator.instruction.operands[0], "u32")
+        table = encoder.table([len(targets), *targets])
+        encoder.emit("branch_table", a=index, flags=table)
     else:
-        emitter.emit(terminator.kind, x=targets[0] if targets else 0)
+        encoder.emit(terminator.kind, x=targets[0] if targets else 0)
 
 
 def assemble(text: str) -> AssembledModule:

@@ -10,7 +10,7 @@ import re
 import struct
 from collections.abc import Iterable
 
-from cutune.emulator.lower.encoder import Emitter, Relocation, literal_bits, width_of
+from cutune.emulator.lower.encoder import FunctionEncoder, Relocation, literal_bits, width_of
 from cutune.emulator.ptx.leaps import Leap, Sum
 from cutune.emulator.ptx.types import TYPE_BYTES, PtxError, Variable, split_operands
 
@@ -71,7 +71,7 @@ class Writer:
         self.relocations(relocations)
 
 
-def encoded_leap(leap: Leap, emitter: Emitter) -> bytes:
+def encoded_leap(leap: Leap, encoder: FunctionEncoder) -> bytes:
     """How a block repeats, with registers as offsets."""
     writer = Writer()
     carried = [name for name, _ in leap.steps]
@@ -79,21 +79,21 @@ def encoded_leap(leap: Leap, emitter: Emitter) -> bytes:
     comparison = ("ne", "lt", "le", "gt", "ge").index(leap.comparison)
     writer.u32(comparison, leap.type[0] == "s", width_of(leap.type))
     writer.u32(carried.index(leap.tested.start))
-    _write_sum(writer, leap.tested, emitter)
-    _write_sum(writer, leap.bound, emitter)
+    _write_sum(writer, leap.tested, encoder)
+    _write_sum(writer, leap.bound, encoder)
     writer.u32(len(leap.steps))
     for name, step in leap.steps:
-        writer.u32(emitter.register(name), width_of(emitter.register_type(name)))
-        _write_sum(writer, step, emitter)
+        writer.u32(encoder.register(name), width_of(encoder.register_type(name)))
+        _write_sum(writer, step, encoder)
     return writer.result()
 
 
-def _write_sum(writer: Writer, found: Sum, emitter: Emitter) -> None:
+def _write_sum(writer: Writer, found: Sum, encoder: FunctionEncoder) -> None:
     """Its number and terms; what it starts from stands elsewhere."""
     writer.raw(struct.pack("<Q", found.number & ((1 << 64) - 1)))
     writer.u32(len(found.terms))
     for name, count in found.terms:
-        writer.u32(emitter.register(name), width_of(emitter.register_type(name)))
+        writer.u32(encoder.register(name), width_of(encoder.register_type(name)))
         writer.raw(struct.pack("<q", count))
 
 

@@ -1,4 +1,4 @@
-"""What is statically known of an assembled module: kernels, basic blocks, memory instructions."""
+"""Static metadata of an assembled module: kernels, basic blocks, memory instructions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ from cutune.emulator.ptx.units import Demand
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A kernel parameter and its place in the parameter buffer."""
+class ParameterSlot:
+    """A kernel parameter in the parameter buffer.
+
+    Attributes:
+        type: its PTX type.
+        size, offset: in bytes.
+    """
 
     type: str
     size: int
@@ -50,7 +55,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelCode:
     """Static metadata of a kernel. Blocks and sites of functions that it calls follow its own.
 
     `block_indices` and `site_indices` are their places among the module's counters. `digest` is the
@@ -58,7 +63,7 @@ class Kernel:
     """
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ParameterSlot, ...]
     blocks: tuple[Block, ...]
     sites: tuple[Site, ...]
     obliviousness: Obliviousness
@@ -70,7 +75,7 @@ class Kernel:
 
     @property
     def oblivious(self) -> bool:
-        """Do the counters not depend on the data?"""
+        """Are the counters independent of the data?"""
         return self.obliviousness.holds
 
     @property
@@ -81,10 +86,10 @@ class Kernel:
 
 @dataclass(frozen=True)
 class AssembledModule:
-    """Bytecode for the machine and what Python knows about it."""
+    """Bytecode for the machine, and the metadata of its kernels."""
 
     image: bytes
-    kernels: MappingProxyType[str, Kernel]
+    kernels: MappingProxyType[str, KernelCode]
     block_count: int
     site_count: int
 
@@ -109,13 +114,12 @@ def code_digest(function: Function) -> str:
 
 
 def load_phases(block: BasicBlock) -> list[int]:
-    """Groups of global loads that cannot overlap within one pass: that of each load.
+    """Per instruction of a block its load phase: loads of one phase overlap.
 
-    Of other instructions, how many there are up to it.
-
-    A load comes one group behind the last of those that its address depends on, wherever it
-    stands: the assembler moves loads up. It stays behind a store or atomic that follows another
-    load, because they may alias, unless nothing writes what it reads (`ld.global.nc`).
+    The phase of a global load is one more than that of the loads that its address depends on,
+    wherever it stands, because ptxas moves loads up. A load does not move above a store or atomic
+    behind another load, because they may alias, unless it reads constant data (`ld.global.nc`).
+    Other instructions get the number of phases so far.
     """
     deepest, fence, written = 0, 0, False
     phases = []

@@ -17,7 +17,7 @@ from cutune.emulator.lower import texture as lower_texture
 from cutune.emulator.lower import warp as lower_warp
 from cutune.emulator.lower.compare import flushed, set_predicate, set_value
 from cutune.emulator.lower.convert import convert
-from cutune.emulator.lower.encoder import GUARDED, NEGATED, Emitter, width_of
+from cutune.emulator.lower.encoder import GUARDED, NEGATED, FunctionEncoder, width_of
 from cutune.emulator.lower.opcodes import (
     bits_type,
     handler_name,
@@ -29,39 +29,39 @@ from cutune.emulator.ptx.opcode_sets import HINTS
 from cutune.emulator.ptx.types import Instruction
 
 
-def lower(emitter: Emitter, instruction: Instruction) -> None:
+def lower(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """Emit the records of one instruction that does not end a basic block."""
-    emitter.begin(instruction)
+    encoder.begin(instruction)
     if not instruction.guard:
-        _lower(emitter, instruction)
+        _lower(encoder, instruction)
         return
-    predicate = emitter.register(instruction.guard)
+    predicate = encoder.register(instruction.guard)
     flags = NEGATED if instruction.negated else 0
-    guard = emitter.emit("guard", a=predicate, flags=flags)
-    first = len(emitter.records)
-    _lower(emitter, instruction)
-    for record in emitter.records[first:]:
+    guard = encoder.emit("guard", a=predicate, flags=flags)
+    first = len(encoder.records)
+    _lower(encoder, instruction)
+    for record in encoder.records[first:]:
         if record.handler.startswith(("ld_", "st_", "atom_", "matrix_load", "mbarrier_")):
             record.flags |= GUARDED
-    emitter.emit("unguard")
-    guard.x = len(emitter.records) - first
+    encoder.emit("unguard")
+    guard.x = len(encoder.records) - first
 
 
-def _lower(emitter: Emitter, instruction: Instruction) -> None:
+def _lower(encoder: FunctionEncoder, instruction: Instruction) -> None:
     if instruction.opcode in HINTS:
         return
     lowering = _LOWERINGS.get(instruction.opcode, regular)
-    lowering(emitter, instruction)
+    lowering(encoder, instruction)
 
 
-def regular(emitter: Emitter, instruction: Instruction) -> None:
+def regular(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`op d, a, b, c` with the handler of that name, or composed from the plain operation."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if not modifiers or not instruction.operands:
-        raise emitter.unsupported()
+        raise encoder.unsupported()
     name = handler_name(opcode, modifiers)
     if name in handlers():
-        _apply(emitter, name, instruction.operands)
+        _apply(encoder, name, instruction.operands)
         return
     plain = [m for m in modifiers if m not in ("ftz", "sat", "relu", "rz", "rm", "rp")]
     name = handler_name(opcode, plain)
@@ -71,44 +71,49 @@ def regular(emitter: Emitter, instruction: Instruction) -> None:
         name = f"{opcode}_rounded_{modifiers[-1]}"
         flags = rounding(modifiers) << 8
     if name not in handlers():
-        raise emitter.unsupported()
+        raise encoder.unsupported()
     flush = modifiers[-1] if "ftz" in modifiers else ""
-    result = _apply(emitter, name, instruction.operands, flush=flush, flags=flags)
+    result = _apply(encoder, name, instruction.operands, flush=flush, flags=flags)
     for modifier, clamp in (("sat", "saturate"), ("relu", "relu")):
         if modifier in modifiers:
-            emitter.emit(f"{clamp}_{modifiers[-1]}", d=result, a=result)
+            encoder.emit(f"{clamp}_{modifiers[-1]}", d=result, a=result)
 
 
 def _apply(
-    emitter: Emitter, name: str, operands: tuple[str, ...], *, flush: str = "", flags: int = 0
+    encoder: FunctionEncoder,
+    name: str,
+    operands: tuple[str, ...],
+    *,
+    flush: str = "",
+    flags: int = 0,
 ) -> int:
     types = handlers()[name]
     if not types or (flags == 0 and len(operands) != len(types)):
-        raise emitter.unsupported()
+        raise encoder.unsupported()
     sources = [
-        flushed(emitter, emitter.source(text, kind), flush)
+        flushed(encoder, encoder.source(text, kind), flush)
         for text, kind in zip(operands[1:], types[1:], strict=False)
     ]
-    destination = emitter.destination(operands[0], types[0])
-    emitter.emit(name, d=destination, flags=flags, **dict(zip("abc", sources, strict=False)))
+    destination = encoder.destination(operands[0], types[0])
+    encoder.emit(name, d=destination, flags=flags, **dict(zip("abc", sources, strict=False)))
     if flush and f"flush_{flush}" in handlers():
-        emitter.emit(f"flush_{flush}", d=destination, a=destination)
+        encoder.emit(f"flush_{flush}", d=destination, a=destination)
     return destination
 
 
-def _move(emitter: Emitter, instruction: Instruction) -> None:
+def _move(encoder: FunctionEncoder, instruction: Instruction) -> None:
     kind = instruction.modifiers[-1]
     target, value = instruction.operands
     if kind in ("b128",):
-        raise emitter.unsupported()
+        raise encoder.unsupported()
     if target.startswith("{"):
-        _unpack(emitter, _elements(target), emitter.source(value, kind), kind)
+        _unpack(encoder, _elements(target), encoder.source(value, kind), kind)
     elif value.startswith("{"):
-        _pack(emitter, emitter.destination(target, kind), _elements(value), kind)
+        _pack(encoder, encoder.destination(target, kind), _elements(value), kind)
     else:
         bits = "b32" if kind == "pred" else bits_type(kind)
-        emitter.emit(
-            f"mov_{bits}", d=emitter.destination(target, kind), a=emitter.source(value, kind)
+        encoder.emit(
+            f"mov_{bits}", d=encoder.destination(target, kind), a=encoder.source(value, kind)
         )
 
 
@@ -116,96 +121,96 @@ def _elements(text: str) -> list[str]:
     return [part.strip() for part in text.strip("{} ").split(",")]
 
 
-def _pack(emitter: Emitter, target: int, parts: list[str], kind: str) -> None:
+def _pack(encoder: FunctionEncoder, target: int, parts: list[str], kind: str) -> None:
     if len(parts) == 4 and width_of(kind) == 8:
         halves = []
         for low, high in (parts[:2], parts[2:]):
-            halves.append(emitter.temporary("b32"))
-            low_slot, high_slot = emitter.source(low, "b16"), emitter.source(high, "b16")
-            emitter.emit("pack_b32", d=halves[-1], a=low_slot, b=high_slot)
+            halves.append(encoder.temporary("b32"))
+            low_slot, high_slot = encoder.source(low, "b16"), encoder.source(high, "b16")
+            encoder.emit("pack_b32", d=halves[-1], a=low_slot, b=high_slot)
     elif len(parts) == 2:
         narrow = "b32" if width_of(kind) == 8 else "b16"
-        halves = [emitter.source(part, narrow) for part in parts]
+        halves = [encoder.source(part, narrow) for part in parts]
     else:
-        raise emitter.unsupported()
+        raise encoder.unsupported()
     name = "pack_b64" if width_of(kind) == 8 else "pack_b32"
-    emitter.emit(name, d=target, a=halves[0], b=halves[1])
+    encoder.emit(name, d=target, a=halves[0], b=halves[1])
 
 
-def _unpack(emitter: Emitter, parts: list[str], value: int, kind: str) -> None:
+def _unpack(encoder: FunctionEncoder, parts: list[str], value: int, kind: str) -> None:
     wide = width_of(kind) == 8
     if len(parts) == 4 and wide:
         for name, pair in (("low_b64", parts[:2]), ("high_b64", parts[2:])):
-            half = emitter.temporary("b32")
-            emitter.emit(name, d=half, a=value)
-            _unpack(emitter, pair, half, "b32")
+            half = encoder.temporary("b32")
+            encoder.emit(name, d=half, a=value)
+            _unpack(encoder, pair, half, "b32")
         return
     if len(parts) != 2:
-        raise emitter.unsupported()
+        raise encoder.unsupported()
     # The value may be one of the targets: take both halves before either is written.
     narrow = "b32" if wide else "b16"
     halves = []
     for name in ("low_b64", "high_b64") if wide else ("low_b32", "high_b32"):
-        halves.append(emitter.temporary(narrow))
-        emitter.emit(name, d=halves[-1], a=value)
+        halves.append(encoder.temporary(narrow))
+        encoder.emit(name, d=halves[-1], a=value)
     for part, half in zip(parts, halves, strict=True):
         if part != "_":
-            emitter.emit("mov_b32", d=emitter.destination(part, narrow), a=half)
+            encoder.emit("mov_b32", d=encoder.destination(part, narrow), a=half)
 
 
-def _select(emitter: Emitter, instruction: Instruction) -> None:
+def _select(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`slct.dtype.ctype d, a, b, c`: a where c >= 0."""
     kind, tested = instruction.modifiers[-2:]
     target, a, b, c = instruction.operands
-    condition = emitter.source(c, tested)
+    condition = encoder.source(c, tested)
     if "ftz" in instruction.modifiers:
-        condition = flushed(emitter, condition, tested)
-    emitter.emit(
+        condition = flushed(encoder, condition, tested)
+    encoder.emit(
         f"slct_{bits_type(kind)}_{tested}",
-        d=emitter.destination(target, kind),
-        a=emitter.source(a, kind),
-        b=emitter.source(b, kind),
+        d=encoder.destination(target, kind),
+        a=encoder.source(a, kind),
+        b=encoder.source(b, kind),
         c=condition,
     )
 
 
-def _logic3(emitter: Emitter, instruction: Instruction) -> None:
+def _logic3(encoder: FunctionEncoder, instruction: Instruction) -> None:
     target, a, b, c, truth = instruction.operands
     if instruction.modifiers != ("b32",):
-        raise emitter.unsupported()
-    emitter.emit(
+        raise encoder.unsupported()
+    encoder.emit(
         "lop3_b32",
-        d=emitter.destination(target, "b32"),
-        a=emitter.source(a, "b32"),
-        b=emitter.source(b, "b32"),
-        c=emitter.source(c, "b32"),
+        d=encoder.destination(target, "b32"),
+        a=encoder.source(a, "b32"),
+        b=encoder.source(b, "b32"),
+        c=encoder.source(c, "b32"),
         imm=int(truth, 0),
     )
 
 
-def _insert_field(emitter: Emitter, instruction: Instruction) -> None:
+def _insert_field(encoder: FunctionEncoder, instruction: Instruction) -> None:
     kind = instruction.modifiers[-1]
     target, a, b, position, length = instruction.operands
-    emitter.emit(
+    encoder.emit(
         f"bfi_{kind}",
-        d=emitter.destination(target, kind),
-        a=emitter.source(a, kind),
-        b=emitter.source(b, kind),
-        c=emitter.source(position, "u32"),
-        x=emitter.source(length, "u32"),
+        d=encoder.destination(target, kind),
+        a=encoder.source(a, kind),
+        b=encoder.source(b, kind),
+        c=encoder.source(position, "u32"),
+        x=encoder.source(length, "u32"),
     )
 
 
-def _permute(emitter: Emitter, instruction: Instruction) -> None:
+def _permute(encoder: FunctionEncoder, instruction: Instruction) -> None:
     mode = instruction.modifiers[1:]  # prmt.b32.mode
     name = "_".join(["prmt", *mode, "b32"])
-    _apply(emitter, name, instruction.operands)
+    _apply(encoder, name, instruction.operands)
 
 
-def _packed(emitter: Emitter, instruction: Instruction) -> None:
+def _packed(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """Operations on packed values, whose handlers have all modifiers in their names."""
     _apply(
-        emitter,
+        encoder,
         "_".join([instruction.opcode, *instruction.modifiers]),
         instruction.operands,
     )
@@ -214,7 +219,7 @@ def _packed(emitter: Emitter, instruction: Instruction) -> None:
 _CARRY_IN, _CARRY_OUT = 1, 2
 
 
-def _carry(emitter: Emitter, instruction: Instruction) -> None:
+def _carry(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """add.cc, addc, sub.cc, subc, mad.cc and madc: chains through the carry flag."""
     opcode = instruction.opcode.removesuffix("c")
     reads = instruction.opcode.endswith("c")
@@ -224,31 +229,31 @@ def _carry(emitter: Emitter, instruction: Instruction) -> None:
     if opcode == "mad":
         high = "hi" in instruction.modifiers
         name = f"mad_carry_hi_{kind}" if high else f"mad_carry_lo_{bits_type(kind)}"
-    slots = [emitter.source(text, kind) for text in instruction.operands[1:]]
-    emitter.emit(
+    slots = [encoder.source(text, kind) for text in instruction.operands[1:]]
+    encoder.emit(
         name,
-        d=emitter.destination(instruction.operands[0], kind),
+        d=encoder.destination(instruction.operands[0], kind),
         flags=(_CARRY_IN * reads + _CARRY_OUT * writes) << 8,
         **dict(zip("abc", slots, strict=False)),
     )
 
 
-def _add(emitter: Emitter, instruction: Instruction) -> None:
-    (_carry if "cc" in instruction.modifiers else regular)(emitter, instruction)
+def _add(encoder: FunctionEncoder, instruction: Instruction) -> None:
+    (_carry if "cc" in instruction.modifiers else regular)(encoder, instruction)
 
 
-def _trap(emitter: Emitter, instruction: Instruction) -> None:
+def _trap(encoder: FunctionEncoder, instruction: Instruction) -> None:
     del instruction
-    emitter.emit("trap")
+    encoder.emit("trap")
 
 
-def _fence(emitter: Emitter, instruction: Instruction) -> None:
-    """A machine of one thread keeps every order anyway; who checks for races wants to know."""
+def _fence(encoder: FunctionEncoder, instruction: Instruction) -> None:
+    """The machine keeps the order of accesses anyway; a fence matters to the race checker only."""
     if "cta" not in instruction.modifiers and "proxy" not in instruction.modifiers:
-        emitter.emit("fence")
+        encoder.emit("fence")
 
 
-_LOWERINGS: dict[str, Callable[[Emitter, Instruction], None]] = {
+_LOWERINGS: dict[str, Callable[[FunctionEncoder, Instruction], None]] = {
     "mov": _move,
     "setp": set_predicate,
     "set": set_value,

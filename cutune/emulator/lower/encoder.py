@@ -1,8 +1,8 @@
-"""Registers and code of one function: takes operands as text, gives frame offsets and records.
+"""Encodes one function: takes operands as text, gives frame offsets and records.
 
 A register is 32 lanes of 4 bytes, or of 8 for 64-bit types. Constants are registers too, broadcast
-once per warp and placed behind the others; until it is known where, a constant's offset carries the
-mark `CONSTANT`.
+once per warp and placed behind the others. Until their place is known, the offsets of constants
+carry the mark `CONSTANT`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Access:
-    """What is known of a memory instruction, for the counters; `bytes` of all vector elements.
+    """A memory instruction as the counters need it; `bytes`: of all vector elements.
 
     `real`: an atomic operation on floating-point numbers.
     """
@@ -69,7 +69,7 @@ class Relocation:
 
 
 class Symbols(Protocol):
-    """What a function needs to know of its module."""
+    """The symbols of the module that a function reads."""
 
     functions: dict[str, Function]
     operands: list[int]
@@ -85,7 +85,7 @@ class Symbols(Protocol):
 
 
 @dataclass
-class Emitter:
+class FunctionEncoder:
     """Collects the records of one function."""
 
     function: Function
@@ -191,7 +191,7 @@ class Emitter:
         return frozenset(n for item in body if isinstance(item, Instruction) for n in sources(item))
 
     def destination(self, text: str, kind: str) -> int:
-        """The register that takes a result of type `kind`; `_` takes and forgets."""
+        """The register for a result of type `kind`; `_` discards the result."""
         if text == "_":
             return self.temporary(kind)
         if width_of(self.register_type(text)) != width_of(kind):
@@ -290,7 +290,7 @@ class Emitter:
         return self.address_constant(name)
 
     def finish(self, first_operand: int) -> None:
-        """Resolve the marks of constants, now that the number of registers is known."""
+        """Replace the marks of constants by offsets; the number of registers is final now."""
         start = self.register_bytes
 
         def place(offset: int) -> int:

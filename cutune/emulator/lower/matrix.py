@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from cutune.emulator.lower.encoder import SHARED, Access, Emitter
+from cutune.emulator.lower.encoder import SHARED, Access, FunctionEncoder
 from cutune.emulator.lower.memory import space_of
 from cutune.emulator.ptx.types import Instruction
 
@@ -47,78 +47,78 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.strip("{} ").split(",")]
 
 
-def _shape(emitter: Emitter, instruction: Instruction) -> tuple[str, list[int]]:
+def _shape(encoder: FunctionEncoder, instruction: Instruction) -> tuple[str, list[int]]:
     for modifier in instruction.modifiers:
         if match := _SHAPE.match(modifier):
             return modifier, [int(number) for number in match.groups()]
-    raise emitter.unsupported()
+    raise encoder.unsupported()
 
 
-def _slots(emitter: Emitter, text: str, kind: str, write: bool) -> list[int]:
+def _slots(encoder: FunctionEncoder, text: str, kind: str, write: bool) -> list[int]:
     lane = kind if kind in ("f32", "f64") else "b32"
-    register = emitter.destination if write else emitter.source
+    register = encoder.destination if write else encoder.source
     return [register(part, lane) for part in _parts(text)]
 
 
-def _multiply(emitter: Emitter, instruction: Instruction) -> None:
+def _multiply(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`mma.sync….shape.row.col.d.a.b.c d, a, b, c`, and `wmma.mma` whose f16 form omits a and b."""
     modifiers = instruction.modifiers
     own = instruction.opcode == "wmma"
-    shape, sizes = _shape(emitter, instruction)
+    shape, sizes = _shape(encoder, instruction)
     kinds = [m for m in modifiers if m in _ELEMENTS]
     if own and len(kinds) == 2:
         kinds = [kinds[0], "f16", "f16", kinds[1]]
     unknown = {"b1", "s4", "u4", "xor", "and", "e4m3", "e5m2", "sp", "block_scale"}
     if len(kinds) != 4 or unknown & set(modifiers) or len(instruction.operands) != 4:
-        raise emitter.unsupported()
+        raise encoder.unsupported()
     d, a, b, c = kinds
     known = (_WMMA if own else _MMA).get(a, ())
     bytes_apart = {a, b} <= {"s8", "u8"}
     layouts = [m for m in modifiers if m in ("row", "col")]
     if shape not in known or (a != b and not bytes_apart):
-        raise emitter.unsupported()
+        raise encoder.unsupported()
     if not own and layouts != ["row", "col"]:
-        raise emitter.unsupported()
+        raise encoder.unsupported()
     texts = instruction.operands
     fragments = [
-        _slots(emitter, text, kind, write=not index)
+        _slots(encoder, text, kind, write=not index)
         for index, (text, kind) in enumerate(zip(texts, kinds, strict=True))
     ]
     flags = _OWN_LAYOUT * own + _SATURATED * ("satfinite" in modifiers)
     table = [*sizes, flags]
     for kind, fragment in zip((d, a, b, c), fragments, strict=True):
         table += [_ELEMENTS[kind][0], len(fragment), *fragment]
-    emitter.emit("matrix_multiply", flags=emitter.table(table))
+    encoder.emit("matrix_multiply", flags=encoder.table(table))
 
 
-def _fragment(emitter: Emitter, instruction: Instruction) -> None:
+def _fragment(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`wmma.load.{a,b,c}…layout.shape{.space}.type r, [p]{, stride}` and `wmma.store.d`."""
     modifiers, operands = instruction.modifiers, list(instruction.operands)
-    shape, (m, n, k) = _shape(emitter, instruction)
+    shape, (m, n, k) = _shape(encoder, instruction)
     kind = modifiers[-1]
     which = modifiers[1]
     if kind not in _ELEMENTS or shape not in {s for all_ in _WMMA.values() for s in all_}:
-        raise emitter.unsupported()
+        raise encoder.unsupported()
     rows, columns = {"a": (m, k), "b": (k, n)}.get(which, (m, n))
     store = modifiers[0] == "store"
     place, values = operands[:2] if store else operands[1::-1]
     by_columns = "col" in modifiers
     space = space_of(instruction)
     lowered = "shared" if space == "shared" else "global"
-    base, offset = emitter.memory_operand(place)
-    address = emitter.source(base, "u32" if lowered == "shared" else "u64")
+    base, offset = encoder.memory_operand(place)
+    address = encoder.source(base, "u32" if lowered == "shared" else "u64")
     if len(operands) > 2:
-        stride = emitter.source(operands[2], "u32")
+        stride = encoder.source(operands[2], "u32")
     else:
-        stride = emitter.constant("u32", rows if by_columns else columns)
-    slots = _slots(emitter, values, kind, write=not store)
+        stride = encoder.constant("u32", rows if by_columns else columns)
+    slots = _slots(encoder, values, kind, write=not store)
     number, size = _ELEMENTS[kind]
     access = "store" if store else "load"
     guarded = bool(instruction.guard)
-    site = emitter.symbols.site(Access(access, space, size, guarded, instruction.line))
+    site = encoder.symbols.site(Access(access, space, size, guarded, instruction.line))
     flags = _COLUMNS * by_columns + _STORE * store
-    table = emitter.table([rows, columns, number, flags, len(slots), *slots])
-    emitter.emit(
+    table = encoder.table([rows, columns, number, flags, len(slots), *slots])
+    encoder.emit(
         "matrix_fragment",
         a=address,
         b=stride,
@@ -128,37 +128,37 @@ def _fragment(emitter: Emitter, instruction: Instruction) -> None:
     )
 
 
-def _warp_matrix(emitter: Emitter, instruction: Instruction) -> None:
+def _warp_matrix(encoder: FunctionEncoder, instruction: Instruction) -> None:
     if instruction.modifiers[:1] == ("mma",):
-        _multiply(emitter, instruction)
+        _multiply(encoder, instruction)
     elif instruction.modifiers[:1] in (("load",), ("store",)):
-        _fragment(emitter, instruction)
+        _fragment(encoder, instruction)
     else:
-        raise emitter.unsupported()
+        raise encoder.unsupported()
 
 
-def _load_matrix(emitter: Emitter, instruction: Instruction) -> None:
+def _load_matrix(encoder: FunctionEncoder, instruction: Instruction) -> None:
     """`ldmatrix.sync.aligned.m8n8.x4{.trans}.shared.b16 {r…}, [p]`."""
     modifiers = instruction.modifiers
     if "m8n8" not in modifiers or modifiers[-1] != "b16":
-        raise emitter.unsupported()
-    base, offset = emitter.memory_operand(instruction.operands[1])
+        raise encoder.unsupported()
+    base, offset = encoder.memory_operand(instruction.operands[1])
     shared = space_of(instruction) == "shared"
-    slots = _slots(emitter, instruction.operands[0], "b32", write=True)
+    slots = _slots(encoder, instruction.operands[0], "b32", write=True)
     space = "shared" if shared else "generic"
-    site = emitter.symbols.site(
+    site = encoder.symbols.site(
         Access("load", space, 16, bool(instruction.guard), instruction.line)
     )
-    emitter.emit(
+    encoder.emit(
         "matrix_load",
-        a=emitter.source(base, "u32" if shared else "u64"),
+        a=encoder.source(base, "u32" if shared else "u64"),
         x=site,
         imm=offset,
-        flags=emitter.table(["trans" in modifiers, len(slots), *slots]) | (SHARED if shared else 0),
+        flags=encoder.table(["trans" in modifiers, len(slots), *slots]) | (SHARED if shared else 0),
     )
 
 
-LOWERINGS: dict[str, Callable[[Emitter, Instruction], None]] = {
+LOWERINGS: dict[str, Callable[[FunctionEncoder, Instruction], None]] = {
     "mma": _multiply,
     "wmma": _warp_matrix,
     "ldmatrix": _load_matrix,

@@ -39,7 +39,8 @@ class Memory {
 
 struct ModuleImage;  // an assembled module, as cutune.emulator.bytecode.assemble writes it
 
-struct KernelFacts {
+// Of a compiled kernel, what its launches need to know.
+struct KernelCode {
     std::string name;
     std::vector<uint32_t> parameter_offsets;
     std::vector<uint32_t> parameter_sizes;
@@ -54,7 +55,7 @@ struct KernelFacts {
 // Load an assembled module from memory. Returns nullptr and sets `error` when the bytes are not one.
 ModuleImage* load_module(const uint8_t* bytes, size_t size, std::string* error);
 void unload_module(ModuleImage* module);
-const KernelFacts* find_kernel(const ModuleImage* module, const std::string& name);
+const KernelCode* find_kernel(const ModuleImage* module, const std::string& name);
 // Address and size of a __device__/__constant__ variable of the module; 0 when there is none.
 uint64_t module_variable(ModuleImage* module, const std::string& name, uint64_t* size);
 
@@ -124,6 +125,6 @@ struct Report {
     std::string findings;              // of the checker: a list in JSON
 };
 
-Report run(ModuleImage* module, const KernelFacts* kernel, const Launch& launch, Memory* memory);
+Report run(ModuleImage* module, const KernelCode* kernel, const Launch& launch, Memory* memory);
 
 }  // namespace cutune

@@ -72,7 +72,7 @@ void cutune_unload(ModuleImage* module) { unload_module(module); }
 bool cutune_run(ModuleImage* module, const char* name, const Launch* launch,
                 const Allocation* allocations, size_t allocation_count, cutune_totals* totals,
                 uint64_t* block_executions, uint64_t* block_lanes, Site* sites) {
-    const KernelFacts* kernel = find_kernel(module, name);
+    const KernelCode* kernel = find_kernel(module, name);
     if (!kernel) return false;
     Table memory(allocations, allocation_count);
     const Report report = run(module, kernel, *launch, &memory);

@@ -141,7 +141,8 @@ void Checker::touch(const Accessor& a, Cell& cell) {
         return !ordered(a, past);
     };
     const Past now{a.thread, clock_, a.what | (a.silent ? SILENT : 0)};
-    // Who stores what is there already disturbs neither a reader nor another such store.
+    // A store of the value that is there already conflicts neither with readers nor with such
+    // stores.
     const bool by_write = conflicts(cell.write);
     if (by_write) race(a, cell.write, a.writes ? a.silent : cell.write.what & SILENT);
     if (a.writes) {
@@ -206,7 +207,7 @@ bool BlockOrder::is_written(u64 offset, u32 bytes) const {
     return all;
 }
 
-// Of several lanes that store to one address at once, nobody knows which wins.
+// If several lanes store to one address at once, the stored value is undefined.
 template <class V>
 void Checker::duplicate(const Instruction* i, const Warp& w, const u64* address, u32 lane, u32 seen,
                         const V& values, bool shared) {
@@ -224,7 +225,7 @@ void Checker::duplicate(const Instruction* i, const Warp& w, const u64* address,
     }
 }
 
-// Was everything written that is read? What is written, is from now on. Gives whether it was before.
+// Marks written bytes; gives whether all bytes that are read had been written before.
 bool Checker::fill(const Accessor& a, Kind kind, u64 address, u32 bytes) {
     BlockOrder& order = *a.w.execution->order;
     const u64 shared_base = reinterpret_cast<u64>(a.w.execution->shared);
@@ -245,7 +246,7 @@ bool Checker::fill(const Accessor& a, Kind kind, u64 address, u32 bytes) {
 void Checker::access(const Instruction* i, const Warp& w, const u64* address, u32 bytes,
                      u32 elements) {
     const Execution& x = *w.execution;
-    const SiteFacts& site = x.module.sites[i->x];
+    const StaticSite& site = x.module.sites[i->x];
     const u32 lanes = w.mask & ~refused_;
     refused_ = 0;
     if (!lanes || site.space == CONST_SPACE || site.space == LOCAL_SPACE) return;
@@ -271,7 +272,7 @@ void Checker::access(const Instruction* i, const Warp& w, const u64* address, u3
         previous = a;
         accessor.shared = a - shared_base < x.shared_bytes;
         if (!accessor.shared && (a - locals < x.local_stride * LANES ||
-                                 a - parameters < x.kernel.facts.parameter_bytes))
+                                 a - parameters < x.kernel.code.parameter_bytes))
             continue;
         accessor.lane = l;
         accessor.thread = first_thread + l;
@@ -326,7 +327,7 @@ void Checker::barrier(const Execution& x, u32 number, bool everyone) {
     if (everyone && waiting < threads)
         note(Hazard::exited_at_barrier, first->at, nullptr, *first_warp, __builtin_ctz(first->mask))
             .text = std::to_string(threads - waiting) + " of " + std::to_string(threads);
-    // Everything that a warp knew before, all who waited know now.
+    // All warps that waited now know what any of them knew.
     u32 known[LANES] = {};
     for (u32 v = 0; v < LANES; v++) {
         known[v] = std::max(taking_part >> v & 1 ? clock_ : 0, order.arrived[number][v]);

@@ -90,7 +90,7 @@ HANDLER(trap) { fail(Outcome::trap, i, w, __builtin_ctz(w.mask), "trap"); }
 
 HANDLER(nop) { return i + 1; }
 
-// Orders nothing on a machine that runs one warp at a time, but a checker wants to know.
+// No effect on a machine that runs one warp at a time, but the checker needs it.
 HANDLER(fence) {
     if (w.execution->launch.checker) w.execution->launch.checker->fence(w);
     return i + 1;
@@ -222,9 +222,9 @@ const Instruction* enter(const Instruction* i, Warp& w, u32 index) {
         fail(Outcome::trap, i, w, __builtin_ctz(w.mask), "call of something that is no function");
     const Function& callee = x.module.functions[index];
     const Function& caller = *w.function;
-    const u64 frame = w.frame_pointer + (caller.facts.local_bytes + 15) / 16 * 16;
+    const u64 frame = w.frame_pointer + (caller.code.local_bytes + 15) / 16 * 16;
     u8* registers = w.registers + caller.register_bytes;
-    if (frame + callee.facts.local_bytes > x.local_stride ||
+    if (frame + callee.code.local_bytes > x.local_stride ||
         registers + callee.register_bytes > w.register_memory + x.register_stride - 64)
         fail(Outcome::unsupported, i, w, __builtin_ctz(w.mask), "calls nested too deeply");
     const u32* copies = &x.module.operands[further_operands(*i)];

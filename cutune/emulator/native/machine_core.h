@@ -78,7 +78,8 @@ struct Block {
 enum Kind : u8 { LOAD, STORE, ATOMIC };
 enum Space : u8 { GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, LOCAL_SPACE, CONST_SPACE };
 
-struct SiteFacts {
+// A static memory instruction.
+struct StaticSite {
     u32 bytes;   // per lane
     u32 region;  // innermost loop, or the function outside of loops: unique in the module
     u32 block;
@@ -88,7 +89,7 @@ struct SiteFacts {
 };
 
 struct Function {
-    KernelFacts facts;
+    KernelCode code;
     bool is_kernel;
     bool calls;
     bool independent = false;  // its blocks may run at once: see machine_load.cpp
@@ -118,7 +119,7 @@ struct ModuleImage {
     std::vector<Instruction> code;
     std::vector<u32> lines, source_lines;  // of each instruction
     std::vector<u32> operands;
-    std::vector<SiteFacts> sites;
+    std::vector<StaticSite> sites;
     u32 region_count = 0;
 };
 
@@ -211,7 +212,7 @@ struct Execution {
     std::vector<Range> ranges;  // by site
     bool tracing = false;       // this block
     bool watching = false;      // tracing, or a checker looks on
-    bool leaping = false;       // may pass over iterations that nobody looks at
+    bool leaping = false;       // may leap over iterations that are not traced
     bool alone = true;          // no other thread runs blocks of this launch
     u64 instructions = 0;
     u64 limit = ~0ull;

@@ -1,18 +1,19 @@
-// What memory instructions cost: every number of the tracing that was chosen by looking at times.
-// docs/model.md says in its tables where each comes from.
+// Costs of memory instructions: the numbers of the tracing that were chosen by timings. The tables
+// of docs/model.md have the source of each.
 #pragma once
 #include "machine_types.h"
 
 namespace cutune {
 
-// Costs are counted in twentieths: of a cycle of the load/store unit where something is loaded, of
-// what a sector that is written as a whole costs where something is stored.
+// The unit of costs is 1/20: for loads of a cycle of the load/store unit, for stores of the cost of
+// a sector that is written whole.
 constexpr u32 COST_UNITS = 20;
 
 // Per 128-byte line of a load: a look-up of its tag. Wavefronts, a cycle each, go on beside that.
 constexpr u32 LINE_LOOKUP = 7;
 
-// Per line of which a store writes some sector in part, besides its bytes: as much as 48 bytes more.
+// Per line of which a store writes some sector in part, besides its bytes: as much as 48 bytes
+// more.
 constexpr u32 PARTIAL_LINE = 30;
 
 // Per line of a store, at least.

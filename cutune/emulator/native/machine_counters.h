@@ -3,7 +3,7 @@
 //
 //   COUNTER(name, kind, unit, what)
 //
-// kind: `counted` in all executions, `traced` in those that are looked at, `range` of addresses.
+// kind: `counted` in all executions, `traced` in traced executions only, `range` of addresses.
 #pragma once
 
 // clang-format off

@@ -1,13 +1,14 @@
-// Which windows of a loop are traced when not all are.
+// Which windows of a loop are traced, with trace_every = k > 1.
 //
-// The first window always is: most of what it touches is new. With trace_every = k > 1 it is
-// counted as it is, and of each k further ones one stands for the others. It is the same for all
-// warps and all sites of a loop, and drawn by a hash of block, loop and place, so that each has the
-// chance 1 / k; the sectors of the window before it are recorded too. Windows 1 to k are a special
-// case, because a loop may end within them and nobody knows beforehand: there the draw is a
-// reservoir of one (window j replaces the earlier choice with the chance 1 / j), so that a loop of
-// m < k further windows gives one, each with the chance 1 / m. The mean over traced executions is
-// therefore not biased by what the last iterations do.
+// The first window is always traced and counted: most of its sectors are new. Of each k further
+// windows one is drawn and stands for the others. It is the same window for all warps and all sites
+// of a loop. A hash of block, loop and place draws it, so that each window has the probability 1 /
+// k. The sectors of the window before it are recorded too.
+//
+// Windows 1 to k are a special case, because a loop may end within them. There the draw is a
+// reservoir of one: window j replaces the earlier choice with probability 1 / j. Of a loop with m <
+// k further windows each is drawn with probability 1 / m. The last iterations therefore do not bias
+// the mean over traced executions.
 #include <algorithm>
 
 #include "machine_trace.h"
@@ -22,7 +23,7 @@ u64 scrambled(u64 x) {
     return x ^ (x >> 31);
 }
 
-// The choice that replaces `window`: a later one than n with the chance window / n.
+// The choice that replaces `window`: it is later than n with probability window / n.
 u64 replacement(u64 seed, u64 window) {
     const double chance = double((scrambled(seed + window) >> 11) + 1) * 0x1p-53;  // (0, 1]
     return u64(double(window) / chance) + 1;

@@ -1,9 +1,8 @@
-// Leaps: a launch without data passes over iterations of a loop at whose addresses nobody looks.
+// Leaps: a launch without data does not execute iterations of a loop that are not traced.
 //
-// cutune/emulator/ptx/leaps.py says which blocks repeat in a way that their registers foretell.
-// Counters and registers become what they would be had all iterations been executed. Warps whose
-// loops differ in length may come in another order then, which shows a little in what a block touches
-// first.
+// cutune/emulator/ptx/leaps.py finds the blocks for which that is possible. Counters and registers
+// get the values that they would have after all iterations. Warps whose loops differ in length may
+// then run in another order, which changes `new_sectors` a little.
 #include <algorithm>
 
 #include "machine_core.h"
@@ -42,7 +41,7 @@ struct Numbers {
     }
 };
 
-// How many times from here the block is surely repeated; 0 when nothing is sure.
+// A lower bound of how often the block is repeated from here.
 u64 repetitions(const Leap& leap, s64 value, s64 step, s64 bound) {
     for (const s64 each : {value, bound, step})
         if (each <= -HUGE_NUMBER || each >= HUGE_NUMBER) return 0;
@@ -62,7 +61,7 @@ u64 repetitions(const Leap& leap, s64 value, s64 step, s64 bound) {
     return count > room / step ? 0 : u64(count);
 }
 
-// The same for all active lanes, most often with equal numbers.
+// The same for all active lanes, which mostly have equal numbers.
 u64 repetitions(const Leap& leap, const Warp& w) {
     const LeapStep& carried = leap.steps[leap.tested];
     const Numbers value(w, leap.ahead, &carried.to, leap.width, leap.is_signed);
@@ -81,7 +80,7 @@ u64 repetitions(const Leap& leap, const Warp& w) {
     return count;
 }
 
-// How many of the next `most` executions nobody looks at.
+// How many of the next `most` executions are not traced.
 u64 unseen(Execution& x, const Warp& w, const Block& block, u64 most) {
     if (!x.tracing || !block.site_count) return most;
     if (x.launch.trace_every <= 1) return 0;
@@ -93,7 +92,7 @@ u64 unseen(Execution& x, const Warp& w, const Block& block, u64 most) {
     return std::min(std::max(until, done) - done, most);
 }
 
-// Only what a store to memory leaves behind would be missed.
+// A leap would only miss the values that stores write.
 bool leaves_nothing(const Execution& x, const Block& block) {
     for (u32 k = block.first_site; k < block.first_site + block.site_count; k++)
         if (x.module.sites[k].kind == STORE && !x.ranges[k].ghosts) return false;
@@ -104,7 +103,7 @@ bool leaves_nothing(const Execution& x, const Block& block) {
 
 void Execution::leap(Warp& w, const Block& block) {
     const Leap& leap = *block.leap;
-    // Often the next execution is looked at, and then nothing else need be known.
+    // Often the next execution is traced: the other questions need not be answered then.
     if (!leaves_nothing(*this, block) || !unseen(*this, w, block, 1)) return;
     const u64 count = unseen(*this, w, block, repetitions(leap, w));
     if (!count) return;

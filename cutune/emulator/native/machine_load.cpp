@@ -108,27 +108,27 @@ void read_functions(Reader& in, ModuleImage& module,
                     std::vector<std::vector<Relocation>>& pending) {
     module.functions.resize(in.u());
     for (Function& function : module.functions) {
-        KernelFacts& facts = function.facts;
-        facts.name = in.text();
+        KernelCode& code = function.code;
+        code.name = in.text();
         function.is_kernel = in.u();
         function.calls = in.u();
         function.register_bytes = in.u();
-        facts.local_bytes = in.u();
-        facts.static_shared_bytes = in.u();
-        facts.max_threads = in.u();
-        facts.parameter_bytes = in.u();
+        code.local_bytes = in.u();
+        code.static_shared_bytes = in.u();
+        code.max_threads = in.u();
+        code.parameter_bytes = in.u();
         function.first_block = in.u();
         function.block_count = in.u();
         const u32 parameters = in.u();
         for (u32 k = 0; k < parameters; k++) {
-            facts.parameter_offsets.push_back(in.u());
-            facts.parameter_sizes.push_back(in.u());
+            code.parameter_offsets.push_back(in.u());
+            code.parameter_sizes.push_back(in.u());
         }
         const u32 constants = in.u();
         const u8* bytes = in.take(constants);
         function.constants.assign(bytes, bytes + constants);
         pending.push_back(relocations(in));
-        module.function_of[facts.name] = &function - module.functions.data();
+        module.function_of[code.name] = &function - module.functions.data();
     }
 }
 
@@ -194,7 +194,7 @@ void read_code(Reader& in, ModuleImage& module, const std::vector<Handler>& used
     module.operands.resize(in.u());
     for (u32& operand : module.operands) operand = in.u();
     module.sites.resize(in.u());
-    for (SiteFacts& site : module.sites) {
+    for (StaticSite& site : module.sites) {
         site.bytes = in.u();
         site.region = in.u();
         site.block = in.u();
@@ -212,8 +212,8 @@ void read_code(Reader& in, ModuleImage& module, const std::vector<Handler>& used
 
 // ---- may blocks run at once? ------------------------------------------------------------------
 
-// Operations by which blocks see each other, or in which the order of blocks shows: output, the
-// heap, clocks.
+// Operations by which blocks communicate, or whose result depends on the order of blocks: output,
+// the heap, clocks.
 bool orders_blocks(const std::string& name) {
     for (const char* prefix : {"call_vprintf", "call_malloc", "call_free", "special_clock",
                                "special_globaltimer", "call_indirect"})
@@ -221,7 +221,7 @@ bool orders_blocks(const std::string& name) {
     return false;
 }
 
-// Integer atomics that give the same memory in any order, as long as nobody reads their result.
+// Integer atomics whose effect on memory does not depend on their order, if no result is read.
 bool commutes(const std::string& name) {
     if (name.find("_f") != std::string::npos || name.find("_bf") != std::string::npos) return false;
     for (const char* prefix : {"atom_add_", "atom_min_", "atom_max_", "atom_and_", "atom_or_",
@@ -304,8 +304,8 @@ void read(Reader& in, ModuleImage& module) {
     read_code(in, module, used);
     judge_independence(module, names);
     for (Function& function : module.functions) {
-        function.facts.block_count = module.blocks.size();
-        function.facts.site_count = module.sites.size();
+        function.code.block_count = module.blocks.size();
+        function.code.site_count = module.sites.size();
     }
 }
 
@@ -325,11 +325,11 @@ ModuleImage* load_module(const uint8_t* bytes, size_t size, std::string* error) 
 
 void unload_module(ModuleImage* module) { delete module; }
 
-const KernelFacts* find_kernel(const ModuleImage* module, const std::string& name) {
+const KernelCode* find_kernel(const ModuleImage* module, const std::string& name) {
     const auto found = module->function_of.find(name);
     if (found == module->function_of.end()) return nullptr;
     const Function& function = module->functions[found->second];
-    return function.is_kernel ? &function.facts : nullptr;
+    return function.is_kernel ? &function.code : nullptr;
 }
 
 uint64_t module_variable(ModuleImage* module, const std::string& name, uint64_t* size) {

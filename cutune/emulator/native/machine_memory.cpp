@@ -18,7 +18,7 @@ Range find(const Execution& x, const Warp& w, u64 address) {
     const Range ghost{launch.ghost_base, launch.ghost_size, FULL};
     const Range shared{reinterpret_cast<u64>(x.shared), x.shared_bytes, 0};
     const Range locals{reinterpret_cast<u64>(w.local_memory), x.local_stride * LANES, 0};
-    const Range parameters{reinterpret_cast<u64>(x.parameters), x.kernel.facts.parameter_bytes, 0};
+    const Range parameters{reinterpret_cast<u64>(x.parameters), x.kernel.code.parameter_bytes, 0};
     for (const Range& range : {ghost, shared, locals, parameters})
         if (holds(range, address)) return range;
     const auto& variables = x.module.variables;
@@ -345,7 +345,7 @@ HANDLER(parameter_address) {
 
 HANDLER(dynamic_shared_address) {
     u32* d = w.narrow(i->d);
-    const u32 start = (w.execution->kernel.facts.static_shared_bytes + 15) / 16 * 16;
+    const u32 start = (w.execution->kernel.code.static_shared_bytes + 15) / 16 * 16;
     FOR_ACTIVE(w, l) d[l] = start;
     return i + 1;
 }

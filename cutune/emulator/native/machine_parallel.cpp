@@ -1,8 +1,8 @@
 // Blocks spread over the cores of the host.
 //
-// Only blocks that cannot see each other are spread (`Function::independent`), so that memory is
-// as if they ran in turn. Each thread has registers, shared memory and counters of its own; the
-// counters are sums, minima and maxima, which do not depend on who ran which block.
+// Only independent blocks are spread (`Function::independent`), so that memory has the same content
+// as if they ran in turn. Each thread has its own registers, shared memory and counters. Counters
+// are sums, minima and maxima, which do not depend on the thread that ran a block.
 #include "machine_parallel.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace cutune {
 
 namespace {
 
-// Warp instructions that are worth a thread: a few milliseconds.
+// Warp instructions for which another thread pays: a few milliseconds.
 constexpr u64 SHARE = 300000;
 
 u64 block_at(const Launch& launch, u64 k) { return launch.blocks ? launch.blocks[k] : k; }
@@ -106,7 +106,7 @@ void run_blocks(Execution& x, u64 count) {
     const Launch& launch = x.launch;
     const bool may = launch.threads > 1 && x.kernel.independent && !launch.checker;
     for (u64 k = 0; k < count; k++) {
-        // What the first blocks cost says whether the rest is worth several threads.
+        // The cost of the first blocks decides whether the rest uses several threads.
         if (may && k && !(k & (k - 1))) {
             const u64 rest = x.instructions / k * (count - k);
             const u64 threads = std::min({u64(launch.threads), rest / SHARE, count - k});

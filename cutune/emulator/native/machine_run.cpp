@@ -9,7 +9,7 @@ namespace cutune {
 
 namespace {
 
-// Registers and stack of called functions; the operating system commits what is touched.
+// Registers and stack of called functions; the operating system commits pages on first access.
 constexpr u64 CALL_REGISTERS = 4 << 20;
 constexpr u64 CALL_LOCALS = 64 << 10;
 // Atomics after which a warp with waiting lanes lets the last of them run: a spin lock may be held
@@ -17,7 +17,7 @@ constexpr u64 CALL_LOCALS = 64 << 10;
 constexpr u32 SPIN_LIMIT = 256;
 constexpr u32 SPIN_TURN = 64;
 
-// Memory that stays with its thread, so that a small launch does not pay for fresh pages.
+// Memory that its thread keeps between launches: fresh pages would slow small launches down.
 struct Buffer {
     u8* memory = nullptr;
     u64 size = 0;
@@ -33,7 +33,7 @@ struct Buffer {
     }
 };
 
-// What the warps of one block run on.
+// The memory of the warps of one block.
 struct BlockMemory {
     Buffer registers, locals, shared;
 };
@@ -194,12 +194,12 @@ template <bool CHECKED> void Execution::run_warps(bool once) {
                 fail(Outcome::deadlock, w.groups[0].at, w, __builtin_ctz(w.groups[0].mask),
                      "threads wait at a barrier that the others never reach");
             }
-        throw Fault{Outcome::deadlock, "kernel " + kernel.facts.name};
+        throw Fault{Outcome::deadlock, "kernel " + kernel.code.name};
     } while (remaining && !once);
 }
 
 void Execution::exhausted() const {
-    throw Fault{Outcome::instruction_limit, "kernel " + kernel.facts.name + " executed more than " +
+    throw Fault{Outcome::instruction_limit, "kernel " + kernel.code.name + " executed more than " +
                                                 std::to_string(launch.instruction_limit) +
                                                 " warp instructions; is there an endless loop?"};
 }
@@ -209,7 +209,7 @@ static void prepare_warps(Execution& x, BlockMemory& memory) {
     const u32 threads = launch.block[0] * launch.block[1] * launch.block[2];
     const u32 count = (threads + LANES - 1) / LANES;
     x.register_stride = rounded(x.kernel.register_bytes, 4096) + 64;  // spread over cache sets
-    x.local_stride = rounded(x.kernel.facts.local_bytes, 16);
+    x.local_stride = rounded(x.kernel.code.local_bytes, 16);
     if (x.kernel.calls) {
         x.register_stride += CALL_REGISTERS;
         x.local_stride += CALL_LOCALS;
@@ -236,11 +236,11 @@ static void prepare_warps(Execution& x, BlockMemory& memory) {
     }
 }
 
-static void check(const KernelFacts& facts, const Launch& launch) {
+static void check(const KernelCode& code, const Launch& launch) {
     const u64 threads = u64(launch.block[0]) * launch.block[1] * launch.block[2];
     const u64 blocks = u64(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-    if (!threads || !blocks || threads > 1024 || threads > facts.max_threads)
-        throw Fault{Outcome::unsupported, "kernel " + facts.name + " cannot be launched with " +
+    if (!threads || !blocks || threads > 1024 || threads > code.max_threads)
+        throw Fault{Outcome::unsupported, "kernel " + code.name + " cannot be launched with " +
                                               std::to_string(threads) + " threads in each of " +
                                               std::to_string(blocks) + " blocks"};
     for (u64 k = 0; launch.blocks && k < launch.block_count; k++)
@@ -249,18 +249,19 @@ static void check(const KernelFacts& facts, const Launch& launch) {
                         "block " + std::to_string(launch.blocks[k]) + " is not in the grid"};
 }
 
-// What follows from the counts of basic blocks: every lane of a block executes an unguarded access.
+// Counters of unguarded accesses follow from those of their basic block: all its lanes execute
+// them.
 static void summarize(const ModuleImage& module, Report& report) {
     for (const Block& block : module.blocks) {
         report.warp_instructions += report.block_executions[block.index] * block.instructions;
         report.thread_instructions += report.block_lanes[block.index] * block.instructions;
     }
     for (size_t k = 0; k < report.sites.size(); k++) {
-        const SiteFacts& facts = module.sites[k];
+        const StaticSite& access = module.sites[k];
         merge(report.sites[k], estimate(report.windows[k]));
-        if (facts.guarded) continue;
-        report.sites[k].executions = report.block_executions[facts.block];
-        report.sites[k].lanes = report.block_lanes[facts.block];
+        if (access.guarded) continue;
+        report.sites[k].executions = report.block_executions[access.block];
+        report.sites[k].lanes = report.block_lanes[access.block];
     }
 }
 
@@ -275,7 +276,7 @@ static void prepare(Execution& x, BlockMemory& memory) {
     const Launch& launch = x.launch;
     x.ranges.resize(x.module.sites.size());
     x.parameters = launch.parameters;
-    x.shared_bytes = rounded(x.kernel.facts.static_shared_bytes,
+    x.shared_bytes = rounded(x.kernel.code.static_shared_bytes,
                              launch.dynamic_shared_bytes ? 16 : 1) +
                      launch.dynamic_shared_bytes;
     if (launch.instruction_limit) x.limit = launch.instruction_limit;
@@ -287,7 +288,7 @@ void Execution::prepare() {
     cutune::prepare(*this, memory);
 }
 
-// A cooperative launch: all blocks are there at once and take turns, so that each may wait for any
+// A cooperative launch: all blocks are resident and take turns, so that each may wait for any
 // other. Through %envreg1 and %envreg2 they find the memory of the grid's barrier.
 static void run_together(const Execution& like, u64 count) {
     const u64 workspace = like.memory.allocate(64);
@@ -316,14 +317,14 @@ static void run_together(const Execution& like, u64 count) {
     like.memory.release(workspace);
 }
 
-Report run(ModuleImage* module, const KernelFacts* facts, const Launch& launch, Memory* memory) {
+Report run(ModuleImage* module, const KernelCode* code, const Launch& launch, Memory* memory) {
     Report report;
     clear(report, *module);
-    const Function& kernel = module->functions[module->function_of.at(facts->name)];
+    const Function& kernel = module->functions[module->function_of.at(code->name)];
     Execution x(*module, kernel, launch, *memory, report);
     if (launch.checker) launch.checker->begin_launch(x);
     try {
-        check(*facts, launch);
+        check(*code, launch);
         const u64 all = u64(launch.grid[0]) * launch.grid[1] * launch.grid[2];
         if (launch.cooperative) {
             run_together(x, all);
@@ -344,7 +345,7 @@ std::string Execution::place(const Instruction* i, const Warp& w, u32 lane) cons
     auto triple = [](u32 x, u32 y, u32 z) {
         return "(" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ")";
     };
-    std::string text = "kernel " + kernel.facts.name + ", block " +
+    std::string text = "kernel " + kernel.code.name + ", block " +
                        triple(block_index[0], block_index[1], block_index[2]) + ", thread " +
                        triple(w.thread[0][lane], w.thread[1][lane], w.thread[2][lane]);
     if (!i) return text;

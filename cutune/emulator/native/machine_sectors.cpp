@@ -1,4 +1,4 @@
-// Which sectors a block touched of late.
+// The sectors that a block accessed recently.
 #include <algorithm>
 
 #include "machine_trace.h"
@@ -32,7 +32,8 @@ u32 SectorTable::enter(u32 region, u64 key, u64 now, u32 window) {
             return u32(__builtin_popcountll(now));
         }
         if (entry.key != key) continue;
-        // Warps drift apart: the history says in which of the last 16 windows a sector was used.
+        // Warps are not in step: the history has the last 16 windows in which a sector was
+        // accessed.
         if (window > entry.window) {
             const u32 ahead = window - entry.window;
             const u64 kept = EACH * (0xffffu >> std::min(ahead, HISTORY - 1));
@@ -49,7 +50,7 @@ u32 SectorTable::enter(u32 region, u64 key, u64 now, u32 window) {
     }
 }
 
-// Forgets sectors that no window can ask for again; doubles when that does not free half.
+// Removes sectors that no later window can match; doubles the table if that frees less than half.
 void SectorTable::grow() {
     std::vector<Entry> kept;
     for (const Entry& entry : entries_)

@@ -1,12 +1,14 @@
-// Counts what a memory instruction's addresses cost.
+// Counts the cost of the addresses of memory instructions.
 //
-// Of each execution: distinct 32-byte sectors, of these the fully touched ones, 128-byte lines, and
-// wavefronts (distinct 4-byte words in the busiest of 32 banks; accesses of 8 and 16 bytes per lane
-// go by half and quarter warps, but in shared memory not where all lanes want the same: timed on an
-// H200). `new_sectors` counts the
-// sectors that the block touched neither before in the same window of 8 executions nor in the
-// window before, per loop and per direction; a window is the number of the warp's execution of the
-// instruction, divided by 8. machine_draws.cpp says which windows are looked at when not all are.
+// Per execution: distinct 32-byte sectors, those of them that are accessed whole, 128-byte lines,
+// and wavefronts. Wavefronts are the distinct 4-byte words in the busiest of 32 banks. Accesses of
+// 8 and 16 bytes per lane are split into half and quarter warps, except in shared memory if all
+// lanes read one address (timed on an H200).
+//
+// `new_sectors` counts the sectors that the block accessed neither earlier in the same window of 8
+// executions nor in the window before, per loop and per direction. The window of an execution is
+// its number, counted per warp and instruction, divided by 8. machine_draws.cpp selects the windows
+// that are traced.
 #include <algorithm>
 #include <iterator>
 
@@ -140,13 +142,13 @@ u32 shared_wavefronts(const u64* offset, u32 mask, u32 bytes, Pattern pattern) {
     return wavefronts_by_part(offset, mask, bytes);
 }
 
-// An irregular access: what it costs, and its signature, or 0 when that was not worth the effort.
+// An irregular access: its cost and its signature; 0: the signature was not computed.
 struct Recalled {
     const Features* features;
     u64 signature;
 };
 
-// From memory when the lanes are as far apart as before. `count` fills the features in.
+// Remembered if the distances between the lanes are the same as before, else from `count`.
 template <class F>
 Recalled recalled(Execution& x, u32 site, const u64* address, u32 mask, Features& fresh, F count) {
     const u64 first = address[__builtin_ctz(mask)];
@@ -175,19 +177,19 @@ Recalled recalled(Execution& x, u32 site, const u64* address, u32 mask, Features
     return {&remembered.features[k], remembered.signature[k]};
 }
 
-ALWAYS_INLINE void add(Site& site, const SiteFacts& facts, const Features& f, u64 first,
+ALWAYS_INLINE void add(Site& site, const StaticSite& access, const Features& f, u64 first,
                        u32 rewritten) {
     site.traced++;
     site.sectors += f.sectors;
     site.full_sectors += f.full;
     site.lines += f.lines;
     site.wavefronts += f.wavefronts;
-    if (facts.kind == LOAD)
+    if (access.kind == LOAD)
         site.load_cost_x20 += std::max(COST_UNITS * f.wavefronts, LINE_LOOKUP * f.lines);
     else if (f.sectors) {
         const u32 parts = f.bytes * COST_UNITS / SECTOR_BYTES + PARTIAL_LINE * f.partial_lines;
         const u32 cost = std::max(parts, STORED_LINE * f.lines);
-        // A division takes as long as all the rest, and most stores rewrite nothing.
+        // A division takes as long as all the rest, so it is avoided: most stores rewrite nothing.
         site.store_cost_x20 += rewritten ? cost * (f.sectors - rewritten) / f.sectors : cost;
         site.rewritten_sectors += rewritten;
     } else
@@ -197,12 +199,12 @@ ALWAYS_INLINE void add(Site& site, const SiteFacts& facts, const Features& f, u6
     if (highest > site.highest) site.highest = highest;
 }
 
-// How many of the partially touched sectors the warp's last store has just touched at other bytes,
-// from another instruction in the same iteration: on their way to L2 the two may become one.
-u32 rewritten_sectors(LastStore& last, const SiteFacts& facts, u32 site, u32 execution,
+// Partly written sectors of which the warp's last store, from another instruction in the same
+// iteration, wrote other bytes. The two stores may merge on the way to L2.
+u32 rewritten_sectors(LastStore& last, const StaticSite& access, u32 site, u32 execution,
                       const Features& f, u64 first) {
     const bool together = last.site != site && last.first != first &&
-                          last.region == facts.region && last.execution == execution;
+                          last.region == access.region && last.execution == execution;
     const u64 from = first >> 7;
     u32 both = 0;
     for (u32 k = 0, other = 0; together && k < f.lines; k++) {
@@ -211,19 +213,19 @@ u32 rewritten_sectors(LastStore& last, const SiteFacts& facts, u32 site, u32 exe
         if (other < last.lines && last.from + u64(last.line[other]) == line)
             both += __builtin_popcount(last.touched[other] & f.touched[k]);
     }
-    // All of them, used or not: copies of fixed size are quick.
+    // Unused elements too: copies of a fixed size are fast.
     std::copy(std::begin(f.line), std::end(f.line), last.line);
     std::copy(std::begin(f.touched), std::end(f.touched), last.touched);
     last.lines = f.lines;
     last.from = from;
     last.first = first;
     last.site = site;
-    last.region = facts.region;
+    last.region = access.region;
     last.execution = execution;
     return std::min(both, f.sectors - f.full);
 }
 
-// Where the words of local memory lie in the caches: those of a warp's lanes side by side.
+// Addresses of local memory in the caches: the words of a warp's lanes are adjacent.
 void interleave(const Warp& w, const u64* address, u64* interleaved) {
     const u64 stride = w.execution->local_stride;
     FOR_ACTIVE(w, l) {
@@ -233,7 +235,7 @@ void interleave(const Warp& w, const u64* address, u64* interleaved) {
 }
 
 // A wide element is several words, each a row of 128 bytes.
-void trace_local(const Warp& w, const u64* address, u32 bytes, const SiteFacts& facts, Site& site) {
+void trace_local(const Warp& w, const u64* address, u32 bytes, const StaticSite& access, Site& site) {
     u64 interleaved[LANES] = {};
     interleave(w, address, interleaved);
     Features f;
@@ -245,10 +247,10 @@ void trace_local(const Warp& w, const u64* address, u32 bytes, const SiteFacts& 
     f.sectors *= words;
     f.full *= words;
     f.wavefronts *= words;
-    add(site, facts, f, interleaved[__builtin_ctz(w.mask)], 0);
+    add(site, access, f, interleaved[__builtin_ctz(w.mask)], 0);
 }
 
-// How many sectors of an access to global memory the block has not touched lately.
+// Sectors of a global access that the block accessed neither in this window nor in the last one.
 u32 unseen_sectors(Execution& x, u32 warp, const Touch& touch, const Features& f) {
     if (touch.signature) {
         Touch& recent = x.trace.recent[warp].touches[touch.slot()];
@@ -262,8 +264,7 @@ u32 unseen_sectors(Execution& x, u32 warp, const Touch& touch, const Features& f
     return unseen;
 }
 
-// Where the counters of a drawn window go: nowhere for a warp that lags behind so far that its choice
-// has been replaced.
+// The counters of a drawn window; none for a warp so far behind that its window has been replaced.
 Site* sampled_site(Execution& x, u32 site, u32 window) {
     if (window == 0) return &x.report.windows[site].first;
     if (window > x.launch.trace_every) return &x.report.windows[site].others;
@@ -276,14 +277,14 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
                         Pattern pattern) {
     Execution& x = *w.execution;
     TraceState& state = x.trace;
-    const SiteFacts& facts = x.module.sites[i->x];
+    const StaticSite& access = x.module.sites[i->x];
     Progress& progress = state.progress[w.index * x.module.sites.size() + i->x];
     const u32 execution = progress.executions++;
     const u32 window = execution >> WINDOW;
     Site* site = &x.report.sites[i->x];  // nowhere: what is touched matters to the next window
     if (x.launch.trace_every > 1) {
         if (execution < progress.dormant) return;
-        const u64 next = state.draws.first(facts.region, window);
+        const u64 next = state.draws.first(access.region, window);
         if (next > window + 1) {
             progress.dormant = u32(std::min<u64>((next - 1) << WINDOW, ~0u));
             return;
@@ -294,8 +295,8 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
     Recalled found = {&fresh, 0};
     const u64 shared = reinterpret_cast<u64>(x.shared);
     const u64 first = address[__builtin_ctz(w.mask)];
-    if (facts.space == SHARED_SPACE ||
-        (facts.space == GENERIC_SPACE && first - shared < x.shared_bytes)) {
+    if (access.space == SHARED_SPACE ||
+        (access.space == GENERIC_SPACE && first - shared < x.shared_bytes)) {
         if (!site) return;
         if (pattern == UNIFORM || pattern == SEQUENTIAL)
             fresh.wavefronts = shared_wavefronts(address, w.mask, bytes, pattern);
@@ -306,12 +307,12 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
         const u32 wavefronts = found.features->wavefronts;
         site->traced++;
         site->wavefronts += wavefronts;
-        u64& cost = facts.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20;
+        u64& cost = access.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20;
         cost += COST_UNITS * wavefronts;
         return;
     }
-    if (facts.space == LOCAL_SPACE) {
-        if (site) trace_local(w, address, bytes, facts, *site);
+    if (access.space == LOCAL_SPACE) {
+        if (site) trace_local(w, address, bytes, access, *site);
         return;
     }
     if (pattern == UNIFORM) uniform_features(first, bytes, fresh);
@@ -321,19 +322,19 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
             scattered_features(address, w.mask, bytes, features);
         });
     const Features& f = *found.features;
-    const u32 region = 2 * facts.region + (facts.kind != LOAD);
+    const u32 region = 2 * access.region + (access.kind != LOAD);
     const u32 unseen =
         unseen_sectors(x, w.index, Touch{first >> 7, found.signature, window, region}, f);
-    // While a warp waits for what L1 does not have, its last store is long gone.
-    if (facts.kind == LOAD && unseen) state.last_store[w.index].lines = 0;
+    // A load that misses L1 takes longer than the last store needs to reach L2.
+    if (access.kind == LOAD && unseen) state.last_store[w.index].lines = 0;
     const u32 rewritten =
-        facts.kind == STORE
-            ? rewritten_sectors(state.last_store[w.index], facts, i->x, execution, f, first)
+        access.kind == STORE
+            ? rewritten_sectors(state.last_store[w.index], access, i->x, execution, f, first)
             : 0;
     if (!site) return;
-    add(*site, facts, f, first, rewritten);
+    add(*site, access, f, first, rewritten);
     site->new_sectors += unseen;
-    // Warps of a block that reach the same step wait together: it counts once.
+    // Warps of a block wait at the same time for the misses of a step, so a step counts once.
     if (unseen)
         site->missing += state.sectors.touch(2 * x.module.region_count + i->x, execution, 1, window);
 }

@@ -1,4 +1,4 @@
-// What tracing keeps of a block's memory accesses. See machine_trace.cpp.
+// The state of tracing a block's memory accesses. See machine_trace.cpp.
 #pragma once
 #include <memory>
 #include <vector>
@@ -12,14 +12,14 @@ namespace cutune {
 // Arrays lie far apart: the upper bits of an address matter as much as the lower ones.
 ALWAYS_INLINE u64 mixed(u64 x) { return (x ^ x >> 31) * 0x9e3779b97f4a7c15ull; }
 
-// What the addresses of one execution cost; lines are counted from that of the first lane's.
+// The cost of the addresses of one execution; lines are counted from the first lane's.
 struct Features {
     s64 line[LANES];
     u8 touched[LANES];  // of each line: its sectors, one bit each
     u32 sectors = 0, full = 0, lines = 0, wavefronts = 0;
     u32 bytes = 0, partial_lines = 0;  // distinct bytes; lines with a partially touched sector
     s64 lowest = 0, highest = 0;  // from the first lane's address
-    // Tells apart which lines and sectors are touched; never 0.
+    // Identifies the set of accessed lines and sectors; never 0.
     u64 signature() const;
 };
 
@@ -33,7 +33,7 @@ struct Remembered {
     u64 signature[LANES];
 };
 
-// Sectors that a warp touched of late: the same ones again in the same window are nothing new.
+// Sectors that a warp accessed recently: repeated in the same window, they are not new.
 // Loops along a row come back to each sector eight times.
 struct Touch {
     u64 line = 0, signature = 0;  // the first lane's line, and the sectors from there
@@ -48,7 +48,7 @@ struct Recent {
     Touch touches[16];
 };
 
-// How often a warp executed a site, and before which execution nobody looks at it.
+// How often a warp executed a site, and the next execution that is traced.
 struct Progress {
     u32 executions = 0, dormant = 0;
 };

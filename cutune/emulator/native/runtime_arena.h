@@ -1,6 +1,6 @@
 // Device memory: one reserved range of host addresses, so that a device address is a host address.
 // Allocations are 256-byte aligned, zero-filled and separated by redzones; freed ones stay known
-// for a while, so that a use after free is told apart from a stray pointer.
+// for a while, so that a use after free is distinguished from a stray pointer.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -45,7 +45,7 @@ class Arena : public Memory {
     // Free everything that is not registered host memory.
     void clear();
 
-    // Told what device memory is allocated and freed; may be nullptr.
+    // Is notified of allocations and releases of device memory; may be nullptr.
     Written* written = nullptr;
 
     // Textures and surfaces by the handles of their objects.

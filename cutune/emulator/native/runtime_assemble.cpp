@@ -60,19 +60,19 @@ void add_assembler(Fingerprint* key) {
     const std::string folder = std::string(CUTUNE_PACKAGE_ROOT) + "/cutune/emulator";
     DIR* const open = opendir(folder.c_str());
     if (!open) return;
-    std::vector<std::string> facts;
+    std::vector<std::string> parts;
     while (const dirent* entry = readdir(open)) {
         const std::string name = entry->d_name;
         struct stat info;
         if (name.size() < 3 || name.compare(name.size() - 3, 3, ".py") != 0) continue;
         if (stat((folder + "/" + name).c_str(), &info) != 0) continue;
-        facts.push_back(name + ":" + std::to_string(info.st_size) + ":" +
+        parts.push_back(name + ":" + std::to_string(info.st_size) + ":" +
                         std::to_string(info.st_mtim.tv_sec) + "." +
                         std::to_string(info.st_mtim.tv_nsec));
     }
     closedir(open);
-    std::sort(facts.begin(), facts.end());
-    for (const std::string& fact : facts) key->add(fact.data(), fact.size());
+    std::sort(parts.begin(), parts.end());
+    for (const std::string& part : parts) key->add(part.data(), part.size());
 }
 
 // mkdir -p; false when the folder cannot be made.

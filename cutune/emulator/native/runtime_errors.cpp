@@ -212,7 +212,7 @@ extern "C" {
 
 cudaError_t cudaPeekAtLastError(void) { return last_error; }
 
-// Also a sticky error is told once here; the next call that needs the device brings it back.
+// A sticky error is cleared here too; the next call that needs the device returns it again.
 cudaError_t cudaGetLastError(void) {
     const cudaError_t error = last_error;
     last_error = cudaSuccess;

@@ -1,4 +1,4 @@
-// Graphs made node by node, and what is launched of them.
+// Graphs made node by node, and their launches.
 #include "runtime_graphs.h"
 
 #include <algorithm>
@@ -68,6 +68,15 @@ cudaError_t add(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_
     });
 }
 
+// The same, with the description of the work; a null pointer is an error.
+template <class Given>
+cudaError_t add(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_t* after,
+                size_t count, cudaGraphNodeType type, const Given* given,
+                Work (*work)(const Given&), bool calls_user = false) {
+    if (!given) return remember(cudaErrorInvalidValue);
+    return add(result, graph, after, count, type, work(*given), calls_user);
+}
+
 cudaError_t kernel_work(const cudaKernelNodeParams& given, Work* work,
                         std::shared_ptr<KernelNode>* node) {
     if (given.extra) return cudaErrorNotSupported;
@@ -118,6 +127,12 @@ cudaError_t replace(cudaGraphExec_t handle, cudaGraphNode_t node, Work work) {
         executable.steps[found->second].work = std::move(work);
         return cudaSuccess;
     });
+}
+
+template <class Given>
+cudaError_t replace(cudaGraphExec_t handle, cudaGraphNode_t node, const Given* given,
+                    Work (*work)(const Given&)) {
+    return given ? replace(handle, node, work(*given)) : remember(cudaErrorInvalidValue);
 }
 
 cudaError_t instantiate(cudaGraphExec_t* result, cudaGraph_t graph) {
@@ -229,14 +244,12 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGra
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaGraphNode_t* after, size_t count,
                                    const cudaMemcpy3DParms* given) {
-    if (!given) return remember(cudaErrorInvalidValue);
-    return add(node, graph, after, count, cudaGraphNodeTypeMemcpy, request_work(*given));
+    return add(node, graph, after, count, cudaGraphNodeTypeMemcpy, given, request_work);
 }
 
 cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                              const cudaMemcpy3DParms* given) {
-    if (!given) return remember(cudaErrorInvalidValue);
-    return replace(executable, node, request_work(*given));
+    return replace(executable, node, given, request_work);
 }
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -255,27 +268,23 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaG
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaGraphNode_t* after, size_t count,
                                    const cudaMemsetParams* given) {
-    if (!given) return remember(cudaErrorInvalidValue);
-    return add(node, graph, after, count, cudaGraphNodeTypeMemset, memset_work(*given));
+    return add(node, graph, after, count, cudaGraphNodeTypeMemset, given, memset_work);
 }
 
 cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                              const cudaMemsetParams* given) {
-    if (!given) return remember(cudaErrorInvalidValue);
-    return replace(executable, node, memset_work(*given));
+    return replace(executable, node, given, memset_work);
 }
 
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                  const cudaGraphNode_t* after, size_t count,
                                  const cudaHostNodeParams* given) {
-    if (!given) return remember(cudaErrorInvalidValue);
-    return add(node, graph, after, count, cudaGraphNodeTypeHost, host_work(*given), true);
+    return add(node, graph, after, count, cudaGraphNodeTypeHost, given, host_work, true);
 }
 
 cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                            const cudaHostNodeParams* given) {
-    if (!given) return remember(cudaErrorInvalidValue);
-    return replace(executable, node, host_work(*given));
+    return replace(executable, node, given, host_work);
 }
 
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,

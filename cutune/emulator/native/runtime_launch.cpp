@@ -59,14 +59,14 @@ cudaError_t check_shape(const dim3& grid, const dim3& block) {
 }
 
 cudaError_t check_kernel(const Function& function, const dim3& block, size_t shared) {
-    const KernelFacts& facts = *function.facts;
-    if (uint64_t{block.x} * block.y * block.z > facts.max_threads) return cudaErrorInvalidValue;
+    const KernelCode& code = *function.code;
+    if (uint64_t{block.x} * block.y * block.z > code.max_threads) return cudaErrorInvalidValue;
     const Device& d = device();
     const size_t limit =
         function.max_dynamic_shared > 0
-            ? static_cast<size_t>(function.max_dynamic_shared) + facts.static_shared_bytes
+            ? static_cast<size_t>(function.max_dynamic_shared) + code.static_shared_bytes
             : static_cast<size_t>(d.shared_per_block);
-    return facts.static_shared_bytes + shared > limit ? cudaErrorInvalidValue : cudaSuccess;
+    return code.static_shared_bytes + shared > limit ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 struct Ending {
@@ -88,10 +88,10 @@ Ending ending_of(Outcome outcome) {
     return {cudaErrorUnknown, "unknown outcome"};
 }
 
-std::vector<uint8_t> pack_parameters(const KernelFacts& facts, void** arguments) {
-    std::vector<uint8_t> buffer(std::max<size_t>(facts.parameter_bytes, 1));
-    for (size_t i = 0; i < facts.parameter_offsets.size(); ++i)
-        std::memcpy(&buffer[facts.parameter_offsets[i]], arguments[i], facts.parameter_sizes[i]);
+std::vector<uint8_t> pack_parameters(const KernelCode& code, void** arguments) {
+    std::vector<uint8_t> buffer(std::max<size_t>(code.parameter_bytes, 1));
+    for (size_t i = 0; i < code.parameter_offsets.size(); ++i)
+        std::memcpy(&buffer[code.parameter_offsets[i]], arguments[i], code.parameter_sizes[i]);
     return buffer;
 }
 
@@ -147,7 +147,7 @@ cudaError_t launch_function(Function* function, const Configuration& configurati
     static const bool skips = environment("CUTUNE_SKIP_KERNELS") == "1";
     const Launch launch = describe(configuration, parameters);
     const Report report =
-        skips ? Report() : run(function->module->image, function->facts, launch, &runtime().arena);
+        skips ? Report() : run(function->module->image, function->code, launch, &runtime().arena);
     advance_clock_by_launch(report.warp_instructions,
                             uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
     log_launch({site, members, function, &launch, &report});
@@ -174,7 +174,7 @@ cudaError_t prepare(const void* stub, const Configuration& configuration, void**
     if (error == cudaSuccess) error = check_launch(*result->function, configuration);
     if (error != cudaSuccess) return error;
     result->configuration = configuration;
-    result->parameters = pack_parameters(*result->function->facts, arguments);
+    result->parameters = pack_parameters(*result->function->code, arguments);
     result->work = [function = result->function, configuration, site, members,
                     parameters = result->parameters] {
         return launch_function(function, configuration, parameters, site, members);
@@ -186,7 +186,7 @@ cudaError_t prepare(const void* stub, const Configuration& configuration, void**
 std::shared_ptr<KernelNode> node_of(const void* stub, const Prepared& launch) {
     const auto node = std::make_shared<KernelNode>();
     node->parameters = launch.parameters;
-    for (const uint32_t offset : launch.function->facts->parameter_offsets)
+    for (const uint32_t offset : launch.function->code->parameter_offsets)
         node->pointers.push_back(&node->parameters[offset]);
     node->given.func = const_cast<void*>(stub);
     node->given.gridDim = launch.configuration.grid;

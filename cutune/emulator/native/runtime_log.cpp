@@ -123,7 +123,7 @@ void log_launch(const LaunchRecord& record) {
     const uint64_t sequence = log.sequence++;
     if (log.file < 0) return;
     if (log.written[{record.function, record.site}]++ >= log.limit) return;
-    const KernelFacts& facts = *record.function->facts;
+    const KernelCode& code = *record.function->code;
     const Launch& launch = *record.launch;
     const Report& report = *record.report;
     const std::string line =
@@ -133,8 +133,8 @@ void log_launch(const LaunchRecord& record) {
         ",\"module\":" + quoted(record.function->module->ptx_path) +
         ",\"grid\":" + triple(launch.grid) + ",\"block\":" + triple(launch.block) + "," +
         field("shared", launch.dynamic_shared_bytes) + ",\"parameters\":\"" +
-        hexadecimal(launch.parameters, facts.parameter_bytes) +
-        "\",\"pointers\":" + pointers(launch.parameters, facts.parameter_bytes) +
+        hexadecimal(launch.parameters, code.parameter_bytes) +
+        "\",\"pointers\":" + pointers(launch.parameters, code.parameter_bytes) +
         ",\"members\":" + members(record.members) + "," +
         field("warp_instructions", report.warp_instructions) + "," +
         field("thread_instructions", report.thread_instructions) +

@@ -116,9 +116,9 @@ cudaError_t find_function(const void* stub, Function** function) {
     *function = entry->second;
     const cudaError_t error = load((*function)->module);
     if (error != cudaSuccess) return error;
-    if (!(*function)->facts)
-        (*function)->facts = find_kernel((*function)->module->image, (*function)->name);
-    if ((*function)->facts) return cudaSuccess;
+    if (!(*function)->code)
+        (*function)->code = find_kernel((*function)->module->image, (*function)->name);
+    if ((*function)->code) return cudaSuccess;
     say_once("kernel '" + (*function)->name + "' is not in the program's PTX");
     return cudaErrorInvalidDeviceFunction;
 }
@@ -133,7 +133,7 @@ cudaError_t find_variable(const void* shadow, Variable** variable) {
 }
 
 void unload_modules() {
-    for (Function& function : registry().functions) function.facts = nullptr;
+    for (Function& function : registry().functions) function.code = nullptr;
     for (Variable& variable : registry().variables) variable.address = 0;
     // The images stay in memory: the machine has no call to drop one, and resets are rare.
     for (Module& module : registry().modules) {

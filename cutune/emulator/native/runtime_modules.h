@@ -29,7 +29,7 @@ struct Module {
 struct Function {
     Module* module = nullptr;
     std::string name;  // mangled
-    const KernelFacts* facts = nullptr;
+    const KernelCode* code = nullptr;
     int max_dynamic_shared = 0;  // raised by cudaFuncSetAttribute; 0: not set
     int carveout = -1;
 };
@@ -45,7 +45,7 @@ struct Variable {
 // Assemble and load the module unless that was tried before. Says once what went wrong.
 cudaError_t load(Module* module);
 
-// The function behind a host stub or a cudaKernel_t, with its facts. The error when there is none.
+// The function behind a host stub or a cudaKernel_t, with its code. The error when there is none.
 cudaError_t find_function(const void* stub, Function** function);
 // The variable behind its host shadow, with its address.
 cudaError_t find_variable(const void* shadow, Variable** variable);

@@ -15,14 +15,14 @@ int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
 
 // Blocks that fit on one multiprocessor. Registers are allocated per warp in units of 256 from
 // four equal files, shared memory per block in units of the device.
-int resident_blocks(const KernelFacts& facts, int threads, size_t dynamic_shared) {
+int resident_blocks(const KernelCode& code, int threads, size_t dynamic_shared) {
     const Device& d = device();
     const int warps = (threads + 31) / 32;
     if (threads <= 0 || threads > 1024) return 0;
     const int per_warp = round_up(32 * d.registers_per_thread, 256);
     const int by_registers = 4 * (d.registers_per_multiprocessor / 4 / per_warp) / warps;
     const int by_warps = d.threads_per_multiprocessor / 32 / warps;
-    const size_t shared = facts.static_shared_bytes + dynamic_shared;
+    const size_t shared = code.static_shared_bytes + dynamic_shared;
     if (shared > static_cast<size_t>(d.shared_per_block_optin)) return 0;
     const int used = round_up(static_cast<int>(shared) + d.shared_reserved, d.shared_granularity);
     const int by_shared = used > 0 ? d.shared_per_multiprocessor / used : INT_MAX;
@@ -30,11 +30,11 @@ int resident_blocks(const KernelFacts& facts, int threads, size_t dynamic_shared
 }
 
 void fill(const Function& function, cudaFuncAttributes* attributes) {
-    const KernelFacts& facts = *function.facts;
+    const KernelCode& code = *function.code;
     std::memset(attributes, 0, sizeof *attributes);
-    attributes->sharedSizeBytes = facts.static_shared_bytes;
-    attributes->localSizeBytes = facts.local_bytes;
-    attributes->maxThreadsPerBlock = static_cast<int>(facts.max_threads);
+    attributes->sharedSizeBytes = code.static_shared_bytes;
+    attributes->localSizeBytes = code.local_bytes;
+    attributes->maxThreadsPerBlock = static_cast<int>(code.max_threads);
     attributes->numRegs = device().registers_per_thread;
     // Libraries choose their kernels' parameters by these: they must match the code that runs.
     attributes->ptxVersion = static_cast<int>(function.module->architecture);
@@ -42,7 +42,7 @@ void fill(const Function& function, cudaFuncAttributes* attributes) {
     attributes->maxDynamicSharedSizeBytes =
         function.max_dynamic_shared > 0
             ? function.max_dynamic_shared
-            : device().shared_per_block - static_cast<int>(facts.static_shared_bytes);
+            : device().shared_per_block - static_cast<int>(code.static_shared_bytes);
     attributes->preferredShmemCarveout = function.carveout;
 }
 
@@ -63,7 +63,7 @@ cudaError_t set_attribute(Function* function, cudaFuncAttribute name, int value)
     }
     if (name != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaErrorInvalidValue;
     const int limit =
-        device().shared_per_block_optin - static_cast<int>(function->facts->static_shared_bytes);
+        device().shared_per_block_optin - static_cast<int>(function->code->static_shared_bytes);
     if (value < 0 || value > limit) return cudaErrorInvalidValue;
     function->max_dynamic_shared = value;
     return cudaSuccess;
@@ -113,7 +113,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
     if (!blocks) return remember(cudaErrorInvalidValue);
     return with_function(stub, [&](Function* function) {
         if (threads <= 0) return cudaErrorInvalidValue;
-        *blocks = resident_blocks(*function->facts, threads, shared);
+        *blocks = resident_blocks(*function->code, threads, shared);
         return cudaSuccess;
     });
 }
@@ -133,7 +133,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*
             d.shared_per_multiprocessor / blocks / d.shared_granularity * d.shared_granularity;
         const int room = std::min(share - d.shared_reserved, d.shared_per_block);
         *bytes = static_cast<size_t>(
-            std::max(0, room - static_cast<int>(function->facts->static_shared_bytes)));
+            std::max(0, room - static_cast<int>(function->code->static_shared_bytes)));
         return cudaSuccess;
     });
 }

@@ -1,9 +1,9 @@
-"""Detours: code that a data-dependent branch may or may not run, and that hardly matters.
+"""Detours: code behind a data-dependent branch that does not change the counts.
 
-Takes a function's control flow and a branch, gives the instructions between the branch and where
-its two ways meet again. A detour without memory accesses, barriers, calls or exits changes no
-count that the models use, whatever the data; one outside of loops accesses memory at most once per
-instruction and thread.
+Takes a function's control flow and a branch, gives the instructions between the branch and its
+immediate post-dominator. A detour without memory accesses, barriers, calls or exits changes no
+count that the models use. A detour outside of loops accesses memory at most once per instruction
+and thread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Detour:
 
 
 def detour(flow: ControlFlow, branch: Instruction) -> Detour | None:
-    """The detour behind a branch; None when what it skips or repeats matters."""
+    """The detour behind a branch; None if the skipped or repeated code changes counts."""
     start = next((i for i, b in enumerate(flow.blocks) if b.terminator.instruction is branch), None)
     if start is None or flow.blocks[start].terminator.kind != "branch":
         return None

@@ -1,11 +1,11 @@
-"""Loops that a launch without data may leap through: takes a block, says how its registers go on.
+"""Loops whose iterations need not be executed. Takes a block, gives the change of its registers.
 
-A block that branches to itself, whose carried registers all grow by the same amount each time and
-whose end compares one of them with something that stays, does nothing new while no one looks at its
-addresses. From the values at its beginning follow how often it will run and all values then, so the
-machine (machine_leap.cpp) adds up what many iterations would count and goes on at the next one of
-interest. Values that come from memory may be carried in any way: in a kernel whose branches and
-addresses do not depend on data, nothing is decided by them.
+This holds for a block that branches to itself if each carried register changes by the same amount
+in every iteration, and its branch compares one of them with an invariant value. The number of
+iterations and all values then follow from the values at its beginning. As long as its addresses
+are not traced, the machine (machine_leap.cpp) adds up the counters of many iterations and goes on
+at the next traced one. Values from memory may change in any way: the kernel's branches and
+addresses do not depend on them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _EXCHANGED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "ne": "ne", "eq": 
 
 @dataclass(frozen=True)
 class Sum:
-    """What a register had at the block's beginning (or nothing), a number, and registers that stay.
+    """A register's value at the beginning of the block (or 0), plus a number, plus invariants.
 
-    `terms` are registers that the block does not write, with how often each is added.
+    `terms`: registers that the block does not write, each with its factor.
     """
 
     start: str | None = None
@@ -52,8 +52,7 @@ class Sum:
 class Leap:
     """The block repeats while `tested` is `comparison` (as `type`) to `bound`.
 
-    `steps`: what one iteration adds to each carried register; these sums start from nothing, as
-    does `bound`.
+    `steps`: what one iteration adds to each carried register. These sums and `bound` start from 0.
     """
 
     comparison: str
@@ -66,11 +65,11 @@ class Leap:
 def leap_of(
     index: int, block: BasicBlock, registers: Container[str], loaded: Container[str]
 ) -> Leap | None:
-    """How the block with this number repeats, or None when nothing is known of that.
+    """How the block with this number repeats; None: its iterations must be executed.
 
     Args:
         registers: all that the function declares.
-        loaded: those that hold what comes from memory, in a kernel that never decides by them.
+        loaded: those that hold values from memory, on which no branch or address depends.
     """
     end = block.terminator
     if end.kind != "branch" or index not in end.targets or end.instruction is None:
@@ -118,7 +117,7 @@ def _bounded(test: _Test, steps: tuple[tuple[str, Sum], ...]) -> Leap | None:
 
 
 def _is_plain(instruction: Instruction) -> bool:
-    """Does it leave nothing behind but its result, and what a store to an array writes?"""
+    """Are its result and a store to an array its only effects?"""
     if instruction.guard or "cc" in instruction.modifiers:
         return False
     if instruction.opcode == "st":

@@ -1,4 +1,4 @@
-"""PTX opcodes by what they do. The one table from which analyses and the lowering read."""
+"""Sets of PTX opcodes by their effect, for the analyses and the lowering."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOADS = _opcodes("ld ldu")
 MEMORY = LOADS | ATOMICS | {"st"}
 #: Access memory in ways that are not among the counters.
 UNCOUNTED = _opcodes("tex tld4 suld sust wmma")
-#: Hints, and what the emulated device has no use for.
+#: Hints and other instructions without an effect on the emulated device.
 HINTS = _opcodes(
     """
     prefetch prefetchu discard applypriority nanosleep pmevent
@@ -41,7 +41,7 @@ WITHOUT_RESULT = (
 STEERING = LEAVING | BRANCHES | BARRIERS | MEMORY | {"call", "trap"}
 #: May not be skipped or repeated by some of the threads.
 BINDING = LEAVING | BARRIERS | {"brx", "call", "trap"}
-#: Give another value to each thread, whatever they read.
+#: Their result differs between threads, whatever their operands are.
 VARYING = _opcodes("ldu atom tex tld4 suld shfl vote match redux activemask call")
 #: Read registers, write registers, and do nothing else.
 ARITHMETIC = _opcodes(

@@ -1,11 +1,11 @@
-"""Taint analysis: takes a function, says whether its branches and addresses depend on loaded data.
+"""Taint analysis: do branches and addresses of a function depend on loaded data?
 
-A kernel for which they do not is *data-oblivious*: its counters are the same whatever its buffers
-hold, so it can be run on sizes for which no data and no memory exist. Tainted are values loaded
-from global and constant memory, results of atomics and clocks, and whatever is computed from them,
+If they do not, the kernel is *data-oblivious*: its counters are the same for any contents of its
+buffers, so it can be run at sizes for which no data and no memory exist. Tainted are values loaded
+from global and constant memory, results of atomics and clocks, and all values computed from them,
 also through shared and local memory and through calls. The analysis ignores the order of
-instructions; that can only make it say "depends" too often. A tainted branch that only leads to a
-detour (see `detours`) is accepted, and what the detour computes is tainted.
+instructions, so it may report a dependence that does not exist, but misses none. A tainted branch
+that only leads to a detour (see `detours`) is accepted; the results of the detour are tainted.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ _CLOCKS = ("%clock", "%globaltimer", "%smid", "%warpid")
 class Obliviousness:
     """The verdict; when it is no, the reason.
 
-    `countable`: do counters tell what it does, given the data? `uncertain`: memory instructions
-    that data decide about, each at most once per thread. `loaded`: registers that hold what depends
-    on data.
+    Attributes:
+        countable: do the counters describe all of its work, given the data?
+        uncertain: memory instructions that may be skipped depending on data; a thread executes each
+            at most once.
+        loaded: registers whose value depends on data.
     """
 
     holds: bool
@@ -83,7 +85,7 @@ def data_oblivious(kernel: Function, functions: dict[str, Function]) -> Obliviou
 
 
 def _is_countable(function: Function, functions: dict[str, Function], seen: set[str]) -> bool:
-    """Is everything that it executes known, and among the counters?"""
+    """Are all of its instructions known, and does a counter cover each?"""
     seen.add(function.name)
     for instruction in function.body or ():
         if not isinstance(instruction, Instruction):
@@ -210,7 +212,7 @@ class _Analysis:
         return control_flow(self.function, lambda name: name not in self.functions)
 
     def _is_detour(self, instruction: Instruction) -> bool:
-        """May data decide about this? Then what depends on it is tainted too."""
+        """May this branch depend on data? Its dependents are then tainted too."""
         if instruction.opcode in MEMORY and not in_loop(self._flow, instruction):
             self.detours[instruction.line] = 1
             return True

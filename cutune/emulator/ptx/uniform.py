@@ -1,8 +1,8 @@
-"""Constant memory that is read in step: takes a function, says what its blocks read that way.
+"""Reads of constant memory through uniform registers. Takes a function, counts them per block.
 
-Where all threads of a warp read a constant at one address that is computed, a table that a loop
-walks through, ptxas may read it into uniform registers. That is fast while the warps of an SM walk
-together, and some twenty times slower while each is elsewhere in the table (seen on an H200).
+If all threads of a warp read constant memory at the same computed address, as in a loop over a
+table, ptxas may read it into uniform registers. That is fast while the warps of an SM are at the
+same place of the table, and about twenty times slower otherwise (measured on an H200).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction
 
 #: What such a read brings into uniform registers at once.
 UNIFORM_BYTES = 8
-#: Loops of so many rounds, if that is known, are unrolled.
+#: ptxas unrolls loops with a known number of rounds up to this.
 MOST_ROUNDS = 8
 Item = TypeVar("Item")
 _OF_THREADS = ("%tid", "%laneid", "%lanemask", "%clock", "%globaltimer")
@@ -40,10 +40,10 @@ def varying_registers(function: Function) -> frozenset[str]:
 def uniform_reads(flow: ControlFlow, varying: frozenset[str]) -> list[int]:
     """By block: how many uniform registers, of 8 bytes, are filled from computed addresses.
 
-    Only in loops, and not where the threads of a warp part: a read that some of them skip, at a
-    border for instance, goes to an ordinary register, and mostly so does one in a loop around
-    another in which they part. ptxas unrolls loops of few known rounds and thereby knows the
-    addresses.
+    Only reads in loops count, and only where the threads of a warp do not diverge: a read that some
+    of them skip, for instance at a border, goes to an ordinary register, and so does mostly a read
+    in a loop around a divergent loop. In loops with few known rounds, which ptxas unrolls, the
+    addresses are constants.
     """
     reads = [_reads(b.instructions, varying) if b.loop >= 0 else 0 for b in flow.blocks]
     if not any(reads):

@@ -1,4 +1,4 @@
-"""What a PTX instruction asks of the units of a multiprocessor once ptxas has expanded it.
+"""The demand of a PTX instruction on the units of an SM, as ptxas expands it.
 
 Takes an instruction, gives issue slots and passes through the FP64 and special-function units.
 Divisions, roots and remainders are short routines on every GPU; the slot counts are those of the

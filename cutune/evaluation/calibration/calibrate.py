@@ -21,7 +21,7 @@ from cutune.evaluation.calibration.emulate import case_model
 from cutune.evaluation.calibration.fit_constants import FIXED, Calibration, TimedCase, fit_constants
 from cutune.evaluation.calibration.gpu import Gpu, LoadedKernels, TimedLaunch
 from cutune.evaluation.calibration.prior import Belief, beliefs, prior_constants
-from cutune.evaluation.calibration.suite import ARRAY_WORDS, Case, cases, source
+from cutune.evaluation.calibration.suite import ARRAY_WORDS, MicroBenchmark, cases, source
 from cutune.fit.fitted_model import FittedModel
 from cutune.toolchain.nvcc import Nvcc
 
@@ -96,7 +96,7 @@ def emulated_module(nvcc: Nvcc) -> LoadedModule:
 
 
 def timed_cases(
-    suite: Sequence[Case],
+    suite: Sequence[MicroBenchmark],
     models: Sequence[FittedModel],
     times: Sequence[Mapping[Block, float]],
 ) -> list[TimedCase]:
@@ -126,7 +126,7 @@ def calibrated(
 def _times(
     gpu: Gpu,
     kernels: LoadedKernels,
-    pairs: Sequence[tuple[Case, FittedModel]],
+    pairs: Sequence[tuple[MicroBenchmark, FittedModel]],
     progress: Progress,
 ) -> list[dict[Block, float]]:
     arrays, saved = (gpu.allocate(4 * ARRAY_WORDS, 3) for _ in range(2))

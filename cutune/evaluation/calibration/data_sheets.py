@@ -29,7 +29,14 @@ CARRIED = "not measured: as calibrated on an H200"
 
 @dataclass(frozen=True)
 class Card:
-    """What data sheets say."""
+    """Numbers of the vendor's data sheets.
+
+    Attributes:
+        file: name of its profile.
+        boost_mhz: boost clock.
+        dram_gbs: peak bandwidth of device memory, GB/s.
+        l2_kib: size of the L2 cache.
+    """
 
     file: str
     name: str
@@ -91,8 +98,8 @@ def _profile(card: Card, calibrated: DeviceProfile) -> DeviceProfile:
         model[name] = Fraction(f"{float(cycles / clock):.4g}")
         provenance[name] = f"{CARRIED}, in cycles"
     major, minor = card.compute_capability
-    facts = ("name", "sm_count", "clock_ghz", "dram_gbs", "l2_bytes")
-    provenance.update(dict.fromkeys(facts, DATA_SHEET))
+    published = ("name", "sm_count", "clock_ghz", "dram_gbs", "l2_bytes")
+    provenance.update(dict.fromkeys(published, DATA_SHEET))
     provenance["limits"] = f"{OCCUPANCY} {major}.{minor}"
     return replace(
         calibrated,

@@ -14,10 +14,10 @@ from math import prod
 from cutune.collect.replay.describe import code_blocks, memory_instructions
 from cutune.collect.replay.replay import Replayer, interior_blocks
 from cutune.device.thread_block import grid_of
-from cutune.emulator.bytecode.module import Kernel
+from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.machine import LoadedModule
-from cutune.evaluation.calibration.suite import ARRAY_WORDS, Case
+from cutune.evaluation.calibration.suite import ARRAY_WORDS, MicroBenchmark
 from cutune.fit.count_functions import CountFunctions, passes
 from cutune.fit.fit import model_of
 from cutune.fit.fitted_model import Array, FittedModel
@@ -34,15 +34,15 @@ from cutune.toolchain.ptxas import StaticCounters
 LONG_LOOP, WINDOWS = 64, 4
 
 
-def case_model(module: LoadedModule, case: Case, registers: int) -> FittedModel:
+def case_model(module: LoadedModule, case: MicroBenchmark, registers: int) -> FittedModel:
     """Emulate a few blocks of a case with each of its thread blocks.
 
     Args:
         registers: per thread, as the compiler of the real GPU says.
     """
     code = module.kernel(case.kernel)
-    facts = _facts(code, case, registers)
-    replayer = Replayer(module, code, _record(code, case), facts)
+    kernel = _kernel(code, case, registers)
+    replayer = Replayer(module, code, _record(code, case), kernel)
     every = max(1, case.q // 8 // WINDOWS) if case.q >= LONG_LOOP else 1
     grids = [grid_of(block, case.extents) for block in case.blocks]
     measured = [
@@ -50,7 +50,7 @@ def case_model(module: LoadedModule, case: Case, registers: int) -> FittedModel:
             FEATURES,
             {},
             block,
-            blocks=interior_blocks(facts, grid, block),
+            blocks=interior_blocks(kernel, grid, block),
             trace_every=every,
         )
         for block, grid in zip(case.blocks, grids, strict=True)
@@ -58,12 +58,12 @@ def case_model(module: LoadedModule, case: Case, registers: int) -> FittedModel:
     ends = replayer.run(
         FEATURES, {}, case.blocks[0], blocks=sorted({0, prod(grids[0]) - 1}), trace_every=1
     )
-    counts = _counts(facts, case, measured[0], ends)
-    return model_of(facts, counts, (), case.blocks, measured)
+    counts = _counts(kernel, case, measured[0], ends)
+    return model_of(kernel, counts, (), case.blocks, measured)
 
 
 def _counts(
-    facts: MeasuredKernel, case: Case, inside: Measurement, ends: Measurement
+    kernel: MeasuredKernel, case: MicroBenchmark, inside: Measurement, ends: Measurement
 ) -> CountFunctions:
     working = prod(case.extents)
     traced = max(1, inside.working_threads)
@@ -81,9 +81,9 @@ def _counts(
     for array in touched:
         sites = [site for site in ends.sites if site.array == array]
         extent = max(site.high for site in sites) - min(site.low for site in sites)
-        found = passes(facts, [ends], array)
+        found = passes(kernel, [ends], array)
         arrays.append(Array(array, constant_function((), extent), *found))
-    blocks = facts.code_blocks
+    blocks = kernel.code_blocks
     return CountFunctions(
         working=constant_function((), working),
         steps=weighted([block.load_phases for block in blocks]),
@@ -98,17 +98,17 @@ def _counts(
     )
 
 
-def _facts(code: Kernel, case: Case, registers: int) -> MeasuredKernel:
+def _kernel(code: KernelCode, case: MicroBenchmark, registers: int) -> MeasuredKernel:
     used = tuple(extent > 1 for extent in case.extents)
     return MeasuredKernel(
-        kernel=case.kernel,
+        name=case.kernel,
         entry=code.name,
         code="",
         origin=Origin("", ""),
         sites=(),
         parameters=(),
         positions=(),
-        kept=(),
+        fixed_arguments=(),
         free=(used[0], used[1], used[2]),
         guards=(None, None, None),
         variable_extents=(False, False, False),
@@ -127,7 +127,7 @@ def _facts(code: Kernel, case: Case, registers: int) -> MeasuredKernel:
     )
 
 
-def _record(code: Kernel, case: Case) -> LaunchRecord:
+def _record(code: KernelCode, case: MicroBenchmark) -> LaunchRecord:
     """The launch as the launch log would have it: three arrays, then the integers."""
     buffer = bytearray(code.parameter_bytes)
     pointers = []

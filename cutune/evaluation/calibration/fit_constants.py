@@ -36,7 +36,14 @@ STEP = 1e-5
 
 @dataclass(frozen=True)
 class TimedCase:
-    """One case of the suite: its model and the time of each block, microseconds."""
+    """A micro-benchmark of the suite with its times.
+
+    Attributes:
+        name: see `MicroBenchmark`.
+        model: its fitted model.
+        extents: threads per dimension that it covers.
+        microseconds: of each block, in the order of the model's.
+    """
 
     name: str
     model: FittedModel
@@ -48,8 +55,8 @@ class TimedCase:
 class Calibration:
     """Fitted constants and how well they explain the times.
 
-    `seen`: by how much the data narrowed each constant, 0 (prior kept) to 1. `errors`: per case the
-    root mean square of the logarithmic error over its blocks.
+    `seen`: how far the data narrowed each constant, from 0 (as its prior) to 1. `errors`: per case
+    the root mean square of the logarithmic error over its blocks.
     """
 
     constants: Mapping[str, float]

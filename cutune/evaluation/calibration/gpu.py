@@ -25,7 +25,13 @@ LONG_US = 2000.0
 
 @dataclass(frozen=True)
 class TimedLaunch:
-    """A launch of a kernel: all arguments are arrays (by index) followed by 32-bit integers."""
+    """A launch of a kernel whose arguments are arrays, followed by 32-bit integers.
+
+    Attributes:
+        kernel: its name.
+        grid, block: thread blocks, and threads of a block, per dimension.
+        integers: the arguments behind the arrays.
+    """
 
     kernel: str
     grid: Block

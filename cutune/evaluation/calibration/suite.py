@@ -46,7 +46,7 @@ SOLID = tuple(
 
 
 @dataclass(frozen=True)
-class Case:
+class MicroBenchmark:
     """One micro-kernel at one size.
 
     `extents`: threads per dimension; the grid covers them. `n`, `p`, `q`: its arguments.
@@ -74,7 +74,7 @@ def source() -> str:
     )
 
 
-def cases() -> tuple[Case, ...]:
+def cases() -> tuple[MicroBenchmark, ...]:
     """The whole suite, cheap ones first."""
     return (
         *_launching(),
@@ -89,20 +89,20 @@ def cases() -> tuple[Case, ...]:
     )
 
 
-def _line(kernel: str, n: int, p: int, q: int, blocks: tuple[Block, ...] = LINE) -> Case:
-    return Case(kernel, (n, 1, 1), n, p, q, blocks)
+def _line(kernel: str, n: int, p: int, q: int, blocks: tuple[Block, ...] = LINE) -> MicroBenchmark:
+    return MicroBenchmark(kernel, (n, 1, 1), n, p, q, blocks)
 
 
-def _plane(kernel: str, n: int, p: int, q: int) -> Case:
-    return Case(kernel, (n, q, 1), n, p, q, PLANE)
+def _plane(kernel: str, n: int, p: int, q: int) -> MicroBenchmark:
+    return MicroBenchmark(kernel, (n, q, 1), n, p, q, PLANE)
 
 
-def _launching() -> Iterator[Case]:
+def _launching() -> Iterator[MicroBenchmark]:
     for exponent in (13, 16, 19, 22):
         yield _line("empty", 1 << exponent, 0, 0, FEW)
 
 
-def _streams() -> Iterator[Case]:
+def _streams() -> Iterator[MicroBenchmark]:
     for exponent in (16, 20, 22, 24, 26):
         yield _line("combine", 1 << exponent, 0, 0)
     for mebi in (1, 2, 3, 5, 6, 8):
@@ -116,7 +116,7 @@ def _streams() -> Iterator[Case]:
     yield _line("window", 1 << 22, 1000, 0)
 
 
-def _records() -> Iterator[Case]:
+def _records() -> Iterator[MicroBenchmark]:
     for words in (3, 7, 16):
         yield _line("records_read", 1 << 20, words, 0)
     yield _line("records_read", 1 << 22, 7, 0)
@@ -130,7 +130,7 @@ def _records() -> Iterator[Case]:
         yield _line("copy_wide", 1 << (exponent - 2), 0, 0)
 
 
-def _planes() -> Iterator[Case]:
+def _planes() -> Iterator[MicroBenchmark]:
     for pitch in (1000, 1024, 1400, 1536, 1801, 2048, 2600, 3072, 4100):
         yield _plane("plane_window", pitch - 2, pitch, pitch - 2)
     for pitch in (1000, 1536, 2048, 2600, 4100):
@@ -140,27 +140,27 @@ def _planes() -> Iterator[Case]:
     for pitch in (1024, 3001):
         yield _plane("plane_bytes", pitch - 2, pitch, pitch - 2)
     for pitch in (128, 200, 400):
-        yield Case(
+        yield MicroBenchmark(
             "solid_window", (pitch - 2, pitch - 2, pitch - 2), pitch - 2, pitch, pitch - 2, SOLID
         )
 
 
-def _loops() -> Iterator[Case]:
+def _loops() -> Iterator[MicroBenchmark]:
     # The kernels of the loops have no guard: the grid has to fit.
     whole = tuple(block for block in PLANE if block[0] <= 512)
     for pitch in (512, 1001):
         extents = (512, 512, 1)
-        yield Case("store_loop", extents, 1 << 20, pitch, 128, whole)
-        yield Case("update_loop", extents, 0, pitch, 128, whole)
-        yield Case("product_loop", extents, 0, pitch, 512, whole)
-        yield Case("rows_loop", extents, 0, pitch, 512, whole)
-    yield Case("product_loop", (1024, 2048, 1), 0, 2049, 256, PLANE)
-    yield Case("update_loop", (1024, 1024, 1), 0, 1028, 256, PLANE)
+        yield MicroBenchmark("store_loop", extents, 1 << 20, pitch, 128, whole)
+        yield MicroBenchmark("update_loop", extents, 0, pitch, 128, whole)
+        yield MicroBenchmark("product_loop", extents, 0, pitch, 512, whole)
+        yield MicroBenchmark("rows_loop", extents, 0, pitch, 512, whole)
+    yield MicroBenchmark("product_loop", (1024, 2048, 1), 0, 2049, 256, PLANE)
+    yield MicroBenchmark("update_loop", (1024, 1024, 1), 0, 1028, 256, PLANE)
     for stride in (1, 2, 7, 8, 28, 32, 100):
         yield _line("stride_loop", 1 << 18, stride, 512, POWERS)
 
 
-def _walks() -> Iterator[Case]:
+def _walks() -> Iterator[MicroBenchmark]:
     for n in (1024, 4096, 8192):
         yield _line("column_walk", n, n, 1024)
         yield _line("row_walk", n, 1024, 1024)
@@ -169,7 +169,7 @@ def _walks() -> Iterator[Case]:
     yield _line("column_walk", 1 << 16, 1 << 16, 1024)
     yield _line("column_walk", 1 << 18, 1 << 18, 64)
     yield _line("row_walk", 1 << 17, 256, 256)
-    yield Case("wide_walk", (1 << 18, 1, 1), 1 << 21, (1 << 18) + (1 << 15), 64, POWERS)
+    yield MicroBenchmark("wide_walk", (1 << 18, 1, 1), 1 << 21, (1 << 18) + (1 << 15), 64, POWERS)
     for pitch in (0, 64, 1 << 14):
         yield _line("chase", 32, pitch, 512, ((32, 1, 1),))
     yield _line("chase", 1 << 16, 64, 256)
@@ -178,7 +178,7 @@ def _walks() -> Iterator[Case]:
     yield _line("uneven_loop", 1 << 17, 2, 16)
 
 
-def _arithmetic() -> Iterator[Case]:
+def _arithmetic() -> Iterator[MicroBenchmark]:
     for kernel in ("fma_loop", "double_loop", "integer_loop", "root_loop"):
         yield _line(kernel, 1 << 18, 1, 256, POWERS)
     for kernel in ("quotient_loop", "double_quotient_loop", "remainder_loop"):
@@ -186,15 +186,15 @@ def _arithmetic() -> Iterator[Case]:
     yield _line("fma_loop", 1 << 14, 1, 1024, POWERS)
 
 
-def _in_blocks() -> Iterator[Case]:
+def _in_blocks() -> Iterator[MicroBenchmark]:
     for stride in (1, 2, 4, 32):
         yield _line("shared_loop", 1 << 18, stride, 256, POWERS)
     yield _line("barrier_loop", 1 << 18, 0, 128)
     yield _line("barrier_loop", 1 << 14, 0, 512)
     for extent in (512, 1024, 2048):
-        yield Case("tile_turn", (extent, extent, 1), 0, extent, 0, TILES)
+        yield MicroBenchmark("tile_turn", (extent, extent, 1), 0, extent, 0, TILES)
     for extent in (512, 1024):
-        yield Case("tile_loop", (extent, extent, 1), 0, extent, extent // 16, WIDE_TILES)
+        yield MicroBenchmark("tile_loop", (extent, extent, 1), 0, extent, extent // 16, WIDE_TILES)
     for exponent in (18, 22, 24):
         yield _line("block_sum", 1 << exponent, 0, 0, POWERS)
     yield _line("atomic_apart", 1 << 22, 0, 0, POWERS)
@@ -205,6 +205,6 @@ def _in_blocks() -> Iterator[Case]:
     yield _line("atomic_loop", 1 << 16, 1 << 20, 64, POWERS)
 
 
-def _constants() -> Iterator[Case]:
+def _constants() -> Iterator[MicroBenchmark]:
     for count in (32, 128, 512):
         yield _line("constant_filter", 1 << 18, 0, count)

@@ -1,1 +1,1 @@
-"""What was measured of a kernel, as data: counts, extents, alignment, sweeps."""
+"""Measurements of a kernel as data: counts, extents, alignment, sweeps."""

@@ -1,8 +1,8 @@
 """Alignment classes: which residues of a data parameter give the same memory behaviour.
 
-What matters to coalescing is each stride modulo 128 bytes. Instead of guessing which expressions
-of a parameter are strides, one launch per residue is looked at; residues whose address features
-agree form a class. A row has one class of every parameter.
+Coalescing depends on each stride modulo 128 bytes. Which expressions of a parameter are strides is
+not guessed: one launch per residue is measured, and residues with equal address features form a
+class. A row has one class of every parameter.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from cutune.fit.measurement.measurement import PROBE, MeasuredKernel, Measuremen
 
 LINE_BYTES = 128
 TOLERANCE = 0.03
-#: Of a kernel's costs: what one instruction feels less is not felt.
-FELT = TOLERANCE / 4
+#: An instruction is sensitive to an alignment that changes the kernel's cost by more than this.
+SENSITIVITY = TOLERANCE / 4
 MAX_CLASSES = 64
 
 Feature = tuple[float, ...]
@@ -25,21 +25,22 @@ Row = tuple[int, ...]
 Probes = Mapping[int, Sequence[Measurement]]
 
 
-def modulus(facts: MeasuredKernel) -> int:
+def modulus(kernel: MeasuredKernel) -> int:
     """Elements of the narrowest access per 128-byte line: the period of every alignment effect."""
-    narrowest = min((memory.bytes for memory in facts.memory if not memory.shared), default=4)
+    narrowest = min((memory.bytes for memory in kernel.memory if not memory.shared), default=4)
     return max(8, min(LINE_BYTES, LINE_BYTES // narrowest))
 
 
 def alignment_classes(
-    facts: MeasuredKernel, measurements: Sequence[Measurement]
+    kernel: MeasuredKernel, measurements: Sequence[Measurement]
 ) -> tuple[tuple[int, ...], ...]:
-    """Per data parameter the class of each residue modulo `modulus(facts)`; class 0 holds 0.
+    """Per data parameter the class of each residue modulo `modulus(kernel)`; class 0 holds 0.
 
-    All parameters together have at most 64 classes: until then ever less similar residues merge.
+    There are at most `MAX_CLASSES` combinations of classes: as long as there are more, the
+    tolerance grows, so that less similar residues merge.
     """
-    period = modulus(facts)
-    probes = _probes(facts, measurements)
+    period = modulus(kernel)
+    probes = _probes(kernel, measurements)
     tolerance = TOLERANCE
     while True:
         classes = [_cluster(of_one, period, tolerance) for of_one in probes]
@@ -54,16 +55,16 @@ def representatives(classes: Sequence[int]) -> list[int]:
     return [next(r for r in order if classes[r] == c) for c in range(max(classes) + 1)]
 
 
-def _probes(facts: MeasuredKernel, measurements: Sequence[Measurement]) -> list[Probes]:
+def _probes(kernel: MeasuredKernel, measurements: Sequence[Measurement]) -> list[Probes]:
     """Per parameter and residue the probes in which all others are aligned."""
-    period = modulus(facts)
+    period = modulus(kernel)
     probes = [m for m in measurements if m.purpose == PROBE]
     result: list[Probes] = []
-    for name in facts.parameters:
+    for name in kernel.parameters:
         found: dict[int, list[Measurement]] = {}
         for probe in probes:
             sizes = dict(probe.sizes)
-            if all(sizes[p] % period == 0 for p in facts.parameters if p != name):
+            if all(sizes[p] % period == 0 for p in kernel.parameters if p != name):
                 found.setdefault(sizes[name] % period, []).append(probe)
         result.append(found)
     return result
@@ -91,36 +92,41 @@ def _by_alignment(period: int) -> list[int]:
     return sorted(range(period), key=lambda r: (-gcd(r, period), r))
 
 
-def felt_alignments(
-    facts: MeasuredKernel, measurements: Sequence[Measurement]
+def alignment_sensitivities(
+    kernel: MeasuredKernel, measurements: Sequence[Measurement]
 ) -> tuple[frozenset[int], ...]:
-    """Per memory instruction the places of those data parameters whose alignment it feels."""
-    probes = list(enumerate(_probes(facts, measurements)))
+    """Per memory instruction the data parameters, by index, whose alignment changes its cost."""
+    probes = list(enumerate(_probes(kernel, measurements)))
     return tuple(
-        frozenset(place for place, of_one in probes if _is_felt(of_one, index))
-        for index in range(len(facts.memory))
+        frozenset(place for place, of_one in probes if _is_sensitive(of_one, index))
+        for index in range(len(kernel.memory))
     )
 
 
-def _is_felt(probes: Probes, index: int) -> bool:
+def _is_sensitive(probes: Probes, index: int) -> bool:
     """Does what an instruction costs differ between residues?"""
     if 0 not in probes:
         return False
     own, costs = features_of(probes[0], [index]), features_of(probes[0])
     return any(
-        abs(cost - usual) > FELT * total
+        abs(cost - usual) > SENSITIVITY * total
         for probed in probes.values()
         for cost, usual, total in zip(features_of(probed, [index]), own, costs, strict=True)
     )
 
 
-def felt_row(row: Row, places: frozenset[int]) -> Row:
-    """The row that costs an instruction the same: what it does not feel is aligned."""
+def reduced_row(row: Row, places: frozenset[int]) -> Row:
+    """The row with every parameter aligned but those at `places`.
+
+    An instruction that is sensitive to these alone costs the same in both rows.
+    """
     return tuple(own if place in places else 0 for place, own in enumerate(row))
 
 
 def features_of(probes: Sequence[Measurement], sites: Sequence[int] | None = None) -> Feature:
     """Load, store and miss cost per execution, of each probed block in turn.
+
+    Units: load and store cost in 1/20 of a wavefront or sector, misses in sectors.
 
     `sites`: of these memory instructions only.
     """

@@ -1,8 +1,8 @@
-"""Feature launches by alignment row and block. Those that need not be made are put together.
+"""Feature launches by alignment row and block. Launches that were not made are composed of others.
 
-Most memory instructions feel the alignment of one size: a stride of NJ in A, of NK in B. What such
-an instruction costs in a row is what it costs where only that size is out of line. So 6 classes of
-one size and 9 of another need 14 launches for each block instead of 54.
+Most memory instructions are sensitive to the alignment of one size: a stride of NJ in A, of NK in
+B. In any row such an instruction costs what it costs where that size alone is misaligned. So 6
+classes of one size and 9 of another need 14 launches for each block instead of 54.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from cutune.device.thread_block import Block
 from cutune.fit.measurement.alignment_classes import (
     TOLERANCE,
     Row,
+    alignment_sensitivities,
     distance,
     features_of,
-    felt_alignments,
-    felt_row,
+    reduced_row,
 )
 from cutune.fit.measurement.measurement import FEATURES, MeasuredKernel, Measurement
 
@@ -30,36 +30,41 @@ def all_rows(classes: Classes) -> list[Row]:
     return list(product(*(range(max(of_one) + 1) for of_one in classes)))
 
 
-def out_of_line(classes: Classes) -> Row:
+def all_misaligned(classes: Classes) -> Row:
     """A row in which every size has another odd residue."""
     return tuple(of_one[(3 + 2 * k) % len(of_one)] for k, of_one in enumerate(classes))
 
 
 @dataclass(frozen=True)
 class Cells:
-    """What is known of each (row, block). `felt`: by each instruction, see `felt_alignments`."""
+    """What is known of each (row, block).
+
+    Attributes:
+        measured: the launches that were made.
+        sensitive_to: per memory instruction, see `alignment_sensitivities`.
+    """
 
     measured: dict[tuple[Row, Block], Measurement]
-    felt: Sequence[frozenset[int]]
+    sensitive_to: Sequence[frozenset[int]]
 
-    def telling_rows(self, classes: Classes) -> set[Row]:
-        """The rows of which all others can be put together."""
-        felt = {frozenset[int](), *self.felt}
-        return {felt_row(row, places) for row in all_rows(classes) for places in felt}
+    def basis_rows(self, classes: Classes) -> set[Row]:
+        """The rows of which all others can be composed."""
+        sensitive_to = {frozenset[int](), *self.sensitive_to}
+        return {reduced_row(row, places) for row in all_rows(classes) for places in sensitive_to}
 
     def at(self, row: Row, block: Block) -> Measurement | None:
-        """The launch itself if it was made, or else put together; None when parts are missing."""
+        """The launch if it was made, else the composed one; None where parts of it are missing."""
         return self.measured.get((row, block)) or self._composed(row, block)
 
     def are_sound(self, row: Row, blocks: Collection[Block]) -> bool:
-        """Does what is put together agree with launches of this row that were made?"""
+        """Do composed launches of this row agree with those that were made?"""
         return all(self._agrees(row, block) for block in blocks)
 
     def _agrees(self, row: Row, block: Block) -> bool:
         composed, made = self._composed(row, block), self.measured[row, block]
         if composed is None:
             return False
-        # Remainders of loops are executed when sizes are out of line, and cost next to nothing.
+        # Remainders of loops are executed at misaligned sizes only, and cost next to nothing.
         aligned = self.measured[_aligned(row), block]
         usual = [index for index, site in enumerate(aligned.sites) if site.traced]
         each = distance(features_of([composed], usual), features_of([made], usual))
@@ -68,22 +73,22 @@ class Cells:
 
     def _composed(self, row: Row, block: Block) -> Measurement | None:
         aligned = self.measured.get((_aligned(row), block))
-        parts = [self.measured.get((felt_row(row, places), block)) for places in self.felt]
+        parts = [self.measured.get((reduced_row(row, to), block)) for to in self.sensitive_to]
         if aligned is None or None in parts:
             return None
         sites = (part.sites[index] for index, part in enumerate(parts) if part)
         return replace(aligned, sites=tuple(sites))
 
 
-def cells(facts: MeasuredKernel, classes: Classes, measurements: Sequence[Measurement]) -> Cells:
+def cells(kernel: MeasuredKernel, classes: Classes, measurements: Sequence[Measurement]) -> Cells:
     """Sort the feature launches of a kernel."""
     measured = {}
     for measurement in (m for m in measurements if m.purpose == FEATURES):
         sizes = dict(measurement.sizes)
-        residues = zip(facts.parameters, classes, strict=True)
+        residues = zip(kernel.parameters, classes, strict=True)
         row = tuple(c[sizes[name] % len(c)] for name, c in residues)
         measured[row, measurement.block] = measurement
-    return Cells(measured, felt_alignments(facts, measurements))
+    return Cells(measured, alignment_sensitivities(kernel, measurements))
 
 
 def _aligned(row: Row) -> Row:

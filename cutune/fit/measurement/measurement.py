@@ -1,4 +1,4 @@
-"""Measurements: what was counted where. The types of measurements.jsonl and their reading.
+"""Measured kernels and launches: the types of measurements.jsonl, and their reading.
 
 Two kinds of lines: `cutune-kernel-3` describes a kernel once (what its basic blocks and memory
 instructions are), `cutune-measurement-3` holds the counters of one launch of it.
@@ -24,6 +24,9 @@ from cutune.toolchain.ptxas import StaticCounters
 KERNEL_SCHEMA = "cutune-kernel-3"
 MEASUREMENT_SCHEMA = "cutune-measurement-3"
 
+#: Fields of `MeasuredKernel` whose keys in files are others.
+_STORED = {"name": "kernel", "fixed_arguments": "kept", "required_arguments": "held"}
+
 Blocks = tuple[Block, ...]
 
 COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
@@ -35,9 +38,15 @@ REPLAYED, RUN = "emulation", "run"
 
 @dataclass(frozen=True)
 class CodeBlock:
-    """A basic block: innermost loop (-1: none), issue slots, load steps, passes through units.
+    """A basic block of a kernel.
 
-    `constants`: see `Demand` of the emulated device.
+    Attributes:
+        loop: its innermost loop; -1: none.
+        instructions: issue slots.
+        load_phases: dependent load steps.
+        double, special: passes through the FP64 and the special-function units.
+        barriers: waits for all warps of the thread block.
+        constants: uniform registers filled from constant memory.
     """
 
     loop: int
@@ -53,8 +62,14 @@ class CodeBlock:
 class MemoryInstruction:
     """A static memory instruction in global or shared memory.
 
-    `real`: of an atomic operation, does it work on floating-point numbers? `phase`: of a load, its
-    place among the groups of loads of its block that cannot overlap.
+    Attributes:
+        site: its index among the memory instructions of the kernel.
+        kind: `load`, `store` or `atomic`.
+        bytes: per lane.
+        block: index of its basic block.
+        shared: is it in shared memory?
+        real: does an atomic operation work on floating-point numbers?
+        phase: of a load, its load phase; loads of one phase overlap.
     """
 
     site: int
@@ -88,29 +103,35 @@ class Origin:
 
 @dataclass(frozen=True)
 class MeasuredKernel:
-    """What does not change from launch to launch.
+    """A kernel of the program: what does not change from launch to launch.
 
-    `parameters`: data parameters by name, at `positions` among the kernel's arguments;
-    `kept`: other integer arguments with their recorded value; `guards`: guard bound per dimension
-    as C text; `variable_extents`: dimensions whose thread space is a variable of its own, because
-    no guard tells it. Where the grid is kept, extents are blocks, elsewhere threads.
+    Attributes:
+        name: the function in the source; `entry`: its mangled name; `code`: a hash of its PTX.
+        sites: the launch sites that launch it.
+        parameters: data parameters by name, at `positions` among the kernel's arguments.
+        fixed_arguments: other integer arguments by name, with the values of the recorded launch.
+        free: dimensions in which the block may change.
+        guards: per dimension the bound of the thread index, as C text; None: there is no guard.
+        variable_extents: dimensions without a guard whose extent is a variable of its own. It
+            counts blocks where the number of blocks is kept (`grid_kept`), elsewhere threads.
+        original: the thread block of the source.
     """
 
-    kernel: str
+    name: str
     entry: str
     code: str
     origin: Origin
     sites: tuple[int, ...]
     parameters: tuple[str, ...]
     positions: tuple[int, ...]
-    kept: tuple[tuple[str, int], ...]
+    fixed_arguments: tuple[tuple[str, int], ...]
     free: tuple[bool, bool, bool]
     guards: tuple[str | None, str | None, str | None]
     variable_extents: tuple[bool, bool, bool]
     original: Block
     max_threads: int
     candidate_set: str
-    #: What an annotation says about the candidates.
+    #: The candidates that an annotation allows.
     allowed: BlockRange | None
     #: Does an annotation allow more than is proven?
     asserted: bool
@@ -118,31 +139,32 @@ class MeasuredKernel:
     dynamic_shared_bytes: int
     #: Blocks whose results differed from the original's when they were tried.
     rejected: tuple[Block, ...]
-    #: Memory instructions that data decide about, each at most once per thread.
+    #: Memory instructions that may be skipped depending on data; none is executed twice by a
+    #: thread.
     uncertain: int
     static: StaticCounters
-    #: Launches of the program as it ran: a value per data parameter, and the extents.
+    #: Recorded launches of the program: a value per data parameter, and the extents.
     recorded: tuple[tuple[tuple[int, ...], Block], ...]
     code_blocks: tuple[CodeBlock, ...]
     memory: tuple[MemoryInstruction, ...]
     #: Dynamic shared memory as C text over the block's x, y and z; None: the same for every block.
     shared: str | None = None
-    #: Must each warp keep its threads?
+    #: Must each warp hold the same threads with every block?
     needs_warps: bool = False
-    #: Dimensions in which the number of blocks stays, of whatever size they are.
+    #: Dimensions whose number of blocks stays the same with every block.
     grid_kept: tuple[bool, bool, bool] = (False, False, False)
-    #: Products of sizes that replayed launches cover in dimensions without a guard, as C text.
+    #: Per dimension without a guard, the product of sizes that replayed launches cover, as C text.
     covers: tuple[str | None, str | None, str | None] = (None, None, None)
-    #: Positions of further integer arguments, and the values that the model was made for.
-    held: tuple[tuple[int, int], ...] = ()
+    #: Positions of integer arguments, and the only values that the model holds for.
+    required_arguments: tuple[tuple[int, int], ...] = ()
     #: Data parameters that follow from the others: name, position, and how, as C text.
     tied: tuple[tuple[str, int, str], ...] = ()
-    #: Counted while the program ran, at its sizes and on its data? For kernels whose work depends
-    #: on data, or is no function of the sizes that could be found.
+    #: Was it counted while the program ran, at its sizes and on its data? So for kernels whose work
+    #: depends on data, or for which no function of the sizes was found.
     on_data: bool = False
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
-        """The blocks that come into question, of the kernel's own candidate set or another."""
+        """The candidate blocks, of the kernel's own candidate set or of `which`."""
         shapes = candidate_blocks(
             self.free,
             self.original,
@@ -175,7 +197,7 @@ class MeasuredKernel:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Everything that the counts may depend on: data parameters, then unguarded extents."""
+        """The variables of the counts: data parameters, then unguarded extents."""
         extents = zip("xyz", self.variable_extents, strict=True)
         return (*self.parameters, *(f"extent_{d}" for d, variable in extents if variable))
 
@@ -192,18 +214,20 @@ class MeasuredKernel:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """What tells it from all other kernels of a workspace: source, name, compiled entry."""
-        return self.origin.path, self.kernel, self.entry
+        """Identifies it in a workspace: source, name, compiled entry."""
+        return self.origin.path, self.name, self.entry
 
     def to_json(self) -> dict[str, Any]:
         """As a line of measurements.jsonl."""
-        return {"schema": KERNEL_SCHEMA, **asdict(self)}
+        values = {_STORED.get(name, name): value for name, value in asdict(self).items()}
+        return {"schema": KERNEL_SCHEMA, **values}
 
     @staticmethod
     def from_json(entry: dict[str, Any]) -> MeasuredKernel:
         """Read back what `to_json` gave."""
+        stored = ((f.name, _STORED.get(f.name, f.name)) for f in fields(MeasuredKernel))
         # Older files say nothing of `shared`.
-        values = {f.name: _frozen(entry[f.name]) for f in fields(MeasuredKernel) if f.name in entry}
+        values = {name: _frozen(entry[key]) for name, key in stored if key in entry}
         values["allowed"] = BlockRange.from_json(entry["allowed"])
         values["origin"] = Origin(**entry["origin"])
         # Older files say more of it.
@@ -218,9 +242,13 @@ class MeasuredKernel:
 class SiteCounters:
     """Counters of one memory instruction in one launch; see `struct Site` of the machine.
 
-    `missing`: steps in which a warp of the block found a new sector. `array`: index of the pointer
-    parameter that it went through, or -1; `low`, `high`: byte offsets from there of the lowest and
-    one past the highest address.
+    Attributes:
+        executions, lanes: by warps, and active lanes of these.
+        traced: executions whose addresses were traced. Costs and sectors are sums over these.
+        load_cost_x20, store_cost_x20: in 1/20 of a wavefront or sector.
+        missing: steps in which a warp of the block accessed a new sector.
+        array: index of the pointer parameter that was accessed; -1: none.
+        low, high: byte offsets from there of the lowest and one past the highest address.
     """
 
     executions: int
@@ -241,9 +269,17 @@ class SiteCounters:
 
 @dataclass(frozen=True)
 class Measurement:
-    """Counters of one launch. `sizes` gives every variable of the kernel a value.
+    """Counters of one launch.
 
-    `lanes`, `executions`: per basic block the active lanes and the warps that executed it.
+    Attributes:
+        entry, code: of the kernel, see `MeasuredKernel`.
+        purpose: `COUNTS`, `PROBE`, `FEATURES`, `TRAINING` or `SMALLER`.
+        source: `REPLAYED` or `RUN`.
+        sizes: a value for each variable of the kernel.
+        executed_blocks: thread blocks that were executed.
+        working_threads: threads of these that access memory.
+        lanes, executions: per basic block the active lanes and the warps that executed it.
+        sites: per memory instruction.
     """
 
     entry: str
@@ -271,7 +307,7 @@ class Measurement:
 
     @property
     def working_warps(self) -> float:
-        """Warps that touch memory, supposing that their threads all do or all do not."""
+        """Warps that access memory, if either all threads of a warp do or none does."""
         threads_per_warp = threads_of(self.block) / warps_of(self.block)
         return max(1.0, self.working_threads / threads_per_warp)
 
@@ -281,7 +317,7 @@ class Measurement:
         return (self.entry, self.code, self.purpose, self.sizes, self.block)
 
     def belongs_to(self, kernel: MeasuredKernel) -> bool:
-        """Was it made of this kernel, in this version of its code and of its description?"""
+        """Does it belong to this kernel, in this version of its code and of its description?"""
         own = (kernel.entry, kernel.code, kernel.variables)
         source = RUN if kernel.on_data else REPLAYED
         return (self.entry, self.code, self.variables) == own and self.source == source
@@ -306,21 +342,20 @@ class Measurement:
 
 
 def by_entry(
-    facts: Iterable[MeasuredKernel], measurements: Iterable[Measurement]
+    kernels: Iterable[MeasuredKernel], measurements: Iterable[Measurement]
 ) -> list[tuple[MeasuredKernel, list[Measurement]]]:
     """Join kernels and their measurements; those of another version of the code are left out.
 
-    A kernel that was described more than once counts as described last, with the launches that
-    have the sizes that it has then. A launch that was counted
-    twice, by two runs at the same time, counts once.
+    The last description of a kernel replaces earlier ones; launches that do not fit it are left
+    out. A launch that was measured twice, by two simultaneous runs, counts once.
     """
-    latest = {f.place: f for f in facts}
+    latest = {kernel.place: kernel for kernel in kernels}
     groups: dict[tuple[str, str], list[Measurement]] = {}
     for measurement in {(m.source, m.key): m for m in measurements}.values():
         groups.setdefault((measurement.entry, measurement.code), []).append(measurement)
     return [
-        (f, [m for m in groups.get((f.entry, f.code), []) if m.belongs_to(f)])
-        for f in latest.values()
+        (k, [m for m in groups.get((k.entry, k.code), []) if m.belongs_to(k)])
+        for k in latest.values()
     ]
 
 

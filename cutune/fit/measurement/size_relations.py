@@ -1,9 +1,11 @@
-"""How the sizes of a kernel go together. Takes the launches of a program, gives what they show.
+"""Relations between the sizes of a kernel. Takes launches of a program, gives a description.
 
-A replayed launch gives every size a value of its own. That is no launch of the program where the
-kernel has one thread per element of several dimensions and no bound on its index (`ceil(nx * ny /
-128)` blocks), or where a parameter is not a size but the width of a halo, which takes all work
-away when it is as large as the grid; or where one size follows from another (`half` from `n`).
+A replayed launch gives every size an independent value. The program itself may never do that:
+
+- The kernel has one thread per element of several dimensions and no bound on its index
+  (`ceil(nx * ny / 128)` blocks).
+- A parameter is no size but the width of a halo. If it is as large as the grid, no work is left.
+- One size follows from another (`half` from `n`).
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ from cutune.fit.rational.from_c import parse_expression
 from cutune.fit.rational.values import value_of
 from cutune.frontend.c_names import names_in
 
-#: What may be added to each size of a product: nodes and faces are one more than cells.
+#: Offsets of each size of a product: meshes have one node or face more than cells.
 SHIFTS = (0, 1, -1)
 MOST_FACTORS = 3
-#: Sizes that follow from another one are rounded parts of it, or have a margin.
+#: A size that follows from another is a rounded part of it, or differs from it by a margin.
 DIVISORS = (2, 3, 4, 8, 16, 32)
 MARGINS = (*range(1, 9), 16, 32)
-#: What is always less, and changes, selects one of several ways and is no size.
+#: A parameter that changes and is always less than this selects a variant: it is no size.
 SELECTORS = 8
 
 
@@ -39,9 +41,9 @@ class Covered:
 
 
 def cover(names: Sequence[str], launches: Sequence[Covered]) -> str | None:
-    """C text of the product of sizes that just so many blocks cover in all launches, if any.
+    """C text of a product of sizes that the blocks just cover in all launches; None: there is none.
 
-    Of one size there is no need to know: it may as well vary on its own.
+    Products have two or three factors. A single size needs no cover: it may vary independently.
     """
     if len({(launch.blocks, launch.width) for launch in launches}) == 1:
         return None
@@ -64,74 +66,78 @@ def _is_covered(launch: Covered, places: Sequence[int], shift: int) -> bool:
     return min(factors) > 1 and -(-prod(factors) // launch.width) == launch.blocks
 
 
-def holding(facts: MeasuredKernel, counted: Sequence[Measurement]) -> MeasuredKernel | None:
-    """The kernel with its small constants held, where counts show that they are no sizes.
+def with_constants_fixed(
+    kernel: MeasuredKernel, counted: Sequence[Measurement]
+) -> MeasuredKernel | None:
+    """The kernel with small constants among its parameters fixed; None where there are none.
 
-    Small is what is less than the smallest size that is counted, and a constant what no launch of
-    the program changed while it changed other sizes. That such a value is no size is seen where
-    a launch in which it grew like one had no work at all.
+    A constant has the same value in all launches of the program, while other sizes change. It is
+    small if it is less than a warp. The counts show that it is no size: a launch in which it grew
+    like a size had no work at all.
     """
-    if facts.asserted or all(measurement.working_threads for measurement in counted):
+    if kernel.asserted or all(measurement.working_threads for measurement in counted):
         return None
-    columns = _columns(facts)
-    places = range(len(facts.parameters))
+    columns = _columns(kernel)
+    places = range(len(kernel.parameters))
     varying = [place for place in places if len(set(columns[place])) > 1]
     still = [p for p in places if p not in varying and 0 <= columns[p][0] < WARP]
     if not varying or not still:
         return None
     left = [place for place in places if place not in still]
-    values = [(facts.parameters[place], columns[place][0]) for place in still]
+    fixed = [(kernel.parameters[place], columns[place][0]) for place in still]
+    required = [(kernel.positions[place], columns[place][0]) for place in still]
     return replace(
-        with_only(facts, left),
-        kept=(*facts.kept, *values),
-        held=(*facts.held, *((facts.positions[place], columns[place][0]) for place in still)),
+        with_only(kernel, left),
+        fixed_arguments=(*kernel.fixed_arguments, *fixed),
+        required_arguments=(*kernel.required_arguments, *required),
     )
 
 
-def tying(facts: MeasuredKernel) -> MeasuredKernel | None:
-    """The kernel with sizes tied to others as in all launches of the program, if any are.
+def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
+    """The kernel with sizes tied to others as in all launches of the program; None: none is.
 
-    For kernels of which sizes that vary on their own make no sense. What takes several small values
-    (a colour, a phase) is no size either: it stays as it was recorded.
+    For kernels whose sizes cannot vary independently. A parameter with several small values (a
+    colour, a phase) is no size either: it keeps its recorded value.
     """
-    if facts.asserted or not facts.recorded:
+    if kernel.asserted or not kernel.recorded:
         return None
-    columns = _columns(facts)
-    places = range(len(facts.parameters))
-    bounds = set(names_in(" ".join(text for text in facts.guards if text)))
+    columns = _columns(kernel)
+    places = range(len(kernel.parameters))
+    bounds = set(names_in(" ".join(text for text in kernel.guards if text)))
     small = [
         place
         for place in places
         if len(set(columns[place])) > 1
         and min(columns[place]) >= 0
         and max(columns[place]) < SELECTORS
-        and facts.parameters[place] not in bounds
+        and kernel.parameters[place] not in bounds
     ]
     left = [place for place in places if place not in small]
-    tied = _ties(facts.parameters, columns, left)
+    tied = _ties(kernel.parameters, columns, left)
     left = [place for place in left if place not in tied]
     if not left or not (small or tied):
         return None
+    fixed = [(kernel.parameters[place], columns[place][0]) for place in small]
     return replace(
-        with_only(facts, left),
-        kept=(*facts.kept, *((facts.parameters[p], columns[p][0]) for p in small)),
-        tied=tuple((facts.parameters[p], facts.positions[p], text) for p, text in tied.items()),
+        with_only(kernel, left),
+        fixed_arguments=(*kernel.fixed_arguments, *fixed),
+        tied=tuple((kernel.parameters[p], kernel.positions[p], text) for p, text in tied.items()),
     )
 
 
-def _columns(facts: MeasuredKernel) -> list[tuple[int, ...]]:
+def _columns(kernel: MeasuredKernel) -> list[tuple[int, ...]]:
     """The values of each parameter in the recorded launches."""
-    return list(zip(*(sizes for sizes, _ in facts.recorded), strict=True))
+    return list(zip(*(sizes for sizes, _ in kernel.recorded), strict=True))
 
 
-def with_only(facts: MeasuredKernel, places: Sequence[int]) -> MeasuredKernel:
+def with_only(kernel: MeasuredKernel, places: Sequence[int]) -> MeasuredKernel:
     """The kernel with the parameters at these places."""
     return replace(
-        facts,
-        parameters=tuple(facts.parameters[place] for place in places),
-        positions=tuple(facts.positions[place] for place in places),
+        kernel,
+        parameters=tuple(kernel.parameters[place] for place in places),
+        positions=tuple(kernel.positions[place] for place in places),
         recorded=tuple(
-            (tuple(sizes[place] for place in places), extents) for sizes, extents in facts.recorded
+            (tuple(sizes[place] for place in places), extents) for sizes, extents in kernel.recorded
         ),
     )
 
@@ -139,7 +145,7 @@ def with_only(facts: MeasuredKernel, places: Sequence[int]) -> MeasuredKernel:
 def _ties(
     names: Sequence[str], columns: Sequence[Sequence[int]], places: Sequence[int]
 ) -> dict[int, str]:
-    """C text of each size that follows from another one, which itself is tied to none."""
+    """Per place of a size that follows from another: C text. That other size is tied to none."""
     tied: dict[int, str] = {}
     roots: set[int] = set()
     for place in places[::-1]:
@@ -155,7 +161,7 @@ def _ties(
 
 
 def _relation(name: str, values: Sequence[int], others: Sequence[int]) -> str | None:
-    """C text of the other size in terms of this one, where both changed and it always holds."""
+    """C text of the other size in terms of this one, if both change and all launches agree."""
     pairs = list(zip(values, others, strict=True))
     if len(set(values)) == 1 or len(set(others)) == 1 or min(values) < 1:
         return None
@@ -172,31 +178,31 @@ def _relation(name: str, values: Sequence[int], others: Sequence[int]) -> str | 
     return None
 
 
-def complete(facts: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]:
-    """A value of every integer argument whose value is known at these sizes."""
-    values = {**dict(facts.kept), **sizes}
-    for name, _, text in facts.tied:
+def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The values of all integer arguments that are known at these sizes."""
+    values = {**dict(kernel.fixed_arguments), **sizes}
+    for name, _, text in kernel.tied:
         expression = parse_expression(text)
         assert expression is not None, "a text of ours"
         values[name] = int(value_of(expression, values))
     return values
 
 
-def extents_at(facts: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
+def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
     """Threads (blocks, where the grid is kept) that a launch at these sizes must cover.
 
-    At sizes where the kernel has no work, less than 1.
+    An extent is less than 1 if the kernel has no work at these sizes.
     """
     extents = []
-    values = complete(facts, sizes)
+    values = complete(kernel, sizes)
     for axis, name in enumerate("xyz"):
-        text = facts.guards[axis] or facts.covers[axis]
+        text = kernel.guards[axis] or kernel.covers[axis]
         expression = parse_expression(text) if text is not None else None
-        if facts.variable_extents[axis]:
+        if kernel.variable_extents[axis]:
             extents.append(sizes[f"extent_{name}"])
         elif expression is not None:
             extents.append(int(value_of(expression, values)))
         else:
-            extents.append(facts.recorded[0][1][axis])
+            extents.append(kernel.recorded[0][1][axis])
     x, y, z = extents
     return (x, y, z)

@@ -1,4 +1,4 @@
-"""Exhaustive sweeps: the time of every block at one launch. Lines of the probe in, `Sweep` out.
+"""Exhaustive sweeps: the time of every block at one launch. Takes lines, gives `RecordedSweep`.
 
 The instrumented program in sweep mode writes a line `cutune-timing-1` per candidate; a document
 `cutune-sweep-1` keeps what comparisons need of them, a line of text per launch, so that a sweep
@@ -73,8 +73,14 @@ class SweptLaunch:
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """What was swept, on what, and how."""
+class RecordedSweep:
+    """The launches of a sweep.
+
+    Attributes:
+        device, driver: name of the GPU, and version of its driver.
+        method: how blocks were timed, as text.
+        launches: in the order in which they were swept.
+    """
 
     device: str
     driver: str
@@ -82,7 +88,7 @@ class Sweep:
     launches: tuple[SweptLaunch, ...]
 
 
-def read_sweep(path: Path) -> Sweep:
+def read_sweep(path: Path) -> RecordedSweep:
     """Read a recorded sweep.
 
     Raises:
@@ -91,7 +97,7 @@ def read_sweep(path: Path) -> Sweep:
     document = read_document(path, SCHEMA, COMMAND)
     try:
         launches = tuple(swept_launch(entry) for entry in document["launches"])
-        return Sweep(document["device"], document["driver"], document["method"], launches)
+        return RecordedSweep(document["device"], document["driver"], document["method"], launches)
     except (KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"
         damaged = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=COMMAND)
@@ -120,7 +126,7 @@ def swept_launch(entry: Mapping[str, Any]) -> SweptLaunch:
     )
 
 
-def write_sweep(path: Path, sweep: Sweep) -> None:
+def write_sweep(path: Path, sweep: RecordedSweep) -> None:
     """Save a sweep, a line per launch.
 
     Raises:

@@ -67,8 +67,8 @@ def fit_polynomial(
 ) -> RationalFunction | None:
     """The polynomial of least total degree that meets every sample exactly, if there is one.
 
-    A quarter of the samples, those at the largest sizes, never enter the equations. `spare`: so
-    many samples at least are more than the coefficients.
+    A quarter of the samples, those at the largest sizes, never enter the equations. `spare`: number
+    of samples that must exceed the number of coefficients.
     """
     order = sorted(range(len(points)), key=lambda s: sum(points[s]))
     held_out = max(1, len(points) // 4)
@@ -93,10 +93,10 @@ def fit_polynomial(
 def _fit_larger(
     variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
 ) -> RationalFunction | None:
-    """A polynomial that meets all samples from some size on, where the smaller ones are different.
+    """A polynomial that meets all samples from some size on; smaller samples may differ.
 
-    A filter of 127 taps has other work at sizes below 127. Of one variable only: of several, all
-    that are large together say nothing of one that is much larger than another.
+    A filter of 127 taps has other work at sizes below 127. Only for one variable: with several,
+    samples at which all are large say nothing about one that is much larger than another.
     """
     if len(variables) != 1:
         return None
@@ -187,9 +187,9 @@ def _solve(
 def _eliminated(matrix: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fraction] | None:
     """Gaussian elimination; None when inconsistent or rank deficient.
 
-    In integers modulo a prime so large that the fractions of the solution can be told from their
-    residues (Wang's rational reconstruction): much faster than in fractions, which grow. A solution
-    without such fractions comes out wrong; callers try it at all samples.
+    Computes modulo a large prime and recovers the fractions of the solution from their residues
+    (Wang's rational reconstruction). That is much faster than with fractions, which grow. The
+    result is wrong if numerators or denominators are too large: callers check it at all samples.
     """
     rows = [[*row, value] for row, value in zip(matrix, values, strict=True)]
     width = len(matrix[0])

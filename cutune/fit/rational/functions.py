@@ -1,4 +1,4 @@
-"""Polynomials and their quotients over data parameters: what counted totals are functions of.
+"""Polynomials and their quotients over data parameters, which counted totals are fitted by.
 
 `cutune.fit.rational.exact_fit` finds them.
 """
@@ -21,7 +21,7 @@ Exponents = tuple[int, ...]
 Floats = NDArray[np.float64]
 
 MAX_DEGREE_PER_VARIABLE = 3
-#: Singular values by the largest one up to which a system says nothing.
+#: Singular values up to this, relative to the largest, count as 0.
 SINGULAR = 1e-10
 
 
@@ -45,10 +45,11 @@ class Polynomial:
 class RationalFunction:
     """numerator / denominator, and the evidence for it.
 
-    `exact`: every sample is met exactly, also the held-out ones. `held_out_error`: the largest
-    relative error at the largest sizes, which were not used for choosing coefficients. `residual`:
-    the same at the samples that were used. `rank`: of the system that gave the coefficients, and
-    `unknowns`, how many it had besides the one that scales all.
+    Attributes:
+        exact: is every sample met exactly, also the held-out ones?
+        held_out_error: the largest relative error at the largest sizes, which the fit did not use.
+        residual: the largest relative error at the samples that it used.
+        rank, unknowns: of the system of equations, without the unknown that scales all others.
     """
 
     numerator: Polynomial
@@ -86,7 +87,7 @@ def constant_function(variables: tuple[str, ...], value: int | Fraction) -> Rati
 def exponents_up_to(
     points: Sequence[Sequence[int]], used: Sequence[int], degree: int
 ) -> list[Exponents]:
-    """Monomials of bounded total degree, no variable higher than its distinct samples can tell."""
+    """Monomials of bounded total degree, no variable higher than its distinct samples determine."""
     width = len(points[0])
     levels = [len({points[s][v] for s in used}) - 1 for v in range(width)]
     ranges = [range(min(degree, level, MAX_DEGREE_PER_VARIABLE) + 1) for level in levels]

@@ -1,9 +1,12 @@
-"""Rational functions fitted in floating point, where no exact one of low degree exists.
+"""Rational functions fitted in floating point, where no exact function of low degree exists.
 
-Homogeneous least squares with scaled variables and relative weights, refined after Sanathanan and
-Koerner and then by its true relative residuals, its degree chosen by the error at the largest sizes
-held out (Brandt et al., section 3, with the remedies of their stated problems). A function with a
-pole among the samples or far beyond them, or below 0 there, is no candidate.
+Takes samples, gives a function. The method is that of Brandt et al., section 3, with remedies for
+the problems stated there:
+
+- Homogeneous least squares with scaled variables and relative weights.
+- Refinement after Sanathanan and Koerner, then on the true relative residuals.
+- The degree is chosen by the error at the largest sizes, which are held out.
+- A function that has a pole or is negative among the samples or far beyond them is rejected.
 """
 
 from __future__ import annotations
@@ -30,19 +33,19 @@ from cutune.fit.rational.functions import (
 REFINEMENTS = 8
 #: Degrees of numerator and denominator that are tried, the simplest first.
 NUMERICAL_DEGREES = ((0, 0), (1, 0), (2, 0), (1, 1), (3, 0), (2, 1), (4, 0), (3, 1), (2, 2))
-#: Relative residuals beyond which a sample counts less and less in the last refinement.
+#: Relative residual from which on the last refinement weights a sample less and less.
 OUTLIER = 0.01
-#: A function that close at the held-out sizes is good enough: what a higher degree would gain there
-#: it may lose many times at sizes far beyond.
+#: Held-out error at which a function is accepted. A higher degree would be closer there, but may be
+#: much worse at far larger sizes.
 GOOD_ENOUGH = 0.02
-#: Multiples of the largest sample at which a numerical function must make sense.
+#: Multiples of the largest sample at which a numerical function must be finite and not negative.
 FAR = (4, 64, 1024, 16384)
 
 
 def fit_numerical(
     variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
 ) -> RationalFunction:
-    """The simplest rational function that is good enough at the held-out largest sizes, or best."""
+    """The simplest function whose held-out error is `GOOD_ENOUGH`, else the one with the least."""
     sizes = np.array(points, dtype=np.float64)
     targets = np.array(values, dtype=np.float64)
     order = np.argsort(sizes.sum(axis=1), kind="stable")
@@ -52,7 +55,7 @@ def fit_numerical(
     best: RationalFunction | None = None
     for top, bottom in NUMERICAL_DEGREES:
         candidate = _fit_degrees(variables, sizes, targets, used, held_out, scale, top, bottom)
-        # A higher degree must earn its place: 10 % better, not just luck.
+        # A higher degree must be 10 % better, so that it is not chosen by chance.
         if candidate and (
             best is None or candidate.held_out_error < 0.9 * best.held_out_error - 1e-12
         ):
@@ -116,7 +119,7 @@ def _fit_degrees(
 
 
 def _makes_sense_far(upper: list[Exponents], lower: list[Exponents], solution: Floats) -> bool:
-    """Is the quotient neither below 0 nor at a pole, also where all sizes are much larger?"""
+    """Is the quotient finite and not negative also at much larger sizes?"""
     far = np.outer(FAR, np.ones(len(upper[0])))
     tops = monomials(far, upper) @ solution[: len(upper)]
     bottoms = monomials(far, lower) @ solution[len(upper) :]
@@ -161,7 +164,7 @@ def _refined(
 
     def residuals(coefficients: Floats) -> Floats:
         bottom = denominator @ coefficients[width:]
-        # Far from what is wanted, so that no step crosses a pole.
+        # A huge residual near the pole, so that no step crosses it.
         safe = np.where(np.abs(bottom) < 1e-12, 1e-12, bottom)
         result: Floats = (numerator @ coefficients[:width] / safe - targets) * weights
         return result

@@ -44,8 +44,8 @@ class Operator(Enum):
     NORM_8 = "norm 8"
 
 
-#: Of a norm: its power p, and c and d of a * (1 + c r^p / (1 + d r^p)), r = b/a, a the larger: a
-#: rational form, with an error below 0.12 %.
+#: Per norm: its power p, and c and d of the rational form a * (1 + c r^p / (1 + d r^p)), where a is
+#: the larger operand and r = b / a. Its error is below 0.12 %.
 NORMS = {
     Operator.NORM_2: (2, Fraction(1, 2), Fraction(212, 1000)),
     Operator.NORM_3: (3, Fraction(1, 3), Fraction(847, 3000)),
@@ -180,9 +180,9 @@ def choice(condition: Number, if_true: Number, if_false: Number) -> Expression:
 
 @dataclass(frozen=True)
 class Definition:
-    """One line of a program: a name for the value of an expression over what stands above it.
+    """One line of a program: a name for the value of an expression over earlier definitions.
 
-    `meaning`: what it is, in a few words, where that is said.
+    `meaning`: a short description, or empty.
     """
 
     name: str
@@ -191,16 +191,16 @@ class Definition:
 
 
 def size_name(word: str) -> str:
-    """What a program calls a data parameter, or an extent.
+    """The name of a data parameter or an extent in a program.
 
-    A kernel may call its parameters as it likes, also `steps` or `blocks`, as programs call their
+    The prefix avoids clashes: a kernel's parameter may be called `steps` or `blocks` as
     definitions.
     """
     return word if word in EXTENTS else f"size_{word}"
 
 
 def point(sizes: Mapping[str, Any], extents: Sequence[Any]) -> dict[str, Any]:
-    """What a program is evaluated at: data parameters by their names, and the three extents."""
+    """The input of a program: data parameters by `size_name`, and the three extents."""
     named = {size_name(word): value for word, value in sizes.items()}
     return named | dict(zip(EXTENTS, extents, strict=True))
 
@@ -232,8 +232,7 @@ class RationalProgram:
         return frozenset(names)
 
 
-#: Definitions that say how long one part of the work takes alone, in microseconds; nothing else
-#: depends on them.
+#: Prefix of definitions with the microseconds of one part of the work alone, for reports only.
 TERM = "term_"
 
 #: The index of the candidate, for `Lookup` in tables that hold one entry per candidate.

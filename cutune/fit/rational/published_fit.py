@@ -1,12 +1,15 @@
 """The published way of fitting, for comparison (`--fit paper`): counters per warp as P / Q.
 
-Follows the technique's section on estimation, as its tool carries it out: per-variable degree
-bounds that grow along a staircase up to 5, the same for numerator and denominator; the samples
-give rows [monomials, -y monomials] without scaling; the trivial solution is removed by replacing
-the first sample by "this coefficient of the denominator is 1", for each coefficient in turn;
-least squares by singular values, whatever the rank; of all that is found the least training error
-relative to the mean, accepted up to 100 % (beyond, the mean stands for all). No sample is held
-out, no pole looked for: what this costs is what the comparison shows.
+Follows the technique's section on estimation, as its tool carries it out:
+
+- Degree bounds per variable grow along a staircase up to 5, equally for numerator and denominator.
+- The samples give rows [monomials, -y monomials] without scaling.
+- To exclude the trivial solution, the equation of the first sample is replaced by "this coefficient
+  of the denominator is 1", for each coefficient in turn.
+- Least squares by singular values, at any rank.
+- The solution with the least training error relative to the mean is taken. Above 100 % the mean is.
+
+No sample is held out, and poles are not detected. The comparison shows what this costs.
 """
 
 from __future__ import annotations
@@ -27,9 +30,9 @@ Floats = NDArray[np.float64]
 LARGEST_DEGREE = 5
 #: Unknowns up to which systems are solved: ever larger ones take minutes and gain nothing.
 LARGEST_SYSTEM = 64
-#: Root mean square error by the mean up to which a fit is taken.
+#: Largest accepted training error: root mean square error relative to the mean.
 ACCEPTED = 1.0
-#: A fit that is so good is not looked for with more unknowns.
+#: Training error at which no more unknowns are tried.
 PERFECT = 1e-12
 
 

@@ -385,7 +385,7 @@ def _same_proof(first: Kernel, second: Kernel) -> bool:
         and first.members == second.members
         and first.shared == second.shared
         and first.needs_warps == second.needs_warps
-        and (first.may_meet, first.apart) == (second.may_meet, second.apart)
+        and (first.may_meet, first.distinct_places) == (second.may_meet, second.distinct_places)
         and first.proven_for == second.proven_for
         and first.unproven == second.unproven
     )

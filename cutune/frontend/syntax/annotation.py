@@ -79,7 +79,12 @@ class IgnoreAnnotation:
 
 @dataclass(frozen=True)
 class SizeIndexAnnotation:
-    """KLARAPTOR: the number of the parameter that is a kernel's size."""
+    """KLARAPTOR: which parameter of a kernel is its size.
+
+    Attributes:
+        kernel: its name.
+        index: place of the parameter, from 0.
+    """
 
     kernel: str
     index: int
@@ -87,7 +92,12 @@ class SizeIndexAnnotation:
 
 @dataclass(frozen=True)
 class DimensionAnnotation:
-    """KLARAPTOR: the number of dimensions of a kernel's thread blocks."""
+    """KLARAPTOR: the number of dimensions of a kernel's thread blocks.
+
+    Attributes:
+        kernel: its name.
+        dimensions: 1, 2 or 3.
+    """
 
     kernel: str
     dimensions: int

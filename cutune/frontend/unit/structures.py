@@ -48,7 +48,13 @@ class Structure:
 
 @dataclass(frozen=True)
 class IntegerMember:
-    """`name` is that within the structure, `steps` the pointers to members that lead to it."""
+    """An integer within a structure.
+
+    Attributes:
+        name: within the structure: names of members, joined by dots.
+        type, integer: its type in words, and what these stand for.
+        steps: the pointers to members that lead to it.
+    """
 
     name: str
     type: str

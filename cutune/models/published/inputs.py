@@ -1,8 +1,8 @@
-"""What the published models read: counts per warp and the launch, as definitions of a program.
+"""Inputs of the published models: counts per warp and the launch, as definitions of a program.
 
 Takes a `FittedModel` and a `DeviceProfile`, adds to the `Lines` of a rational program. The counts
-are totals over threads divided by the threads that work, which is what each warp of them executes;
-nothing is fitted per warp.
+are totals over threads divided by the working threads: the counts of a full working warp. Nothing
+is fitted per warp.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class LaunchShape:
 
 
 def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
-    """What one warp of working threads executes."""
+    """The counts of one warp of working threads."""
     if model.published is not None:
         return _published(lines, model.published)
     working = lines.define("working", maximum(1, _working(model)))
@@ -89,17 +89,17 @@ def define_counts(lines: Lines, model: FittedModel) -> WarpCounts:
 
 def _working(model: FittedModel) -> Expression:
     """Threads that share the work: where the grid is kept, all that a block has."""
-    if not model.facts.keeps_grid:
+    if not model.kernel.keeps_grid:
         return model.working.expression()
     threads = expression(1)
-    for name, is_kept in zip("xyz", model.facts.grid_kept, strict=True):
+    for name, is_kept in zip("xyz", model.kernel.grid_kept, strict=True):
         threads = threads * Parameter(f"extent_{name}")
         threads = threads * Parameter(f"block_{name}") if is_kept else threads
     return threads
 
 
 def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
-    """Counters that are functions of the block too: there are no tables then."""
+    """Counters as fitted by the published method: functions of size and block, no tables."""
 
     def define(name: str, function: RationalFunction) -> Parameter:
         return lines.define(name, maximum(0, function.expression()))
@@ -115,7 +115,7 @@ def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
 
 
 def _weighted(lines: Lines, model: FittedModel, kind: str) -> Expression:
-    """A feature per execution times how often that happens, over all groups."""
+    """A feature per execution times executions, summed over all groups."""
     total = expression(0)
     for column in model.transactions:
         if column.kind == kind:
@@ -128,11 +128,11 @@ def _weighted(lines: Lines, model: FittedModel, kind: str) -> Expression:
 
 
 def define_launch(lines: Lines, model: FittedModel, device: DeviceProfile) -> LaunchShape:
-    """How many blocks the launch has, and what an SM takes of them at a time."""
+    """Blocks of the launch, and how many are resident on an SM."""
     blocks = expression(1)
     for axis, name in enumerate("xyz"):
         lines.properties[f"block_{name}"] = tuple(block[axis] for block in model.blocks)
-        extent, is_kept = Parameter(f"extent_{name}"), model.facts.grid_kept[axis]
+        extent, is_kept = Parameter(f"extent_{name}"), model.kernel.grid_kept[axis]
         blocks = blocks * (extent if is_kept else ceiling(extent / Parameter(f"block_{name}")))
     lines.properties["warps"] = tuple(warps_of(block) for block in model.blocks)
     lines.properties["resident"] = tuple(

@@ -1,8 +1,8 @@
 """Latency and throughput bounds after Volkov and Little's law, cycles of one launch.
 
-V. Volkov, "Understanding Latency Hiding on GPUs" (2016): what one SM does is bounded by issue, by
-the load/store unit, by bandwidth, and by warps in flight over latency. The bounds of a launch are
-added: their maximum alone ties shapes and hides coalescing.
+V. Volkov, "Understanding Latency Hiding on GPUs" (2016): the throughput of an SM is bounded by
+issue, by the load/store unit, by bandwidth, and by warps in flight over latency. The bounds of a
+launch are added: with their maximum alone, shapes would tie and coalescing would not show.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SECTORS_PER_CYCLE = Fraction(2)
 
 
 @dataclass(frozen=True)
-class Machine:
+class LatencyHardware:
     """Device parameters: cycles, per cycle and SM; `bytes_per_cycle` for the whole GPU."""
 
     issue_per_cycle: Fraction
@@ -45,9 +45,9 @@ class Machine:
     arithmetic_latency: Fraction
 
     @staticmethod
-    def of(device: DeviceProfile) -> Machine:
+    def of(device: DeviceProfile) -> LatencyHardware:
         """From a profile."""
-        return Machine(
+        return LatencyHardware(
             device.model.issue_per_cycle,
             SECTORS_PER_CYCLE,
             device.dram_gbs / device.clock_ghz,
@@ -64,12 +64,18 @@ def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
     touched = expression(0)
     for array in model.arrays:
         touched = touched + maximum(0, array.extent_bytes.expression())
-    cycles = define_cycles(lines, counts, shape, lines.define("bytes", touched), Machine.of(device))
+    cycles = define_cycles(
+        lines, counts, shape, lines.define("bytes", touched), LatencyHardware.of(device)
+    )
     return finished(lines, model, device, cycles)
 
 
 def define_cycles(
-    lines: Lines, warp: WarpCounts, launch: LaunchShape, dram_bytes: Expression, machine: Machine
+    lines: Lines,
+    warp: WarpCounts,
+    launch: LaunchShape,
+    dram_bytes: Expression,
+    hardware: LatencyHardware,
 ) -> Expression:
     """Cycles of a launch: the sum of its four bounds, each a definition.
 
@@ -78,11 +84,11 @@ def define_cycles(
     """
     warps = lines.define("warps_per_sm", ceiling(launch.blocks / launch.sms) * launch.warps)
     issue = lines.define(
-        "bound_issue", warps * (warp.compute + warp.memory) / machine.issue_per_cycle
+        "bound_issue", warps * (warp.compute + warp.memory) / hardware.issue_per_cycle
     )
-    units = lines.define("bound_units", warps * warp.sectors / machine.sectors_per_cycle)
-    bandwidth = lines.define("bound_bandwidth", dram_bytes / machine.bytes_per_cycle)
-    once = warp.memory * machine.memory_latency + warp.compute * machine.arithmetic_latency
+    units = lines.define("bound_units", warps * warp.sectors / hardware.sectors_per_cycle)
+    bandwidth = lines.define("bound_bandwidth", dram_bytes / hardware.bytes_per_cycle)
+    once = warp.memory * hardware.memory_latency + warp.compute * hardware.arithmetic_latency
     rounds = maximum(1, ceiling(launch.blocks / (launch.sms * launch.resident)))
     latency = lines.define("bound_latency", once * rounds)
     return issue + units + bandwidth + latency

@@ -42,7 +42,7 @@ LOAD_BYTES = 128
 
 
 @dataclass(frozen=True)
-class Machine:
+class MwpCwpHardware:
     """Device parameters: cycles, GHz, GB/s, bytes.
 
     `departure_*`: cycles between two transactions that leave an SM; one that is coalesced moves
@@ -58,10 +58,10 @@ class Machine:
     load_bytes: Fraction = Fraction(LOAD_BYTES)
 
     @staticmethod
-    def of(device: DeviceProfile) -> Machine:
-        """From a profile: sectors leave as fast as DRAM takes them, shared among all SMs."""
+    def of(device: DeviceProfile) -> MwpCwpHardware:
+        """From a profile: the SMs share the bandwidth of DRAM, which limits how sectors leave."""
         sector = SECTOR_BYTES * device.sm_count * device.clock_ghz / device.dram_gbs
-        return Machine(
+        return MwpCwpHardware(
             device.clock_ghz,
             device.dram_gbs,
             1 / device.model.issue_per_cycle,
@@ -76,14 +76,14 @@ def compose(model: FittedModel, device: DeviceProfile) -> RationalProgram:
     lines = Lines()
     counts = define_counts(lines, model)
     shape = define_launch(lines, model, device)
-    cycles = define_cycles(lines, counts, shape, Machine.of(device))
+    cycles = define_cycles(lines, counts, shape, MwpCwpHardware.of(device))
     return finished(lines, model, device, cycles)
 
 
 def define_cycles(
-    lines: Lines, warp: WarpCounts, launch: LaunchShape, machine: Machine
+    lines: Lines, warp: WarpCounts, launch: LaunchShape, hardware: MwpCwpHardware
 ) -> Expression:
-    """Execution cycles of a launch, with what they are made of as definitions on the way."""
+    """Execution cycles of a launch; intermediate results are definitions `mwp_*`."""
 
     def define(name: str, value: Number) -> Expression:
         return lines.define(f"mwp_{name}", value)
@@ -91,24 +91,24 @@ def define_cycles(
     active = define("active_warps", launch.warps * launch.resident)
     latency_uncoalesced = define(
         "latency_uncoalesced",
-        machine.memory_latency + (warp.transactions - 1) * machine.departure_uncoalesced,
+        hardware.memory_latency + (warp.transactions - 1) * hardware.departure_uncoalesced,
     )
     memory = define("accesses", maximum(NEARLY_NONE, warp.memory))
     share = define("share_uncoalesced", warp.uncoalesced / memory)
-    latency = define("latency", share * latency_uncoalesced + (1 - share) * machine.memory_latency)
+    latency = define("latency", share * latency_uncoalesced + (1 - share) * hardware.memory_latency)
     departure = define(
         "departure",
-        share * warp.transactions * machine.departure_uncoalesced
-        + (1 - share) * machine.departure_coalesced,
+        share * warp.transactions * hardware.departure_uncoalesced
+        + (1 - share) * hardware.departure_coalesced,
     )
-    per_warp = define("bandwidth_per_warp", machine.clock_ghz * machine.load_bytes / latency)
-    peak = define("peak", machine.bandwidth_gbs / (per_warp * launch.sms))
+    per_warp = define("bandwidth_per_warp", hardware.clock_ghz * hardware.load_bytes / latency)
+    peak = define("peak", hardware.bandwidth_gbs / (per_warp * launch.sms))
     mwp = define("mwp", maximum(1, minimum(minimum(latency / departure, peak), active)))
     memory_cycles = define(
         "memory_cycles",
-        warp.uncoalesced * latency_uncoalesced + warp.coalesced * machine.memory_latency,
+        warp.uncoalesced * latency_uncoalesced + warp.coalesced * hardware.memory_latency,
     )
-    compute_cycles = define("compute_cycles", machine.issue_cycles * (warp.compute + memory))
+    compute_cycles = define("compute_cycles", hardware.issue_cycles * (warp.compute + memory))
     cwp = define("cwp", minimum((memory_cycles + compute_cycles) / compute_cycles, active))
     repetitions = define("repetitions", launch.blocks / (launch.resident * launch.sms))
     per_period = define("compute_per_period", compute_cycles / memory)

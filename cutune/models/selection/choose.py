@@ -1,8 +1,8 @@
-"""From predicted times to one block. Takes a rational program and sizes, gives a ranked choice.
+"""From predicted times to one block. Takes a rational program and sizes, gives a `Selection`.
 
-The rule: the program's own block stays where hardly more is to be gained than the model can tell.
-Else, among the blocks whose predicted time lies in a narrow band above the least, prefer the one
-that a static rank table prefers (the model cannot tell them apart), then the faster one.
+The rule: the program's own block stays unless the predicted gain exceeds a band. Otherwise the
+model does not distinguish blocks whose predicted time lies in a narrow band above the least. Among
+these, a static rank table decides, then the predicted time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from cutune.models.constants import (
 from cutune.models.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
 from cutune.models.selection.own_block import NO_OWN_BAND, OwnBand
 
-#: Sizes from here on are not exact in the products of the model.
+#: From this size on, products of the model are not exact.
 LARGEST_SIZE = 1 << 31
 
 
@@ -44,20 +44,22 @@ class SelectionRule:
     """The static part of the choice: one rank per candidate, smaller is preferred in a tie."""
 
     blocks: tuple[Block, ...]
-    #: Ranks where the launch dominates, and otherwise.
+    #: Ranks if the launch overhead dominates, and ranks otherwise.
     bound_ranks: tuple[int, ...]
     ranks: tuple[int, ...]
     floor_us: Fraction
-    #: Width of the band of indistinguishable blocks where the launch does not dominate.
+    #: Multiple of the least prediction up to which blocks are not distinguished, if the launch
+    #: overhead does not dominate.
     band: Fraction = BAND
+    #: The band in which the program's own block stays.
     own_band: OwnBand = NO_OWN_BAND
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """One candidate at the asked sizes.
+    """One candidate at given sizes.
 
-    `terms_us`: what each resource would take alone; the prediction joins them.
+    `terms_us`: microseconds of each resource if it were alone; the prediction joins them.
     """
 
     block: Block
@@ -68,8 +70,8 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The answer for one launch. `ranked` holds the valid candidates, best first."""
+class Selection:
+    """The chosen block of one launch. `ranked` holds the valid candidates, best first."""
 
     block: Block
     grid: Block
@@ -77,7 +79,7 @@ class Choice:
     launch_bound: bool
     kept_original: bool
     original: Block
-    #: Up to this multiple of the least prediction the model does not decide.
+    #: Multiple of the least prediction up to which the model does not decide.
     band: float
 
     @property
@@ -88,7 +90,7 @@ class Choice:
 
     @property
     def expected_regret(self) -> tuple[float, float]:
-        """By how much the choice is slower than the best block: typically, and in 9 of 10 cases."""
+        """Regret as a fraction of the best time: geometric mean, and 90th percentile."""
         return EXPECTED_REGRET_BOUND if self.launch_bound else EXPECTED_REGRET
 
     @property
@@ -107,7 +109,7 @@ class Choice:
         if own is None:
             return "the program's own block is no candidate here"
         if self.original in self.indistinguishable:
-            return "the program's own block is as good as the model can tell; a static rank decides"
+            return "the model predicts the same for the program's own block; a static rank decides"
         gain = own / (self.predicted_ms(self.block) or own)
         return f"predicted {gain:.2f} times as fast as the program's own block"
 
@@ -127,9 +129,9 @@ def selection_rule(
 ) -> SelectionRule:
     """Rank tables for ties, and the band in which the program's own block stays.
 
-    Where launching dominates, kernels of one dimension lean to 64 to 128 threads, others to 64 x 4.
-    Otherwise those of one dimension lean to 192 to 256 threads, where blocks share fewer lines at
-    their edges.
+    If the launch overhead dominates, kernels of one dimension prefer 64 to 128 threads, others
+    64 x 4. Otherwise kernels of one dimension prefer 192 to 256 threads: fewer lines are shared by
+    two blocks at their edges.
     """
     threads = [threads_of(block) for block in blocks]
     if one_dimensional:
@@ -146,7 +148,7 @@ def selection_rule(
 
 
 def published_rule(blocks: Sequence[Block]) -> SelectionRule:
-    """For models without a term for launching: among equals, near 128 threads, then wide ones."""
+    """For models without a launch term: ties prefer about 128 threads, then the widest block."""
     keys = [(abs(math.log2(x * y * z / PUBLISHED_THREADS)), -float(x)) for x, y, z in blocks]
     ranks = dense_ranks(keys)
     return SelectionRule(tuple(blocks), ranks, ranks, Fraction(0), PUBLISHED_BAND)
@@ -160,24 +162,27 @@ def select(
     guarded: Sequence[bool],
     original: Block,
     free: Sequence[bool],
-    kept: Sequence[bool] = NO_GRID_KEPT,
-) -> Choice:
+    grid_kept: Sequence[bool] = NO_GRID_KEPT,
+) -> Selection:
     """Choose a block.
 
     Args:
         sizes: the data parameters.
-        extents: threads per dimension that the launch must cover: the guard bound, else T; blocks
-            where the grid is kept.
+        extents: per dimension the threads that the launch must cover: the guard bound, else `T`.
+            Blocks where the grid is kept.
         guarded: per dimension, may the last block be partial?
-        original: the program's own block. free: dimensions that may be changed.
-        kept: dimensions whose number of blocks stays.
+        original: the program's own block.
+        free: per dimension, may the block change?
+        grid_kept: per dimension, does the number of blocks stay?
     """
     values = evaluate(program, point(sizes, extents))
     count = len(rule.blocks)
     time = np.broadcast_to(values[TIME], count)
     floored = np.broadcast_to(values[TIME_WITH_FLOOR], count)
     cycles = np.broadcast_to(values[CYCLES_PER_WARP], count)
-    valid = np.array([_is_valid(b, extents, guarded, original, free, kept) for b in rule.blocks])
+    valid = np.array(
+        [_is_valid(b, extents, guarded, original, free, grid_kept) for b in rule.blocks]
+    )
     valid &= np.isfinite(floored)
     terms = {
         name.removeprefix(TERM): np.broadcast_to(value, count)
@@ -185,11 +190,11 @@ def select(
         if name.startswith(TERM)
     }
     chosen = choose(rule, time, floored, valid, original)
-    own_grid = grid_of(original, extents, kept)
+    own_grid = grid_of(original, extents, grid_kept)
     predictions = (
         Prediction(
             block,
-            grid_of(block, extents, kept),
+            grid_of(block, extents, grid_kept),
             float(floored[c]) / 1e3,
             float(cycles[c]),
             {name: float(term[c]) for name, term in terms.items()},
@@ -202,10 +207,10 @@ def select(
     bound = best < LAUNCH_BOUND * rule.floor_us
     band = float(BOUND_BAND if bound else rule.band)
     if chosen is None:
-        return Choice(original, own_grid, tuple(ranked), bound, True, original, band)
+        return Selection(original, own_grid, tuple(ranked), bound, True, original, band)
     block = rule.blocks[chosen]
-    grid, is_own = grid_of(block, extents, kept), block == original
-    return Choice(block, grid, tuple(ranked), bound, is_own, original, band)
+    grid, is_own = grid_of(block, extents, grid_kept), block == original
+    return Selection(block, grid, tuple(ranked), bound, is_own, original, band)
 
 
 def choose(
@@ -238,11 +243,11 @@ def _is_valid(
     guarded: Sequence[bool],
     original: Block,
     free: Sequence[bool],
-    kept: Sequence[bool],
+    grid_kept: Sequence[bool],
 ) -> bool:
-    # Any block covers what the grid does where that is kept.
+    # Where the grid is kept, any block covers the work.
     divides = [
-        not (is_guarded or is_kept) for is_guarded, is_kept in zip(guarded, kept, strict=True)
+        not (is_guarded or is_kept) for is_guarded, is_kept in zip(guarded, grid_kept, strict=True)
     ]
     for size, extent, must_divide, own, is_free in zip(
         block, extents, divides, original, free, strict=True
@@ -251,16 +256,16 @@ def _is_valid(
             return False
         if is_free and must_divide and extent % size:
             return False
-    grid = grid_of(block, extents, kept)
+    grid = grid_of(block, extents, grid_kept)
     return all(blocks <= most for blocks, most in zip(grid, GRID_LIMITS, strict=True))
 
 
 def from_range(value: int, low: int, high: int) -> float:
-    """Distance in powers of two from a range."""
+    """Distance of a value from a range, in powers of two; 0 inside."""
     return max(0.0, math.log2(low / value), math.log2(value / high))
 
 
 def dense_ranks(keys: Sequence[tuple[float, float]]) -> tuple[int, ...]:
-    """The place of each key among the distinct ones."""
+    """The rank of each key among the distinct keys, from 0."""
     order = {key: rank for rank, key in enumerate(sorted(set(keys)))}
     return tuple(order[key] for key in keys)

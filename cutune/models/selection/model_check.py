@@ -1,9 +1,9 @@
-"""What timings of a kernel are used for: to test whether the model suits it.
+"""Does the model suit a kernel that was timed? Takes a fitted kernel and launches swept on a GPU.
 
-Takes a fitted kernel and launches that were swept on a GPU (`collect --on gpu`). Letting timings
-override the model or break its ties was measured to hurt: they hold at their own size and alignment
-only. Those of one size count, the smallest at which the kernel takes three times as long as its
-launch. Where the model chooses well there, also what little it predicts to be gained counts.
+Timings (`collect --on gpu`) test the model, they do not override it or break its ties: measured,
+that made choices worse, because a timing holds at its own size and alignment only. The timings of
+one size are used: the smallest at which the kernel takes `PREFERRED_TIME` times the launch floor.
+A model that chooses well there is confirmed: small predicted gains then count too.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from cutune.models.constants import (
     NO_LONGER,
     PREFERRED_TIME,
 )
-from cutune.models.selection.choose import Choice
+from cutune.models.selection.choose import Selection
 from cutune.models.selection.question import choose_block
 
 
 def with_timings(
     model: FittedModel, launches: Iterable[SweptLaunch], device: DeviceProfile
 ) -> tuple[FittedModel, Diagnostic | None]:
-    """The model, confirmed or not, and a warning where it orders blocks otherwise than times do."""
+    """The model, confirmed or not, and a warning if its order of blocks differs from the times'."""
     floor = float(device.model.floor_us)
     launch = _reference(launches, floor)
     if launch is None:
@@ -44,22 +44,22 @@ def with_timings(
     choice = choice_at(trusted, launch, device)
     agreement = None if choice is None else suitability(choice, launch, device)
     if agreement is not None and agreement < LEAST_CORRELATION:
-        kernel, shown = model.facts.kernel, f"{agreement:.2f}"
+        kernel, shown = model.kernel.name, f"{agreement:.2f}"
         return model, Diagnostic.at(Code.UNSUITED_MODEL, None, kernel=kernel, correlation=shown)
     return trusted if choice is not None and _is_confirmed(choice, launch) else model, None
 
 
-def choice_at(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) -> Choice | None:
-    """What the model says of that launch."""
-    sizes = {n: v for n, v in launch.sizes.items() if n in model.facts.parameters}
+def choice_at(model: FittedModel, launch: SweptLaunch, device: DeviceProfile) -> Selection | None:
+    """The model's choice for that launch; None where it has no answer."""
+    sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
     try:
         return choose_block(model, device, sizes, launch.size)
     except CutuneError:
         return None
 
 
-def _is_confirmed(choice: Choice, launch: SweptLaunch) -> bool:
-    """Is another block chosen than the program's own, and no slower?"""
+def _is_confirmed(choice: Selection, launch: SweptLaunch) -> bool:
+    """Does the model choose a block other than the program's own, and is that block no slower?"""
     if choice.block == choice.original:
         return False
     chosen, own = (launch.microseconds.get(block) for block in (choice.block, choice.original))
@@ -67,7 +67,7 @@ def _is_confirmed(choice: Choice, launch: SweptLaunch) -> bool:
 
 
 def _reference(launches: Iterable[SweptLaunch], floor: float) -> SweptLaunch | None:
-    """The launch whose times count: one that is not bound by launching, if there is one."""
+    """The launch whose times are used: long enough for the launch overhead not to dominate."""
     ordered = sorted(launches, key=lambda one: one.size or 0)
     least = [one.microseconds[one.best] for one in ordered]
     preferred = [
@@ -77,10 +77,10 @@ def _reference(launches: Iterable[SweptLaunch], floor: float) -> SweptLaunch | N
     return preferred[0] if preferred else enough[-1] if enough else None
 
 
-def suitability(choice: Choice, launch: SweptLaunch, device: DeviceProfile) -> float | None:
+def suitability(choice: Selection, launch: SweptLaunch, device: DeviceProfile) -> float | None:
     """Rank correlation (Spearman) of predicted and measured times.
 
-    None where too few blocks take longer than launching, or all take about as long.
+    None where too few blocks take longer than the launch overhead, or all take about as long.
     """
     least = INFORMATIVE_TIME * float(device.model.floor_us)
     pairs = [

@@ -1,4 +1,4 @@
-"""How much must be gained before the program's own block goes. Takes a kernel, gives a band."""
+"""The predicted gain that replaces the program's own block. Takes a kernel, gives a band."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from cutune.models.constants import (
 
 @dataclass(frozen=True)
 class OwnBand:
-    """Up to which multiple of the least prediction the program's own block stays."""
+    """Multiples of the least prediction up to which the program's own block stays."""
 
-    #: Where a block with no more threads than the program's own is the best.
+    #: If the best block has no more threads than the program's own.
     smaller: Fraction
-    #: Where a larger one is.
+    #: If the best block has more threads.
     larger: Fraction
 
     @staticmethod
@@ -33,13 +33,13 @@ class OwnBand:
         return OwnBand(band, band)
 
 
-#: Where the program's own block is like all others.
+#: The program's own block is treated like all others.
 NO_OWN_BAND = OwnBand.of(Fraction(0))
 
 
 @dataclass(frozen=True)
 class KindOfKernel:
-    """Kernels of which the model can be equally sure."""
+    """A kind of kernels that the model predicts with the same certainty."""
 
     name: str
     holds: Callable[[FittedModel, DeviceProfile], bool]
@@ -52,21 +52,21 @@ def own_band(model: FittedModel, device: DeviceProfile) -> OwnBand:
 
 
 def _is_contended(model: FittedModel, _: DeviceProfile) -> bool:
-    return any(memory.shared and memory.kind == "atomic" for memory in model.facts.memory)
+    return any(memory.shared and memory.kind == "atomic" for memory in model.kernel.memory)
 
 
 def _is_confirmed(model: FittedModel, device: DeviceProfile) -> bool:
     return model.confirmed_on == device.name
 
 
-#: In the order in which they are asked.
+#: In order of precedence.
 KINDS = (
     KindOfKernel("atomics in shared memory", _is_contended, OwnBand.of(OWN_BAND_CONTENDED)),
     KindOfKernel("confirmed by timings", _is_confirmed, NO_OWN_BAND),
-    KindOfKernel("annotated", lambda m, _: m.facts.asserted, OwnBand.of(OWN_BAND_ASSERTED)),
+    KindOfKernel("annotated", lambda m, _: m.kernel.asserted, OwnBand.of(OWN_BAND_ASSERTED)),
     KindOfKernel(
         "data-dependent",
-        lambda m, _: m.facts.on_data,
+        lambda m, _: m.kernel.on_data,
         OwnBand(OWN_BAND_DATA_SMALLER, OWN_BAND_DATA_LARGER),
     ),
     KindOfKernel("with a loop", lambda m, _: m.looped, OwnBand.of(OWN_BAND_LOOPED)),

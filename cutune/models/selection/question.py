@@ -1,4 +1,4 @@
-"""What `select` is asked, and its answer. Takes `NAME=VALUE` words and a model, gives a choice."""
+"""Questions of `cutune select`. Takes `NAME=VALUE` words and a model, gives the chosen block."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.rational.exact_fit import fit_polynomial
 from cutune.models.candidates import launchable
-from cutune.models.selection.choose import LARGEST_SIZE, Choice, select
+from cutune.models.selection.choose import LARGEST_SIZE, Selection, select
 from cutune.models.selection.registry import DEFAULT, MODELS
 
 _WORD = re.compile(r"(?P<name>[A-Za-z_][\w.]*)=(?P<value>.*)", re.DOTALL)
@@ -68,34 +68,34 @@ def ask(model: FittedModel, named: Mapping[str, int], every: int | None) -> Ques
     """Complete the sizes of a question.
 
     Args:
-        named: sizes by name; the case of a name does not matter where it is clear.
-        every: the value of all sizes that are not named, or None.
+        named: sizes by name; case is ignored where the name stays unambiguous.
+        every: the value of all other sizes, or None.
 
     Raises:
         CutuneError: CT511 when a size is missing, CT512 for a name that the kernel does not have.
     """
-    facts = model.facts
-    extents_by_name = facts.extent_words
-    known = {**{name: name for name in facts.parameters}, **extents_by_name}
-    sizes = {known[_resolve(name, known, facts)]: value for name, value in named.items()}
+    kernel = model.kernel
+    extents_by_name = kernel.extent_words
+    known = {**{name: name for name in kernel.parameters}, **extents_by_name}
+    sizes = {known[_resolve(name, known, kernel)]: value for name, value in named.items()}
     if every is not None:
-        sizes = {**dict.fromkeys(facts.parameters, every), **sizes}
+        sizes = {**dict.fromkeys(kernel.parameters, every), **sizes}
     for word, variable in extents_by_name.items():
         if variable not in sizes:
-            extent = _recorded_extent(facts, "xyz".index(word[-1]), sizes)
+            extent = _recorded_extent(kernel, "xyz".index(word[-1]), sizes)
             if extent is not None:
                 sizes[variable] = extent
     missing = [word for word, variable in known.items() if variable not in sizes]
     if missing:
         example = " ".join(f"{name}=1024" for name in missing)
         raise CutuneError(
-            Diagnostic.at(Code.MISSING_SIZE, None, kernel=facts.kernel, example=example)
+            Diagnostic.at(Code.MISSING_SIZE, None, kernel=kernel.name, example=example)
         )
-    return Question(sizes, _extents(facts, sizes))
+    return Question(sizes, _extents(kernel, sizes))
 
 
 class Chooser:
-    """Says which block the tuned program would use; the model is composed once for all sizes."""
+    """Chooses the block that the tuned program would use; composes the model once for all sizes."""
 
     def __init__(
         self, model: FittedModel, device: DeviceProfile, performance: str = DEFAULT
@@ -110,7 +110,7 @@ class Chooser:
         self._program = judge.compose(self._model, device)
         self._rule = judge.rule(self._model, device)
 
-    def choose(self, sizes: Mapping[str, int], every: int | None = None) -> Choice:
+    def choose(self, sizes: Mapping[str, int], every: int | None = None) -> Selection:
         """The block at these sizes.
 
         Raises:
@@ -118,21 +118,21 @@ class Chooser:
                 possible.
         """
         question = ask(self._model, sizes, every)
-        facts = self._model.facts
+        kernel = self._model.kernel
         choice = select(
             self._program,
             self._rule,
-            {name: question.sizes[name] for name in facts.parameters},
+            {name: question.sizes[name] for name in kernel.parameters},
             question.extents,
-            tuple(guard is not None for guard in facts.guards),
-            facts.original,
-            facts.free,
-            facts.grid_kept,
+            tuple(guard is not None for guard in kernel.guards),
+            kernel.original,
+            kernel.free,
+            kernel.grid_kept,
         )
         for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
             if blocks > most:
                 reason = f"it would need {blocks} blocks in {name}, of which CUDA allows {most}"
-                raise _impossible(facts, reason)
+                raise _impossible(kernel, reason)
         return choice
 
 
@@ -142,7 +142,7 @@ def choose_block(
     sizes: Mapping[str, int],
     every: int | None = None,
     performance: str = DEFAULT,
-) -> Choice:
+) -> Selection:
     """The block that the tuned program would use at these sizes; see `Chooser`.
 
     Raises:
@@ -152,33 +152,33 @@ def choose_block(
     return Chooser(model, device, performance).choose(sizes, every)
 
 
-def _extents(facts: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
-    extents = extents_at(facts, sizes)
-    for name, guard, extent in zip("xyz", facts.guards, extents, strict=True):
+def _extents(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
+    extents = extents_at(kernel, sizes)
+    for name, guard, extent in zip("xyz", kernel.guards, extents, strict=True):
         if guard is not None and extent < 1:
-            raise _impossible(facts, f"it has no thread in {name}, where {guard} is {extent}")
+            raise _impossible(kernel, f"it has no thread in {name}, where {guard} is {extent}")
     return extents
 
 
-def _recorded_extent(facts: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:
-    """The thread space that the source's grid expression gives, as far as its runs tell it."""
-    if any(name not in sizes for name in facts.parameters):
+def _recorded_extent(kernel: MeasuredKernel, axis: int, sizes: Mapping[str, int]) -> int | None:
+    """The thread space of the source's grid expression, inferred from recorded launches."""
+    if any(name not in sizes for name in kernel.parameters):
         return None
-    samples = {(values, threads[axis]) for values, threads in facts.recorded}
+    samples = {(values, threads[axis]) for values, threads in kernel.recorded}
     seen = dict(samples)
     if len(seen) < len(samples):
         return None  # it does not follow from the sizes
     if len(seen) == 1:
         threads = next(iter(seen.values()))
-        return threads if not facts.parameters else None
-    function = fit_polynomial(facts.parameters, list(seen), list(seen.values()))
+        return threads if not kernel.parameters else None
+    function = fit_polynomial(kernel.parameters, list(seen), list(seen.values()))
     if function is None:
         return None
     value: Fraction = function(sizes)
     return int(value) if value.denominator == 1 and value > 0 else None
 
 
-def _resolve(name: str, known: Mapping[str, str], facts: MeasuredKernel) -> str:
+def _resolve(name: str, known: Mapping[str, str], kernel: MeasuredKernel) -> str:
     if name in known:
         return name
     same = [candidate for candidate in known if candidate.lower() == name.lower()]
@@ -186,14 +186,12 @@ def _resolve(name: str, known: Mapping[str, str], facts: MeasuredKernel) -> str:
         return same[0]
     names = ", ".join(known) or "none"
     raise CutuneError(
-        Diagnostic.at(Code.UNKNOWN_SIZE, None, name=name, kernel=facts.kernel, known=names)
+        Diagnostic.at(Code.UNKNOWN_SIZE, None, name=name, kernel=kernel.name, known=names)
     )
 
 
-def _impossible(facts: MeasuredKernel, reason: str) -> CutuneError:
-    return CutuneError(
-        Diagnostic.at(Code.IMPOSSIBLE_GRID, None, kernel=facts.kernel, reason=reason)
-    )
+def _impossible(kernel: MeasuredKernel, reason: str) -> CutuneError:
+    return CutuneError(Diagnostic.at(Code.IMPOSSIBLE_GRID, None, kernel=kernel.name, reason=reason))
 
 
 def _bad(text: str, wanted: str, example: str) -> CutuneError:

@@ -22,7 +22,12 @@ from cutune.proof.values.terms import Atoms
 
 @dataclass(frozen=True)
 class Row:
-    """J of a loop, and what it is less than."""
+    """A row whose elements a loop visits.
+
+    Attributes:
+        element: J, the index of the element in its row.
+        limit: the number of elements: J is less.
+    """
 
     element: IntegerPolynomial
     limit: IntegerPolynomial
@@ -30,7 +35,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Position:
-    """Which threads execute it: one per element of a row, thread 0 alone, or else all."""
+    """The threads that execute an access.
+
+    Attributes:
+        row: one thread per element of this row; None: not by elements.
+        is_alone: thread 0 alone. Otherwise, without a row, all threads.
+    """
 
     row: Row | None = None
     is_alone: bool = False

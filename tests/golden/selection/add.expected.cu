@@ -128,11 +128,11 @@ static inline void cutune_model_add(
     const double cutune_steps = (cutune_maximum(0.0, ((1.0 * cutune_size_m) * cutune_size_n)) / cutune_working);
     // bytes between the ends of array 0
     const double cutune_array_bytes_0 = cutune_maximum(0.0, (4.0 * cutune_size_n));
-    // 1 where array 0 is taken from beyond L1
+    // 1 where array 0 is served from below L1
     const double cutune_far_0 = cutune_less(32768.0, cutune_array_bytes_0);
     // bytes between the ends of array 1
     const double cutune_array_bytes_1 = cutune_maximum(0.0, ((4.0 * cutune_size_m) * cutune_size_n));
-    // 1 where array 1 is taken from beyond L1
+    // 1 where array 1 is served from below L1
     const double cutune_far_1 = cutune_less(32768.0, cutune_array_bytes_1);
     // alignment class of the sizes: which rows of the tables hold
     const double cutune_alignment_class = ((0.0 * 11.0) + (double)cutune_add_class_of_n[(int)cutune_remainder(cutune_size_n, 32.0)]);
@@ -220,8 +220,8 @@ static inline void cutune_model_add(
         const cutune_lanes cutune_blocks = (cutune_pick(cutune_part_0, cutune_add_of_block_x + cutune_index) * cutune_pick(cutune_part_1, cutune_add_of_block_y + cutune_index));
         // warps that have work
         const cutune_lanes cutune_active_warps = (cutune_pick(cutune_part_2, cutune_add_of_footprint_x + cutune_index) * cutune_pick(cutune_part_3, cutune_add_of_footprint_y + cutune_index));
-        // by how much memory costs more where rows of a block lie apart
-        const cutune_lanes cutune_lying_apart = (1.0 + (0.02874 * cutune_pick(cutune_add_doublings, cutune_add_doublings_shape + cutune_index)));
+        // factor on the cost of memory for blocks of several rows
+        const cutune_lanes cutune_rows_factor = (1.0 + (0.02874 * cutune_pick(cutune_add_doublings, cutune_add_doublings_shape + cutune_index)));
         // SMs that have a block
         const cutune_lanes cutune_sms = cutune_minimum(cutune_blocks, cutune_all(132.0));
         // sectors of array 0 that miss L1 per warp of a block that is alone
@@ -239,7 +239,7 @@ static inline void cutune_model_add(
         // cycles of the traffic below L1 per warp
         const cutune_lanes cutune_store_cycles = cutune_maximum(cutune_all(0.001), (((cutune_store_fixed + (0.0 + (cutune_weight_2 * cutune_pick(cutune_row_3, cutune_add_store_2_shape + cutune_index)))) + 0.0) + ((0.0 + (cutune_far_cycles_0 * cutune_still_0)) + (cutune_far_cycles_1 * cutune_still_1))));
         // cycles of its SM per warp: memory and issue side by side
-        const cutune_lanes cutune_cycles_per_warp = cutune_norm_3((cutune_norm_3(cutune_load_cycles, cutune_store_cycles) * cutune_lying_apart), cutune_all(cutune_warp_issue_cycles));
+        const cutune_lanes cutune_cycles_per_warp = cutune_norm_3((cutune_norm_3(cutune_load_cycles, cutune_store_cycles) * cutune_rows_factor), cutune_all(cutune_warp_issue_cycles));
         const cutune_lanes cutune_blocks_per_sm = (cutune_blocks / 132.0);  // blocks per SM
         // warps that are launched
         const cutune_lanes cutune_launched_warps = (cutune_blocks * cutune_warps);
@@ -248,8 +248,8 @@ static inline void cutune_model_add(
         // warps that an SM works off, idle ones for less
         const cutune_lanes cutune_warps_on_sm = (((cutune_choice(cutune_less_equal(cutune_blocks, cutune_wave), cutune_ceiling(cutune_blocks_per_sm), (cutune_blocks_per_sm + 0.5)) * cutune_warps) * cutune_working_warps) / ((0.73 * cutune_launched_warps) + (0.27 * cutune_working_warps)));
         // cycles of a warp alone, with its misses
-        const cutune_lanes cutune_latency_cycles = (cutune_latency_fixed + (cutune_steps_latency + ((cutune_miss_latency * cutune_lying_apart) * cutune_minimum(cutune_all(cutune_steps), ((0.0 + (cutune_trips_0 * 1.0)) * cutune_still_missing)))));
-        // by how much that is longer, with the blocks that an SM holds
+        const cutune_lanes cutune_latency_cycles = (cutune_latency_fixed + (cutune_steps_latency + ((cutune_miss_latency * cutune_rows_factor) * cutune_minimum(cutune_all(cutune_steps), ((0.0 + (cutune_trips_0 * 1.0)) * cutune_still_missing)))));
+        // factor on waiting, with the blocks that an SM holds
         const cutune_lanes cutune_turnover_factor = (1.0 + (cutune_turnover_loss * cutune_pick(cutune_add_turnover, cutune_add_turnover_shape + cutune_index)));
         // cycles of an SM that is never idle
         const cutune_lanes cutune_throughput_cycles = (cutune_cycles_per_warp * cutune_warps_on_sm);
