@@ -152,7 +152,7 @@ def _is_as_free(found: Kernel, kernel: Kernel) -> bool:
         return False
     if kernel.needs_warps or kernel.asserted:
         return True
-    return not found.needs_warps and {*found.apart} <= {*kernel.apart}
+    return not found.needs_warps and {*found.distinct_places} <= {*kernel.distinct_places}
 
 
 def _as_text(kernel: Kernel) -> Kernel:
@@ -166,7 +166,7 @@ def _as_text(kernel: Kernel) -> Kernel:
         dimensions=(dimensions[0], dimensions[1], dimensions[2]),
         needs_warps=False,
         may_meet=(),
-        apart=(),
+        distinct_places=(),
     )
 
 
@@ -175,7 +175,7 @@ def _blank(kernel: Kernel) -> Kernel:
     unread = Impurity(Code.NOT_PROVEN, "", kernel.span)
     unknown = DimensionProof(False)
     kernel = replace(kernel, impurity=unread, dimensions=(unknown, unknown, unknown))
-    return replace(kernel, needs_warps=False, may_meet=(), apart=())
+    return replace(kernel, needs_warps=False, may_meet=(), distinct_places=())
 
 
 def _places(kernel: Kernel) -> list[MemberPlaces]:
