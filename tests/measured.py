@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from cutune.fit.measurement.measurement import MeasuredKernel, Origin
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cutune.fit.measurement.measurement import (
+    CodeBlock,
+    CompiledKernel,
+    MeasuredKernel,
+    MemoryInstruction,
+    Origin,
+)
+from cutune.frontend.launch_sites import SiteKey
 from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL = MeasuredKernel(
@@ -10,7 +20,7 @@ KERNEL = MeasuredKernel(
     entry="_Z1k",
     code="code",
     origin=Origin("/app.cu", "hash"),
-    sites=(1,),
+    sites=(SiteKey("/app.cu", 1),),
     parameters=("n",),
     positions=(0,),
     fixed_arguments=(),
@@ -24,9 +34,12 @@ KERNEL = MeasuredKernel(
     asserted=False,
     dynamic_shared_bytes=0,
     rejected=(),
-    uncertain=0,
-    static=StaticCounters(32),
     recorded=(),
-    code_blocks=(),
-    memory=(),
+    compiled=CompiledKernel(StaticCounters(32)),
 )
+
+
+def compiled(memory: Iterable[MemoryInstruction], loops: Iterable[int] = ()) -> CompiledKernel:
+    """The code of a kernel with these memory instructions, and a basic block in each loop."""
+    blocks = tuple(CodeBlock(loop, 1, 1, 0, 0, 0) for loop in loops)
+    return replace(KERNEL.compiled, memory=tuple(memory), code_blocks=blocks)

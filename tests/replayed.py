@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from cutune.collect.replay.describe import code_blocks, memory_instructions
+from cutune.collect.replay.describe import compiled_kernel
 from cutune.collect.replay.replayed_kernel import collect_kernel, counted_kernel
 from cutune.collect.replay.subjects import Subject
 from cutune.device.thread_block import Block
@@ -22,6 +22,7 @@ from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.fit import fit_model
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
+from cutune.frontend.launch_sites import SiteNumbers
 from tests.emulated import HEADER
 from tests.measured import KERNEL
 
@@ -116,15 +117,16 @@ def described(name: str) -> MeasuredKernel:
         name=name,
         entry=name,
         recorded=(((1000,), (1024, 1, 1)),),
-        code_blocks=code_blocks(code),
-        memory=memory_instructions(code),
+        compiled=compiled_kernel(code, KERNEL.compiled.static),
     )
 
 
 def subject(name: str) -> Subject:
     """A kernel with a recorded launch; nothing of it has been replayed."""
     assembled, module = loaded()
-    return Subject(module, assembled.kernels[name], recorded(name), described(name), {})
+    return Subject(
+        module, assembled.kernels[name], recorded(name), described(name), {}, SiteNumbers()
+    )
 
 
 Measured = tuple[MeasuredKernel, tuple[Measurement, ...]]

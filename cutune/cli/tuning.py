@@ -53,14 +53,14 @@ def collect(options: argparse.Namespace) -> int:
 def _collect_tunables(
     session: Session, programs: Sequence[Program], options: argparse.Namespace
 ) -> None:
-    from cutune.tunables.collect import GPU, Sweep, collect_host
+    from cutune.tunables.collect import GPU, HostSweep, collect_host
 
     if len(programs) > 1 or options.repetitions < 1:
         parser().error("collect: --tunables takes one FILE, and at least one repetition")
     if options.search is not None and (options.on != GPU or options.search < 1):
         parser().error("collect: --search takes a count, and compares times: add --on gpu")
     names = [name for name in options.tunables.split(",") if name]
-    sweep = Sweep(names, options.on, options.repetitions, options.search)
+    sweep = HostSweep(names, options.on, options.repetitions, options.search)
     vary, workspace, device = varied_values(options.vary), workspace_of(options), device_of(options)
     found = collect_host(session, programs[0], options.run, vary, workspace, sweep, device)
     timed = "timed" if options.on == "gpu" else "run on the emulated device, which has no time"

@@ -1,7 +1,7 @@
 """From runs of a program to measurements: launches recorded, candidates tried, kernels counted.
 
-Kernels are replayed without data wherever that tells their work; the others are counted while the
-program runs.
+Kernels whose work does not depend on data are replayed without data; the others are counted while
+the program runs.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ from cutune.fit.measurement.measurement import (
     MeasuredKernel,
     Measurement,
 )
+from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Program
 from cutune.toolchain.demangle import demangled
 
 
 @dataclass(frozen=True)
 class Collected:
-    """A kernel that was measured now, and all that is known of it.
+    """A kernel that was measured now, with its measurements of now and of earlier calls.
 
-    `measurements` may hold those of other kernels, too: see `by_entry`.
+    `measurements` may hold those of other kernels, too: `by_entry` separates them.
     """
 
     kernel: MeasuredKernel
@@ -45,20 +46,17 @@ class Collected:
 
 @dataclass(frozen=True)
 class Part:
-    """One source of the program that is measured; its launch sites have ids of their own."""
+    """One source of the program that is measured. `numbers`: those of its launch sites in it."""
 
     program: Program
+    numbers: SiteNumbers
     resources: Resources
     workspace: Workspace
 
-    def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> MeasuredKernel:
-        """Add a kernel and its measurements to the workspace; the kernel as it stands there."""
-        # Each source is loaded alone when it is emitted, and counts from 1 then.
-        before = self.program.launches[0].id - 1
-        alone = replace(kernel, sites=tuple(site - before for site in kernel.sites))
-        append_lines(self.workspace.measurements, [alone.to_json()])
+    def append(self, kernel: MeasuredKernel, measured: Sequence[Measurement]) -> None:
+        """Add a kernel and its measurements to the workspace."""
+        append_lines(self.workspace.measurements, [kernel.to_json()])
         append_lines(self.workspace.measurements, (m.to_json() for m in measured))
-        return alone
 
 
 @dataclass(frozen=True)
@@ -87,15 +85,17 @@ def measure(
     found = []
     for part in parts:
         known = _known(session, part.workspace)
-        seen = subjects(part.program, launches, part.resources, candidate_set, session.warn)
-        tried = _tried(session, runs[0], seen, device) if seen else []
+        seen = subjects(
+            part.program, launches, part.numbers, part.resources, candidate_set, session.warn
+        )
+        tried = _tried(session, part, recording, seen) if seen else []
         measured, left = _replay(session, part, tried, known, training)
         found.append(measured + _count_on_data(session, part, recording, left, known))
     return found
 
 
 def _known(session: Session, workspace: Workspace) -> list[Measurement]:
-    """What earlier calls have measured."""
+    """The measurements of earlier calls."""
     return measurements(session, workspace)[1] if workspace.measurements.exists() else []
 
 
@@ -106,7 +106,7 @@ def _replay(
     known: Sequence[Measurement],
     training: bool,
 ) -> tuple[list[Collected], list[Subject]]:
-    """Replay what can be; also returns others that were executed and may be counted with data."""
+    """Replay the kernels that can be; returns these, and those to be counted on data."""
     done, left = [], []
     for described in found:
         if described.kernel.on_data:
@@ -117,11 +117,12 @@ def _replay(
             if counted.problem and described.record.is_executed:
                 left.append(_on_data(session, part, described, counted.problem))
                 continue
-            kernel = part.append(counted.subject.kernel, counted.new)
+            kernel = counted.subject.kernel
+            part.append(kernel, counted.new)
             replayed: list[Measurement] = []
             replays = collect_kernel(counted, known, session.progress, training)
-            # They are written as they come.
-            lines = (m.to_json() for m in _kept(replays, replayed))
+            # Each is written at once: a run that is interrupted goes on from there.
+            lines = (m.to_json() for m in _remembered(replays, replayed))
             append_lines(part.workspace.measurements, lines)
             done.append(Collected(kernel, [*known, *counted.new, *replayed]))
         except CutuneError as error:
@@ -130,16 +131,16 @@ def _replay(
             # One kernel that cannot be replayed does not stop the others.
             reason = error.diagnostic.message
             if described.record.is_executed:
-                told = f"it cannot be replayed, {reason}"
-                left.append(_on_data(session, part, described, told))
+                why = f"it cannot be replayed, {reason}"
+                left.append(_on_data(session, part, described, why))
             else:
                 name = described.kernel.name
                 session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return done, left
 
 
-def _kept(measured: Iterable[Measurement], found: list[Measurement]) -> Iterator[Measurement]:
-    """The same measurements; those that have been seen stand in `found`."""
+def _remembered(measured: Iterable[Measurement], found: list[Measurement]) -> Iterator[Measurement]:
+    """The same measurements, each added to `found` on its way."""
     for measurement in measured:
         found.append(measurement)
         yield measurement
@@ -161,7 +162,7 @@ def _count_on_data(
     found: Sequence[Subject],
     known: Sequence[Measurement],
 ) -> list[Collected]:
-    """Count these while the program runs; returns those that were counted."""
+    """Count kernels while the program runs; returns those that were counted."""
     done = []
     counted = counted_on_data(
         recording.runs,
@@ -173,12 +174,12 @@ def _count_on_data(
     )
     try:
         for subject, measured in counted:
-            kernel = part.append(subject.kernel, measured)
-            done.append(Collected(kernel, [*known, *measured]))
+            part.append(subject.kernel, measured)
+            done.append(Collected(subject.kernel, [*known, *measured]))
     except CutuneError as error:
         if error.diagnostic.code is not Code.RUN_FAILED:
             raise
-        # A candidate that breaks the program here was fine at the smallest size.
+        # A candidate breaks the program, which at the smallest size it did not.
         for name in (subject.kernel.name for subject in found):
             reason = error.diagnostic.message
             session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
@@ -186,17 +187,18 @@ def _count_on_data(
 
 
 def _tried(
-    session: Session, run: Run, found: Sequence[Subject], device: DeviceProfile
+    session: Session, part: Part, recording: Recording, found: Sequence[Subject]
 ) -> list[Subject]:
-    """Drop the candidates whose results differ from the original's, and say so.
+    """Try the candidates; drop those whose results differ from the original's, with a warning.
 
-    Where kernels need not be executed, what is proven is not tried besides.
+    Where kernels need not be executed, only those are tried that an annotation asserts.
     """
+    run, device = recording.runs[0], recording.device
     chosen = [s.kernel for s in found if s.kernel.asserted or not run.launches_only]
     if not chosen:
         return list(found)
     session.progress("trying candidates", 0, 1)
-    trials = try_candidates(run, chosen, device)
+    trials = try_candidates(run, chosen, part.numbers, device)
     session.progress("trying candidates", 1, 1)
     differing = [kernel for kernel in chosen if trials[kernel.entry].differing]
     races = own_races(run, device) if differing else {}
@@ -224,7 +226,7 @@ def _tried(
 def measurements(
     session: Session, workspace: Workspace
 ) -> tuple[list[MeasuredKernel], list[Measurement]]:
-    """Everything that was measured.
+    """All kernels and measurements of a workspace.
 
     Raises:
         CutuneError: CT009 when nothing was.

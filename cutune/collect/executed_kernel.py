@@ -1,7 +1,7 @@
-"""Kernels whose work depends on data: counted while the program runs, on the data that it has.
+"""Data-dependent kernels: counted while the program runs, on its own data.
 
-Takes kernels and runs of the program, gives measurements. A replay without memory says nothing of
-such a kernel.
+Takes kernels and runs of the program, gives measurements. Such kernels cannot be replayed, because
+a replay has no data.
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ from cutune.fit.measurement.measurement import (
     FEATURES,
     RUN,
     SMALLER,
-    MeasuredKernel,
     Measurement,
     SiteCounters,
 )
 
-#: Warp instructions that all candidates of a kernel may take in one run: a minute or so.
+#: Warp instructions that all candidates of a kernel may take in one run: about a minute.
 BUDGET = 1_500_000_000
-#: Launches tell what grows if the work of one is so many times that of the other.
-GROWTH = 2
-#: Launches alike with so many times the work of each other have it from data alone.
-UNSTEADY = 4
+#: Growth is measured between two launches whose work differs by this factor at least.
+LEAST_GROWTH = 2
+#: If launches of one size differ in work by more than this factor, the sizes do not determine it.
+LARGEST_SPREAD = 4
 
 
 def counted_on_data(
@@ -50,11 +49,11 @@ def counted_on_data(
     progress: Progress,
     warn: Warn,
 ) -> Iterator[tuple[Subject, list[Measurement]]]:
-    """Each subject as it was measured, and its measurements.
+    """Count kernels; gives each as it was measured, with its measurements.
 
-    Of each run the launch with most work counts; candidates are compared at the largest of these.
-    Candidates that cannot be launched there are left out, and kernels whose launches would take too
-    long are left alone.
+    Of each run the launch with most work is used; candidates are compared at the largest of these.
+    Candidates that cannot be launched there are left out. Kernels whose launches would take too
+    long are not counted.
 
     Raises:
         CutuneError: CT411 when a run does not end well.
@@ -82,9 +81,9 @@ def counted_on_data(
 def _planned(
     runs: Sequence[Run], recorded: Sequence[Sequence[LaunchRecord]], found: Sequence[Subject]
 ) -> Iterator[CountedRun]:
-    """In each run the kernels that it launches, as far as there is time for them."""
+    """Per run the kernels that it launches, without those that would take too long."""
     for number, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
-        costs = [(subject, _cost(subject.kernel, launches)) for subject in found]
+        costs = [(subject, _cost(subject, launches)) for subject in found]
         affordable = [(subject, cost) for subject, cost in costs if 0 < cost <= BUDGET]
         if affordable:
             limit = min(RECORDED_LAUNCHES, *(BUDGET // cost for _, cost in affordable))
@@ -96,7 +95,7 @@ def _larger(
     made: Sequence[Mapping[str, Sequence[Experiment]]],
     recorded: Sequence[Sequence[LaunchRecord]],
 ) -> CountedRun | None:
-    """One more run, of the kernels that were counted in all others."""
+    """One more, larger run of the kernels that were counted in all others."""
     in_all = [
         subject
         for subject in (planned[0].subjects if planned else ())
@@ -113,17 +112,18 @@ def _larger(
     return CountedRun(len(recorded), run, tuple(in_all), RECORDED_LAUNCHES, is_extra=True)
 
 
-def _cost(kernel: MeasuredKernel, launches: Iterable[LaunchRecord]) -> int:
+def _cost(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
     """Warp instructions of one launch with every candidate; 0 where there is no launch."""
-    work = max((r.warp_instructions for r in launches if r.site in kernel.sites), default=0)
-    return work * len(kernel.candidates())
+    own = subject.site_numbers
+    work = max((r.warp_instructions for r in launches if r.site in own), default=0)
+    return work * len(subject.kernel.candidates())
 
 
 def _measured(
     subject: Subject, experiments: Sequence[Experiment]
 ) -> tuple[Subject, list[Measurement]]:
     kernel = subject.kernel
-    smaller, most = _telling(experiments)
+    smaller, most = _smaller_and_largest(experiments)
     missing = {*kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
     kernel = replace(kernel, rejected=tuple(sorted({*kernel.rejected, *missing})))
     subject = replace(subject, kernel=kernel)
@@ -147,19 +147,20 @@ def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]]) -> str:
         work: dict[object, list[int]] = {}
         for one in experiments:
             work.setdefault((one.asked.grid, _sizes(subject, one.asked)), []).append(one.work)
-        if any(max(alike) > UNSTEADY * min(alike) for alike in work.values()):
-            return "launches of the same size differ in their work by more than it tells"
+        if any(max(same) > LARGEST_SPREAD * min(same) for same in work.values()):
+            factor = f"more than {LARGEST_SPREAD} times"
+            return f"launches of the same size differ in their work by {factor}"
     return ""
 
 
-def _telling(experiments: Sequence[Experiment]) -> tuple[Experiment, Experiment]:
-    """The greatest launch, and the next that is small enough to show what grows.
+def _smaller_and_largest(experiments: Sequence[Experiment]) -> tuple[Experiment, Experiment]:
+    """Two launches between which growth is measured: the largest, and one with less work.
 
-    The smallest ones may have hardly more data than one block.
+    Of those with little enough work it is the largest: the smallest may fill hardly one block.
     """
     ordered = sorted(experiments, key=lambda experiment: experiment.work)
     most = ordered[-1]
-    smaller = [one for one in ordered if one.work * GROWTH <= most.work]
+    smaller = [one for one in ordered if one.work * LEAST_GROWTH <= most.work]
     return (smaller or ordered)[-1 if smaller else 0], most
 
 
@@ -186,7 +187,7 @@ def _measurement(
 
 
 def _sizes(subject: Subject, asked: LaunchRecord) -> tuple[tuple[str, int], ...]:
-    """A value for every variable of the kernel: of the launch as it was asked for."""
+    """The values of the kernel's variables in the launch as the program asked for it."""
     kernel, extents = subject.kernel, recorded_extents(asked, subject.kernel.grid_kept)
     values = {
         name: integer_argument(asked, subject.code, position)
@@ -210,9 +211,9 @@ def _site(logged: LoggedSite | None, pointers: Sequence[Pointer]) -> SiteCounter
 
 
 def _array_of(logged: LoggedSite, pointers: Sequence[Pointer]) -> tuple[int, int]:
-    """The pointer that an instruction went through, -1 where it is none, and its address.
+    """Which pointer argument an instruction accessed memory through, or -1, and its address.
 
-    Of those into the same allocation the last one before what was touched, if there is any.
+    Of pointers into the same allocation it is the last one before the lowest address accessed.
     """
     inside = [
         (pointer.base + pointer.delta, index)

@@ -1,7 +1,8 @@
 """Launches made with every candidate and counted, in one run of the program.
 
-Takes a run and kernels. The instrumented program launches all candidates itself, in sweep mode,
-each on what memory holds at one of its own launches, and the emulated device logs what they do.
+Takes a run and kernels, gives what each launch did. In sweep mode the instrumented program itself
+launches all candidates, on the memory contents of one of its own launches; the emulated device logs
+them.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from cutune.device.thread_block import Block
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, read_launches
 from cutune.emulator.run import device_environment
 
-#: Looking at one line or sector that is touched takes as long as so many warp instructions.
+#: Tracing one line or sector takes as long as so many warp instructions.
 TRACING = 4
-#: Seconds for a run that nobody asked for.
+#: Time limit of a run that the user did not ask for.
 EXTRA_SECONDS = 30
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One launch of the program, made with its own block and with every candidate."""
+    """One launch of the program, made with the program's own thread block and every candidate."""
 
     asked: LaunchRecord
     by_block: Mapping[Block, LaunchRecord]
@@ -41,7 +42,7 @@ class Experiment:
 
     @property
     def effort(self) -> int:
-        """What it took to count all of it, in warp instructions."""
+        """The cost of counting all of its launches, in warp instructions."""
         return sum(
             record.warp_instructions + TRACING * sum(_touched(site) for site in record.sites)
             for record in self.by_block.values()
@@ -52,7 +53,8 @@ class Experiment:
 class CountedRun:
     """One run of the program in which all candidates of some kernels are launched and counted.
 
-    `launches`: of each site. `is_extra`: nobody asked for this run, so that it need not end well.
+    `subjects`: kernels of one source. `launches`: of each site. `is_extra`: the user did not
+    ask for this run; if it fails, it counts as not made.
     """
 
     number: int
@@ -62,7 +64,7 @@ class CountedRun:
     is_extra: bool = False
 
     def made(self, device: DeviceProfile) -> dict[str, list[Experiment]]:
-        """What was launched, by entry of the kernel.
+        """Run the program; gives its experiments by entry of the kernel.
 
         Raises:
             CutuneError: CT411 when a run that was asked for does not end well.
@@ -80,8 +82,8 @@ class CountedRun:
         return {
             subject.kernel.entry: [
                 experiment
-                for site in subject.kernel.sites
-                for experiment in _experiments(record for record in logged if record.site == site)
+                for number in subject.site_numbers
+                for experiment in _experiments(r for r in logged if r.site == number)
             ]
             for subject in self.subjects
         }
@@ -89,12 +91,12 @@ class CountedRun:
     def _environment(self, device: DeviceProfile, log: Path) -> dict[str, str]:
         kernels = [subject.kernel for subject in self.subjects]
         left_out = {(s, block) for k in kernels for s in k.sites for block in k.rejected}
-        # Each with all candidates, before and after them as it was asked for.
+        # A launch is made as asked for, then with each candidate, then as asked for again.
         lines = self.launches * (2 + max(len(kernel.candidates()) for kernel in kernels))
         return {
             **os.environ,
             **device_environment(device, log.parent),
-            **trial_environment(kernels, log.parent, left_out),
+            **trial_environment(kernels, self.subjects[0].numbers, log.parent, left_out),
             "CUTUNE_LAUNCH_LOG": str(log),
             "CUTUNE_LOG_LIMIT": str(lines),
             "CUTUNE_COUNT": "trace",
@@ -103,7 +105,7 @@ class CountedRun:
 
 
 def _experiments(records: Iterable[LaunchRecord]) -> Iterator[Experiment]:
-    """The launches of one site, sorted out: each as it was asked for, its candidates, it again."""
+    """Group the launches of one site: one as asked for, its candidates, the first one again."""
     asked: LaunchRecord | None = None
     by_block: dict[Block, LaunchRecord] = {}
     for record in records:
@@ -118,5 +120,5 @@ def _experiments(records: Iterable[LaunchRecord]) -> Iterator[Experiment]:
 
 
 def _touched(site: LoggedSite) -> int:
-    """Lines and new sectors, roughly."""
+    """About how many lines and new sectors an instruction accessed."""
     return (site["load_cost_x20"] + site["store_cost_x20"]) // 20 + site["new_sectors"]

@@ -1,8 +1,8 @@
 """A run larger than those that were asked for. Takes runs and their work, gives one more or none.
 
-Where data decide, small runs tell little of large ones: how far the loops of neighbours part, what
-threads share by chance, what is in caches already. So the greatest run is repeated with its sizes
-doubled, as often as there is time for.
+Small runs of a data-dependent kernel differ from large ones: in divergence of its loops, in sectors
+that threads share by chance, in cache hits. So the largest run is repeated with its sizes doubled,
+as often as the limits allow.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from math import log, log2
 from cutune.collect.run import Run
 
 MOST_DOUBLINGS = 6
-#: Doubling what is no size changes the work by less.
+#: If doubling a value multiplies the work by less than this, the value is not a size.
 LEAST_GROWTH = 1.25
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run takes.
+    """The cost of a run.
 
     Attributes:
-        work: warp instructions, about, to count all candidates.
+        work: approximate warp instructions to count all candidates.
         memory: bytes that kernels can reach.
     """
 
@@ -31,15 +31,17 @@ class Cost:
     memory: int
 
 
-#: What the larger run may take: a few seconds, and no more than a small machine has.
+#: Limits of the larger run: a few seconds, and the memory of a small machine.
 LIMIT = Cost(300_000_000, 1 << 30)
 
 
 def larger_run(runs: Sequence[Run], costs: Sequence[Cost]) -> Run | None:
-    """The greatest run, with every value that grew from the least one doubled as often as possible.
+    """The largest run with its sizes doubled as often as possible; None where that is never.
+
+    Its sizes are the values in which it exceeds the smallest run.
 
     Args:
-        costs: of each run, of the same kernels; no work where nothing could be counted.
+        costs: per run, all of the same kernels; a run in which nothing was counted has no work.
     """
     known = sorted((cost.work, index) for index, cost in enumerate(costs) if cost.work)
     if not known:
@@ -64,12 +66,12 @@ def larger_run(runs: Sequence[Run], costs: Sequence[Cost]) -> Run | None:
 
 
 def _growth(before: int, after: int, doublings: float) -> float:
-    """By what factor something grew per doubling."""
+    """The factor per doubling by which a quantity grew."""
     return (after / before) ** (1 / doublings) if before else 1.0
 
 
 def _growths(least: Run, most: Run) -> dict[str, float]:
-    """By what factor whole numbers grew from one run to another."""
+    """The factors by which the integers of one run exceed those of another."""
     pairs = {name: (least.values[name], value) for name, value in most.values.items()}
     numbers = {
         name: (int(before), int(after))

@@ -2,7 +2,7 @@
 
 Where the results of a block differ from the original's, either the block is wrong, or the
 original's own results depend on the order of its threads, so that there is nothing to compare
-with. The checker of the emulated device tells which.
+with. The checker of the emulated device finds such races.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RACES = frozenset({Code.SHARED_RACE, Code.GLOBAL_RACE, Code.BLOCK_RACE, Code.DI
 def own_races(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
     """Run the instrumented program as it is; the first race of each kernel that has one, by name.
 
-    A run that does not end well shows no less than it had found before.
+    If the run fails, the races that were found until then count.
     """
     with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
         found = Path(folder) / "findings.jsonl"

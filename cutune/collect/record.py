@@ -22,12 +22,13 @@ from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.run import device_environment
 from cutune.fit.measurement.measurement import MeasuredKernel
+from cutune.frontend.launch_sites import SiteNumbers
 
 #: Launches recorded per launch site and run.
 RECORDED_LAUNCHES = 3
-#: Runs in search of candidates that do not break the context.
+#: Most runs until no candidate breaks the CUDA context.
 TRIAL_RUNS = 12
-#: In so many of them one candidate is left out, then also all that are larger.
+#: After so many of them, all candidates that are larger than a broken one are left out, too.
 SINGLY_LEFT_OUT = 3
 
 
@@ -51,7 +52,7 @@ def record_launches(
             if run.launches_only:
                 logging["CUTUNE_SKIP_KERNELS"] = "1"
             progress("running", index, len(runs))
-            # Where nothing is computed, the program's own check has reason to complain.
+            # Kernels that were skipped computed nothing, so the program's own check may fail.
             run_program(run, {**os.environ, **described, **logging}, may_fail=run.launches_only)
             recorded.append(list(read_launches(log)) if log.exists() else [])
     progress("running", len(runs), len(runs))
@@ -59,7 +60,7 @@ def record_launches(
 
 
 def try_candidates(
-    run: Run, kernels: Sequence[MeasuredKernel], device: DeviceProfile
+    run: Run, kernels: Sequence[MeasuredKernel], numbers: SiteNumbers, device: DeviceProfile
 ) -> Mapping[str, Trial]:
     """Launch every candidate in one run of the program and compare results.
 
@@ -73,16 +74,16 @@ def try_candidates(
     for attempt in range(TRIAL_RUNS):
         with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
             described = device_environment(device, Path(folder))
-            sweeping = trial_environment(kernels, Path(folder), broken)
+            sweeping = trial_environment(kernels, numbers, Path(folder), broken)
             failure = None
             try:
                 run_program(run, {**os.environ, **described, **sweeping})
             except CutuneError as error:
                 failure = error
-            hiding = hiding_candidates(kernels, Path(folder)) - broken
+            hiding = hiding_candidates(kernels, numbers, Path(folder)) - broken
             if hiding and attempt >= SINGLY_LEFT_OUT:
                 hiding |= with_larger(kernels, hiding)
-            trials = read_trials(kernels, Path(folder), broken | hiding)
+            trials = read_trials(kernels, numbers, Path(folder), broken | hiding)
         is_last = attempt + 1 == TRIAL_RUNS
         if failure is not None and (is_last or not hiding):
             raise failure

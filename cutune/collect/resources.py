@@ -30,7 +30,7 @@ def resources_of(session: Session, program: Program, device: DeviceProfile) -> R
 
 
 def or_none(session: Session, program: Program, ask: Callable[[], Resources]) -> Resources:
-    """What `ask` gives. Where the compiler fails, a warning says so, and nothing is known."""
+    """The resources that `ask` gives; none, with a warning, where the compiler fails."""
     try:
         return ask()
     except CutuneError as error:
@@ -42,7 +42,7 @@ def or_none(session: Session, program: Program, ask: Callable[[], Resources]) ->
 def with_lent(
     program: Program, own: Resources, lending: Iterable[tuple[Program, Resources]]
 ) -> Resources:
-    """Those of a source's own kernels and of the kernels that other sources lend it."""
+    """The resources of a source's own kernels and of those that other sources lend it."""
     found = dict(own)
     others = list(lending)
     for kernel in program.borrowed:

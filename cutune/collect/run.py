@@ -1,14 +1,9 @@
-"""Collection on the emulated device: the program runs, its launches are recorded and replayed.
-
-Takes an instrumented program and ways to run it, gives measurements. Nothing here needs a GPU.
-"""
+"""Runs of a program. Takes a template of its command line and values, gives runs, and runs them."""
 
 from __future__ import annotations
 
 import os
 import shlex
-import signal
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +11,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import Ended, run_to_end, signal_name
 
 RUN_SECONDS = 600
 
@@ -24,8 +20,8 @@ RUN_SECONDS = 600
 class Run:
     """One run of the program: its command line before substitution, and the values to substitute.
 
-    `environment`: variables that it needs besides those of the process. `launches_only`: kernels
-    need not be executed in order to record how they are launched. `program`: what `{program}` is.
+    `environment`: variables that are added to those of the process. `launches_only`: kernels need
+    not be executed to record how they are launched. `program`: the path for `{program}`.
     """
 
     words: tuple[str, ...]
@@ -75,38 +71,15 @@ def plan_runs(
     return runs
 
 
-def _ending(status: int) -> str:
-    """Why a status is no success; empty for 0."""
-    if status >= 0:
-        return f"status {status}" if status else ""
-    try:
-        return f"ended by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"ended by signal {-status}"
-
-
-def captured(
-    command: Sequence[str], environment: Mapping[str, str], seconds: float
-) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end and keep what it prints. `a/b` is a path here, as in a shell.
-
-    Raises:
-        subprocess.TimeoutExpired: it took longer than `seconds`.
-        OSError: it could not be started.
-    """
-    name, *arguments = command
-    if os.sep in name and not name.startswith((os.sep, ".")):
-        name = os.path.join(os.curdir, name)
-    return subprocess.run(
-        [name, *arguments],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=seconds,
-        check=False,
-    )
+def _problem(ended: Ended, may_fail: bool, seconds: float) -> str:
+    """Why a run failed; empty if it did not."""
+    if ended.not_started:
+        return ended.not_started
+    if ended.status is None:
+        return f"no end within {seconds} s"
+    if ended.status < 0:
+        return f"ended by {signal_name(ended.status)}"
+    return f"status {ended.status}" if ended.status and not may_fail else ""
 
 
 def run_program(
@@ -116,22 +89,23 @@ def run_program(
     may_fail: bool = False,
     seconds: float = RUN_SECONDS,
 ) -> None:
-    """Run a program to its end. `may_fail`: any status will do.
+    """Run a program to its end. `may_fail`: any exit status is accepted.
 
     Raises:
-        CutuneError: CT411 when that is no success.
+        CutuneError: CT411 when the run fails.
     """
     variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
-    try:
-        done = captured(run.command, variables, seconds)
-        problem = "" if may_fail and done.returncode >= 0 else _ending(done.returncode)
-        said = "\n".join([*done.stdout.splitlines()[-5:], *done.stderr.splitlines()[-5:]])
-    except subprocess.TimeoutExpired:
-        problem, said = f"no end within {seconds} s", ""
-    except OSError as error:
-        problem, said = error.strerror or str(error), ""
+    ended = run_to_end(run.command, variables, seconds)
+    problem = _problem(ended, may_fail, seconds)
     if problem:
         shown = shlex.join(run.command)
         text = Diagnostic.at(Code.RUN_FAILED, None, command=shown, where=where, reason=problem)
-        message = "\n".join([text.message, said]).rstrip()
+        message = "\n".join([text.message, *_last_lines(ended)]).rstrip()
         raise CutuneError(Diagnostic(Code.RUN_FAILED, message))
+
+
+def _last_lines(ended: Ended) -> list[str]:
+    """The last lines that a program printed; none after a time-out."""
+    if ended.timed_out:
+        return []
+    return [*ended.output_text.splitlines()[-5:], *ended.errors_text.splitlines()[-5:]]

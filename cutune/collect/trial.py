@@ -1,8 +1,8 @@
-"""Trial of the candidates: what static analysis has proven is still checked by running it.
+"""Trial of the candidates: running them checks what static analysis has proven.
 
 In sweep mode the instrumented program launches every candidate block on the same memory contents
-and compares what it leaves with what the original leaves. Takes one run of the program at its
-smallest size, gives per launch site the blocks whose results differ.
+and compares the results with those of the original. Takes one run of the program at its smallest
+size, gives per launch site the blocks whose results differ.
 """
 
 from __future__ import annotations
@@ -16,33 +16,37 @@ from typing import Any
 
 from cutune.device.thread_block import Block, as_block
 from cutune.fit.measurement.measurement import MeasuredKernel
+from cutune.frontend.launch_sites import SiteKey, SiteNumbers
 
-Attempt = tuple[int, Block]
+Attempt = tuple[SiteKey, Block]
 """A launch site and the block that it was tried with."""
 
 SCHEMA = "cutune-timing-1"
-#: What the sweep writes of a block by which the grid cannot follow.
+#: What the sweep writes about a block for which there is no grid.
 NOT_ALLOWED = "this block is not allowed here"
 #: Launches that are tried per site; each runs once per candidate.
 LAUNCHES = 2
-#: Sums of floating-point atomics depend on the order of threads, within this.
+#: Largest relative difference of results: floating-point atomics depend on the order of threads.
 TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one kernel's candidates: which differ, and by how much."""
+    """The candidates of one kernel whose results differ, and the largest difference."""
 
     differing: tuple[Block, ...]
     largest_difference: float
 
 
 def trial_environment(
-    kernels: Sequence[MeasuredKernel], folder: Path, broken: Container[Attempt] = ()
+    kernels: Sequence[MeasuredKernel],
+    numbers: SiteNumbers,
+    folder: Path,
+    broken: Container[Attempt] = (),
 ) -> dict[str, str]:
     """Variables that make the instrumented program sweep; its output goes to `folder`."""
     lines = [
-        f"{site} {x} {y} {z}\n"
+        f"{numbers.number(site)} {x} {y} {z}\n"
         for kernel in kernels
         for site in kernel.sites
         for x, y, z in kernel.candidates()
@@ -59,12 +63,15 @@ def trial_environment(
     }
 
 
-def hiding_candidates(kernels: Sequence[MeasuredKernel], folder: Path) -> frozenset[Attempt]:
-    """The candidates that failed and after which others were not tried any more."""
-    entries = _entries(folder)
-    seen = {(e["site"], as_block(e["block"])) for e in entries}
+def hiding_candidates(
+    kernels: Sequence[MeasuredKernel], numbers: SiteNumbers, folder: Path
+) -> frozenset[Attempt]:
+    """The candidates that failed, if others were not tried because of them."""
+    keys = {numbers.number(site): site for kernel in kernels for site in kernel.sites}
+    entries = [entry for entry in _entries(folder) if entry["site"] in keys]
+    seen = {(keys[e["site"]], as_block(e["block"])) for e in entries}
     failed = {
-        (e["site"], as_block(e["block"]))
+        (keys[e["site"]], as_block(e["block"]))
         for e in entries
         if "error" in e and e["error"] != NOT_ALLOWED and not e["original"]
     }
@@ -75,7 +82,7 @@ def hiding_candidates(kernels: Sequence[MeasuredKernel], folder: Path) -> frozen
 
 
 def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -> set[Attempt]:
-    """Broken attempts and those with as many threads: usually an array in the kernel is short."""
+    """Broken attempts, and those with as many threads: an array may be too short for them."""
     found = set()
     for kernel in kernels:
         blocks = [block for block in kernel.candidates() if block != kernel.original]
@@ -87,19 +94,23 @@ def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -
 
 
 def read_trials(
-    kernels: Sequence[MeasuredKernel], folder: Path, broken: Container[Attempt] = ()
+    kernels: Sequence[MeasuredKernel],
+    numbers: SiteNumbers,
+    folder: Path,
+    broken: Container[Attempt] = (),
 ) -> Mapping[str, Trial]:
     """Trials by PTX entry; a candidate that failed to launch counts as differing.
 
-    So does one that was not tried, where nothing but an annotation speaks for it.
+    So does one that was not tried, if only an annotation says that it is legal.
     """
     entries = _entries(folder)
     trials = {}
     for kernel in kernels:
-        own = [e for e in entries if e["schema"] == SCHEMA and e["site"] in kernel.sites]
+        sites = {numbers.number(site) for site in kernel.sites}
+        own = [e for e in entries if e["schema"] == SCHEMA and e["site"] in sites]
         tried = {as_block(e["block"]) for e in own}
-        # What the rule does not allow at this size may be right at others; an annotation's word
-        # alone is not enough for that.
+        # A block that the rule does not allow at this size may be legal at others; if only an
+        # annotation says so, that is not enough.
         judged = [e for e in own if kernel.asserted or e.get("error") != NOT_ALLOWED]
         differing = {as_block(e["block"]) for e in judged if not _same(e)}
         differing |= {b for b in kernel.candidates() for s in kernel.sites if (s, b) in broken}

@@ -19,6 +19,7 @@ from cutune.emit.model import emit_model, padded
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.c_names import names_in, renamed
+from cutune.frontend.launch_sites import SiteKey
 from cutune.models.candidates import launchable
 from cutune.models.selection.choose import LARGEST_SIZE, SelectionRule
 from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
@@ -52,7 +53,7 @@ class Decider:
     """
 
     kernel: str
-    sites: tuple[int, ...]
+    sites: tuple[SiteKey, ...]
     positions: tuple[int, ...]
     text: Callable[[DeviceProfile, str], str | None]
 
@@ -62,7 +63,7 @@ class SelectionText:
     """C++ of all routines, and which routine serves which launch site."""
 
     text: str
-    routines: tuple[tuple[int, str], ...]
+    routines: tuple[tuple[SiteKey, str], ...]
 
 
 def emit_selection(
@@ -79,7 +80,7 @@ def emit_selection(
     """
     judge, tables = MODELS[performance], Tables()
     parts: list[str] = []
-    routines: list[tuple[int, str]] = []
+    routines: list[tuple[SiteKey, str]] = []
     taken: set[str] = set()
     decided = {decider.kernel for decider in measured}
     modelled = (

@@ -33,7 +33,8 @@ def replaced(
 ) -> TranslationUnit:
     """The program whose launches choose blocks, on each of the devices, and tunables values."""
     selection = emit_selection(models, devices, performance, deciders)
-    launches = ReplaceLaunches(selection=selection.text, routines=selection.routines)
+    routines = tuple((site.id, routine) for site, routine in selection.routines)
+    launches = ReplaceLaunches(selection=selection.text, routines=routines)
     steps = (launches, tunables or ReplaceTunables())
     unit = run_passes(steps, TranslationUnit(program))
     session.report(unit.diagnostics)

@@ -1,7 +1,7 @@
-"""When are two outputs the same, and what of an output varies by itself? Takes texts, gives lines.
+"""Compares outputs of programs, and finds what varies from run to run. Takes texts, gives lines.
 
-Texts are compared line by line: words to the letter, numbers within a tolerance. Integers and
-hexadecimal words (checksums, addresses) have none unless it is asked for.
+Texts are compared line by line: words must be equal, numbers agree within a tolerance. Integers and
+hexadecimal words (checksums, addresses) have none by default.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HEXADECIMAL_WORD = re.compile(_HEXADECIMAL, re.IGNORECASE)
 _INTEGER = re.compile(rb"[-+]?\d+")
 _BLANKS = re.compile(rb"[ \t]+")
 
-#: So much of a line is shown in messages.
+#: Characters of a line that messages show.
 _LONGEST = 60
 
 #: A line by its number, counted from 1.
@@ -28,7 +28,7 @@ _Line = tuple[int, bytes]
 
 @dataclass(frozen=True)
 class Varying:
-    """What of a text is no matter of comparison, because it varies from run to run.
+    """The parts of a text that are not compared, because they vary from run to run.
 
     `numbers`: per line number, which of its numbers; None where the whole line varies.
     """
@@ -36,7 +36,7 @@ class Varying:
     numbers: Mapping[int, frozenset[int] | None] = field(default_factory=dict)
 
     def __or__(self, other: Varying) -> Varying:
-        """What varies in one or the other."""
+        """The parts that vary in either."""
         both = dict(self.numbers)
         for line, found in other.numbers.items():
             known = both.get(line, frozenset())
@@ -58,7 +58,7 @@ NOTHING = Varying()
 
 
 class OtherLength(Exception):
-    """Two texts have another number of lines: they cannot be compared line by line."""
+    """Two texts differ in their number of lines: they cannot be compared line by line."""
 
     def __init__(self, first: int, second: int) -> None:
         super().__init__(first, second)
@@ -67,13 +67,13 @@ class OtherLength(Exception):
 
 @dataclass(frozen=True)
 class Agreement:
-    """What counts as the same.
+    """The rules by which two outputs agree.
 
     Attributes:
         identical: only the same bytes.
         relative, absolute: numbers a, b agree if |a - b| <= absolute + relative * max(|a|, |b|).
         ignored: lines of the output that match are left out, times for instance.
-        exact_integers: the tolerances are not for numbers that are both written as integers.
+        exact_integers: two numbers that are both written as integers have no tolerance.
     """
 
     identical: bool = False
@@ -94,7 +94,7 @@ class Agreement:
         return None if counts[0] == counts[1] else f"lines: {counts[0]} became {counts[1]}"
 
     def varying(self, first: bytes, second: bytes) -> Varying:
-        """What differs in two texts that should be the same.
+        """The parts that differ in two outputs of the same program.
 
         Raises:
             OtherLength: lines are missing in one of them.
@@ -105,7 +105,7 @@ class Agreement:
         pairs = ((number, a, b) for (number, a), (_, b) in zip(one, other, strict=True))
         return Varying(
             {
-                # Without one only blanks vary: then the line is left out.
+                # If no number varies, only blanks do: then the line is left out.
                 number: _numbers_without_agreement(self, a, b) or None
                 for number, a, b in pairs
                 if self._differ(a, b, frozenset())
@@ -113,7 +113,7 @@ class Agreement:
         )
 
     def compared_lines(self, text: bytes, varying: Varying) -> int:
-        """In how many lines is there something that does not vary?"""
+        """The number of lines with a part that does not vary."""
         return sum(_has_constant(line, varying.numbers, n) for n, line in self._lines(text))
 
     def _lines(self, text: bytes) -> Iterator[_Line]:
@@ -125,7 +125,7 @@ class Agreement:
     def _differ(self, a: bytes, b: bytes, left_out: frozenset[int] | None) -> bool:
         if a == b or left_out is None:
             return False
-        # A number that varies may have another width: blanks before the next column vary with it.
+        # A number that varies may change its width, and with it the blanks before the next column.
         words = _words if not left_out else _spaced_words
         if (self.identical and not left_out) or words(a) != words(b):
             return True
@@ -133,7 +133,7 @@ class Agreement:
         return found is None or bool(found - left_out)
 
     def agree(self, a: bytes, b: bytes) -> bool:
-        """Do two numbers, as they are written?"""
+        """Do two numbers agree, as they are written?"""
         if a == b:
             return True
         if self.identical or _HEXADECIMAL_WORD.fullmatch(a) or _HEXADECIMAL_WORD.fullmatch(b):
@@ -146,13 +146,13 @@ class Agreement:
         if math.isnan(a) or math.isnan(b):
             return math.isnan(a) and math.isnan(b)
         if math.isinf(a) or math.isinf(b):
-            # Digits that are too large for a double tell nothing of each other.
+            # Numbers too large for a double are all infinite: they cannot be compared.
             return is_word and a == b
         return abs(a - b) <= self.absolute + self.relative * max(abs(a), abs(b))
 
 
 def _numbers_without_agreement(agreement: Agreement, a: bytes, b: bytes) -> frozenset[int] | None:
-    """Which numbers of two lines disagree; None where the words do."""
+    """The positions of numbers that disagree; None if words differ."""
     if _spaced_words(a) != _spaced_words(b):
         return None
     pairs = enumerate(zip(_TOKEN.findall(a), _TOKEN.findall(b), strict=True))
@@ -160,7 +160,7 @@ def _numbers_without_agreement(agreement: Agreement, a: bytes, b: bytes) -> froz
 
 
 def _has_constant(line: bytes, varying: Mapping[int, frozenset[int] | None], number: int) -> bool:
-    """Is anything left of a line? Words beside numbers that all vary are no result."""
+    """Is there a result in a line that does not vary? If all its numbers vary, there is none."""
     left_out = varying.get(number, frozenset())
     if left_out is None:
         return False

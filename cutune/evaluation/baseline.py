@@ -1,39 +1,39 @@
-"""What the original program gives, and what of it varies. Takes a run, gives what others must give.
+"""The output that other programs are compared with. Takes a run, gives its `Baseline`.
 
-The original runs twice. It must end well, or nothing could be told; what differs between its own
-runs (times, addresses, random numbers) is left out when another program is compared with it.
+The original runs twice, and must succeed. The parts of its output that differ between its own runs
+(times, addresses, random numbers) are not compared.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import signal_name
 from cutune.evaluation.agreement import NOTHING, Agreement, OtherLength, Varying
 from cutune.evaluation.outcome import LONGEST_SECONDS, STANDARD_ERROR, Outcome, Place, outcome_of
 
-#: What the emulated device says of a kernel that did not do its work; the program may not look.
+#: The message of the emulated device about a failed kernel; the program may not check for errors.
 _FAILED_KERNEL = re.compile(
     rb"^cutune: (?:illegal address|misaligned address|trap|failed assertion|deadlock"
     rb"|CUTUNE_INSTRUCTION_LIMIT reached|not supported|this program cannot run|cannot load '"
     rb"|error: ).*|^.*: error: .*\[CT4\d\d\]",
     re.MULTILINE,
 )
-#: A difference counts if the original, run so often again, never shows it.
+#: A difference counts if the original, run so many times more, never shows it.
 CONFIRMING_RUNS = 2
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """How programs run and what counts as the same.
+    """How programs run, and the rules by which their outputs agree.
 
-    `statuses`: the exit statuses of an original that does its work; None is any.
+    `statuses`: the exit statuses by which the original succeeds; None: any.
     """
 
     place: Place
@@ -43,7 +43,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What one run of the original gives; `varying` is by what contents are called."""
+    """The outcome of the original; `varying` has the parts that vary, by name of the contents."""
 
     run: Run
     conditions: Conditions
@@ -51,7 +51,7 @@ class Baseline:
     varying: Mapping[str, Varying] = field(default_factory=dict)
 
     def difference(self, outcome: Outcome) -> str | None:
-        """What another program did otherwise, or None."""
+        """The first difference of another program's outcome, or None."""
         if outcome.status is None:
             return "it does not end"
         if outcome.status != self.outcome.status:
@@ -64,7 +64,7 @@ class Baseline:
         return None
 
     def run_again(self) -> Baseline:
-        """What varies in one more run of the original is known, too.
+        """Run the original once more; adds what varies in that run.
 
         Raises:
             CutuneError: as `baseline`.
@@ -83,7 +83,7 @@ class Baseline:
         return replace(self, outcome=outcome, varying=varying)._checked()
 
     def confirmed(self, outcome: Outcome) -> tuple[Baseline, str | None]:
-        """The same as `difference`, if the original does not differ from itself in it.
+        """The same as `difference`, without differences that runs of the original have, too.
 
         Raises:
             CutuneError: as `baseline`.
@@ -97,7 +97,7 @@ class Baseline:
         return known, reason
 
     def remarks(self) -> Iterator[Diagnostic]:
-        """What was left out, and whether anything but the status was compared."""
+        """Remarks on parts that were not compared; one if only the status was."""
         command = shlex.join(self.run.command)
         what = [v.described(name) for name, v in self.varying.items() if v.numbers]
         if what:
@@ -168,10 +168,7 @@ def _failed(run: Run, reason: str, outcome: Outcome | None = None) -> CutuneErro
 
 
 def _said(status: int | None) -> str:
-    """The end of a program as people call it."""
+    """How a program ended, in words."""
     if status is None or status >= 0:
         return f"exit status {status}"
-    try:
-        return f"end by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"end by signal {-status}"
+    return f"end by {signal_name(status)}"

@@ -33,9 +33,9 @@ from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.registry import DEFAULT, MODELS
 
-#: Below this ratio of worst to best the Error says nothing.
+#: If worst / best is below this ratio, the Error is not reported.
 ERROR_SPREAD = 1.25
-#: At least so fast as the source's own block counts as no loss.
+#: A block this fast, relative to the source's own block, is not a loss.
 NO_LOSS = 0.97
 
 Models = Mapping[tuple[str, str], FittedModel]
@@ -44,21 +44,21 @@ Models = Mapping[tuple[str, str], FittedModel]
 
 @dataclass(frozen=True)
 class Case:
-    """One held-out launch, and the answer of every strategy, None where it has none."""
+    """One held-out launch, and the answer of each strategy: a block, or None."""
 
     launch: SweptLaunch
     answers: Mapping[str, Block | None]
 
     def block(self, strategy: str) -> Block:
-        """What would be launched: the source's own block where a strategy has no answer."""
+        """The block that is launched: the source's own where a strategy has no answer."""
         return self.answers[strategy] or self.launch.own
 
     def regret(self, strategy: str) -> float:
-        """How much slower than the best block."""
+        """Its time relative to the best block, minus 1."""
         return self.launch.regret(self.block(strategy))
 
     def gain(self, strategy: str) -> float:
-        """The time of the source's own block by that of the strategy's."""
+        """The time of the source's own block divided by that of the strategy's."""
         times = self.launch.microseconds
         return times[self.launch.own] / times[self.block(strategy)]
 
@@ -104,7 +104,7 @@ class Evaluation:
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """In the order of the tables, the judged model last."""
+        """In the order of the tables, the evaluated model last."""
         return tuple(self.cases[0].answers) if self.cases else ()
 
     def score(self, strategy: str) -> Score:
@@ -163,7 +163,7 @@ def evaluate_sweep(
 
 
 def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
-    """What the tuned program would use with one of the performance models."""
+    """The block that the tuned program chooses with one of the performance models."""
 
     choosers: dict[tuple[str, str], Chooser] = {}
 
@@ -182,7 +182,7 @@ def by_model(models: Models, device: DeviceProfile, performance: str) -> Strateg
                 choosers[name] = Chooser(model, device, performance)
             choice = choosers[name].choose(sizes, launch.size)
         except CutuneError:
-            return None  # a size is missing: the tuned program would keep its own block
+            return None  # a size is missing: the tuned program launches its own block
         return choice.block if choice.block in launch.microseconds else None
 
     return choose

@@ -1,33 +1,33 @@
-"""What a program leaves behind. Takes a run and where it happens, gives status, output and files.
+"""The outcome of a run of a program. Takes a run and a place, gives status, output and files.
 
-Programs run on the emulated device or on a GPU, as their user would run them: no variable of
-cutune's that is set here reaches them.
+Programs run on the emulated device or on a GPU, as their user would run them: variables of cutune
+that are set here do not reach them.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import run_to_end
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import Triple, read_launches
 from cutune.emulator.run import device_environment, program_environment
 
-#: What makes a tuned program choose otherwise.
+#: Variables that change the choices of a tuned program.
 _OWN_VARIABLES = ("CUTUNE", "CUTUNE_MODE", "CUTUNE_REFINE_FILE", "CUTUNE_SEED")
 LONGEST_SECONDS = 600.0
 STANDARD_OUTPUT, STANDARD_ERROR = "standard output", "standard error"
-#: Launches that are logged per kernel and launch site.
+#: Most launches that are logged per kernel and launch site.
 _LOGGED_LAUNCHES = 100
 
 #: A kernel and its configuration.
@@ -46,10 +46,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run left behind: contents by what they are called in messages.
+    """What one run gave: `contents` of output and files, by their names in messages.
 
-    `status` is None where the run did not end in time. `launches`: configurations that were seen,
-    on the emulated device.
+    `status` is None after a time-out. `launches`: the configurations that were launched, on the
+    emulated device.
     """
 
     status: int | None
@@ -64,25 +64,28 @@ def outcome_of(
     variables: Mapping[str, str] | None = None,
     limit_seconds: float = LONGEST_SECONDS,
 ) -> Outcome:
-    """Run a program to its end, or until its time is over.
+    """Run a program to its end or to the time limit.
 
     Raises:
         CutuneError: CT441 when it cannot be started.
     """
     for path in place.files:
-        # A file that an earlier run left would hide that this one does not write it.
+        # Otherwise a file of an earlier run would count, although this run does not write it.
         Path(path).unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
         log = Path(folder) / "launches.jsonl"
         environment = {**_environment(run, place, Path(folder), log), **(variables or {})}
         started = time.monotonic()
-        status, written = _ended(run, environment, limit_seconds)
+        ended = run_to_end(run.command, environment, limit_seconds)
+        if ended.not_started:
+            path, reason = run.command[0], ended.not_started
+            raise CutuneError(Diagnostic.at(Code.NOT_RUN, None, path=path, reason=reason))
         seconds = time.monotonic() - started
         launches = frozenset((one.kernel, one.grid, one.block) for one in read_launches(log))
-    contents = dict(zip((STANDARD_OUTPUT, STANDARD_ERROR), written, strict=True))
+    contents = {STANDARD_OUTPUT: ended.output, STANDARD_ERROR: ended.errors}
     contents |= {f"'{path}'": _content(path) for path in place.files}
     named = {name: _without_program(content, run) for name, content in contents.items()}
-    return Outcome(status, named, seconds, launches)
+    return Outcome(ended.status, named, seconds, launches)
 
 
 def _environment(run: Run, place: Place, folder: Path, log: Path) -> dict[str, str]:
@@ -99,36 +102,8 @@ def _environment(run: Run, place: Place, folder: Path, log: Path) -> dict[str, s
     return {**environment, **run.environment}
 
 
-def _ended(
-    run: Run, environment: Mapping[str, str], limit_seconds: float
-) -> tuple[int | None, tuple[bytes, bytes]]:
-    try:
-        done = subprocess.run(
-            _startable(run.command),
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=limit_seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return None, (b"", b"")
-    except OSError as error:
-        raise CutuneError(
-            Diagnostic.at(Code.NOT_RUN, None, path=run.command[0], reason=error.strerror)
-        ) from error
-    return done.returncode, (done.stdout, done.stderr)
-
-
-def _startable(command: Sequence[str]) -> list[str]:
-    program = command[0]
-    if os.sep not in program and os.path.isfile(program):
-        program = os.path.join(os.curdir, program)
-    return [program, *command[1:]]
-
-
 def _without_program(content: bytes, run: Run) -> bytes:
-    """The text without the path that the program was started by: two programs have two."""
+    """The text without the path of the program, in which two programs differ."""
     words = {run.command[0], run.program, os.path.abspath(run.program)} if run.program else ()
     for word in sorted(words, key=len, reverse=True):
         if os.sep in word:

@@ -1,8 +1,8 @@
-"""Does a program give the same with any legal configuration? Takes both programs, gives findings.
+"""Does a program give the same results in any legal configuration? Takes programs, gives findings.
 
 The shaken program takes random configurations, by the seed in its environment. It runs once with
-each seed, and once with `CUTUNE=off`: then the launches keep their own configurations, and only
-what the rewriting of the text did could show.
+each seed, and once with `CUTUNE=off`: then the launches keep their own configurations, and a
+difference comes from the rewritten text.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from cutune.evaluation.baseline import Baseline, Conditions, baseline
 from cutune.evaluation.outcome import Outcome, outcome_of
 
 SEED = "CUTUNE_SEED"
-#: A warp may have a single thread, and programs run side by side: so much slower is no failure.
+#: Allowed slow-down: a warp may have a single thread, and programs run side by side.
 _SECONDS, _TIMES_SLOWER = 60.0, 100.0
 
 
 @dataclass(frozen=True)
 class SeededRun:
-    """One way to run the shaken program; without a seed its launches are its own."""
+    """One run of the shaken program; without a seed its launches keep their configurations."""
 
     seed: int | None = None
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """What the program has in its environment."""
+        """The variables that are set for it."""
         return {"CUTUNE": "off"} if self.seed is None else {SEED: str(self.seed)}
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class SeededRun:
 
 @dataclass(frozen=True)
 class Shaken:
-    """What one run of the original was compared with, and the first trial that did otherwise."""
+    """A run of the original, and the first run of the shaken program that differs from it."""
 
     run: Run
     known: Baseline
@@ -51,7 +51,7 @@ class Shaken:
     has_changed: bool = True
 
     def remarks(self) -> Iterator[Diagnostic]:
-        """What was not compared, and whether any launch was changed."""
+        """Remarks on parts that were not compared; one if no launch was changed."""
         yield from self.known.remarks()
         if not self.has_changed and self.trial is None:
             command = shlex.join(self.run.command)
@@ -59,7 +59,7 @@ class Shaken:
 
 
 def trials_of(seeds: Iterable[int], with_own: bool = True) -> list[SeededRun]:
-    """A trial per seed, behind the one with the program's own configurations."""
+    """A run with the program's own configurations, then one per seed."""
     return [*([SeededRun()] if with_own else []), *map(SeededRun, seeds)]
 
 
@@ -71,7 +71,7 @@ def shake(
     jobs: int,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[Shaken]:
-    """Run the shaken program in all trials, `jobs` at a time, and compare it with the original.
+    """Run the shaken program with all seeds, `jobs` at a time, and compare it with the original.
 
     Raises:
         CutuneError: CT441 when a program cannot be started, and as `baseline`.
@@ -87,9 +87,9 @@ def shake(
 def _outcomes(
     run: Run, trials: Sequence[SeededRun], known: Baseline, jobs: int
 ) -> Generator[Outcome, None, None]:
-    """What each trial gives; those that nobody asks for any more do not begin."""
+    """The outcome of each trial; trials that are no longer needed are not started."""
     if jobs == 1:
-        # In this thread: where files are compared, nothing else may run meanwhile.
+        # Run in this thread: a second run would write the same files.
         yield from (_tried(run, trial, known) for trial in trials)
         return
     with ThreadPoolExecutor(jobs) as pool:
@@ -107,7 +107,7 @@ def _tried(run: Run, trial: SeededRun, known: Baseline) -> Outcome:
 
 
 def _compared(begun: Shaken, trials: Sequence[SeededRun], outcomes: Iterable[Outcome]) -> Shaken:
-    """In the order of the trials, so that the first difference is the same whatever ran first."""
+    """Compare in the order of the trials, so that the first difference is always the same."""
     own, is_seeded = begun.known.outcome.launches, any(trial.seed is not None for trial in trials)
     known, has_changed = begun.known, begun.known.conditions.place.device is None or not is_seeded
     for trial, outcome in zip(trials, outcomes, strict=False):

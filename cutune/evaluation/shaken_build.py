@@ -1,13 +1,12 @@
 """The two programs that `shake` compares. Takes sources, gives them built as they are and shaken.
 
-Both are compiled with the same options, and differ in the text of the launches alone.
+Both are compiled with the same options; only the text of their launches differs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import accumulate
 from pathlib import Path
 
 from cutune.analysis.session import Session, first_error
@@ -15,11 +14,12 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import make_folder
 from cutune.emit.random_program import random_program
+from cutune.frontend.launch_sites import numbers_of
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.headers import redirected
 from cutune.rewrite.output import ShadowTree, Target
 
-#: What the program takes where the environment names no seed.
+#: The seed if the environment has none.
 FIRST_SEED = 1
 
 #: Writes a program with other launches; as `random_program`.
@@ -37,7 +37,7 @@ def build_both(
     """Build the original and the shaken program below a folder.
 
     Args:
-        target: options of nvcc that say what for; None is the emulated device.
+        target: nvcc's options for the target; None is the emulated device.
 
     Raises:
         CutuneError: CT701 when the original does not compile, CT439 when only the shaken one does
@@ -47,8 +47,8 @@ def build_both(
     places = {word: folder / word for word in ("original", "shaken")}
     for place in places.values():
         make_folder(place)
-    behind = accumulate((len(program.launches) for program in programs), initial=0)
-    numbered = [one.numbered_behind(last) for one, last in zip(programs, behind, strict=False)]
+    numbers = numbers_of(programs)
+    numbered = [its.written(one) for one, its in zip(programs, numbers, strict=True)]
     changed = [
         _shaken_unit(session, program, places["shaken"] / f"source-{number}", write)
         for number, program in enumerate(numbered, 1)

@@ -1,4 +1,4 @@
-"""What else could be done: blocks by habit, by occupancy, by timings at other sizes.
+"""Other ways to choose blocks: by habit, by occupancy, by timings at other sizes.
 
 Takes the launches of a sweep, gives per launch the block that each strategy would use, or None
 where the strategy has no answer. The models are compared with these (Table 3 of the paper has the
@@ -22,14 +22,14 @@ OWN, OCCUPANCY, REUSED, NEAREST, FIXED = (
     "best at the nearest size",
     "best fixed block",
 )
-#: The width that people give to a block whose number of threads an API has told them.
+#: The usual width of a block of which only the number of threads is known.
 USUAL_WIDTH = 32
 
 Strategy = Callable[[SweptLaunch], Block | None]
 
 
 def own(launch: SweptLaunch) -> Block | None:
-    """What the source says."""
+    """The source's own block."""
     return launch.own
 
 
@@ -84,7 +84,7 @@ def nearest(launches: Sequence[SweptLaunch]) -> Strategy:
 
 
 def fixed(launches: Sequence[SweptLaunch]) -> Strategy:
-    """One block for all kernels with the same number of dimensions: the best there is."""
+    """The best single block for all kernels with the same number of dimensions."""
     best: dict[int, Block] = {}
     for dimensions in {_dimensions(launch) for launch in launches}:
         alike = [launch for launch in launches if _dimensions(launch) == dimensions]
@@ -114,7 +114,7 @@ def _distance(first: SweptLaunch, second: SweptLaunch) -> float:
 
 
 def _dimensions(launch: SweptLaunch) -> int:
-    """How many dimensions the blocks of a sweep vary in."""
+    """The number of dimensions in which the blocks of a sweep vary."""
     return sum(len(set(axis)) > 1 for axis in zip(*launch.microseconds, strict=True))
 
 

@@ -2,7 +2,7 @@
 
 Each is run with the same command lines, on the emulated device or on a GPU. Compared are exit
 status, standard output, standard error and named files: bit for bit, or numbers within a tolerance
-and everything else to the letter.
+and all other text exactly.
 """
 
 from __future__ import annotations

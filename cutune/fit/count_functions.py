@@ -199,7 +199,7 @@ def uncertain_share(kernel: MeasuredKernel, largest: Measurement) -> float:
     """The share of the global memory accesses of a launch that depends on data."""
     pairs = zip(kernel.memory, largest.sites, strict=True)
     accesses = sum(site.lanes for memory, site in pairs if not memory.shared)
-    return kernel.uncertain * largest.working_threads / max(1, accesses)
+    return kernel.compiled.uncertain * largest.working_threads / max(1, accesses)
 
 
 def _arrays(

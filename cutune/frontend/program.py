@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 from cutune.core.codes import Code
@@ -225,12 +225,18 @@ class Kernel:
     variant_reasons: tuple[tuple[str, Impurity], ...] = ()
 
     @property
+    def free(self) -> tuple[bool, bool, bool]:
+        """Per dimension: is it indexed, and may the block be changed in it?"""
+        x, y, z = (
+            self.impurity is None and proof.indexed and proof.impurity is None
+            for proof in self.dimensions
+        )
+        return (x, y, z)
+
+    @property
     def pure_dimensions(self) -> tuple[str, ...]:
-        """Indexed dimensions in which the block may be changed."""
-        if self.impurity is not None:
-            return ()
-        dimensions = zip(DIMENSIONS, self.dimensions, strict=True)
-        return tuple(d for d, proof in dimensions if proof.indexed and proof.impurity is None)
+        """The names of the free dimensions."""
+        return tuple(d for d, is_free in zip(DIMENSIONS, self.free, strict=True) if is_free)
 
     @property
     def reason(self) -> Impurity | None:
@@ -381,11 +387,6 @@ class Program:
     is_lent: bool = False
     #: Headers that variants of kernels are inserted into.
     varied_headers: tuple[Source, ...] = ()
-
-    def numbered_behind(self, last: int) -> Program:
-        """The same with `last` added to all ids: those of other sources come first."""
-        moved = (replace(site, id=site.id + last) for site in self.launches)
-        return replace(self, launches=tuple(moved))
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that name, if its definition was read."""

@@ -67,6 +67,6 @@ class Lines:
 
 def resources_of(model: FittedModel, block: Block) -> BlockResources:
     """The resources of an SM that a block of the kernel needs."""
-    static = model.kernel.static
+    static = model.kernel.compiled.static
     shared = static.static_shared_bytes + model.kernel.shared_bytes(block)
     return BlockResources(threads_of(block), static.registers, shared)

@@ -19,6 +19,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_text
 from cutune.device.profile import DeviceProfile
+from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Program
 from cutune.nvcc.command import Command
 from cutune.nvcc.dependencies import restore_dependencies
@@ -176,7 +177,7 @@ class _Rewriter:
         if not program.tunable_launches:
             return self.session.instrument(program) if program.is_lent else None
         unit = register(self.unit, self.workspace, len(program.launches))
-        return self.session.instrument(program.numbered_behind(unit.first_site))
+        return self.session.instrument(SiteNumbers(unit.first_site).written(program))
 
     def _tuned(self) -> TranslationUnit | None:
         own = self.unit.own_workspace(self.workspace)

@@ -27,6 +27,7 @@ from cutune.core.workspace import Workspace, make_folder, write_text
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import alias_folder, runtime_library
 from cutune.fit.fitted_model import FittedModel
+from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Program
 from cutune.nvcc.lending import connect, forget_lending, lenders_of
 from cutune.nvcc.rewriting import OUTPUTS
@@ -75,7 +76,7 @@ def tune_project(
     session.progress("building", 0, 1)
     build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
     if connect(workspace):
-        # Now it is known where the kernels are that sources launch and do not have.
+        # Some sources launch kernels of others. Only now it is known which source defines them.
         _remove(outputs)
         outputs.unlink(missing_ok=True)
         forget(workspace)
@@ -107,8 +108,8 @@ def _models(
         session.reported([program])
         lent = [(p, read.resources(lender, p)) for lender, p in zip(lenders, others, strict=True)]
         resources = with_lent(program, read.resources(unit, program), lent)
-        numbered = program.numbered_behind(unit.first_site)
-        parts.append(Part(numbered, resources, unit.own_workspace(workspace).create()))
+        own = unit.own_workspace(workspace).create()
+        parts.append(Part(program, SiteNumbers(unit.first_site), resources, own))
     folders = (alias_folder(session.nvcc), runtime_library(session.nvcc).parent)
     before = os.environ.get("LD_LIBRARY_PATH")
     searched = ":".join([*map(str, folders), *filter(None, [before])])
@@ -125,14 +126,14 @@ def _models(
 
 @dataclass(frozen=True)
 class _Sources:
-    """Units as they are read, each once, whoever asks."""
+    """Units that were read; each is read once."""
 
     session: Session
     device: DeviceProfile
     known: dict[str, ReadSource] = field(default_factory=dict)
 
     def source(self, unit: CompiledSource) -> ReadSource:
-        """What it is by itself."""
+        """The unit without kernels of others."""
         if unit.key not in self.known:
             with working_in(unit):
                 own = unit.session(self.session)
@@ -147,7 +148,7 @@ class _Sources:
 
 
 def _remove(outputs: Path) -> None:
-    """Delete what the compiler made, as far as it is there."""
+    """Delete the files that the compiler made and that still exist."""
     if outputs.exists():
         for line in outputs.read_text(errors="surrogateescape").splitlines():
             if os.path.isfile(line):
@@ -170,13 +171,13 @@ class _Build:
             "CUTUNE_MODE": mode,
             "CUTUNE_WORKSPACE": str(self.workspace.folder),
             "CUTUNE_DEVICE": self.device_name,
-            # Where a build says `ccache nvcc`, ccache takes us for the compiler and knows neither
-            # modes nor models: it is passed by, and has to forget what it knew of tuned sources.
+            # If a build calls `ccache nvcc`, ccache knows neither our modes nor our models: it is
+            # switched off for instrumented sources and recaches tuned ones.
             "CCACHE_RECACHE" if mode == TUNED else "CCACHE_DISABLE": "1",
             **variables,
         }
         for command in filter(None, (self.project.clean, self.project.make)):
-            # What the build prints is the user's; standard output holds cutune's own results.
+            # The build prints to standard error: standard output holds cutune's own results.
             done = subprocess.run(
                 command, shell=True, env=environment, stdout=sys.stderr.fileno(), check=False
             )

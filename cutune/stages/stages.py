@@ -21,6 +21,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement, by_entry
 from cutune.fit.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.fit.models_file import read_models, write_models
+from cutune.frontend.launch_sites import numbers_of
 from cutune.frontend.program import Program
 from cutune.models.selection.model_check import with_timings
 from cutune.models.selection.registry import DEFAULT
@@ -47,7 +48,7 @@ def collect(
     `others` are the further sources that the program is linked from. `training`: kernels are
     replayed at the sizes of the published method too. `launches_only`: see `Run`.
     """
-    programs = _numbered((program, *others))
+    programs = (program, *others)
     if not any(one.tunable_launches for one in programs):
         paths = "', '".join(one.source.path for one in programs)
         raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=paths))
@@ -55,26 +56,21 @@ def collect(
     session.progress("compiling", 0, 1)
     with ThreadPoolExecutor(1) as pool:
         asked = [pool.submit(resources_of, session, one, device) for one in programs]
-        binary = session.build_instrumented(programs, workspace.folder)
+        numbers = list(numbers_of(programs))
+        written = [its.written(one) for one, its in zip(programs, numbers, strict=True)]
+        binary = session.build_instrumented(written, workspace.folder)
     known = [
         (one, or_none(session, one, future.result))
         for one, future in zip(programs, asked, strict=True)
     ]
-    parts = [Part(one, with_lent(one, own, known), workspace) for one, own in known]
+    parts = [
+        Part(one, its, with_lent(one, own, known), workspace)
+        for (one, own), its in zip(known, numbers, strict=True)
+    ]
     session.progress("compiling", 1, 1)
     runs = plan_runs(template, vary, binary, launches_only=launches_only)
     measured = measure(session, parts, runs, device, candidate_set, training)
     return [kernel for kernels in measured for kernel in kernels]
-
-
-def _numbered(programs: Sequence[Program]) -> list[Program]:
-    """Sources with launch sites that the log of one process can tell apart."""
-    found: list[Program] = []
-    last = 0
-    for program in programs:
-        found.append(program.numbered_behind(last))
-        last += len(program.launches)
-    return found
 
 
 def fit(
@@ -85,7 +81,7 @@ def fit(
 ) -> list[FittedModel]:
     """Fit every measured kernel, by one of the methods of `fit_model`, and save the models.
 
-    `device`: where there are timings on it, they test the models.
+    `device`: timings on it, if there are any, check the models.
     """
     models = _fitted(session, *measurements(session, workspace), method)
     return _saved(session, workspace, models, device)
@@ -98,7 +94,7 @@ def fit_collected(
     method: str = EXACT,
     device: DeviceProfile | None = None,
 ) -> list[FittedModel]:
-    """Fit the kernels that were measured now; saved models of others stay. All of them."""
+    """Fit the kernels that were measured now; gives their models and the saved ones of others."""
     try:
         saved = read_models(workspace.models) if workspace.models.exists() else []
     except CutuneError:  # of another version of cutune: they are made again
@@ -180,7 +176,7 @@ def emit(
     `fitted`: the models; None: the saved ones.
     """
     tunables = replacement(program, workspace)
-    # Of a program whose host tunables were measured, launches need not have been.
+    # If the host tunables of a program were measured, its launches need not be.
     measured = workspace.models.exists() or not tunables.routines
     deciders: list[Decider] = []
     if performance == NEIGHBOURS:

@@ -34,20 +34,20 @@ from cutune.tunables.regions import (
 from cutune.tunables.search import search
 
 EMULATED, GPU = "emulated", "gpu"
-#: A sweep of more runs is most likely a mistake.
+#: A sweep of more runs is refused: it is probably a mistake.
 MOST_RUNS = 100_000
-#: Else the first launch of a kernel, which lies in a region, would load it (CUDA guide, lazy
-#: loading), and that takes longer than a small problem.
+#: Otherwise the first launch of a kernel, within a region, would load it (CUDA guide, lazy
+#: loading). That takes longer than a small problem.
 _READY = {"CUDA_MODULE_LOADING": "EAGER"}
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """What to run.
+class HostSweep:
+    """The runs of host tunables that are asked for.
 
     Attributes:
         names: the tunables that are varied; none: all.
-        on: `EMULATED`, where nothing is timed or kept, or `GPU`.
+        on: `GPU`, or `EMULATED`, where nothing is timed or saved.
         most: configurations to be searched at each size; None: all of them are run.
     """
 
@@ -63,12 +63,12 @@ def collect_host(
     template: str,
     vary: Mapping[str, Sequence[str]],
     workspace: Workspace,
-    sweep: Sweep,
+    sweep: HostSweep,
     device: DeviceProfile,
 ) -> list[HostMeasurement]:
     """Run the program in every configuration of the named tunables, or in those of a search.
 
-    On the emulated device this tries that every configuration runs.
+    On the emulated device this checks that every configuration runs.
 
     Raises:
         CutuneError: CT420 without tunables or regions, CT421 without a GPU, CT422 when no run ends
@@ -96,7 +96,7 @@ def collect_host(
             start = _search(log, run, swept, sweep.most, start)
     session.progress("running", 1, 1)
     log.report()
-    return log.kept
+    return log.measured
 
 
 def build(
@@ -139,7 +139,7 @@ def _require_gpu(on: str) -> None:
 def _search(
     log: _Log, run: Run, swept: Sequence[HostTunable], most: int, start: Configuration | None
 ) -> Configuration | None:
-    """What was best at this size, from where the search at the next one begins."""
+    """The best configuration at this size, from which the search at the next one starts."""
 
     def time(configuration: Configuration) -> float | None:
         names = (tunable.name for tunable in swept)
@@ -152,16 +152,16 @@ def _search(
 
 @dataclass
 class _Log:
-    """Runs, and what they gave."""
+    """Runs, their measurements and their failures."""
 
     session: Session
     program: Program
     workspace: Workspace
-    sweep: Sweep
+    sweep: HostSweep
     environment: Mapping[str, str]
     origin: Origin
     count: int
-    kept: list[HostMeasurement] = field(default_factory=list)
+    measured: list[HostMeasurement] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     done: int = 0
 
@@ -177,7 +177,7 @@ class _Log:
                 return None
             repeated.append(found)
         own = merged(repeated)
-        self.kept += own
+        self.measured += own
         if self.sweep.on == GPU:
             append_lines(self.workspace.host_measurements, (m.to_json() for m in own))
         times = [one.milliseconds for one in own if self._is_allowed(one)]
@@ -197,7 +197,7 @@ class _Log:
         Raises:
             CutuneError: CT422 when nothing ended well.
         """
-        if self.failures and not self.kept:
+        if self.failures and not self.measured:
             reason = self.failures[0]
             raise CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=reason))
         if self.failures:
@@ -205,6 +205,6 @@ class _Log:
             code = Code.CONFIGURATION_FAILED
             self.session.warn(Diagnostic.at(code, None, count=count, reason=first))
         on_gpu = self.sweep.on == GPU
-        if not self.kept or (on_gpu and all(m.milliseconds is None for m in self.kept)):
+        if not self.measured or (on_gpu and all(m.milliseconds is None for m in self.measured)):
             reason = "no region was reached and timed"
             raise CutuneError(Diagnostic.at(Code.NO_RUN_ENDED_WELL, None, reason=reason))

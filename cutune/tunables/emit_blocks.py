@@ -1,4 +1,4 @@
-"""Classifiers of blocks as C++. Takes `BlockChoice`s, gives deciders for `emit/selection.py`.
+"""Classifiers of blocks as C++. Takes `BlockClassifier`s, gives deciders for `emit/selection.py`.
 
 A routine keeps the program's own block unless the launch lies where it was measured and the chosen
 block covers the same threads.
@@ -12,28 +12,32 @@ from dataclasses import replace
 from cutune.device.profile import DeviceProfile
 from cutune.emit.emitter import Emitter
 from cutune.emit.selection import Decider, argument_bits, printed_extents
+from cutune.frontend.launch_sites import SiteKey
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.rewrite.prelude import c_string
-from cutune.tunables.measured_blocks import BlockChoice
+from cutune.tunables.measured_blocks import BlockClassifier
 from cutune.tunables.neighbours.emit_classifier import emit_choices
 
 
-def block_deciders(program: Program, choices: Sequence[BlockChoice]) -> list[Decider]:
-    """What decides for the kernels that were measured, each on one or several devices."""
-    by_kernel: dict[str, dict[str, BlockChoice]] = {}
+def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list[Decider]:
+    """Deciders for the kernels that were measured, each on one or several devices."""
+    by_kernel: dict[str, dict[str, BlockClassifier]] = {}
     for choice in choices:
         by_kernel.setdefault(choice.kernel, {})[choice.device] = choice
     found = []
     for name, by_device in by_kernel.items():
         kernel = program.kernel(name)
         if kernel is not None:
-            sites = tuple(site.id for site in program.tunable_launches if site.kernel == name)
+            own = (site for site in program.tunable_launches if site.kernel == name)
+            sites = tuple(SiteKey.of(program.source, site) for site in own)
             found.append(decider(kernel, sites, by_device))
     return found
 
 
-def decider(kernel: Kernel, sites: tuple[int, ...], by_device: dict[str, BlockChoice]) -> Decider:
-    """What decides for one kernel, by the name of the device."""
+def decider(
+    kernel: Kernel, sites: tuple[SiteKey, ...], by_device: dict[str, BlockClassifier]
+) -> Decider:
+    """The decider of one kernel, with a classifier per name of a device."""
 
     def text(device: DeviceProfile, name: str) -> str | None:
         choice = by_device.get(device.name)
@@ -43,12 +47,12 @@ def decider(kernel: Kernel, sites: tuple[int, ...], by_device: dict[str, BlockCh
 
 
 def _positions(kernel: Kernel) -> dict[str, int]:
-    """Which of the arguments each size is."""
+    """The position of each size among the arguments."""
     order = kernel.argument_names
     return {size: order.index(size) for size in kernel.sizes}
 
 
-def _text(kernel: Kernel, choice: BlockChoice, name: str) -> str:
+def _text(kernel: Kernel, choice: BlockClassifier, name: str) -> str:
     """The classifier and `cutune_decide_NAME`, which guards it."""
     values = {column: f"cutune_size_{i}" for i, column in enumerate(choice.columns)}
     sizes = tuple(f"size_{choice.columns.index(column)}" for column in choice.model.sizes)

@@ -19,7 +19,7 @@ from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
 from cutune.frontend.tunable import HostTunable
 from cutune.passes import ReplaceTunables
-from cutune.tunables.measured_blocks import BlockChoice
+from cutune.tunables.measured_blocks import BlockClassifier
 from cutune.tunables.neighbours.condition import condition_c
 from cutune.tunables.neighbours.emit_classifier import c_name, emit_choices
 from cutune.tunables.neighbours.model import SCHEMA as CHOICES_SCHEMA
@@ -74,7 +74,7 @@ def write_choices(
     program: Program,
     workspace: Workspace,
     models: Sequence[ChoiceModel],
-    blocks: Sequence[BlockChoice],
+    blocks: Sequence[BlockClassifier],
 ) -> None:
     """Save what was fitted, in place of what was there.
 
@@ -94,7 +94,7 @@ def write_choices(
 
 def block_choices(
     program: Program, workspace: Workspace, devices: Sequence[DeviceProfile]
-) -> list[BlockChoice]:
+) -> list[BlockClassifier]:
     """The classifiers of blocks that were made of this program, for some devices.
 
     Raises:
@@ -109,11 +109,11 @@ def block_choices(
 
 def read_blocks(
     workspace: Workspace, devices: Sequence[DeviceProfile], path: str | None
-) -> tuple[Origin, list[BlockChoice]]:
-    """The classifiers of blocks for some devices, and what source they were made of.
+) -> tuple[Origin, list[BlockClassifier]]:
+    """The classifiers of blocks for some devices, and the source that they were made of.
 
     Args:
-        path: the source that they are wanted for; None: whatever there is.
+        path: the source that is tuned; None: any.
 
     Raises:
         CutuneError: CT009 when nothing was fitted, CT431 when that source was not swept on these
@@ -123,7 +123,7 @@ def read_blocks(
     launches = document.get("launches", {"origin": document["origin"], "blocks": []})
     origin = Origin(**launches["origin"])
     names = {device.name for device in devices}
-    choices = map(BlockChoice.from_json, launches["blocks"])
+    choices = map(BlockClassifier.from_json, launches["blocks"])
     found = [choice for choice in choices if choice.device in names]
     if not found or (path is not None and str(Path(path).resolve()) != origin.path):
         listed = " or ".join(sorted(names))
@@ -145,7 +145,7 @@ def _first(program: Program, group: int) -> HostTunable:
 
 @dataclass(frozen=True)
 class HostSelection:
-    """Emitted C++, and which routine a tunable asks."""
+    """Emitted C++, and the routine of each tunable."""
 
     text: str
     routines: Mapping[str, str]
@@ -173,10 +173,10 @@ def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
 
 
 def emit_host(models: Sequence[ChoiceModel], conditions: Mapping[str, str | None]) -> HostSelection:
-    """The classifiers, and a routine per tunable that keeps the program's value on request.
+    """The classifiers, and a routine per tunable.
 
-    It is kept, too, outside of the measured sizes, and where the choice does not satisfy the
-    condition of its pragma.
+    A routine gives the program's own value on request, outside of the measured sizes, and where the
+    choice does not satisfy the condition of its pragma.
     """
     texts = [_SWITCH, emit_choices(models)]
     routines: dict[str, str] = {}
@@ -190,7 +190,7 @@ def emit_host(models: Sequence[ChoiceModel], conditions: Mapping[str, str | None
 
 
 def _test(model: ChoiceModel, where: str | None) -> str:
-    """Lines of C that keep the program's value outside of what was measured or is allowed."""
+    """C that gives the program's own value where a choice was not measured or is not allowed."""
     known = " || ".join(_in_range(model, choice) for choice in model.choices)
     text = f"    if (!({known})) return cutune_original;\n"
     if where is None:

@@ -1,8 +1,8 @@
 """Blocks by nearest neighbours. Takes launches that were swept on a GPU, gives a classifier.
 
-For kernels whose best block has been measured instead of modelled: nothing is counted and nothing
-is predicted. What decides is the data parameters of a launch: the integer arguments that are sizes,
-and the threads per dimension that it has to cover.
+The best block of such a kernel was measured, not predicted by a model. The choice depends on the
+data parameters of a launch: the integer arguments that are sizes, and the threads per dimension
+that it has to cover.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.tunables.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
 from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
-#: Values from here on could overflow where a link is tested.
+#: Larger values could overflow in the test of a link.
 LARGEST = 1 << 31
 
 
@@ -42,19 +42,19 @@ class Link:
     divisor: int
 
     def holds(self, values: Sequence[int]) -> bool:
-        """Is it so here, too?"""
+        """Does it hold for these values?"""
         return self.divisor * values[self.column] == self.factor * values[self.source] + self.offset
 
 
 @dataclass(frozen=True)
-class BlockChoice:
+class BlockClassifier:
     """The classifier of one kernel on one device.
 
     Attributes:
         columns: the data parameters, `T.x` for the threads to be covered in x, `G.x` for the blocks
-            where these are kept.
-        lowest, highest: what was measured, data parameter by data parameter.
-        links: those that follow from others; the model knows the rest by name.
+            where their number is kept.
+        lowest, highest: per column the range that was measured.
+        links: the columns that follow from others; the others are columns of the model.
     """
 
     kernel: str
@@ -103,7 +103,7 @@ class BlockChoice:
             if name in known_values:
                 values.append(known_values[name])
             elif index in followers:
-                # Where the line has no integer, nothing was measured, and `choose` finds that out.
+                # If the line has no integer here, nothing was measured, which `choose` notices.
                 link = followers[index]
                 values.append((link.factor * values[link.source] + link.offset) // link.divisor)
             elif low == high:
@@ -118,9 +118,9 @@ class BlockChoice:
         return {**asdict(self), "model": to_json(self.model)}
 
     @staticmethod
-    def from_json(entry: Json) -> BlockChoice:
+    def from_json(entry: Json) -> BlockClassifier:
         """As `to_json` has written it."""
-        return BlockChoice(
+        return BlockClassifier(
             str(entry["kernel"]),
             str(entry["device"]),
             tuple(entry["columns"]),
@@ -133,11 +133,11 @@ class BlockChoice:
 
 def fit_blocks(
     session: Session, program: Program, workspace: Workspace, limit: float, may_lack: bool
-) -> list[BlockChoice]:
+) -> list[BlockClassifier]:
     """A classifier per kernel and device from the sweeps of this version of the program.
 
     Args:
-        may_lack: there is something else to be fitted.
+        may_lack: sweeps may be missing, because something else is fitted.
 
     Raises:
         CutuneError: CT431 when there are no sweeps, unless they may lack or the program has host
@@ -172,7 +172,7 @@ def _swept_of(origin: Origin) -> Callable[[Json], tuple[str, SweptLaunch] | None
 
 def fit_kernel(
     kernel: Kernel, device: str, launches: Iterable[SweptLaunch], limit: float
-) -> BlockChoice | None:
+) -> BlockClassifier | None:
     """The classifier of a kernel's launches on one device; None where none is known well enough.
 
     A launch that was swept repeatedly, or from several places, counts with its median.
@@ -197,11 +197,11 @@ def fit_kernel(
     table = TimeTable(tuple(columns[column] for column in free), ("x", "y", "z"), times)
     lowest, highest = (tuple(map(end, zip(*samples, strict=True))) for end in (min, max))
     model = fit_choice(table, limit)
-    return BlockChoice(kernel.name, device, columns, lowest, highest, links, model)
+    return BlockClassifier(kernel.name, device, columns, lowest, highest, links, model)
 
 
 def _links(points: Sequence[Point], count: int) -> tuple[tuple[Link, ...], tuple[int, ...]]:
-    """Which columns follow from earlier ones, and which remain; constant ones do neither."""
+    """The columns that follow from earlier ones, and the others; constant ones are in neither."""
     links: list[Link] = []
     free: list[int] = []
     for column in range(count):
@@ -214,7 +214,7 @@ def _links(points: Sequence[Point], count: int) -> tuple[tuple[Link, ...], tuple
             links.append(link)
         else:
             free.append(column)
-    # Of launches that were all alike, any column will do.
+    # If all columns are constant, any one represents them.
     return tuple(links), tuple(free) or (0,)
 
 

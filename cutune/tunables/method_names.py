@@ -1,15 +1,15 @@
-"""What `collect` and `fit` can be told of measured times. Takes their parsers, adds options."""
+"""Options of `collect` and `fit` for measured times. Takes their parsers, adds options."""
 
 from __future__ import annotations
 
 import argparse
 
-#: Not a model: the block that was measured to be the best at the nearest sizes.
+#: Not a model: the best measured block at the nearest sizes.
 NEIGHBOURS = "neighbours"
 
 
 def add_host_options(collect: argparse.ArgumentParser) -> None:
-    """What `collect` needs to time regions instead of counting what kernels do."""
+    """Options of `collect` to time regions instead of counting the work of kernels."""
     host = collect.add_argument_group("host tunables")
     host.add_argument(
         "--tunables",
@@ -30,7 +30,7 @@ def add_host_options(collect: argparse.ArgumentParser) -> None:
 
 
 def add_table_options(fit: argparse.ArgumentParser) -> None:
-    """What `fit` needs for measured times: those of a program's host tunables, or any table."""
+    """Options of `fit` for measured times of a program's host tunables, or of any table."""
     fit.add_argument(
         "file",
         nargs="?",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,9 +16,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from cutune.collect.run import RUN_SECONDS, Run, captured
+from cutune.collect.run import RUN_SECONDS, Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import run_to_end
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.tunable import HostTunable
 from cutune.tunables.neighbours.condition import holds
@@ -35,14 +35,14 @@ Values = Mapping[str, int]
 class HostMeasurement:
     """The time of all regions of a program at one size, in one configuration.
 
-    `milliseconds` is None where there was no time: on the emulated device.
+    `milliseconds` is None on the emulated device, where nothing is timed.
     """
 
     origin: Origin
     device: str
     #: Value of each tunable.
     values: Values
-    #: For each tunable, what its data were: expression and value.
+    #: Per tunable its data: expressions and their values.
     data: Mapping[str, Values]
     milliseconds: float | None
 
@@ -79,7 +79,7 @@ def is_allowed(one: HostMeasurement, own: Sequence[HostTunable]) -> bool:
 def measure(
     run: Run, values: Mapping[str, int], origin: Origin, environment: Mapping[str, str]
 ) -> list[HostMeasurement] | str:
-    """Run the program once in a configuration; why it failed where it did.
+    """Run the program once in a configuration; gives the reason if it fails.
 
     Raises:
         CutuneError: CT424 where a tunable got values for several sizes before one region ended.
@@ -96,7 +96,7 @@ def measure(
 
 
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
-    """The median over repetitions of equal runs."""
+    """The measurements of repeated runs, with median times."""
     found = []
     for same in zip(*runs, strict=True):
         times = [m.milliseconds for m in same if m.milliseconds is not None]
@@ -107,20 +107,19 @@ def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
 
 
 def _failure(run: Run, environment: Mapping[str, str]) -> str | None:
-    try:
-        done = captured(run.command, {**os.environ, **environment}, RUN_SECONDS)
-    except subprocess.TimeoutExpired:
+    ended = run_to_end(run.command, {**os.environ, **environment}, RUN_SECONDS)
+    if ended.timed_out:
         return f"longer than {RUN_SECONDS} seconds"
-    except OSError as error:
-        return error.strerror or str(error)
-    if done.returncode == 0:
+    if ended.not_started:
+        return ended.not_started
+    if ended.status == 0:
         return None
-    said = (done.stderr or done.stdout).strip().splitlines()
-    return f"status {done.returncode}" + (f": {said[-1]}" if said else "")
+    said = (ended.errors_text or ended.output_text).strip().splitlines()
+    return f"status {ended.status}" + (f": {said[-1]}" if said else "")
 
 
 def _measurements(origin: Origin, lines: Iterable[Mapping[str, Any]]) -> Iterator[HostMeasurement]:
-    """One per configuration and size that a run went through: regions of equal ones are added."""
+    """One per configuration and size of a run: times of its regions are added."""
     found: dict[str, tuple[str, Values, Mapping[str, Values], list[float | None]]] = {}
     for line in lines:
         tunables = line["tunables"]
@@ -140,51 +139,91 @@ def _measurements(origin: Origin, lines: Iterable[Mapping[str, Any]]) -> Iterato
 
 # ---- tables
 
+#: The time of each configuration, while other tunables were held at some values.
+Times = dict[Configuration, float]
+#: Such times at one point, by the values of the other tunables.
+Slices = dict[tuple[int | None, ...], Times]
+
+
+@dataclass(frozen=True)
+class _TunableGroup:
+    """The tunables of one pragma, which are chosen together.
+
+    Attributes:
+        own: these tunables.
+        others: names of the tunables that must have the same values for times to be compared.
+    """
+
+    own: tuple[HostTunable, ...]
+    others: tuple[str, ...]
+
+    @staticmethod
+    def of(tunables: Sequence[HostTunable], group: int) -> _TunableGroup:
+        """One group of all tunables of a program."""
+        own = tuple(t for t in tunables if t.group == group)
+        names = {t.name for t in own}
+        later = {t.name for t in tunables if names & set(t.given)}
+        chosen_apart = {*names, *own[0].given, *later}
+        return _TunableGroup(own, tuple(t.name for t in tunables if t.name not in chosen_apart))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its tunables."""
+        return tuple(t.name for t in self.own)
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Names of what the choice depends on: earlier tunables, then expressions."""
+        return (*self.own[0].given, *self.own[0].data)
+
+    def seen(self, one: HostMeasurement) -> Values | None:
+        """The values of its data; None if the measurement does not count for this group."""
+        seen = one.data.get(self.own[0].name, {})
+        is_known = {*self.names} <= set(one.values) and {*self.data} <= set(seen)
+        return seen if is_known and is_allowed(one, self.own) else None
+
 
 def group_table(
     tunables: Sequence[HostTunable], group: int, measured: Iterable[HostMeasurement]
 ) -> TimeTable | None:
     """The times by which the tunables of one pragma are chosen; None where there are none.
 
-    Other tunables are of two kinds. Those that are chosen afterwards, given one of these, count
-    with their best value. The others are held fixed, where most configurations were measured
-    (and at the fastest such place): times at different values of them cannot be compared.
+    Tunables that are chosen later, given one of these, count with their best value. All others are
+    held at one value, because times at different values cannot be compared: where most
+    configurations were measured, and of such places at the fastest.
     """
-    own = [t for t in tunables if t.group == group]
-    names = {t.name for t in own}
-    given, data = own[0].given, own[0].data
-    later = {t.name for t in tunables if names & set(t.given)}
-    fixed = [t.name for t in tunables if t.name not in {*names, *given, *later}]
-    slices: dict[Point, dict[tuple[int | None, ...], dict[Configuration, float]]] = {}
-    for one in measured:
-        seen = one.data.get(own[0].name, {})
-        if one.milliseconds is None or not (
-            names <= set(one.values) and {*given, *data} <= set(seen)
-        ):
-            continue
-        if not is_allowed(one, own):
-            continue
-        point = tuple(seen[name] for name in (*given, *data))
-        configuration = tuple(one.values[t.name] for t in own)
-        held = tuple(one.values.get(name) for name in fixed)
-        times = slices.setdefault(point, {}).setdefault(held, {})
-        times[configuration] = min(times.get(configuration, one.milliseconds), one.milliseconds)
-    if not slices:
-        return None
-    order = _fastest if given else _fullest
-    chosen = {point: min(held.values(), key=order) for point, held in slices.items()}
-    if not given:
-        # Where one configuration was measured, nothing is known about the choice.
-        chosen = {point: times for point, times in chosen.items() if len(times) > 1}
-    tried = {
-        configuration
-        for held in slices.values()
-        for times in held.values()
-        for configuration in times
-    }
+    asked = _TunableGroup.of(tunables, group)
+    slices = _slices(asked, measured)
+    chosen = _comparable(slices, is_given=bool(asked.own[0].given))
+    tried = {one for held in slices.values() for times in held.values() for one in times}
     if not chosen or len(tried) == 1:
         return None
-    return TimeTable((*given, *data), tuple(t.name for t in own), chosen)
+    return TimeTable(asked.data, asked.names, chosen)
+
+
+def _slices(group: _TunableGroup, measured: Iterable[HostMeasurement]) -> dict[Point, Slices]:
+    """The best time of each configuration, by point and by the values of the others."""
+    slices: dict[Point, Slices] = {}
+    for one in measured:
+        time = one.milliseconds
+        if time is None or (seen := group.seen(one)) is None:
+            continue
+        point = tuple(seen[name] for name in group.data)
+        held = tuple(one.values.get(name) for name in group.others)
+        times = slices.setdefault(point, {}).setdefault(held, {})
+        configuration = tuple(one.values[name] for name in group.names)
+        times[configuration] = min(times.get(configuration, time), time)
+    return slices
+
+
+def _comparable(slices: Mapping[Point, Slices], is_given: bool) -> dict[Point, Times]:
+    """Per point the times at one set of values of the other tunables."""
+    order = _fastest if is_given else _fullest
+    chosen = {point: min(held.values(), key=order) for point, held in slices.items()}
+    if is_given:
+        return chosen
+    # A point with one configuration has no choice.
+    return {point: times for point, times in chosen.items() if len(times) > 1}
 
 
 def _fastest(times: Mapping[Configuration, float]) -> tuple[float, int]:

@@ -27,8 +27,8 @@ def search(
     """Times of at most `budget` configurations, in order of trial.
 
     Args:
-        time: None for a configuration that fails or is not allowed.
-        start: what was best at a neighbouring size; without it, the middle values.
+        time: gives None for a configuration that fails or is not allowed.
+        start: the best configuration at a neighbouring size; None: the middle values.
     """
     known: dict[Configuration, float | None] = {}
 
@@ -53,12 +53,12 @@ def search(
 
 
 def _line_at(place: Configuration, axis: int) -> tuple[int, Configuration]:
-    """What all configurations of a line share."""
+    """The values that all configurations of a line share."""
     return axis, (*place[:axis], *place[axis + 1 :])
 
 
 def _line(choices: Choices, place: Configuration, axis: int) -> list[Configuration]:
-    """All values of one tunable, those next to the place's own first."""
+    """All values of one tunable, those nearest to the current one first."""
     own = list(choices[axis])
     middle = own.index(place[axis])
     nearest = sorted(own, key=lambda value: abs(own.index(value) - middle))

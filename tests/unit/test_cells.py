@@ -26,7 +26,7 @@ KERNEL = replace(
     positions=(0, 1),
     free=(True, True, False),
     guards=("n", "m", None),
-    memory=tuple(MemoryInstruction(k, "load", 16, 0, False) for k in range(LOADS)),
+    compiled=measured.compiled(MemoryInstruction(k, "load", 16, 0, False) for k in range(LOADS)),
 )
 PERIOD = 8
 

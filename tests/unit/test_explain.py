@@ -17,6 +17,7 @@ from cutune.models.mechanistic import compose
 from cutune.models.selection.choose import Selection, select
 from cutune.models.selection.own_block import NO_OWN_BAND
 from cutune.models.selection.registry import DEFAULT, MODELS
+from tests.measured import compiled
 from tests.recorded.calibrate_h200 import models_of_suite
 
 H200 = DeviceProfile.named("h200")
@@ -94,7 +95,7 @@ def test_where_the_work_is_not_proven_to_be_the_same_more_is_asked(chooser: Choo
     assert 1 < bands[0].smaller < bands[2].smaller < bands[1].smaller
     assert 1 < bands[2].larger < bands[1].larger
     adding = MemoryInstruction(0, "atomic", 4, 0, True)
-    contended = replace(asserted, kernel=replace(asserted.kernel, memory=(adding,)))
+    contended = replace(asserted, kernel=replace(asserted.kernel, compiled=compiled([adding])))
     assert MODELS[DEFAULT].rule(contended, H200).own_band.larger > bands[2].smaller
     assert (
         MODELS[DEFAULT].rule(replace(model, confirmed_on=H200.name), H200).own_band == NO_OWN_BAND

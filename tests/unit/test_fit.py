@@ -104,7 +104,10 @@ def test_work_that_is_no_function_of_the_sizes_is_refused() -> None:
 
 def test_accesses_that_data_decide_about_are_refused() -> None:
     kernel, measurements = measured("copy")
-    assert refused(replace(kernel, uncertain=1), measurements) is Code.DATA_DEPENDENT
+    assert (
+        refused(replace(kernel, compiled=replace(kernel.compiled, uncertain=1)), measurements)
+        is Code.DATA_DEPENDENT
+    )
 
 
 def test_threads_that_no_size_bounds_are_refused() -> None:

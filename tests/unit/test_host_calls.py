@@ -23,6 +23,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
+from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import CompiledCode, Program, Verdict
 from cutune.frontend.syntax.parse import parse
 from cutune.toolchain.cudafe import read_steps
@@ -285,13 +286,16 @@ def test_another_entry_that_arrives_puts_its_site_out() -> None:
     program = confirmed(analyzed(), [told(4, 0, "_Z1kPii"), *SECOND_LINE])
     warnings: list[Diagnostic] = []
     records = [record(1, "_Z1kPfi"), record(1, "_Z1kPii"), record(2, "_Z1kPii")]
-    ((kernel, sites),) = launched_sites(program, [records], warnings.append)
+    ((kernel, sites),) = launched_sites(program, [records], SiteNumbers(), warnings.append)
     assert kernel.name == "k" and [site.id for site in sites] == [2]
     assert [w.code for w in warnings] == [Code.OTHER_ENTRY, Code.NEVER_LAUNCHED]
     # Nobody asked the compiler: what arrives is taken.
     unasked = replace(program, launches=tuple(replace(s, entries=()) for s in program.launches))
     warnings.clear()
-    assert len(list(launched_sites(unasked, [[record(1, "_Z1jPi")]], warnings.append))) == 1
+    assert (
+        len(list(launched_sites(unasked, [[record(1, "_Z1jPi")]], SiteNumbers(), warnings.append)))
+        == 1
+    )
 
 
 HOSTILE = """\

@@ -23,10 +23,11 @@ from cutune.emit.selection import emit_selection
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import SweptLaunch, read_sweep, swept_line
 from cutune.fit.models_file import read_models
+from cutune.frontend.launch_sites import SiteKey
 from cutune.frontend.program import Program
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.tunables.emit_blocks import block_deciders
-from cutune.tunables.measured_blocks import BlockChoice, fit_kernel
+from cutune.tunables.measured_blocks import BlockClassifier, fit_kernel
 from tests.unit.test_emitted_code import FAKE_CUDART, SITES, build
 
 RECORDED = Path(__file__).parents[1] / "recorded"
@@ -58,7 +59,9 @@ def program() -> Program:
     return Session().load(str(RECORDED / "add.cu"))
 
 
-def fitted(program: Program, points: list[tuple[int, int]], device: str = H200.name) -> BlockChoice:
+def fitted(
+    program: Program, points: list[tuple[int, int]], device: str = H200.name
+) -> BlockClassifier:
     kernel = program.kernel("add")
     assert kernel is not None
     choice = fit_kernel(kernel, device, [swept(n, m) for n, m in points], 0.04)
@@ -78,7 +81,7 @@ def test_one_size_that_all_others_follow_is_chosen_by_intervals(program: Program
     assert choice.choose((100, 203, 96, 203, 1)) is None, "nor so few threads"
     assert choice.choose((63, 129, 63, 129, 1)) is None, "smaller than measured"
     assert choice.choose((4001, 8005, 4001, 8005, 1)) is None, "larger than measured"
-    assert BlockChoice.from_json(choice.to_json()).choose((100, 203, 100, 203, 1)) == SMALL
+    assert BlockClassifier.from_json(choice.to_json()).choose((100, 203, 100, 203, 1)) == SMALL
 
 
 def test_a_launch_swept_at_one_size_is_known_there_alone(program: Program) -> None:
@@ -90,7 +93,7 @@ def test_a_launch_swept_at_one_size_is_known_there_alone(program: Program) -> No
 Runner = Callable[..., list[str]]
 
 
-def compiled(program: Program, choice: BlockChoice, folder: Path) -> Runner:
+def compiled(program: Program, choice: BlockClassifier, folder: Path) -> Runner:
     """Runs launches of `add` in a program that has the emitted routine."""
 
     def header(name: str) -> str:
@@ -100,7 +103,9 @@ def compiled(program: Program, choice: BlockChoice, folder: Path) -> Runner:
     models = read_models(RECORDED / "add_models.json")
     deciders = block_deciders(program, [choice])
     selection = emit_selection(models, [H200], measured=deciders)
-    assert selection.routines == ((1, "cutune_select_add"),)
+    assert selection.routines == (
+        (SiteKey.of(program.source, program.launches[0]), "cutune_select_add"),
+    )
     assert "cutune_model_add" not in selection.text, "what was measured takes the model's place"
     own = [SITES, header("tuned"), header("call")]
     parts = [*before, selection.text, *own, FAKE_CUDART, MAIN]
@@ -120,7 +125,7 @@ def compiled(program: Program, choice: BlockChoice, folder: Path) -> Runner:
     return run
 
 
-def expected(choice: BlockChoice, points: list[tuple[int, int]]) -> list[str]:
+def expected(choice: BlockClassifier, points: list[tuple[int, int]]) -> list[str]:
     blocks = [choice.choose((n, m, n, m, 1)) or OWN for n, m in points]
     return ["x".join(map(str, block)) for block in blocks]
 

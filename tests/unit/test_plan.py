@@ -13,7 +13,7 @@ from cutune.collect.replay.replay import interior_blocks, spread_blocks
 from cutune.device.thread_block import Block
 from cutune.fit.count_functions import MAX_POINTS, CountFunctions, count_points
 from cutune.fit.measurement.alignment_classes import representatives
-from cutune.fit.measurement.measurement import CodeBlock, MeasuredKernel, MemoryInstruction
+from cutune.fit.measurement.measurement import MeasuredKernel, MemoryInstruction
 from cutune.fit.rational.functions import constant_function
 from tests import measured
 
@@ -24,8 +24,7 @@ def kernel(loop: int) -> MeasuredKernel:
     """A kernel with one memory access, in that loop."""
     return replace(
         measured.KERNEL,
-        code_blocks=(CodeBlock(loop, 1, 1, 0, 0, 0),),
-        memory=(MemoryInstruction(0, "load", 4, 0, False),),
+        compiled=measured.compiled([MemoryInstruction(0, "load", 4, 0, False)], [loop]),
     )
 
 

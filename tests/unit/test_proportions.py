@@ -16,7 +16,7 @@ from cutune.fit.measurement.measurement import (
     SiteCounters,
 )
 from cutune.fit.rational.functions import constant_function
-from tests.measured import KERNEL
+from tests.measured import KERNEL, compiled
 
 PLANE = replace(
     KERNEL,
@@ -40,7 +40,7 @@ def run(n: int) -> Measurement:
     return replace(measurement(64 * n), sizes=(("n", n), ("width", 64)))
 
 
-WITH_MEMORY = replace(PLANE, memory=(MemoryInstruction(0, "load", 4, 0, False),))
+WITH_MEMORY = replace(PLANE, compiled=compiled([MemoryInstruction(0, "load", 4, 0, False)]))
 RUNS = [run(100), run(400)]
 
 

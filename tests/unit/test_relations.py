@@ -8,7 +8,7 @@ import pytest
 
 from cutune.collect.replay.plan import LARGEST_LAUNCH, feature_launches
 from cutune.fit.count_functions import CountFunctions
-from cutune.fit.measurement.measurement import CodeBlock, MeasuredKernel, MemoryInstruction
+from cutune.fit.measurement.measurement import MeasuredKernel, MemoryInstruction
 from cutune.fit.measurement.size_relations import (
     Covered,
     complete,
@@ -92,8 +92,7 @@ def test_launches_that_cover_products_stay_possible() -> None:
         kernel = replace(
             HALO,
             covers=(cover_text, None, None),
-            code_blocks=(CodeBlock(-1, 1, 1, 0, 0, 0),),
-            memory=(MemoryInstruction(0, "load", 4, 0, False),),
+            compiled=measured.compiled([MemoryInstruction(0, "load", 4, 0, False)], [-1]),
         )
         for plan in feature_launches(kernel, counts, [[0], [0], [0]], [(0, 0, 0)]):
             assert least <= extents_at(kernel, plan.sizes)[0] <= LARGEST_LAUNCH

@@ -46,8 +46,9 @@ def steps_that_miss(
     """Of blocks of one warp."""
     kernel = replace(
         KERNEL,
-        memory=tuple(loads),
-        code_blocks=tuple(plain(loop) for loop in loops),
+        compiled=replace(
+            KERNEL.compiled, memory=tuple(loads), code_blocks=tuple(plain(loop) for loop in loops)
+        ),
         on_data=on_data,
     )
     sites = tuple(site(count, new_sectors) for count in missing)
@@ -89,6 +90,7 @@ def test_warps_without_work_do_not_make_others_busy() -> None:
     counted = Measurement(
         "k", "code", FEATURES, "", (("n", 256),), (1, 1, 1), (1024, 1, 1), 1, 256, (), (), (one,)
     )
-    kernel = replace(KERNEL, memory=(load(0, 0, 1),), code_blocks=(plain(0),))
+    code = replace(KERNEL.compiled, memory=(load(0, 0, 1),), code_blocks=(plain(0),))
+    kernel = replace(KERNEL, compiled=code)
     assert Scale(kernel, COUNTS, counted).busiest() == pytest.approx(4)
     assert Scale(replace(kernel, on_data=True), COUNTS, counted).busiest() == 1

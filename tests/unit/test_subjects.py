@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from cutune.analysis.analyze import analyze
-from cutune.collect.replay.describe import code_blocks, memory_instructions
+from cutune.collect.replay.describe import compiled_kernel
 from cutune.collect.replay.subjects import FEW_REGISTERS, Subject, subjects
 from cutune.collect.resources import Resources
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
+from cutune.frontend.launch_sites import SiteKey, SiteNumbers
 from cutune.frontend.program import Program
 from cutune.frontend.syntax.parse import parse
 from cutune.toolchain.ptxas import StaticCounters
@@ -51,7 +52,7 @@ def found_subjects(
 ) -> tuple[list[Subject], list[Code]]:
     """The subjects, and what was said."""
     said: list[Diagnostic] = []
-    found = subjects(program, [records], told or {}, "paper", said.append)
+    found = subjects(program, [records], SiteNumbers(), told or {}, "paper", said.append)
     return found, [diagnostic.code for diagnostic in said]
 
 
@@ -60,7 +61,11 @@ def test_a_kernel_is_described_by_its_launches_and_its_code(program: Program, mo
     (found, *others), said = found_subjects(program, records)
     assert (others, said) == ([], [Code.NEVER_LAUNCHED])  # of `gather`
     kernel = found.kernel
-    assert (kernel.name, kernel.entry, kernel.sites) == ("copy", "copy", (1,))
+    assert (kernel.name, kernel.entry, kernel.sites) == (
+        "copy",
+        "copy",
+        (SiteKey("/project/app.cu", 1),),
+    )
     assert (kernel.parameters, kernel.positions, kernel.guards[0]) == (("n",), (0,), "n")
     assert kernel.free == (True, False, False)
     assert kernel.original == (256, 1, 1)
@@ -68,13 +73,13 @@ def test_a_kernel_is_described_by_its_launches_and_its_code(program: Program, mo
     assert kernel.recorded[1][1] == (3072, 1, 1)
     # The launch with most work stands for all.
     assert found.record == records[1]
-    assert (kernel.asserted, kernel.on_data, kernel.static.registers) == (False, False, 32)
+    assert (kernel.asserted, kernel.on_data, kernel.compiled.static.registers) == (False, False, 32)
 
 
 def test_what_the_compiler_said_is_part_of_it(program: Program, module: str) -> None:
     counters = StaticCounters(registers=FEW_REGISTERS + 8)
     (found,), _ = found_subjects(program, [recorded("copy", module=module)], {"copy": counters})
-    assert found.kernel.static == counters
+    assert found.kernel.compiled.static == counters
 
 
 def test_kernels_of_one_module_share_it(program: Program, module: str) -> None:
@@ -104,7 +109,8 @@ def test_a_site_that_launches_something_else_is_left_alone(program: Program, mod
 
 def test_accesses_are_those_to_memory_that_costs_something() -> None:
     code = loaded()[0].kernels["columns"]
-    blocks, (load, store) = code_blocks(code), memory_instructions(code)
+    compiled = compiled_kernel(code, StaticCounters(32))
+    blocks, (load, store) = compiled.code_blocks, compiled.memory
     assert (load.kind, load.bytes, store.kind, store.bytes) == ("load", 4, "store", 4)
     assert blocks[load.block].loop >= 0 > blocks[store.block].loop
     assert blocks[load.block].load_phases == 1

@@ -16,6 +16,7 @@ from cutune.collect.trial import (
 )
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.block_range import BlockRange
+from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.syntax.annotation import Values
 from tests import measured
 
@@ -32,48 +33,53 @@ KERNEL = replace(
     recorded=(((), (1024, 1, 1)),),
 )
 
+#: The source is the second one of the program.
+NUMBERS = SiteNumbers(6)
+(SITE,) = KERNEL.sites
+OTHER = replace(SITE, id=2)
+
 
 def swept(folder: Path, **ends: object) -> None:
     """`b32="same"`, or the error of that block."""
     lines = []
     for name, end in ends.items():
         width = int(name[1:])
-        line = {"schema": SCHEMA, "site": 1, "block": [width, 1, 1], "original": width == 64}
+        line = {"schema": SCHEMA, "site": 7, "block": [width, 1, 1], "original": width == 64}
         fine = {"identical": True, "difference": 0.0}
         lines.append(json.dumps({**line, **(fine if end == "same" else {"error": end})}))
-    Path(trial_environment([KERNEL], folder)["CUTUNE_OUTPUT"]).write_text("\n".join(lines))
+    Path(trial_environment([KERNEL], NUMBERS, folder)["CUTUNE_OUTPUT"]).write_text("\n".join(lines))
 
 
 def test_candidates_are_those_that_the_annotation_allows(tmp_path: Path) -> None:
-    trial_environment([KERNEL], tmp_path, {(1, (96, 1, 1))})
+    trial_environment([KERNEL], NUMBERS, tmp_path, {(SITE, (96, 1, 1))})
     lines = (tmp_path / "candidates").read_text().splitlines()
-    assert lines == ["1 32 1 1", "1 64 1 1", "1 128 1 1"]
+    assert lines == ["7 32 1 1", "7 64 1 1", "7 128 1 1"]
 
 
 def test_what_an_annotation_asserts_must_have_been_tried(tmp_path: Path) -> None:
     swept(tmp_path, b64="same", b32="same")
-    assert read_trials([KERNEL], tmp_path)["_Z1kv"].differing == ((96, 1, 1), (128, 1, 1))
+    assert read_trials([KERNEL], NUMBERS, tmp_path)["_Z1kv"].differing == ((96, 1, 1), (128, 1, 1))
     proven = replace(KERNEL, asserted=False)
-    assert read_trials([proven], tmp_path)["_Z1kv"].differing == ()
+    assert read_trials([proven], NUMBERS, tmp_path)["_Z1kv"].differing == ()
 
 
 def test_a_broken_context_hides_candidates(tmp_path: Path) -> None:
     swept(tmp_path, b64="same", b32="illegal address")
-    broken = hiding_candidates([KERNEL], tmp_path)
-    assert broken == {(1, (32, 1, 1))}
+    broken = hiding_candidates([KERNEL], NUMBERS, tmp_path)
+    assert broken == {(SITE, (32, 1, 1))}
     swept(tmp_path, b64="same", b96="same", b128=NOT_ALLOWED)
-    differing = read_trials([KERNEL], tmp_path, broken)["_Z1kv"].differing
+    differing = read_trials([KERNEL], NUMBERS, tmp_path, broken)["_Z1kv"].differing
     assert differing == ((32, 1, 1), (128, 1, 1))
 
 
 def test_nothing_is_hidden_where_all_were_tried(tmp_path: Path) -> None:
     swept(tmp_path, b64="same", b32="illegal address", b96="same", b128="same")
-    assert hiding_candidates([KERNEL], tmp_path) == set()
+    assert hiding_candidates([KERNEL], NUMBERS, tmp_path) == set()
 
 
 def test_larger_blocks() -> None:
-    assert with_larger([KERNEL], {(1, (96, 1, 1))}) == {(1, (96, 1, 1)), (1, (128, 1, 1))}
-    assert with_larger([KERNEL], {(2, (32, 1, 1))}) == set()
+    assert with_larger([KERNEL], {(SITE, (96, 1, 1))}) == {(SITE, (96, 1, 1)), (SITE, (128, 1, 1))}
+    assert with_larger([KERNEL], {(OTHER, (32, 1, 1))}) == set()
 
 
 def test_kernels_are_read_back() -> None:

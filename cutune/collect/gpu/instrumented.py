@@ -1,7 +1,7 @@
 """A program on a real GPU: built with its hooks, then swept or profiled. Runs in, measurements out.
 
 Nothing here needs a library for GPUs: the program itself launches every candidate on the same
-contents of memory, compares what it leaves, and times it with events. The first launch of each
+contents of memory, compares the results, and times it with events. The first launch of each
 block warms up; the least of the others counts. A block three times slower than the best so far
 is timed once, and one that is nine times slower when it warms up is not launched again.
 """
@@ -27,7 +27,7 @@ from cutune.core.progress import Progress
 from cutune.device.thread_block import Block, as_block
 from cutune.fit.measurement.sweep import SweptLaunch, read_entries, swept_launches
 from cutune.frontend.candidates import candidate_blocks
-from cutune.frontend.program import DIMENSIONS, LaunchSite, Program
+from cutune.frontend.program import LaunchSite, Program
 from cutune.toolchain.ptxas import StaticCounters
 
 #: The dimensions of a launch whose block is not known yet.
@@ -47,7 +47,7 @@ class GpuBuild:
 
 
 def gpu_target(architecture: str) -> tuple[str, ...]:
-    """Options of nvcc for a program that runs on a GPU and needs nothing beside it."""
+    """Options of nvcc for a program that runs on a GPU without further libraries."""
     return ("-cudart", "static", f"-arch={architecture}")
 
 
@@ -62,23 +62,22 @@ def candidates_text(
     """
     lines = []
     for site in program.tunable_launches:
-        kept = (own or {}).get(site.id, NO_BLOCK)
-        blocks = site_candidates(program, site, candidate_set, kept)
+        own_block = (own or {}).get(site.id, NO_BLOCK)
+        blocks = site_candidates(program, site, candidate_set, own_block)
         lines += [f"{site.id} {x} {y} {z}\n" for x, y, z in blocks if (x, y, z) != NO_BLOCK]
     return "".join(lines)
 
 
 def site_candidates(
-    program: Program, site: LaunchSite, candidate_set: str, kept: Block
+    program: Program, site: LaunchSite, candidate_set: str, own_block: Block
 ) -> tuple[Block, ...]:
     """The blocks that one launch may be given, its own among them."""
     kernel = program.kernel(site.kernel)
     assert kernel is not None, "a tunable launch has a kernel"
-    free = [name in kernel.pure_dimensions for name in DIMENSIONS]
-    # Without the program's own block the launch itself leaves out what may not be used.
-    needs_warps = kernel.needs_warps and kept != NO_BLOCK
+    # If the program's own thread block is not known, the launch itself skips illegal candidates.
+    needs_warps = kernel.needs_warps and own_block != NO_BLOCK
     return candidate_blocks(
-        free, kept, candidate_set, kernel.max_threads, kernel.allowed, needs_warps
+        kernel.free, own_block, candidate_set, kernel.max_threads, kernel.allowed, needs_warps
     )
 
 
@@ -132,9 +131,9 @@ def _with_files(
 def join_counters(
     entries: Sequence[Mapping[str, Any]], counted: Sequence[Counters]
 ) -> Iterator[tuple[Mapping[str, Any], Counters]]:
-    """Lines of the probe with the launches that they speak of: both are in order.
+    """Join lines of the probe with launches of ncu, both in order.
 
-    What the program launched besides, and the original that follows each profile, is passed over.
+    Other launches of the program, and the original that follows each profile, are skipped.
     """
     rest = iter(counted)
     for entry in (e for e in entries if "error" not in e):
@@ -146,7 +145,7 @@ def join_counters(
 
 
 def gpu_name() -> tuple[str, str]:
-    """The GPU and its driver, as far as nvidia-smi tells them."""
+    """The names of the GPU and its driver by nvidia-smi."""
     path = shutil.which("nvidia-smi")
     if path is not None:
         query = [path, "--query-gpu=name,driver_version", "--format=csv,noheader"]
@@ -158,7 +157,7 @@ def gpu_name() -> tuple[str, str]:
 
 
 def require_gpu() -> None:
-    """Nothing, where a program can use a GPU.
+    """Check that programs can use a GPU.
 
     Raises:
         CutuneError: CT015.

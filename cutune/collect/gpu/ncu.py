@@ -1,7 +1,7 @@
 """Hardware counters by Nsight Compute. Takes a command, gives counters per launch.
 
-Durations are never read: under the profiler they are those of other clocks and caches. Counts of
-instructions, requests and sectors are deterministic. Metric names hold from compute capability 7.0.
+Durations are not read: the profiler changes clocks and caches. Counts of instructions, requests and
+sectors are deterministic. Metric names hold from compute capability 7.0.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 import csv
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cutune.collect.run import captured
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import run_to_end
 from cutune.device.thread_block import Block, as_block
 
 #: Name in cutune, and metric of ncu.
@@ -36,7 +35,7 @@ METRICS = {
     "dynamic_shared_bytes": "launch__shared_mem_per_block_dynamic",
 }
 SECONDS = 1800
-#: What ncu says, and what it means.
+#: Messages of ncu and their meaning.
 PROBLEMS = {
     "ERR_NVGPUCTRPERM": "this user may not read hardware counters: run as root, or load the driver "
     "with NVreg_RestrictProfilingToAdminUsers=0",
@@ -65,17 +64,16 @@ def profile(command: Sequence[str], environment: Mapping[str, str]) -> list[Coun
     path = shutil.which("ncu")
     if path is None:
         raise _failed("ncu is not on PATH: install NVIDIA Nsight Compute")
-    try:
-        variables = {**os.environ, **environment, "LC_ALL": "C"}
-        done = captured([path, *ncu_options(), *command], variables, SECONDS)
-    except subprocess.TimeoutExpired as error:
-        raise _failed(f"no end within {SECONDS} s") from error
-    except OSError as error:
-        raise _failed(error.strerror or str(error)) from error
-    said = done.stdout + done.stderr
-    found = parse(done.stdout)
-    if not found or done.returncode:
-        raise _failed(explanation(said) or f"status {done.returncode}: {_last_line(said)}")
+    variables = {**os.environ, **environment, "LC_ALL": "C"}
+    ended = run_to_end([path, *ncu_options(), *command], variables, SECONDS)
+    if ended.timed_out:
+        raise _failed(f"no end within {SECONDS} s")
+    if ended.not_started:
+        raise _failed(ended.not_started)
+    said = ended.output_text + ended.errors_text
+    found = parse(ended.output_text)
+    if not found or ended.status:
+        raise _failed(explanation(said) or f"status {ended.status}: {_last_line(said)}")
     return found
 
 
@@ -89,7 +87,7 @@ def ncu_options() -> list[str]:
 
 
 def explanation(said: str) -> str | None:
-    """What a known complaint of ncu means."""
+    """The meaning of a known message of ncu."""
     return next((meaning for word, meaning in PROBLEMS.items() if word in said), None)
 
 
@@ -113,7 +111,7 @@ def _counters(row: Mapping[str, str]) -> Counters:
         try:
             values[name] = float(text)
         except ValueError:
-            continue  # the GPU does not have it
+            continue  # the GPU does not have this counter
     kernel = row["Kernel Name"].partition("(")[0]
     return Counters(kernel, _triple(row["Grid Size"]), _triple(row["Block Size"]), values)
 

@@ -1,6 +1,6 @@
 """Integers among the arguments of a recorded launch. Takes their bytes, gives values and places.
 
-Positions count the arguments, and behind these members of those that are structures.
+Positions number the arguments, then the members of those that are structures.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class IntegerPlace:
 
 
 def integer_place(record: LaunchRecord, code: KernelCode, position: int) -> IntegerPlace | None:
-    """The place of an argument, or of a member: where it lies in its structure the program says."""
+    """The place of an argument or a member; the program logs where members lie."""
     if position < len(code.parameters):
         parameter = code.parameters[position]
         return IntegerPlace(parameter.offset, parameter.size, not parameter.type.startswith("u"))
@@ -51,7 +51,7 @@ def integer_argument(record: LaunchRecord, code: KernelCode, position: int) -> i
 
 
 def unseen_member(kernel: Kernel, records: Iterable[LaunchRecord], code: KernelCode) -> str | None:
-    """A member that a launch does not tell.
+    """A member whose value the launches do not show, or None.
 
     Copying its structure runs code of the program, or it is not certain which argument is which.
     """

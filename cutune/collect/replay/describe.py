@@ -10,15 +10,27 @@ import numpy as np
 
 from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.counters import site_counters as counters_of_machine
-from cutune.fit.measurement.measurement import CodeBlock, MemoryInstruction, SiteCounters
+from cutune.fit.measurement.measurement import (
+    CodeBlock,
+    CompiledKernel,
+    MemoryInstruction,
+    SiteCounters,
+)
+from cutune.toolchain.ptxas import StaticCounters
 
 _COUNTED_SPACES = ("global", "generic", "shared")
-#: The counters of the machine that a measurement keeps as they are.
+#: The counters of the machine that a measurement has unchanged.
 _KEPT = {f.name for f in fields(SiteCounters)} & {c.name for c in counters_of_machine()}
 NOT_EXECUTED = SiteCounters(**dict.fromkeys(_KEPT, 0), array=-1, low=0, high=0)
 
 
-def code_blocks(code: KernelCode) -> tuple[CodeBlock, ...]:
+def compiled_kernel(code: KernelCode, static: StaticCounters) -> CompiledKernel:
+    """What measurements say of a kernel's code, with the compiler's static counters."""
+    uncertain = code.obliviousness.uncertain
+    return CompiledKernel(static, _code_blocks(code), _memory_instructions(code), uncertain)
+
+
+def _code_blocks(code: KernelCode) -> tuple[CodeBlock, ...]:
     """The basic blocks with what one execution of each asks of the units of an SM."""
     return tuple(
         CodeBlock(
@@ -34,7 +46,7 @@ def code_blocks(code: KernelCode) -> tuple[CodeBlock, ...]:
     )
 
 
-def memory_instructions(code: KernelCode) -> tuple[MemoryInstruction, ...]:
+def _memory_instructions(code: KernelCode) -> tuple[MemoryInstruction, ...]:
     """The static instructions that access memory, each with the position of its block."""
     place = {block.index: position for position, block in enumerate(code.blocks)}
     return tuple(

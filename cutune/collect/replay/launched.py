@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.emulator.launch_log import LaunchRecord
+from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Kernel, LaunchSite, Program
 from cutune.toolchain.entry_names import is_among
 
@@ -14,12 +15,13 @@ from cutune.toolchain.entry_names import is_among
 def launched_sites(
     program: Program,
     recorded: Sequence[Sequence[LaunchRecord]],
+    numbers: SiteNumbers,
     warn: Warn,
 ) -> Iterator[tuple[Kernel, list[LaunchSite]]]:
-    """Kernels with those of their sites that were launched as one and the same instance.
+    """Kernels, each with the sites that launched one and the same instance of it.
 
-    Sites that were not, and those at which another kernel arrives than the compiler calls there,
-    are left out with a warning.
+    Sites that launched none or several, or another kernel than the compiler calls there, are left
+    out with a warning.
     """
     entries: dict[int, set[str]] = {}
     for record in (r for run in recorded for r in run):
@@ -27,7 +29,7 @@ def launched_sites(
             entries.setdefault(record.site, set()).add(record.kernel)
     by_instance: dict[tuple[str, str], list[LaunchSite]] = {}
     for site in program.tunable_launches:
-        names = entries.get(site.id, set())
+        names = entries.get(numbers.number(site), set())
         remark = _not_one(site, names)
         if remark is None:
             same = by_instance.setdefault((site.kernel, next(iter(names))), [])
@@ -44,7 +46,7 @@ def launched_sites(
 
 
 def _not_one(site: LaunchSite, names: Collection[str]) -> Diagnostic | None:
-    """Why what a site launched is not one kernel, the one that the compiler calls there."""
+    """Why a site is left out: it must have launched exactly the kernel that the compiler calls."""
     others = [name for name in names if site.entries and not is_among(name, site.entries)]
     if others:
         where = site.source, site.span

@@ -40,18 +40,18 @@ from cutune.fit.measurement.alignment_table import all_misaligned, all_rows, cel
 from cutune.fit.measurement.measurement import COUNTS, MeasuredKernel, Measurement
 from cutune.fit.measurement.size_relations import with_constants_fixed, with_sizes_tied
 
-#: Eight times the blocks that do less than so many times the work divide it among them.
-MORE_WORK = 2
+#: If 8 times the blocks do less than this times the work, the kernel strides by the grid.
+GRID_STRIDE_WORK_RATIO = 2
 
 
 @dataclass(frozen=True)
 class CountedKernel:
-    """A kernel as it is going to be measured, what was not known of it, its counts as functions."""
+    """A kernel that was counted: its new measurements, and its counts as functions of the sizes."""
 
     subject: Subject
     new: tuple[Measurement, ...]
     functions: CountFunctions
-    #: Which part of the accesses data decide about.
+    #: The share of memory accesses that depend on loaded data.
     uncertain: float
     #: See `is_bounded_by_no_size`.
     is_bounded_elsewhere: bool
@@ -60,7 +60,7 @@ class CountedKernel:
     def problem(self) -> str:
         """Why no model can be made of this; empty if one can."""
         if self.functions.worst_error > HELD_OUT_LIMIT:
-            return "its work is no function of its sizes that was found"
+            return "no function of its sizes was found that gives its work"
         if self.is_bounded_elsewhere:
             return BOUNDED_BY_NO_SIZE
         if self.uncertain > UNCERTAIN_LIMIT:
@@ -71,9 +71,9 @@ class CountedKernel:
 def counted_kernel(
     subject: Subject, known: Sequence[Measurement], progress: Progress
 ) -> CountedKernel:
-    """Count full launches, as far as they were not known.
+    """Count full launches that were not counted before.
 
-    Where they show that some of the parameters are no sizes, or follow from others, the kernel is
+    If the counts show that some parameters are not sizes, or follow from others, the kernel is
     counted again without these.
     """
     found = _counted(subject, known, progress)
@@ -98,15 +98,15 @@ def counted_kernel(
 
 
 def _strides(subject: Subject) -> tuple[str, ...]:
-    """The numbers of blocks that hardly change the work, as where a loop strides by the grid."""
+    """The extents in blocks that do not change the work: a loop strides by the grid."""
     replayer, block = subject.replayer(), count_block(subject.kernel)
     found = []
     for name, launches in striding_launches(subject.kernel):
         try:
             one, more = (sum(replayer.run(COUNTS, sizes, block).executions) for sizes in launches)
-        except CutuneError:  # as much work as that is no loop over one size
+        except CutuneError:  # too much work for a loop over one size
             continue
-        if more < MORE_WORK * one:
+        if more < GRID_STRIDE_WORK_RATIO * one:
             found.append(name)
     return tuple(found)
 
@@ -114,7 +114,7 @@ def _strides(subject: Subject) -> tuple[str, ...]:
 def _looked(
     subject: Subject, functions: CountFunctions, done: Mapping[tuple[object, ...], Measurement]
 ) -> list[Measurement]:
-    """A launch larger than those that were counted, if there are functions to compare it with."""
+    """A launch larger than those that were counted; none if no functions were found."""
     if functions.worst_error > HELD_OUT_LIMIT or subject.kernel.asserted:
         return []
     return [subject.replayer().replay(first_look(subject.kernel, functions), done)]
@@ -139,7 +139,7 @@ def collect_kernel(
     progress: Progress,
     training: bool = False,
 ) -> Iterator[Measurement]:
-    """Replay a counted kernel at the planned sizes and blocks; what is known is not repeated.
+    """Replay a counted kernel at the planned sizes and blocks; known launches are not repeated.
 
     `training`: also at those of the published method.
     """
@@ -171,7 +171,7 @@ def collect_kernel(
 def _own(
     kernel: MeasuredKernel, known: Sequence[Measurement]
 ) -> dict[tuple[object, ...], Measurement]:
-    """What is known of a kernel, in this version of its code and of its description."""
+    """The known measurements of a kernel, in this version of its code and of its description."""
     return {m.key: m for m in known if m.belongs_to(kernel)}
 
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from cutune.collect.replay.arguments import integer_argument, unseen_member
-from cutune.collect.replay.describe import code_blocks, memory_instructions
+from cutune.collect.replay.describe import compiled_kernel
 from cutune.collect.replay.launched import launched_sites
 from cutune.collect.replay.replay import Made, Replayer, recorded_extents, replayable
 from cutune.core.codes import Code
@@ -19,7 +19,8 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
 from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.fit.measurement.size_relations import Covered, cover
-from cutune.frontend.program import DIMENSIONS, Kernel, LaunchSite, Program
+from cutune.frontend.launch_sites import SiteKey, SiteNumbers
+from cutune.frontend.program import Kernel, LaunchSite, Program
 from cutune.toolchain.ptxas import StaticCounters
 
 FEW_REGISTERS = 32
@@ -29,7 +30,8 @@ FEW_REGISTERS = 32
 class Subject:
     """A kernel that is going to be measured: its code, a recorded launch, its description.
 
-    `made`: launches of all kernels of its module.
+    `made`: launches of all kernels of its module. `numbers`: those of its launch sites in the
+    instrumented program.
     """
 
     module: LoadedModule
@@ -37,27 +39,35 @@ class Subject:
     record: LaunchRecord
     kernel: MeasuredKernel
     made: Made
+    numbers: SiteNumbers
+
+    @property
+    def site_numbers(self) -> tuple[int, ...]:
+        """What logs of the instrumented program call its launch sites."""
+        return tuple(self.numbers.number(site) for site in self.kernel.sites)
 
     def replayer(self) -> Replayer:
-        """What runs it."""
+        """Replays its launches."""
         return Replayer(self.module, self.code, self.record, self.kernel, self.made)
 
 
 def subjects(
     program: Program,
     recorded: Sequence[Sequence[LaunchRecord]],
+    numbers: SiteNumbers,
     static_counters: Mapping[str, StaticCounters],
     candidate_set: str,
     warn: Warn,
 ) -> list[Subject]:
     """The kernels that were launched, are tunable, and whose work can be counted.
 
-    `static_counters`: by mangled name, as far as the compiler told them.
+    `static_counters`: by mangled name; a kernel may be missing.
     """
     loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
     found = []
-    for kernel, sites in launched_sites(program, recorded, warn):
-        records = [r for run in recorded for r in run if r.site in {s.id for s in sites}]
+    for kernel, sites in launched_sites(program, recorded, numbers, warn):
+        own = {numbers.number(site) for site in sites}
+        records = [r for run in recorded for r in run if r.site in own]
         # The one with the most work: a launch at the edge of a host loop may do nothing.
         record = max(records, key=lambda r: r.warp_instructions)
         if record.module not in loaded:
@@ -96,6 +106,7 @@ def subjects(
                 record,
                 replayable(described, record, code) if code.oblivious else described,
                 made,
+                numbers,
             )
         )
     return found
@@ -116,7 +127,6 @@ def _describe(
     sizes = tuple(parameter.name for parameter in kernel.data_parameters if parameter.is_size)
     others = tuple(p.name for p in kernel.data_parameters if not p.is_size)
     positions = tuple(order.index(name) for name in sizes)
-    free = [name in kernel.pure_dimensions for name in DIMENSIONS]
     guards = [dimension.guard for dimension in kernel.dimensions]
     kept = [dimension.grid_kept for dimension in kernel.dimensions]
     unguarded = _unguarded(guards, records, kept)
@@ -132,32 +142,29 @@ def _describe(
         entry=record.kernel,
         code=code_hash,
         origin=origin,
-        sites=tuple(site.id for site in sites),
+        sites=tuple(SiteKey(origin.path, site.id) for site in sites),
         parameters=sizes,
         positions=positions,
         fixed_arguments=tuple(
             (name, integer_argument(record, code, order.index(name))) for name in others
         ),
-        free=(free[0], free[1], free[2]),
+        free=kernel.free,
         guards=(guards[0], guards[1], guards[2]),
         variable_extents=(variable[0], variable[1], variable[2]),
         original=record.block,
-        # What the compiler was told counts, also where the source says it by an expression.
+        # The limit in the PTX is a number, also if the source has an expression.
         max_threads=min(kernel.max_threads, code.max_threads),
         candidate_set=candidate_set,
         allowed=kernel.allowed,
-        # Its work depends on the block, as it may where an annotation speaks.
+        # If the grid is kept, the work may depend on the block, as under an annotation.
         asserted=bool(kernel.asserted) or any(kept),
         dynamic_shared_bytes=record.shared,
         shared=sites[0].shared,
         needs_warps=kernel.needs_warps,
         grid_kept=(kept[0], kept[1], kept[2]),
         rejected=(),
-        uncertain=code.obliviousness.uncertain,
-        static=static,
         recorded=tuple((_integers(r, code, positions), recorded_extents(r, kept)) for r in records),
-        code_blocks=code_blocks(code),
-        memory=memory_instructions(code),
+        compiled=compiled_kernel(code, static),
         covers=(covers[0], covers[1], covers[2]),
         on_data=not code.oblivious,
     )
@@ -166,7 +173,7 @@ def _describe(
 def _unguarded(
     guards: Sequence[str | None], records: Sequence[LaunchRecord], kept: Sequence[bool]
 ) -> list[bool]:
-    """Per axis: is only T known? Where it never is more than 1, it is no variable."""
+    """Per axis: is only T known? An extent that is always 1 is not a variable."""
     extents = [recorded_extents(record, kept) for record in records]
     return [
         guard is None and any(extent[axis] > 1 for extent in extents)

@@ -1,7 +1,7 @@
 """`cutune device --calibrate`: a GPU in, its profile out. Queries, times, emulates, fits.
 
-Takes an open GPU and a compiler. Everything that is timed is in `suite`; the emulated device says
-what the timed kernels do, so that their times tell what a unit of each kind of work costs.
+Takes an open GPU and a compiler. Everything that is timed is in `suite`; the emulated device counts
+the work of the timed kernels, so that their times give the cost of a unit of each kind of work.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WARP_THREADS = 32
 #: Shared memory is given out in such units from compute capability 8.0 on, and before.
 SHARED_UNIT, OLD_SHARED_UNIT = 128, 256
 KHZ_PER_GHZ = 1_000_000
-#: Digits of a fitted constant: more would claim more than the fit can tell.
+#: Digits of a fitted constant: the fit is not more precise.
 DIGITS = 4
 
 
@@ -110,7 +110,7 @@ def timed_cases(
 def calibrated(
     profile: DeviceProfile, found: Calibration, prior: Mapping[str, Belief]
 ) -> DeviceProfile:
-    """The profile with fitted constants; its provenance says what became of each prior."""
+    """The profile with fitted constants; its provenance says which priors were fitted."""
     model, provenance = {}, dict(profile.provenance)
     for name, belief in prior.items():
         was = f"prior {float(belief.value):.3g}: {belief.source}"

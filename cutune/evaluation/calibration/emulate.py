@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
-from cutune.collect.replay.describe import code_blocks, memory_instructions
+from cutune.collect.replay.describe import compiled_kernel
 from cutune.collect.replay.replay import Replayer, interior_blocks
 from cutune.device.thread_block import grid_of
 from cutune.emulator.bytecode.module import KernelCode
@@ -119,11 +119,8 @@ def _kernel(code: KernelCode, case: MicroBenchmark, registers: int) -> MeasuredK
         asserted=code.static_shared_bytes > 0,
         dynamic_shared_bytes=0,
         rejected=(),
-        uncertain=0,
-        static=StaticCounters(registers, code.static_shared_bytes),
         recorded=(((), case.extents),),
-        code_blocks=code_blocks(code),
-        memory=memory_instructions(code),
+        compiled=compiled_kernel(code, StaticCounters(registers, code.static_shared_bytes)),
     )
 
 

@@ -2,7 +2,7 @@
 
 Least squares on logarithms of times, pulled to prior values (published or of another GPU) in
 proportion to how uncertain these are: a constant that no micro-kernel shows keeps its prior. Blocks
-near the best of a case weigh most, because telling these apart is what the model is for.
+near the best of a case weigh most, because the model has to tell these apart.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.thread_block import Block
 
-#: The GPU is kept busy this long while what is timed is queued.
+#: The GPU spins this long while the timed launches are queued.
 SPIN_CYCLES = 120_000
 #: A longer launch is timed once.
 LONG_US = 2000.0

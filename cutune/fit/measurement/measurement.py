@@ -6,7 +6,7 @@ instructions are), `cutune-measurement-3` holds the counters of one launch of it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from hashlib import sha256
@@ -19,6 +19,7 @@ from cutune.fit.rational.from_c import parse_expression
 from cutune.fit.rational.values import value_of
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.candidates import candidate_blocks
+from cutune.frontend.launch_sites import SiteKey
 from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL_SCHEMA = "cutune-kernel-3"
@@ -102,6 +103,29 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class CompiledKernel:
+    """What the compiler made of a kernel: registers, basic blocks, memory instructions."""
+
+    static: StaticCounters
+    code_blocks: tuple[CodeBlock, ...] = ()
+    memory: tuple[MemoryInstruction, ...] = ()
+    #: Data-dependent memory instructions, each executed at most once per thread.
+    uncertain: int = 0
+
+    @staticmethod
+    def from_json(entry: Mapping[str, Any]) -> CompiledKernel:
+        """Read back from the line of a kernel, which has these fields among its own."""
+        # Older files say more of `static`.
+        static = StaticCounters(**{f.name: entry["static"][f.name] for f in fields(StaticCounters)})
+        return CompiledKernel(
+            static,
+            tuple(CodeBlock(**block) for block in entry["code_blocks"]),
+            tuple(MemoryInstruction(**instruction) for instruction in entry["memory"]),
+            entry["uncertain"],
+        )
+
+
+@dataclass(frozen=True)
 class MeasuredKernel:
     """A kernel of the program: what does not change from launch to launch.
 
@@ -121,7 +145,7 @@ class MeasuredKernel:
     entry: str
     code: str
     origin: Origin
-    sites: tuple[int, ...]
+    sites: tuple[SiteKey, ...]
     parameters: tuple[str, ...]
     positions: tuple[int, ...]
     fixed_arguments: tuple[tuple[str, int], ...]
@@ -139,14 +163,9 @@ class MeasuredKernel:
     dynamic_shared_bytes: int
     #: Blocks whose results differed from the original's when they were tried.
     rejected: tuple[Block, ...]
-    #: Memory instructions that may be skipped depending on data; none is executed twice by a
-    #: thread.
-    uncertain: int
-    static: StaticCounters
     #: Recorded launches of the program: a value per data parameter, and the extents.
     recorded: tuple[tuple[tuple[int, ...], Block], ...]
-    code_blocks: tuple[CodeBlock, ...]
-    memory: tuple[MemoryInstruction, ...]
+    compiled: CompiledKernel
     #: Dynamic shared memory as C text over the block's x, y and z; None: the same for every block.
     shared: str | None = None
     #: Must each warp hold the same threads with every block?
@@ -176,7 +195,7 @@ class MeasuredKernel:
         if self.shared is None:
             return shapes
         # A program that has asked for more has raised the limit.
-        static = self.static.static_shared_bytes
+        static = self.compiled.static.static_shared_bytes
         most = max(LARGEST_SHARED - static, self.dynamic_shared_bytes)
         return tuple(
             shape
@@ -189,6 +208,16 @@ class MeasuredKernel:
         if self.shared is None or block == self.original:
             return self.dynamic_shared_bytes
         return _bytes_of(self.shared, block)
+
+    @property
+    def code_blocks(self) -> tuple[CodeBlock, ...]:
+        """Its basic blocks."""
+        return self.compiled.code_blocks
+
+    @property
+    def memory(self) -> tuple[MemoryInstruction, ...]:
+        """Its memory instructions."""
+        return self.compiled.memory
 
     @property
     def keeps_grid(self) -> bool:
@@ -218,8 +247,9 @@ class MeasuredKernel:
         return self.origin.path, self.name, self.entry
 
     def to_json(self) -> dict[str, Any]:
-        """As a line of measurements.jsonl."""
+        """As a line of measurements.jsonl: `origin` has the source of its sites."""
         values = {_STORED.get(name, name): value for name, value in asdict(self).items()}
+        values |= {"sites": [site.id for site in self.sites], **values.pop("compiled")}
         return {"schema": KERNEL_SCHEMA, **values}
 
     @staticmethod
@@ -230,11 +260,8 @@ class MeasuredKernel:
         values = {name: _frozen(entry[key]) for name, key in stored if key in entry}
         values["allowed"] = BlockRange.from_json(entry["allowed"])
         values["origin"] = Origin(**entry["origin"])
-        # Older files say more of it.
-        static = {f.name: entry["static"][f.name] for f in fields(StaticCounters)}
-        values["static"] = StaticCounters(**static)
-        values["code_blocks"] = tuple(CodeBlock(**block) for block in entry["code_blocks"])
-        values["memory"] = tuple(MemoryInstruction(**m) for m in entry["memory"])
+        values["sites"] = tuple(SiteKey(entry["origin"]["path"], id) for id in entry["sites"])
+        values["compiled"] = CompiledKernel.from_json(entry)
         return MeasuredKernel(**values)
 
 

@@ -259,11 +259,10 @@ class _Application:
 
     def _check_candidates(self, kernel: Kernel) -> None:
         """Is there a candidate for every size that the fixed dimensions may have at the launch?"""
-        free = [d in kernel.pure_dimensions for d in DIMENSIONS]
-        for sizes in product(*([0] if is_free else _POWERS for is_free in free)):
+        for sizes in product(*([0] if is_free else _POWERS for is_free in kernel.free)):
             shape = (sizes[0], sizes[1], sizes[2])
             found = candidate_blocks(
-                free, shape, "paper", kernel.max_threads, kernel.allowed, kernel.warp_level
+                kernel.free, shape, "paper", kernel.max_threads, kernel.allowed, kernel.warp_level
             )
             if any(block != shape for block in found):
                 return

@@ -77,7 +77,7 @@ def _intervals(sizes: list[int], labels: list[Configuration]) -> Intervals:
 
 
 def leave_one_out(labels: Mapping[Point, Configuration]) -> dict[Point, Configuration]:
-    """What each size would get if it had not been measured."""
+    """The configuration of each size by a classifier that was made without it."""
     found = {}
     for point in labels:
         rest = {p: label for p, label in labels.items() if p != point}
@@ -104,7 +104,7 @@ class Regret:
     mean: float
     worst: float
     worst_point: Point
-    #: At how many sizes the chosen configuration has a time.
+    #: The number of sizes at which the chosen configuration has a time.
     known: int
     total: int
 

@@ -1,4 +1,4 @@
-"""Conditions on sizes and what is chosen, such as `N >= 2 * m`. Takes text, gives a test and C."""
+"""Conditions on sizes and tunables, such as `N >= 2 * m`. Takes text, gives a test and C."""
 
 from __future__ import annotations
 

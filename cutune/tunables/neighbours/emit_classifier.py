@@ -1,4 +1,4 @@
-"""Classifiers as C. Takes a `ChoiceModel`, gives functions that depend on nothing.
+"""Classifiers as C. Takes a `ChoiceModel`, gives functions without dependencies.
 
 Valid in C99 and in C++11: comparisons of integers for intervals, doubles for nearest neighbours of
 several sizes. No allocation, no library, no state.
@@ -57,7 +57,7 @@ def _emit_model(emit: Emitter, model: ChoiceModel) -> None:
 
 
 def _unused(model: ChoiceModel, names: Sequence[str], index: int) -> Iterator[str]:
-    """Parameters that decide nothing, of which a compiler would warn."""
+    """Parameters that no function uses: a compiler would warn."""
     width = len(model.sizes)
     constant = all(
         isinstance(choice.rule, Intervals)
@@ -76,7 +76,7 @@ def c_name(text: str) -> str:
 
 
 def _given(emit: Emitter, model: ChoiceModel, choice: Choice) -> AbstractContextManager[None]:
-    """A test for the given values; whatever passes no test gets the last rule."""
+    """A test for the given values; if no test is true, the last rule is used."""
     if choice is model.choices[-1]:
         return nullcontext()
     tests = (

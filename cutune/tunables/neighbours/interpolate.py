@@ -1,9 +1,8 @@
 """Times between measured sizes. Takes a table of one size, gives a denser one.
 
-A rule that is good at measured sizes can still be bad between them, where one configuration stops
-to be the best and another has not begun to be. Between two sizes log t is close to linear in log N
-for each configuration, so that both the place where two of them are equally fast and a third one
-that is best in between can be told from what was measured.
+A rule that is good at measured sizes can be bad between them, where the best configuration changes.
+Between two sizes log t is nearly linear in log N for each configuration. Interpolation shows where
+two of them are equally fast, and whether a third one is the best in between.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from math import exp, log
 
 from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
-#: Sizes to be put between two measured ones.
+#: Sizes that are inserted between two measured ones.
 STEPS = 7
 
 
 def densified(table: TimeTable, steps: int = STEPS) -> TimeTable:
     """The table with interpolated times at sizes between; of several sizes it stays as it is.
 
-    Only configurations that were measured at both neighbours have a time between them, and only
-    where the best of either neighbour is among them.
+    Only configurations that were measured at both neighbours are interpolated, and only if the best
+    of either neighbour is among them.
     """
     if len(table.sizes) != 1:
         return table

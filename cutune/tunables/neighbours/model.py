@@ -1,6 +1,6 @@
 """A classifier with its evidence. Takes a table of times, gives a `ChoiceModel` and back from JSON.
 
-A tunable may be chosen given others that are known by then (the sub-system size given the number
+A tunable may be chosen given others that were chosen before (the sub-system size given the number
 of recursive steps): there is one classifier per value of these.
 """
 
@@ -34,7 +34,7 @@ FEWEST_TO_LEAVE_OUT = 3
 class Evidence:
     """How well a classifier does on the table that it was made from.
 
-    Accuracies are those of the published procedure; regrets are what they mean in time.
+    Accuracies are those of the published procedure; regrets are the time that is lost.
     """
 
     observed_accuracy: float
@@ -55,7 +55,7 @@ class Choice:
 
     given: tuple[int, ...]
     rule: Classifier
-    #: How many measured sizes it was made from, and their range, size by size.
+    #: The number of measured sizes that it was made from, and their range, size by size.
     measured: int
     lowest: Point
     highest: Point
@@ -65,7 +65,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class ChoiceModel:
-    """What decides on one or several host integers."""
+    """The classifiers that choose one or several host integers."""
 
     tunables: tuple[str, ...]
     sizes: tuple[str, ...]
@@ -117,7 +117,7 @@ def _evidence(table: TimeTable, rule: Classifier, limit: float) -> Evidence:
 
 
 def _left_out(table: TimeTable, limit: float) -> Regret | None:
-    """Each size in turn is unknown to the rule that is judged at it."""
+    """Evidence at each size from a rule that was made without it."""
     inner = table.points[1:-1] if len(table.sizes) == 1 else table.points
     if len(table.points) < FEWEST_TO_LEAVE_OUT:
         return None

@@ -3,7 +3,7 @@
 M. Veneva, *ML-Based Optimum Sub-system Size for the GPU Implementation of the Tridiagonal Partition
 Method*: a shuffled split 3:1 with every class in the training part, a grid search over k with
 scikit-learn, and the accuracy on the test part beside that of the most frequent class. One
-split of some ten test points says little, therefore also: the same over many splits.
+split has about ten test points, which is little evidence: so the same is done over many splits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FEWEST_SIZES = 4
 
 @dataclass(frozen=True)
 class Split:
-    """One random split, and what came of it."""
+    """One random split and its result."""
 
     random_state: int
     training: int
@@ -66,14 +66,14 @@ def search(labels: Mapping[Point, Configuration], random_state: int) -> Split:
 
     points, classes = _arrays(labels)
     own, tested = _split(len(classes), random_state)
-    # A fold less than the most frequent class has members: scikit-learn asks for that.
+    # scikit-learn allows as many folds as the most frequent class has members, at most.
     most = int(np.bincount(classes[own]).max())
     folds = max(2, min(FOLDS, most))
     largest = max(1, min(len(set(classes)), len(own) - len(own) // folds - 1))
     grid = {"n_neighbors": list(range(1, 1 + largest))}
     finder = GridSearchCV(KNeighborsClassifier(), grid, cv=folds if most > 1 else KFold(folds))
     with warnings.catch_warnings():
-        # Classes with fewer members than folds are the nature of such tables.
+        # scikit-learn warns of classes with fewer members than folds, which such tables have.
         warnings.simplefilter("ignore")
         finder.fit(points[own], classes[own])
     right = finder.predict(points[tested]) == classes[tested]

@@ -35,7 +35,7 @@ class Columns:
     sizes: tuple[str, ...]
     tunables: tuple[str, ...]
     time: str | None = None
-    #: Only rows with these texts in these columns are read.
+    #: Only rows that have these texts in these columns are read.
     where: tuple[tuple[str, str], ...] = ()
     #: Rows for which this does not hold are not read.
     condition: str | None = None
@@ -83,7 +83,7 @@ def read_table(path: str | Path, columns: Columns) -> TimeTable:
     """Read measured times; a configuration that was measured repeatedly gets its median.
 
     Raises:
-        CutuneError: CT001, CT540 for a missing column, CT541 for what is no number, CT542.
+        CutuneError: CT001, CT540 for a missing column, CT541 for a bad number, CT542.
     """
     if columns.time is None:
         raise ValueError("a table of times needs a column of times")
@@ -120,7 +120,7 @@ def read_labels(path: str | Path, columns: Columns) -> Mapping[Point, Configurat
 
 @dataclass(frozen=True)
 class _Row:
-    """One row, and where it stands."""
+    """One row and its place in the file."""
 
     source: Source
     line: int

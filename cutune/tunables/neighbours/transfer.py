@@ -16,7 +16,7 @@ from cutune.tunables.neighbours.table import TimeTable
 
 @dataclass(frozen=True)
 class Transfer:
-    """The classifier made from the times of one device, judged by the times of another."""
+    """The regret on one device of the classifier that was made from the times of another."""
 
     made_on: str
     used_on: str

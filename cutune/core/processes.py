@@ -1,0 +1,145 @@
+"""The user's programs run to their end. Takes a command and its environment, gives `Ended`.
+
+A program is started as its user would start it, but nobody types to it, and its output is captured.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import IO
+
+#: A program may leave others behind that hold its output open; so long is more of it awaited.
+GRACE_SECONDS = 2.0
+_CHUNK_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended, and what it printed until then.
+
+    Attributes:
+        status: its exit status, -9 where signal 9 ended it; None where it was not started, or did
+            not end in time.
+        not_started: why it was not; empty where it was.
+    """
+
+    status: int | None
+    output: bytes = b""
+    errors: bytes = b""
+    not_started: str = ""
+
+    @property
+    def timed_out(self) -> bool:
+        """Was it ended because its time was over?"""
+        return self.status is None and not self.not_started
+
+    @property
+    def output_text(self) -> str:
+        """Standard output, whatever bytes it holds."""
+        return self.output.decode(errors="replace")
+
+    @property
+    def errors_text(self) -> str:
+        """Standard error, whatever bytes it holds."""
+        return self.errors.decode(errors="replace")
+
+
+def signal_name(status: int) -> str:
+    """What ended a program of this status: `SIGSEGV` for -11."""
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"
+
+
+def run_to_end(command: Sequence[str], environment: Mapping[str, str], seconds: float) -> Ended:
+    """Run a program until it ends or its time is over; what it started is then ended, too."""
+    try:
+        process = subprocess.Popen(
+            _startable(command),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    except OSError as error:
+        return Ended(None, not_started=error.strerror or str(error))
+    assert process.stdout is not None and process.stderr is not None
+    streams = [_Captured.of(stream) for stream in (process.stdout, process.stderr)]
+    try:
+        status: int | None = process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        status = None
+        _kill(process)
+    except BaseException:
+        _kill(process)
+        raise
+    last = time.monotonic() + GRACE_SECONDS
+    output, errors = (stream.until(last) for stream in streams)
+    return Ended(status, output, errors)
+
+
+def _startable(command: Sequence[str]) -> list[str]:
+    """The command, with `./` before a program in the current folder."""
+    program = command[0]
+    if os.sep not in program and os.path.isfile(program):
+        program = os.path.join(os.curdir, program)
+    return [program, *command[1:]]
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a program and what it started: the program that a script runs, for instance."""
+    # A group of their own would be simpler, but then Ctrl-C would not reach them.
+    for pid in (process.pid, *_descendants(process.pid)):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+def _descendants(ancestor: int) -> list[int]:
+    """Processes that a process started, and those that these did; none without /proc."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            # pid (name, which may hold anything) state parent …
+            parent = stat.read_bytes().rpartition(b")")[2].split()[1]
+            children.setdefault(int(parent), []).append(int(stat.parent.name))
+    found = [ancestor]
+    for pid in found:
+        found.extend(children.get(pid, ()))
+    return found[1:]
+
+
+@dataclass(frozen=True)
+class _Captured:
+    """One stream of a program, read while it runs: it would wait for a reader of a full pipe."""
+
+    chunks: list[bytes]
+    thread: Thread
+
+    @staticmethod
+    def of(stream: IO[bytes]) -> _Captured:
+        chunks: list[bytes] = []
+        # A daemon: a program that was left behind must not keep cutune from ending.
+        thread = Thread(target=_read, args=(stream, chunks), daemon=True)
+        thread.start()
+        return _Captured(chunks, thread)
+
+    def until(self, last: float) -> bytes:
+        """What was written until its end, or until this time."""
+        self.thread.join(max(0.0, last - time.monotonic()))
+        return b"".join(tuple(self.chunks))
+
+
+def _read(stream: IO[bytes], chunks: list[bytes]) -> None:
+    with stream:
+        while chunk := os.read(stream.fileno(), _CHUNK_BYTES):
+            chunks.append(chunk)

@@ -1,0 +1,128 @@
+"""Programs that end in every way: in time, too late, by a signal, with others left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cutune.collect.run import Run, run_program
+from cutune.core.diagnostics import CutuneError
+from cutune.core.processes import GRACE_SECONDS, Ended, run_to_end, signal_name
+
+LONG = 60.0
+
+
+def python(code: str, seconds: float = LONG) -> Ended:
+    return run_to_end([sys.executable, "-c", code], os.environ, seconds)
+
+
+def shell(script: str, seconds: float = LONG) -> Ended:
+    return run_to_end(["/bin/sh", "-c", script], os.environ, seconds)
+
+
+def failure(script: str, seconds: float = LONG, may_fail: bool = False) -> str:
+    run = Run(("/bin/sh", "-c", script), {})
+    with pytest.raises(CutuneError) as caught:
+        run_program(run, os.environ, may_fail=may_fail, seconds=seconds)
+    return caught.value.diagnostic.message
+
+
+def test_a_program_that_ends_well() -> None:
+    assert shell("echo out; echo err >&2") == Ended(0, b"out\n", b"err\n")
+
+
+def test_it_has_this_environment_alone_and_nothing_to_read() -> None:
+    ended = run_to_end(["/bin/sh", "-c", 'cat; echo "$HOME|$A"'], {"A": "1"}, LONG)
+    assert ended == Ended(0, b"|1\n")
+
+
+def test_a_status() -> None:
+    ended = shell("echo out; exit 3")
+    assert ended == Ended(3, b"out\n")
+    assert not ended.timed_out
+
+
+def test_an_end_by_a_signal() -> None:
+    ended = shell("echo out; kill -SEGV $$")
+    assert (ended.status, ended.output) == (-signal.SIGSEGV, b"out\n")
+    assert signal_name(-signal.SIGSEGV) == "SIGSEGV"
+    assert signal_name(-200) == "signal 200"
+
+
+def test_a_program_that_does_not_end_in_time() -> None:
+    ended = python("print('out', flush=True); import time; time.sleep(600)", 1.0)
+    assert ended == Ended(None, b"out\n")
+    assert ended.timed_out
+
+
+def test_what_a_script_started_ends_with_it(tmp_path: Path) -> None:
+    late = tmp_path / "late"
+    started = time.monotonic()
+    ended = shell(f"(sleep 2; touch '{late}') & sleep 600; echo never", 0.5)
+    assert ended.timed_out
+    assert time.monotonic() - started < LONG
+    time.sleep(2.5)
+    assert not late.exists()
+
+
+def test_a_program_that_ends_is_not_kept_by_what_it_left_behind() -> None:
+    started = time.monotonic()
+    ended = shell("sleep 60 & echo $!")
+    assert time.monotonic() - started < LONG / 2
+    assert ended.status == 0
+    os.kill(int(ended.output), signal.SIGKILL)
+
+
+def test_output_that_comes_just_after_the_end_counts() -> None:
+    ended = shell(f"(sleep {GRACE_SECONDS / 4}; echo late) & echo early")
+    assert ended == Ended(0, b"early\nlate\n")
+
+
+def test_output_that_is_no_text() -> None:
+    ended = python(r"import os; os.write(1, b'\xff\x00a'); os.write(2, b'\xc3')")
+    assert (ended.output, ended.errors) == (b"\xff\x00a", b"\xc3")
+    assert (ended.output_text, ended.errors_text) == ("\ufffd\0a", "\ufffd")
+
+
+def test_much_output_on_both_streams() -> None:
+    size = 1 << 23
+    ended = python(
+        f"import os, sys; sys.stdout.write('a' * {size}); sys.stderr.write('b' * {size})"
+    )
+    assert (ended.status, len(ended.output), len(ended.errors)) == (0, size, size)
+
+
+@pytest.mark.parametrize("command", [["/no/such/program"], ["no-such-program"], ["."]])
+def test_what_is_no_program_is_not_started(command: list[str]) -> None:
+    ended = run_to_end(command, os.environ, LONG)
+    assert ended.status is None
+    assert ended.not_started in {os.strerror(2), os.strerror(13)}
+    assert not ended.timed_out
+
+
+def test_a_program_of_this_folder_needs_no_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "app"
+    program.write_text("#!/bin/sh\necho here\n")
+    assert run_to_end(["app"], os.environ, LONG).not_started == os.strerror(13)
+    program.chmod(0o755)
+    assert run_to_end(["app"], os.environ, LONG) == Ended(0, b"here\n")
+
+
+def test_messages_say_why_a_run_failed_and_what_it_printed_last() -> None:
+    failed = failure("seq 7; echo no >&2; exit 3").splitlines()
+    assert "status 3" in failed[0]
+    assert failed[1:] == ["3", "4", "5", "6", "7", "no"]
+    assert "ended by SIGKILL" in failure("kill -KILL $$", may_fail=True)
+    assert failure("echo said; sleep 60", 0.5).endswith("no end within 0.5 s")
+
+
+def test_any_status_will_do_where_a_run_may_fail() -> None:
+    run_program(Run(("/bin/sh", "-c", "exit 3"), {}), os.environ, may_fail=True)
