@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutune.frontend.program import HostTunable
+from cutune.frontend.tunable import HostTunable
 from cutune.rewrite.pipeline import Pass, TranslationUnit
 from cutune.rewrite.prelude import c_string
 from cutune.rewrite.tunable_edit import (

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from cutune.frontend.program import HostTunable
+from cutune.frontend.tunable import HostTunable
 from cutune.rewrite.pipeline import Pass, TranslationUnit
 from cutune.rewrite.tunable_edit import data_arguments, tunable_edits, with_file_edits
 

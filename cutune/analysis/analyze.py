@@ -21,6 +21,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
 from cutune.frontend.launches.annotations import annotated
 from cutune.frontend.launches.certain import certain_kernels
+from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.launches.tunables import host_tunables
 from cutune.frontend.launches.verdicts import KernelTable, launch_sites
 from cutune.frontend.program import (
@@ -46,6 +47,7 @@ from cutune.frontend.unit.preprocess import expanded_parts
 from cutune.frontend.unit.unit import Unit, UnitPart
 from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import MemberPlaces, confirmed
+from cutune.variants.registry import with_variants
 
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
 
@@ -100,6 +102,8 @@ def analyze(
     by_name, ignored = _annotated(own, unit, _with_borrowed(prover, by_name, elsewhere))
     launches, remarks = _launches(own, unit, by_name, entries, early)
     kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
+    if compilation is not None:
+        kernels = _varied(kernels, own, (syntax.source, *headers), compiled)
     diagnostics = (*syntax.diagnostics, *ignored, *remarks)
     if not kernels and not launches and not diagnostics:
         diagnostics = (Diagnostic.at(Code.HOST_ONLY, syntax.source),)
@@ -150,6 +154,14 @@ def _annotated(
         by_name, ignored = annotated(file, by_name, unit.typedefs)
         diagnostics += ignored
     return by_name, diagnostics
+
+
+def _varied(
+    kernels: Iterable[Kernel], own: Iterable[Syntax], files: tuple[Source, ...], compiled: Compiled
+) -> tuple[Kernel, ...]:
+    """The kernels with their variants."""
+    texts = KernelTexts(files, {file.source.path: file for file in own})
+    return tuple(with_variants(k, compiled.proofs.get(k.name, ()), texts) for k in kernels)
 
 
 def _launches(

@@ -11,17 +11,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError
-from cutune.core.edits import Edit
-from cutune.core.source import Span
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module
 from cutune.frontend.launches.copies import callee_of_copy, copies
-from cutune.frontend.program import DimensionProof, Impurity, Kernel, KernelCopy, Program
-from cutune.proof.compiled import Compiled, proven
+from cutune.frontend.program import (
+    DimensionProof,
+    Impurity,
+    Kernel,
+    KernelCopy,
+    LaunchSite,
+    Program,
+)
+from cutune.proof.compiled import Compiled, compiled_together, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.same_code import code_of
-from cutune.rewrite.launch_edit import with_copies
+from cutune.rewrite.launch_edit import with_callees, with_copies
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.demangle import demangled
 from cutune.toolchain.entry_names import base_name, namespaces
@@ -70,33 +74,24 @@ def proven_copies(
 def _compiled(
     program: Program, written: Mapping[str, KernelCopy], compile_unit: Compile
 ) -> dict[str, Sequence[str]]:
-    """The PTX for each copy that compiles. Where they do not together, each half by itself is
-    tried: one that fails stops no other."""
-    if not written:
-        return {}
-    try:
-        texts = compile_unit(_launching(program, written))
-    except CutuneError:
-        names = list(written)
-        middle = len(names) // 2
-        halves = [names[:middle], names[middle:]] if middle else []
-        parts = [{name: written[name] for name in half} for half in halves]
-        found = [_compiled(program, part, compile_unit) for part in parts]
-        return {name: part for parts in found for name, part in parts.items()}
-    return dict.fromkeys(written, texts)
+    """The PTX for each copy that compiles."""
+
+    def compile_named(names: Sequence[str]) -> Sequence[str]:
+        return compile_unit(_launching(program, {name: written[name] for name in names}))
+
+    return compiled_together(list(written), compile_named)
 
 
 def _launching(program: Program, written: Mapping[str, KernelCopy]) -> TranslationUnit:
     """The program in which copies are launched and nothing else is changed."""
     kernels = tuple(replace(kernel, copy=written.get(kernel.name)) for kernel in program.kernels)
     unit = TranslationUnit(replace(program, kernels=kernels))
-    for site in program.launches:
+
+    def callee(site: LaunchSite) -> str | None:
         copy = written.get(site.kernel)
-        callee = callee_of_copy(site.callee, site.kernel, copy) if copy is not None else None
-        if callee is not None:
-            span = Span(site.span.start, site.span.start + len(site.callee))
-            unit = unit.with_edits(_OWNER, [Edit(span, callee)], site.source)
-    return with_copies(unit, _OWNER, written)
+        return callee_of_copy(site.callee, site.kernel, copy) if copy is not None else None
+
+    return with_copies(with_callees(unit, _OWNER, callee), _OWNER, written)
 
 
 def _proven(name: str, copy: KernelCopy, texts: Sequence[str]) -> ProvenCopy | None:

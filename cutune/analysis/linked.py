@@ -177,4 +177,6 @@ def _defined(name: str, entries: frozenset[str], defining: Sequence[ReadSource])
     if kernels[0].copy is not None:
         # The copy is nowhere but there.
         return None
-    return replace(kernels[0], elsewhere=program.code) if kernels[0].proven_for else None
+    # A variant is a name of the unit that defines it alone.
+    kernel = replace(kernels[0], elsewhere=program.code, variants=(), variant_reasons=())
+    return kernel if kernel.proven_for else None

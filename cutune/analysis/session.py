@@ -57,6 +57,8 @@ class Session:
     progress: Progress = field(default=lambda what, done, total: None)
     #: Architectures besides those of the flags: kernels are proven for these, too.
     architectures: tuple[str, ...] = (EMULATED,)
+    #: Programs whose variants were checked, and what came of it, by the identity of the former.
+    _checked: dict[int, tuple[Program, Program]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def nvcc(self) -> Nvcc:
@@ -131,7 +133,7 @@ class Session:
 
         nvcc = self.nvcc if compiling is not None else None
         flags = tuple(self.compile_flags(path))
-        folder, compile_unit = os.getcwd(), self._compiled_unit
+        folder, compile_unit = os.getcwd(), self.compiled_unit
         read = ReadSource(
             nvcc, folder, flags, syntax, expanded, headers, early, compiling, compile_unit
         )
@@ -144,11 +146,26 @@ class Session:
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
             return replace(read, nvcc=None, compilation=None).with_program()
 
-    def _compiled_unit(self, unit: TranslationUnit) -> list[str]:
+    def compiled_unit(self, unit: TranslationUnit) -> list[str]:
         """The PTX of a program with edits, for all architectures that will run."""
         with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
             path, flags = self._write_unit(unit, Path(folder), "copies")
             return self._compile(str(path), pool, flags).results()
+
+    def with_checked_variants(self, program: Program) -> Program:
+        """The program without variants whose compiled code is not proven."""
+        if program.has_checked_variants or not any(k.variants for k in program.kernels):
+            return program
+        known = self._checked.get(id(program))
+        if known is None:
+            from cutune.variants.check import checked
+            from cutune.variants.registry import with_only
+
+            found = checked(program, self.compiled_unit)
+            names = {k.name: [v.name for v in k.variants] for k in found.kernels}
+            known = (program, with_only(found, names))
+            self._checked[id(program)] = known
+        return known[1]
 
     def _compilation(self, source: Source, pool: ThreadPoolExecutor) -> Compilation | None:
         """Kernels of headers are seen only in the preprocessed text."""

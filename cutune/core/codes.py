@@ -167,6 +167,20 @@ class Code(Enum):
         "kernel '{name}' is defined in another source, and its name alone does not say which "
         "kernel is meant",
     )
+    VARIANT_MEMORY = (
+        270,
+        NOTE,
+        "has no variant '{variant}': its compiled code {what}; let each access go through one "
+        "pointer parameter",
+    )
+    VARIANT_TEXT = (271, NOTE, "has no variant '{variant}': {what}; write it out plainly")
+    VARIANT_USELESS = (272, NOTE, "needs no variant '{variant}': {what}")
+    VARIANT_UNPROVEN = (273, NOTE, "has no variant '{variant}': its copy {what}")
+    VARIANT_ORDER = (
+        274,
+        NOTE,
+        "has no variant '{variant}': {what}; no thread may depend on what others do meanwhile",
+    )
     UNPROVEN_CODE = (263, WARNING, "is not proven on its compiled code, which {what}")
     KERNEL_REASON = (229, NOTE, "kernel '{kernel}' {message}")
     REDUNDANT_THREADS = (

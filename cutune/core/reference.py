@@ -35,6 +35,18 @@ MEANINGS: dict[Code, str] = {
     "calls with known arguments, or an `#if` leaves it out.",
     Code.UNPROVEN_CODE: "The compiled code does something that is not known to be the same with "
     "another block. The message says what; docs/soundness.md says what is proven.",
+    Code.VARIANT_MEMORY: "A variant is a copy of the kernel that is launched in its place where "
+    "that is faster. `restrict` says that nothing is reached by two pointers. That is only known "
+    "where each access goes through one pointer parameter. Write `A[i]` with parameters that are "
+    "pointers; pass members of structures as parameters. docs/variants.md says more.",
+    Code.VARIANT_TEXT: "The copy of the kernel is made of its text. Write the kernel out instead "
+    "of making it by a macro, and its pointers as `float *A`.",
+    Code.VARIANT_USELESS: "The compiler knows already what the variant would tell it.",
+    Code.VARIANT_ORDER: "With a variant the compiler may keep values in registers, and a thread "
+    "then sees later, or never, what another one writes. Nothing helps where that is meant.",
+    Code.VARIANT_UNPROVEN: "The copy was compiled to see whether it may be launched wherever the "
+    "kernel may. The kernel itself is tuned as before. Where the copy does not compile, the kernel "
+    "may be launched above its definition: define it first.",
     Code.NOT_CONFIRMED: "The source text says which launches are tunable, until the compiler "
     "confirms it. Give cutune the options that the file is compiled with.",
     Code.UNREADABLE_FILE: "The file is missing or may not be read. Check the path.",

@@ -17,6 +17,7 @@ from cutune.core.source import Source, Span
 from cutune.device.thread_block import EXTENTS, Block
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.host_formula import Formula
+from cutune.frontend.tunable import HostTunable, Region
 
 DIMENSIONS = ("x", "y", "z")
 
@@ -147,16 +148,16 @@ class KernelCopy:
 class KernelVariant:
     """A copy of a kernel that does the same, under a condition that is asked at the launch."""
 
-    #: "restrict".
+    #: What is done to the kernel: `restrict`.
     name: str
-    #: Name of the copy: "gemm_kernel__restrict".
+    #: Name of the copy: `gemm_kernel__restrict`.
     kernel: str
     #: The file that it is inserted into, and the edit that inserts it.
     source: Source
     edit: Edit
     #: Positions of the pointer parameters that the kernel accesses memory through.
     pointers: tuple[int, ...]
-    #: Those of them that it writes through.
+    #: Those of them that it writes through (stores, atomics).
     written: tuple[int, ...]
 
 
@@ -211,10 +212,6 @@ class Kernel:
     proven_for: tuple[int, ...] = ()
     #: The copy that is launched with any other than the program's own thread block.
     copy: KernelCopy | None = None
-    #: Copies among which a launch may choose besides the kernel itself.
-    variants: tuple[KernelVariant, ...] = ()
-    #: Names of variants that it may not have, and why.
-    variant_reasons: tuple[tuple[str, Impurity], ...] = ()
     #: Mangled names of those instances of a template for which this is not proven, and why.
     unproven: tuple[tuple[str, Impurity], ...] = ()
     #: Mangled names of its instances, as the compiler made them.
@@ -223,6 +220,10 @@ class Kernel:
     layouts: tuple[Layout, ...] | None = ()
     #: The code of the translation unit that defines it, if it is another one.
     elsewhere: CompiledCode | None = None
+    #: Copies among which a launch may choose besides the kernel itself, and the names of those that
+    #: it may not have, with the reason.
+    variants: tuple[KernelVariant, ...] = ()
+    variant_reasons: tuple[tuple[str, Impurity], ...] = ()
 
     @property
     def free(self) -> tuple[bool, bool, bool]:
@@ -365,41 +366,6 @@ class LaunchSite:
 
 
 @dataclass(frozen=True)
-class HostTunable:
-    """A host integer that may get another value than the program's own."""
-
-    name: str
-    #: Tunables of one pragma are chosen together; groups are numbered from 1 in their order.
-    group: int
-    choices: tuple[int, ...]
-    #: The expressions that the choice depends on, as written.
-    data: tuple[str, ...]
-    #: Earlier tunables on which the choice depends.
-    given: tuple[str, ...]
-    #: The file it stands in: the program's own, or a header of the user.
-    source: Source
-    #: The program's own value.
-    value: Span
-    pragma: Span
-    #: A condition on tunables of the pragma and data: text of the annotation language, or None.
-    where: str | None = None
-
-
-@dataclass(frozen=True)
-class Region:
-    """What is timed for host tunables: from one pragma to the other."""
-
-    id: int
-    #: The file it stands in.
-    source: Source
-    begin: Span
-    end: Span
-
-
-_Place = LaunchSite | HostTunable | Region | KernelCopy | KernelVariant
-
-
-@dataclass(frozen=True)
 class Program:
     """Everything known about one source file and the user's headers that it includes.
 
@@ -420,6 +386,10 @@ class Program:
     code: CompiledCode | None = None
     #: Do other sources of the program launch its kernels, relying on that code?
     is_lent: bool = False
+    #: Is what is said of variants proven on their own compiled code, too?
+    has_checked_variants: bool = False
+    #: Headers that variants of kernels are inserted into.
+    varied_headers: tuple[Source, ...] = ()
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that name, if its definition was read."""
@@ -461,11 +431,15 @@ class Program:
     def rewritten_headers(self) -> tuple[Source, ...]:
         """Headers that a pass may rewrite."""
         copies = [kernel.copy for kernel in self.kernels if kernel.copy is not None]
-        variants = [one for kernel in self.kernels for one in kernel.variants]
-        places: list[_Place] = [*self.tunable_launches, *self.tunables, *self.regions]
-        return self._headers_of([*places, *copies, *variants])
+        rewritten = self._headers_of(
+            [*self.tunable_launches, *self.tunables, *self.regions, *copies]
+        )
+        found = {header.path: header for header in (*rewritten, *self.varied_headers)}
+        return tuple(found.values())
 
-    def _headers_of(self, places: Iterable[_Place]) -> tuple[Source, ...]:
+    def _headers_of(
+        self, places: Iterable[LaunchSite | HostTunable | Region | KernelCopy]
+    ) -> tuple[Source, ...]:
         found = {place.source.path: place.source for place in places}
         found.pop(self.source.path, None)
         return tuple(found.values())

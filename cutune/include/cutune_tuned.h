@@ -364,9 +364,7 @@ class cutune_controlled {
         }
         remember(site, made);
         if (made->variant != 0) {
-            const bool relied = made->relies_on_memory;
-            set(made->faster);
-            made->relies_on_memory = relied || relies_on_memory(site);
+            made->relies_on_memory = site.asks_for_memory;
             // A graph keeps the kernel itself.
             made->is_for_now = true;
         }
@@ -380,10 +378,13 @@ class cutune_controlled {
         cutune_request asked = request;
         dim3 grid;
         cutune_plan plan = {asked_grid_, chosen.variant_block, 0};
+        const cutune_site &site = cutune_sites[row];
+        // Threads that share memory may tell a variant from the kernel.
         if (is_captured_ || asked_smem_ != 0 ||
+            (site.is_free != nullptr && cutune_needs_warps(site, request)) ||
             !cutune_limits_of(row, device, kernel, &asked.limits, chosen.variant) ||
             cutune_threads(chosen.variant_block) > static_cast<long long>(asked.limits.threads) ||
-            !cutune_fit_launch(cutune_sites[row], asked, chosen.variant_block, &grid, &plan.smem))
+            !cutune_fit_launch(site, asked, chosen.variant_block, &grid, &plan.smem))
             return;
         plan.grid = grid;
         made->faster = plan;

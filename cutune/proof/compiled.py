@@ -9,9 +9,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from cutune.core.diagnostics import CutuneError
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import PtxError
 from cutune.proof.entry import EntryProof, prove
+from cutune.proof.memory.pointers import assembly_lines
 from cutune.toolchain.entry_names import base_name
 from cutune.toolchain.nvcc import Nvcc
 
@@ -91,6 +93,23 @@ def compilation(
     return Compilation([pool.submit(nvcc.ptx, path, flags, a) for a in architectures])
 
 
+def compiled_together(
+    names: Sequence[str], compile_named: Callable[[Sequence[str]], Sequence[str]]
+) -> dict[str, Sequence[str]]:
+    """The PTX of a program with changes of these names, for each change that compiles. Where they
+    do not together, each half by itself is tried: one that fails stops no other."""
+    if not names:
+        return {}
+    try:
+        texts = compile_named(names)
+    except CutuneError:
+        middle = len(names) // 2
+        halves = [names[:middle], names[middle:]] if middle else []
+        found = [compiled_together(half, compile_named) for half in halves]
+        return {name: part for parts in found for name, part in parts.items()}
+    return dict.fromkeys(names, texts)
+
+
 def proven(texts: Sequence[str], is_wanted: Callable[[str], bool]) -> Compiled:
     """Proofs about the wanted entries of PTX texts, which are named by their mangled names."""
     found: defaultdict[str, list[EntryProof]] = defaultdict(list)
@@ -102,9 +121,10 @@ def proven(texts: Sequence[str], is_wanted: Callable[[str], bool]) -> Compiled:
             module = parse(text)
         except PtxError:
             return Compiled({}, ())
+        assembly = assembly_lines(text)
         for name, function in module.functions.items():
             if function.is_kernel and function.body and is_wanted(name):
-                found[base_name(name)].append(prove(module, name))
+                found[base_name(name)].append(prove(module, name, assembly))
     content = sha256("\0".join(texts).encode("latin-1", "replace")).hexdigest()
     proofs = {name: tuple(each) for name, each in found.items()}
     return Compiled(proofs, tuple(sorted(versions)), content)

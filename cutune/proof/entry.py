@@ -7,7 +7,8 @@ bound of the id.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.control_flow import control_flow
@@ -20,6 +21,7 @@ from cutune.proof.flow.graph import Graph, Irreducible
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.places import Meetings, Spread, meetings
+from cutune.proof.memory.pointers import UNKNOWN_USES, PointerUses, pointer_uses
 from cutune.proof.memory.roles import roles
 from cutune.proof.memory.rows import shared_rows
 from cutune.proof.values.bounds import IdBound, common
@@ -83,14 +85,22 @@ class EntryProof:
     max_threads: int = 1024
     #: How parameters reach the work, by place.
     roles: tuple[tuple[str, Role], ...] = ()
+    #: Through which parameters it accesses memory.
+    uses: PointerUses = UNKNOWN_USES
 
 
 _UNKNOWN = EntryDimension(False)
 
 
-def prove(module: Module, name: str) -> EntryProof:
-    """Judge one entry: by its global ids, or else as one in which blocks share rows."""
+def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProof:
+    """Judge one entry. `assembly`: lines of PTX that the program has written itself."""
     function = without_cas_loops(module.functions[name])
+    variables = {v.name: v for v in (*module.variables, *function.variables)}
+    return replace(_either(module, function), uses=pointer_uses(function, variables, assembly))
+
+
+def _either(module: Module, function: Function) -> EntryProof:
+    """By its global ids, or else as one in which blocks share rows."""
     proof = _proof(module, function)
     for dimension, dimension_proof in zip(_DIMENSIONS, proof.dimensions, strict=True):
         is_waiting = proof.refused is not None and proof.refused.code is Code.BARRIER

@@ -12,12 +12,12 @@ variants as `cutune_call(gemm, cutune_choice(gemm__restrict))(n, A)`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.edits import Edit
-from cutune.core.source import Source
+from cutune.core.source import Source, Span
 from cutune.frontend.launches.copies import callee_of_copy, callee_of_variant
 from cutune.frontend.program import (
     Kernel,
@@ -25,6 +25,7 @@ from cutune.frontend.program import (
     KernelVariant,
     LaunchSite,
     MemberParameter,
+    Program,
 )
 from cutune.rewrite.one_line import line_structure, one_line
 from cutune.rewrite.pipeline import TranslationUnit
@@ -46,19 +47,26 @@ def is_rewritten(source: Source) -> bool:
 
 
 def launch_edits(
-    source: Source, site: LaunchSite, kernel: Kernel | None = None
+    source: Source,
+    site: LaunchSite,
+    kernel: Kernel | None = None,
+    variants: Sequence[KernelVariant] = (),
 ) -> tuple[Edit, ...]:
-    """The edits that put one launch under the control of cutune."""
+    """The edits that put one launch, among its kernel's variants, under the control of cutune."""
     expressions = [one_line(source[span]) for span in site.configuration_spans]
     return tuple(
         _repeating_edits(source, site, kernel, expressions)
         if site.called is None
-        else _calling_edits(source, site, kernel, expressions)
+        else _calling_edits(source, site, kernel, variants, expressions)
     )
 
 
 def _calling_edits(
-    source: Source, site: LaunchSite, kernel: Kernel | None, expressions: Sequence[str]
+    source: Source,
+    site: LaunchSite,
+    kernel: Kernel | None,
+    variants: Sequence[KernelVariant],
+    expressions: Sequence[str],
 ) -> Iterator[Edit]:
     assert site.called is not None
     head = f"cutune_launch({', '.join([str(site.id), *expressions])}) ? (void)0 : cutune_call("
@@ -72,8 +80,8 @@ def _calling_edits(
     types = f"<{deduced}>" if deduced else ""
     members = f", {_members(kernel.members)}" if kernel is not None and kernel.members else ""
     copy = f", {_copy(site, kernel.copy)}" if kernel is not None and kernel.copy else ""
-    variants = "" if kernel is None else _variants(site, variants_at(site, kernel))
-    text = f"{types}{copy}{variants}{members})"
+    choice = _variants(site, variants)
+    text = f"{types}{copy}{choice}{members})"
     yield Edit(site.called, text + line_structure(source[site.called]))
 
 
@@ -93,9 +101,10 @@ def _function(site: LaunchSite, callee: str) -> str:
     return f"{'::' if site.is_global else ''}{name}"
 
 
-def variants_at(site: LaunchSite, kernel: Kernel) -> tuple[KernelVariant, ...]:
+def variants_at(program: Program, site: LaunchSite) -> tuple[KernelVariant, ...]:
     """The variants among which a launch may choose: where the kernel's name says which one."""
-    if site.called is None or kernel.copy is not None:
+    kernel = program.kernel(site.kernel)
+    if kernel is None or site.called is None or not program.has_checked_variants:
         return ()
     found = (one for one in kernel.variants if callee_of_variant(site.callee, kernel.name, one))
     return tuple(found)[:MOST_VARIANTS]
@@ -162,9 +171,22 @@ def with_launch_edits(
             # nvcc's messages go on naming the user's file.
             unit = unit.with_edits(owner, [prelude_edit(header, "")], header)
     for site in sites:
-        edits = launch_edits(site.source, site, program.kernel(site.kernel))
+        kernel, variants = program.kernel(site.kernel), variants_at(program, site)
+        edits = launch_edits(site.source, site, kernel, variants)
         unit = unit.with_edits(owner, edits, site.source)
     return with_copies(unit, owner, {site.kernel for site in sites})
+
+
+def with_callees(
+    unit: TranslationUnit, owner: str, callee: Callable[[LaunchSite], str | None]
+) -> TranslationUnit:
+    """Launch other kernels, where a callee is given, and change nothing else."""
+    for site in unit.program.launches:
+        other = callee(site)
+        if other is not None:
+            span = Span(site.span.start, site.span.start + len(site.callee))
+            unit = unit.with_edits(owner, [Edit(span, other)], site.source)
+    return unit
 
 
 def with_copies(unit: TranslationUnit, owner: str, names: Collection[str]) -> TranslationUnit:
@@ -172,9 +194,10 @@ def with_copies(unit: TranslationUnit, owner: str, names: Collection[str]) -> Tr
     for kernel in unit.program.kernels:
         if kernel.name not in names:
             continue
-        copies = kernel.variants if kernel.copy is None else (kernel.copy,)
-        for copy in copies:
-            unit = unit.with_edits(owner, [copy.edit], copy.source)
+        if kernel.copy is not None:
+            unit = unit.with_edits(owner, [kernel.copy.edit], kernel.copy.source)
+        for variant in kernel.variants if unit.program.has_checked_variants else ():
+            unit = unit.with_edits(owner, [variant.edit], variant.source)
     return unit
 
 

@@ -101,7 +101,7 @@ def site_table(
         if kernel is not None:
             functions += [*_guard_functions(site, kernel), *_shared_function(site)]
             functions += [*_free_function(site, kernel), *_proven_versions(site, kernel)]
-            functions += _variant_table(site, kernel)
+            functions += _variant_table(program, site)
             routine = (routines or {}).get(site.id, "nullptr")
             rows.append(_site_row(site, kernel, routine, program))
     if any(_WITNESS in row for row in rows):
@@ -250,8 +250,8 @@ def _proven_versions(site: LaunchSite, kernel: Kernel) -> list[str]:
     return [f"static const int cutune_proven_{site.id}[] = {{{versions}}};"]
 
 
-def _variant_table(site: LaunchSite, kernel: Kernel) -> list[str]:
-    variants = variants_at(site, kernel)
+def _variant_table(program: Program, site: LaunchSite) -> list[str]:
+    variants = variants_at(program, site)
     if not variants:
         return []
     rows = (
@@ -312,7 +312,7 @@ def _site_row(site: LaunchSite, kernel: Kernel, routine: str, program: Program) 
     integers, pointers = (_free_positions(site, kernel) if is_bound else None) or ((), ())
     code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
     proven = _or_null(f"cutune_proven_{code}", bool(kernel.proven_for))
-    variants = variants_at(site, kernel)
+    variants = variants_at(program, site)
     table = _or_null(f"cutune_variants_{site.id}", bool(variants))
     witness = _or_null(_WITNESS, bool(kernel.proven_for) and site.called is None)
     return (

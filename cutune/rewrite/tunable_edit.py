@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from cutune.core.edits import Edit
 from cutune.core.source import Source
-from cutune.frontend.program import HostTunable, Region
+from cutune.frontend.tunable import HostTunable, Region
 from cutune.rewrite.one_line import line_structure
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.rewrite.prelude import prelude_edit

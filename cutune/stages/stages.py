@@ -48,7 +48,7 @@ def collect(
     `others` are the further sources that the program is linked from. `training`: kernels are
     replayed at the sizes of the published method too. `launches_only`: see `Run`.
     """
-    programs = (program, *others)
+    programs = [session.with_checked_variants(one) for one in (program, *others)]
     if not any(one.tunable_launches for one in programs):
         paths = "', '".join(one.source.path for one in programs)
         raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=paths))

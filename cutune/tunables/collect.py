@@ -20,7 +20,8 @@ from cutune.core.workspace import Workspace, append_lines, make_folder
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment
 from cutune.fit.measurement.measurement import Origin
-from cutune.frontend.program import HostTunable, Program
+from cutune.frontend.program import Program
+from cutune.frontend.tunable import HostTunable
 from cutune.passes import InstrumentTunables
 from cutune.tunables.neighbours.table import Configuration
 from cutune.tunables.regions import (

@@ -16,7 +16,8 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, read_document, read_lines, write_document
 from cutune.device.profile import DeviceProfile
 from cutune.fit.measurement.measurement import Origin
-from cutune.frontend.program import HostTunable, Program
+from cutune.frontend.program import Program
+from cutune.frontend.tunable import HostTunable
 from cutune.passes import ReplaceTunables
 from cutune.tunables.measured_blocks import BlockClassifier
 from cutune.tunables.neighbours.condition import condition_c

@@ -21,7 +21,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import run_to_end
 from cutune.fit.measurement.measurement import Origin
-from cutune.frontend.program import HostTunable
+from cutune.frontend.tunable import HostTunable
 from cutune.tunables.neighbours.condition import holds
 from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 

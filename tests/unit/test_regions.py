@@ -8,7 +8,7 @@ import pytest
 
 from cutune.core.source import Source, Span
 from cutune.fit.measurement.measurement import Origin
-from cutune.frontend.program import HostTunable
+from cutune.frontend.tunable import HostTunable
 from cutune.tunables.regions import HostMeasurement, configurations, group_table, merged
 
 ORIGIN, SOURCE = Origin("a.cu", "0"), Source("a.cu", "")

@@ -17,12 +17,13 @@ from cutune.frontend.program import (
     DIMENSIONS,
     Configuration,
     GridForm,
-    HostTunable,
     Kernel,
+    KernelVariant,
     LaunchSite,
     Program,
     Verdict,
 )
+from cutune.frontend.tunable import HostTunable
 from cutune.toolchain.demangle import brief
 
 Json = dict[str, object]
@@ -116,6 +117,21 @@ def _kernel_json(program: Program, kernel: Kernel) -> Json:
         "asserted": list(kernel.asserted),
         "needs_warps": kernel.needs_warps,
         "copied_for": list(kernel.copy.block) if kernel.copy is not None else None,
+        "variants": [_variant_json(kernel, variant) for variant in kernel.variants],
+        "variant_reasons": [
+            {"variant": name, "code": reason.code.number, "reason": reason.message}
+            for name, reason in kernel.variant_reasons
+        ],
+    }
+
+
+def _variant_json(kernel: Kernel, variant: KernelVariant) -> Json:
+    """The variant, and the pointers of which its condition speaks."""
+    return {
+        "variant": variant.name,
+        "kernel": variant.kernel,
+        "pointers": [kernel.parameters[index].name for index in variant.pointers],
+        "written": [kernel.parameters[index].name for index in variant.written],
     }
 
 
@@ -148,6 +164,11 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
                 highlight=False,
                 soft_wrap=True,
             )
+        for kernel in program.kernels:
+            for line in _variant_lines(kernel):
+                console.print(
+                    line, markup=False, highlight=False, soft_wrap=not console.is_terminal
+                )
         for host in program.tunables:
             console.print(_tunable_line(program, host), markup=False, highlight=False)
         if rows or program.tunables:
@@ -157,6 +178,14 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
     noun = "launch" if len(launches) == 1 else "launches"
     unconfirmed = "" if all(map(_is_confirmed, read)) else _BY_TEXT
     console.print(f"{len(launches)} {noun}, {tunable} tunable{unconfirmed}", highlight=False)
+
+
+def _variant_lines(kernel: Kernel) -> Iterator[str]:
+    """Which variants a kernel has, and why it lacks others."""
+    if kernel.variants:
+        yield f"{kernel.name}: variant {', '.join(one.name for one in kernel.variants)}"
+    for _, reason in kernel.variant_reasons:
+        yield f"{kernel.name} {reason.message} [{reason.code.number}]"
 
 
 def _is_confirmed(program: Program) -> bool:

@@ -27,7 +27,7 @@ from cutune.core.progress import Progress
 from cutune.device.thread_block import Block, as_block
 from cutune.fit.measurement.sweep import SweptLaunch, read_entries, swept_launches
 from cutune.frontend.candidates import candidate_blocks
-from cutune.frontend.program import KernelVariant, LaunchSite, Program
+from cutune.frontend.program import LaunchSite, Program
 from cutune.rewrite.launch_edit import variants_at
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -65,16 +65,11 @@ def candidates_text(
     for site in program.tunable_launches:
         own_block = (own or {}).get(site.id, NO_BLOCK)
         blocks = site_candidates(program, site, candidate_set, own_block)
-        for variant in ("", *(f" @{one.name}" for one in _variants(program, site))):
+        for variant in ("", *(f" @{one.name}" for one in variants_at(program, site))):
             lines += [
                 f"{site.id} {x} {y} {z}{variant}\n" for x, y, z in blocks if (x, y, z) != NO_BLOCK
             ]
     return "".join(lines)
-
-
-def _variants(program: Program, site: LaunchSite) -> tuple[KernelVariant, ...]:
-    kernel = program.kernel(site.kernel)
-    return variants_at(site, kernel) if kernel is not None else ()
 
 
 def site_candidates(

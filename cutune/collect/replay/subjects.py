@@ -91,7 +91,7 @@ def subjects(
                 continue
         origin = Origin.of(program.source, program.deciding_files)
         content = sha256(assembled.image).hexdigest()[:16]
-        for variant, one in ((None, record), *_variants(kernel, sites[0], record, assembled)):
+        for variant, one in ((None, record), *_variants(program, sites[0], record, assembled)):
             its_code = assembled.kernels[one.kernel]
             static = static_counters.get(one.kernel, StaticCounters(FEW_REGISTERS))
             described = _describe(
@@ -107,14 +107,14 @@ def subjects(
 
 
 def _variants(
-    kernel: Kernel, site: LaunchSite, record: LaunchRecord, module: AssembledModule
+    program: Program, site: LaunchSite, record: LaunchRecord, module: AssembledModule
 ) -> Iterator[tuple[KernelVariant, LaunchRecord]]:
     """The variants of a kernel, each with the launch as if it had been launched.
 
     Work that data decide about is only counted while the program runs the kernel itself.
     """
-    for variant in variants_at(site, kernel):
-        entry = renamed_entry(record.kernel, kernel.name, variant.kernel)
+    for variant in variants_at(program, site):
+        entry = renamed_entry(record.kernel, site.kernel, variant.kernel)
         code = module.kernels.get(entry)
         if code is not None and code.oblivious and module.kernels[record.kernel].oblivious:
             yield variant, replace(record, kernel=entry)

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 
 from cutune.core.codes import Code
@@ -31,6 +31,7 @@ from cutune.core.edits import Edit, apply_edits
 from cutune.core.source import Source, Span
 from cutune.device.thread_block import Block
 from cutune.frontend.host_formula import constant
+from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import (
     DIMENSIONS,
     Configuration,
@@ -41,9 +42,8 @@ from cutune.frontend.program import (
     Program,
 )
 from cutune.frontend.syntax.functions import SourceFunction
-from cutune.frontend.syntax.parse import Syntax, parse
+from cutune.frontend.syntax.parse import Syntax
 from cutune.frontend.syntax.tokens import Token
-from cutune.frontend.unit.macros import counting_macros
 from cutune.frontend.unit.unit import template_parameters
 
 #: Why the kernel itself is refused, where a copy may help.
@@ -55,11 +55,6 @@ _BEFORE_OTHERS = frozenset({".", "->", "::", "&", "~", "++", "--"})
 _AFTER_OTHERS = frozenset({".", "->", "::", "(", "[", "=", "++", "--", "+=", "-=", "*=", "/="})
 #: What ends the product that an operand stands in.
 _ENDS = frozenset(";,{}?:=<>+-") | {"<=", ">=", "==", "!=", "&&", "||", "+=", "-=", "return"}
-#: Macros that are put away, lines that are called otherwise, directives that change nothing.
-_STATEFUL = re.compile(r"\b(?:push|pop)_macro\b")
-_RENUMBERED = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)", re.MULTILINE)
-_UNROLL = re.compile(r"[ \t]*#[ \t]*pragma[ \t]+(?:no)?unroll\b")
-_CONDITIONS = frozenset({"if", "ifdef", "ifndef", "elif", "else", "endif"})
 _INTEGER = re.compile(r"(?:0[xX][0-9a-fA-F']+|[1-9][0-9']*)[uUlL]*")
 #: `#define NAME value`, `const int NAME = value`, and what an enumeration lists: `{NAME = value`.
 _CONSTANT = re.compile(
@@ -68,6 +63,7 @@ _CONSTANT = re.compile(
     r"[ \t]*\(?(?P<value>\d+)?",
     re.MULTILINE,
 )
+_Constants = Callable[[], Mapping[str, int | None]]
 _END = re.compile(r"[uUlL]*\)?[ \t]*(?:[;,}\r\n]|/[/*]|$)")
 
 
@@ -84,13 +80,14 @@ def copies(program: Program) -> dict[str, CopyCandidate]:
     launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
     for site in program.launches:
         launches[site.kernel].append(site)
-    found, texts = {}, _Texts(program)
+    files = (program.source, *program.headers)
+    found, texts, constants = {}, KernelTexts(files), cache(lambda: _constants(files))
     for name, sites in launches.items():
         kernels = [kernel for kernel in program.kernels if kernel.name == name]
         if len(kernels) != 1 or not any(site.code in _HELPED for site in sites):
             continue
         block = _usual_block(sites)
-        copy = _copy(texts, kernels[0], block) if block is not None else None
+        copy = _copy(texts, constants, kernels[0], block) if block is not None else None
         if copy is not None:
             found[name] = copy
     return found
@@ -98,20 +95,23 @@ def copies(program: Program) -> dict[str, CopyCandidate]:
 
 def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
     """`ns::k<4>` with the namespace of the copy before `k`; None where that is not written."""
-    qualified, bracket, arguments = callee.partition("<")
-    found = re.fullmatch(rf"((?:.*\W)?)({re.escape(kernel)}\s*)", qualified, re.DOTALL)
-    if found is None:
-        return None
-    return f"{found[1]}{copy.namespace}::{found[2]}{bracket}{arguments}"
+    named = _named(callee, kernel)
+    return f"{named[0]}{copy.namespace}::{named[1]}{named[2]}" if named is not None else None
 
 
 def callee_of_variant(callee: str, kernel: str, variant: KernelVariant) -> str | None:
-    """`ns::k<4>` as `ns::k__restrict<4>`; None where the name is not written."""
-    qualified, bracket, arguments = callee.partition("<")
-    found = re.fullmatch(rf"((?:.*\W)?){re.escape(kernel)}(\s*)", qualified, re.DOTALL)
-    if found is None:
+    """`ns::k<4>` with the name of the variant in place of `k`; None where that is not written."""
+    named = _named(callee, kernel)
+    if named is None:
         return None
-    return f"{found[1]}{variant.kernel}{found[2]}{bracket}{arguments}"
+    return f"{named[0]}{variant.kernel}{named[1].removeprefix(kernel)}{named[2]}"
+
+
+def _named(callee: str, kernel: str) -> tuple[str, str, str] | None:
+    """What stands before the name of a kernel, the name, its template arguments."""
+    qualified, bracket, arguments = callee.partition("<")
+    found = re.fullmatch(rf"((?:.*\W)?)({re.escape(kernel)}\s*)", qualified, re.DOTALL)
+    return (found[1], found[2], f"{bracket}{arguments}") if found is not None else None
 
 
 def may_stand_in(copy: KernelCopy, resolved: Configuration | None) -> bool:
@@ -135,7 +135,9 @@ def _usual_block(sites: Sequence[LaunchSite]) -> Block | None:
     return (x, y, z) if x or y or z else None
 
 
-def _copy(texts: _Texts, kernel: Kernel, block: Block) -> CopyCandidate | None:
+def _copy(
+    texts: KernelTexts, constants: _Constants, kernel: Kernel, block: Block
+) -> CopyCandidate | None:
     reason = kernel.reason
     places = list(texts.definitions(kernel.name))
     if len(places) != 1 or reason is None:
@@ -144,7 +146,7 @@ def _copy(texts: _Texts, kernel: Kernel, block: Block) -> CopyCandidate | None:
     assert function.body is not None, "kernels of a syntax are defined"
     if not texts.may_be_repeated(syntax, function):
         return None
-    edits = list(_Wrapping(syntax, function, block, texts.constants).edits())
+    edits = list(_Wrapping(syntax, function, block, constants()).edits())
     if not edits:
         return None
     first, last = syntax.tokens[function.first], syntax.tokens[function.body[1]]
@@ -161,58 +163,16 @@ def _copy(texts: _Texts, kernel: Kernel, block: Block) -> CopyCandidate | None:
     return CopyCandidate(copy, edit(_unchanged))
 
 
-@dataclass(frozen=True)
-class _Texts:
-    """The user's files, each read once whatever is looked for."""
-
-    program: Program
-    _parsed: dict[str, Syntax] = field(default_factory=dict)
-
-    @cached_property
-    def files(self) -> tuple[Source, ...]:
-        return (self.program.source, *self.program.headers)
-
-    def definitions(self, name: str) -> Iterator[tuple[Syntax, SourceFunction]]:
-        """Where kernels of a name are defined."""
-        for file in self.files:
-            if "__global__" not in file.text or name not in file.text:
-                continue
-            if file.path not in self._parsed:
-                self._parsed[file.path] = parse(file)
-            syntax = self._parsed[file.path]
-            yield from ((syntax, one) for one in syntax.kernels if one.name == name)
-
-    def may_be_repeated(self, syntax: Syntax, function: SourceFunction) -> bool:
-        """May its text be repeated, without changing the meaning of what follows?"""
-        assert function.body is not None, "kernels of a syntax are defined"
-        first, last = function.first, function.body[1]
-        if self._is_stateful or _RENUMBERED.search(syntax.source.text):
-            return False
-        directives = syntax.directives_within(first, last)
-        if not all(d.name in _CONDITIONS or _UNROLL.match(d.token.text) for d in directives):
-            return False
-        named = {token.text for token in syntax.tokens[function.body[0] : last]}
-        return not named & {function.name, *self._counting}
-
-    @cached_property
-    def _is_stateful(self) -> bool:
-        return any(_STATEFUL.search(file.text) for file in self.files)
-
-    @cached_property
-    def _counting(self) -> frozenset[str]:
-        return counting_macros(self.files)
-
-    @cached_property
-    def constants(self) -> Mapping[str, int | None]:
-        """Names that the files define as one value, and that where it is written as a number."""
-        found: dict[str, int | None] = {}
-        for file in self.files:
-            for match in _CONSTANT.finditer(file.text):
-                is_number = match["value"] and _END.match(file.text, match.end())
-                value = int(match["value"]) if is_number else None
-                name = match["macro"] or match["name"]
-                found[name] = value if found.get(name, value) == value else None
-        return found
+def _constants(files: Iterable[Source]) -> Mapping[str, int | None]:
+    """Names that the files define as one value, and that where it is written as a number."""
+    found: dict[str, int | None] = {}
+    for file in files:
+        for match in _CONSTANT.finditer(file.text):
+            is_number = match["value"] and _END.match(file.text, match.end())
+            value = int(match["value"]) if is_number else None
+            name = match["macro"] or match["name"]
+            found[name] = value if found.get(name, value) == value else None
+    return found
 
 
 def _wrapped(text: str, start: int, edits: Sequence[tuple[Token, str]]) -> str:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Span
-from cutune.frontend.program import HostTunable, Region
 from cutune.frontend.syntax.annotation import (
     AnnotationError,
     RegionAnnotation,
@@ -28,6 +27,7 @@ from cutune.frontend.syntax.brackets import CLOSER
 from cutune.frontend.syntax.directives import Pragma
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, template_closers
+from cutune.frontend.tunable import HostTunable, Region
 from cutune.frontend.unit.integers import integer_type
 from cutune.frontend.unit.words import word_set
 

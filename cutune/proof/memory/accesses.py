@@ -24,8 +24,8 @@ from cutune.proof.values.terms import NOTHING, RAW, AtomOperation, AtomPropertie
 _ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
 _EVERY = frozenset("xyz")
 #: Atomic operations that may be done in any order.
-_COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor", "inc", "dec"})
-_ATOMIC_WORDS = frozenset({"global", "relaxed", "gpu", "sys", "noftz", "v2", "v4", "cas", "exch"})
+COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor", "inc", "dec"})
+ATOMIC_WORDS = frozenset({"global", "relaxed", "gpu", "sys", "noftz", "v2", "v4", "cas", "exch"})
 _VOTES = frozenset({"shfl", "vote", "redux", "match"})
 #: A barrier that only waits for all threads of the block.
 _BARRIER_WORDS = frozenset({"sync", "aligned", "cta"})
@@ -205,8 +205,8 @@ class Recorder:
     def _atomic(self, moment: Moment) -> None:
         instruction = moment.instruction
         modifiers = instruction.modifiers
-        operation = next((m for m in modifiers if m in _COMMUTATIVE | {"exch", "cas"}), "")
-        unknown = set(modifiers) - _ATOMIC_WORDS - _COMMUTATIVE - TYPE_BYTES.keys()
+        operation = next((m for m in modifiers if m in COMMUTATIVE | {"exch", "cas"}), "")
+        unknown = set(modifiers) - ATOMIC_WORDS - COMMUTATIVE - TYPE_BYTES.keys()
         unknown = {m for m in unknown if not m.startswith(("L1::", "L2::"))}
         if not operation or unknown:
             what = f"'{instruction.opcode}.{'.'.join(modifiers)}'"

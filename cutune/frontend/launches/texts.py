@@ -1,0 +1,57 @@
+"""Text of kernels that may be repeated. Takes the user's files, gives definitions in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from cutune.core.source import Source
+from cutune.frontend.syntax.functions import SourceFunction
+from cutune.frontend.syntax.parse import Syntax, parse
+from cutune.frontend.unit.macros import counting_macros
+
+#: Macros that are put away, lines that are called otherwise, directives that change nothing.
+_STATEFUL = re.compile(r"\b(?:push|pop)_macro\b")
+_RENUMBERED = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)", re.MULTILINE)
+_UNROLL = re.compile(r"[ \t]*#[ \t]*pragma[ \t]+(?:no)?unroll\b")
+_CONDITIONS = frozenset({"if", "ifdef", "ifndef", "elif", "else", "endif"})
+
+
+@dataclass(frozen=True)
+class KernelTexts:
+    """The user's files, each read once whatever is looked for. `parsed`: by path, if it was."""
+
+    files: tuple[Source, ...]
+    parsed: dict[str, Syntax] = field(default_factory=dict)
+
+    def definitions(self, name: str) -> Iterator[tuple[Syntax, SourceFunction]]:
+        """Where kernels of a name are defined."""
+        for file in self.files:
+            if "__global__" not in file.text or name not in file.text:
+                continue
+            if file.path not in self.parsed:
+                self.parsed[file.path] = parse(file)
+            syntax = self.parsed[file.path]
+            yield from ((syntax, one) for one in syntax.kernels if one.name == name)
+
+    def may_be_repeated(self, syntax: Syntax, function: SourceFunction) -> bool:
+        """May its text be repeated, without changing the meaning of what follows?"""
+        assert function.body is not None, "kernels of a syntax are defined"
+        first, last = function.first, function.body[1]
+        if self._is_stateful or _RENUMBERED.search(syntax.source.text):
+            return False
+        directives = syntax.directives_within(first, last)
+        if not all(d.name in _CONDITIONS or _UNROLL.match(d.token.text) for d in directives):
+            return False
+        named = {token.text for token in syntax.tokens[function.body[0] : last]}
+        return not named & {function.name, *self._counting}
+
+    @cached_property
+    def _is_stateful(self) -> bool:
+        return any(_STATEFUL.search(file.text) for file in self.files)
+
+    @cached_property
+    def _counting(self) -> frozenset[str]:
+        return counting_macros(self.files)

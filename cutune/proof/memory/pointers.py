@@ -1,0 +1,402 @@
+"""Through which pointers an entry accesses memory. Takes a function, gives what it reaches.
+
+Each register is followed to the parameters that its value is made of: those that are a summand of
+it (`whole`), and those that it depends on in any other way (`parts`). An address leads where a
+pointer leads if that pointer is a summand of it and no other pointer has anything to do with it.
+What is not known here forbids to say anything.
+
+Registers are taken without the order of instructions: one that is written in several places holds
+what any of them writes. So pointers that a loop exchanges are parts of each other's addresses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from cutune.emulator.ptx.taint import names, results, sources
+from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction, PtxError, Variable
+from cutune.proof.memory.accesses import ATOMIC_WORDS, COMMUTATIVE
+from cutune.proof.memory.called import PREFETCHES, is_plain
+from cutune.proof.memory.waiting import may_wait
+from cutune.proof.values.operations import FUNCTIONS, parts
+
+#: Variables that no program can ask for: tables of the mathematical library.
+_TABLES = "__cudart_"
+_POINTER_BYTES = 8
+_FLOW = frozenset({"bra", "ret", "exit"})
+_BUILTIN = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid|%lanemask_\w+")
+_REGISTER = re.compile(r"%[\w.$]+")
+_COPIES = frozenset({"mov", "cvta"})
+_WORD = frozenset({"b64", "u64", "s64"})
+_ASSEMBLY = re.compile(r"//\s*(?:begin|end) inline asm")
+_ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
+_SHARED = "shared"
+Name = int | str
+"""A parameter by its position, or a variable by its name."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a value is made of: summands, and whatever else it depends on."""
+
+    whole: frozenset[Name] = frozenset()
+    parts: frozenset[Name] = frozenset()
+
+    def or_else(self, other: Origin) -> Origin:
+        """One of two values."""
+        parts = self.parts | other.parts | (self.whole ^ other.whole)
+        return Origin((self.whole & other.whole) - parts, parts)
+
+    def plus(self, other: Origin) -> Origin:
+        """The sum of two values."""
+        parts = self.parts | other.parts | (self.whole & other.whole)
+        return Origin((self.whole | other.whole) - parts, parts)
+
+    @property
+    def scrambled(self) -> Origin:
+        """Any other function of it."""
+        return Origin(frozenset(), self.whole | self.parts)
+
+    @property
+    def everything(self) -> frozenset[Name]:
+        """All that it depends on."""
+        return self.whole | self.parts
+
+
+_NUMBER = Origin()
+
+
+@dataclass(frozen=True)
+class PointerAccess:
+    """An access of memory: `load`, `store` or `atomic`, and where its address comes from."""
+
+    kind: str
+    address: Origin
+
+
+@dataclass(frozen=True)
+class PointerUses:
+    """What an entry does to memory. `problem`: why that is not known, or a reason in itself.
+
+    `is_order`: it is that other threads may matter. `leaks`: parameters that reach anything but an
+    address: a condition, memory. `spaces`: the state space of each variable that an address may
+    come from.
+    """
+
+    problem: str | None = None
+    accesses: frozenset[PointerAccess] = frozenset()
+    leaks: frozenset[Name] = frozenset()
+    spaces: tuple[tuple[str, str], ...] = ()
+    is_order: bool = False
+
+
+UNKNOWN_USES = PointerUses("was not looked at")
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Positions of the pointers that memory is accessed through, and of those written through.
+
+    `changed`: those that are read as well.
+    """
+
+    pointers: frozenset[int]
+    written: frozenset[int]
+    changed: frozenset[int] = frozenset()
+
+    def joined(self, other: Reached) -> Reached:
+        """What either of two entries accesses."""
+        return Reached(
+            self.pointers | other.pointers,
+            self.written | other.written,
+            self.changed | other.changed,
+        )
+
+
+@dataclass(frozen=True)
+class NotReached:
+    """Why that is not known, or a reason in itself: words. `is_order`: others may matter."""
+
+    what: str
+    is_order: bool = False
+
+
+def reached(uses: PointerUses, pointers: Mapping[int, str]) -> Reached | NotReached:
+    """What an entry accesses, given its pointer parameters and their names; or why that is open."""
+    if uses.problem is not None:
+        return NotReached(uses.problem, uses.is_order)
+    leaking = sorted(uses.leaks & pointers.keys(), key=str)
+    if leaking:
+        return NotReached(f"compares or stores the pointer '{pointers[int(leaking[0])]}'")
+    spaces = dict(uses.spaces)
+    kinds: defaultdict[int, set[str]] = defaultdict(set)
+    for access in uses.accesses:
+        bases = access.address.whole & pointers.keys()
+        others = access.address.parts & pointers.keys()
+        variables = {name for name in access.address.everything if isinstance(name, str)}
+        if not bases and not others and _is_harmless(access, variables, spaces):
+            continue
+        if variables:
+            return NotReached(f"accesses the variable '{min(variables)}'")
+        if len(bases) != 1 or others:
+            shown = ", ".join(f"'{pointers[int(i)]}'" for i in sorted(bases | others, key=str))
+            what = f"made of {shown}" if shown else "that is no pointer parameter"
+            return NotReached(f"accesses memory at an address {what}")
+        kinds[int(min(bases, key=str))].add(access.kind)
+    for position, found in sorted(kinds.items()):
+        if {"load", "atomic"} <= found:
+            what = f"reads '{pointers[position]}' and changes it by atomic operations"
+            return NotReached(what, is_order=True)
+    written = frozenset(i for i, found in kinds.items() if found & {"store", "atomic"})
+    changed = frozenset(i for i in written if "load" in kinds[i])
+    return Reached(frozenset(kinds), written, changed)
+
+
+def _is_harmless(access: PointerAccess, variables: set[str], spaces: Mapping[str, str]) -> bool:
+    """Is it one of local memory, or does it read what nobody writes?"""
+    if len(variables) != 1 or access.address.whole != frozenset(variables):
+        return False
+    (name,) = variables
+    if spaces.get(name) == "local":
+        return True
+    return access.kind == "load" and (spaces.get(name) == "const" or name.startswith(_TABLES))
+
+
+def assembly_lines(text: str) -> frozenset[int]:
+    """The lines of PTX that the program has written itself."""
+    found: set[int] = set()
+    if "inline asm" not in text:
+        return frozenset()
+    begin = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if (match := _ASSEMBLY.search(line)) is not None:
+            if "begin" in match[0]:
+                begin = number
+            else:
+                found.update(range(begin, number + 1))
+    return frozenset(found)
+
+
+def pointer_uses(
+    function: Function, variables: Mapping[str, Variable], assembly: Container[int] = ()
+) -> PointerUses:
+    """What an entry does to memory. `assembly`: lines that the program has written itself."""
+    job = _Following(function, variables, assembly)
+    try:
+        job.follow()
+        return job.uses()
+    except _Unknown as error:
+        return PointerUses(error.what, is_order=error.is_order)
+    except (PtxError, ValueError, AssertionError, KeyError, RecursionError) as error:
+        return PointerUses(f"is not read ({error})")
+
+
+class _Unknown(Exception):
+    """Nothing can be said; the words why. `is_order`: what other threads do may matter."""
+
+    def __init__(self, what: str, is_order: bool = False) -> None:
+        super().__init__(what)
+        self.what, self.is_order = what, is_order
+
+
+@dataclass
+class _Following:
+    function: Function
+    variables: Mapping[str, Variable]
+    assembly: Container[int]
+    _origins: dict[str, Origin] = field(default_factory=dict)
+    _leaks: set[Name] = field(default_factory=set)
+    #: Registers that are written somewhere, and of which nothing is known yet.
+    _waiting_for: set[str] = field(default_factory=set)
+
+    @cached_property
+    def body(self) -> list[Instruction]:
+        return [item for item in self.function.body or () if isinstance(item, Instruction)]
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        return {parameter.name: i for i, parameter in enumerate(self.function.parameters)}
+
+    # Where values come from.
+
+    def follow(self) -> None:
+        """Find the origin of each register.
+
+        Raises:
+            _Unknown: an instruction that is not known to be harmless.
+        """
+        for instruction in self.body:
+            self._check(instruction)
+            self._waiting_for.update(results(instruction))
+        while sum(map(self._pass, self.body)):
+            pass
+
+    def _pass(self, instruction: Instruction) -> bool:
+        """Take what an instruction writes into account; has that changed anything?"""
+        changed = False
+        if any(name in self._waiting_for for name in sources(instruction)):
+            return False
+        for name in results(instruction):
+            if name not in self.function.registers:
+                continue
+            found = self._result(instruction)
+            before = self._origins.get(name)
+            after = found if before is None else before.or_else(found)
+            changed |= after != before
+            self._origins[name] = after
+            self._waiting_for.discard(name)
+        return changed
+
+    def _result(self, instruction: Instruction) -> Origin:
+        opcode, operands = instruction.opcode, instruction.operands
+        if opcode in ("ld", "atom"):
+            return self._parameter(instruction) if "param" in instruction.modifiers else _NUMBER
+        if self._is_condition(instruction):
+            return _NUMBER
+        values = [self._origin(operand) for operand in operands[1:]]
+        if not any(value.everything for value in values):
+            return _NUMBER
+        is_long = bool(instruction.modifiers) and instruction.modifiers[-1] in _WORD
+        is_plain_sum = not {"cc", "sat", "hi"} & set(instruction.modifiers)
+        if len(values) == 1 and opcode in _COPIES and is_long and operands[0][0] != "{":
+            return values[0]
+        if opcode == "add" and is_long and is_plain_sum:
+            return values[0].plus(values[1])
+        if opcode == "sub" and is_long and is_plain_sum:
+            return values[0].plus(values[1].scrambled)
+        if opcode == "mad" and is_plain_sum:
+            return values[0].scrambled.plus(values[1].scrambled).plus(values[2])
+        if opcode == "selp" and is_long:
+            return values[0].or_else(values[1])
+        every = frozenset(name for value in values for name in value.everything)
+        return Origin(frozenset(), every)
+
+    def _parameter(self, instruction: Instruction) -> Origin:
+        """A whole parameter as long as a pointer; any other may be a part of one."""
+        found = _ADDRESS.match(instruction.operands[1])
+        if found is None:
+            raise _Unknown("reads a parameter at an address that is not known")
+        position = self.positions.get(found[1])
+        if position is None:
+            return _NUMBER
+        is_whole = (found[2] or "0") == "0" and instruction.modifiers[-1] in _WORD
+        has_size = self.function.parameters[position].size == _POINTER_BYTES
+        is_single = len(parts(instruction.operands[0])) == 1
+        if is_whole and has_size and is_single:
+            return Origin(frozenset({position}))
+        return Origin(frozenset(), frozenset({position})) if has_size else _NUMBER
+
+    def _origin(self, operand: str) -> Origin:
+        """What an operand is made of: registers, variables, numbers."""
+        if operand[:1] not in ("{", "[", "!"):
+            return self._origin_of_name(operand)
+        found = [self._origin_of_name(name) for name in names(operand)]
+        if len(found) == 1:
+            return found[0]
+        every = frozenset(name for one in found for name in one.everything)
+        return Origin(frozenset(), every)
+
+    def _origin_of_name(self, name: str) -> Origin:
+        if name in self._origins:
+            return self._origins[name]
+        if name in self.variables:
+            return Origin(frozenset({name}))
+        if name in self.positions:
+            # The address of a parameter: the pointer in it may be read through that.
+            return Origin(frozenset(), frozenset({self.positions[name]}))
+        return _NUMBER
+
+    def _is_condition(self, instruction: Instruction) -> bool:
+        written = results(instruction)
+        return bool(written) and self.function.registers.get(written[0]) == "pred"
+
+    # What is not known to be harmless.
+
+    def _check(self, instruction: Instruction) -> None:
+        opcode, modifiers = instruction.opcode, instruction.modifiers
+        words = f"'{'.'.join((opcode, *modifiers))}'"
+        is_memory = opcode in ("ld", "st", "atom", "red")
+        if opcode == "call":
+            raise _Unknown("calls a function that is not inlined")
+        if not is_memory and opcode not in FUNCTIONS | _FLOW | PREFETCHES:
+            raise _Unknown(f"uses {words}", is_order=True)
+        # `__ldg` is assembly in CUDA's own headers: it reads what nobody writes meanwhile.
+        is_read_only = opcode == "ld" and "nc" in modifiers
+        if is_memory and instruction.line in self.assembly and not is_read_only:
+            raise _Unknown(f"accesses memory by inline assembly: {words}")
+        if opcode in ("ld", "st") and not all(map(is_plain, modifiers)):
+            raise _Unknown(f"uses {words}", is_order=True)
+        if any(modifier.split("::")[0] == _SHARED for modifier in modifiers):
+            raise _Unknown("uses shared memory", is_order=True)
+        if opcode in ("atom", "red"):
+            self._check_atomic(instruction, words)
+        for operand in instruction.operands:
+            for name in _REGISTER.findall(operand):
+                if name not in self.function.registers and not _BUILTIN.fullmatch(name):
+                    raise _Unknown(f"reads '{name}'")
+
+    def _check_atomic(self, instruction: Instruction, words: str) -> None:
+        known = (ATOMIC_WORDS | COMMUTATIVE | TYPE_BYTES.keys()) - {"cas", "exch"}
+        if not set(instruction.modifiers) <= known:
+            raise _Unknown(f"uses {words}", is_order=True)
+        if instruction.opcode == "atom" and self._read & {*parts(instruction.operands[0])} - {"_"}:
+            raise _Unknown(f"uses the result of {words}", is_order=True)
+
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        return frozenset(name for item in self.body for name in sources(item))
+
+    # What becomes of them.
+
+    def uses(self) -> PointerUses:
+        """The accesses, and what reaches anything else.
+
+        Raises:
+            _Unknown: it may wait for what others write.
+        """
+        accesses: set[PointerAccess] = set()
+        for instruction in self.body:
+            match instruction.opcode:
+                case "ld":
+                    accesses.update(self._access(instruction, "load", instruction.operands[1]))
+                case "st":
+                    self._leaks |= self._origin(instruction.operands[1]).everything
+                    accesses.update(self._access(instruction, "store", instruction.operands[0]))
+                case "atom" | "red":
+                    first = instruction.opcode == "atom"
+                    for operand in instruction.operands[1 + first :]:
+                        self._leaks |= self._origin(operand).everything
+                    address = instruction.operands[first]
+                    accesses.update(self._access(instruction, "atomic", address))
+                case _:
+                    self._leaks |= self._told(instruction)
+        if may_wait(self.function, self.body):
+            raise _Unknown("has a loop that may wait for another thread", is_order=True)
+        spaces = tuple(sorted((v.name, v.space) for v in self.variables.values()))
+        return PointerUses(None, frozenset(accesses), frozenset(self._leaks), spaces)
+
+    def _access(self, instruction: Instruction, kind: str, text: str) -> Iterator[PointerAccess]:
+        spaces = {modifier.split("::")[0] for modifier in instruction.modifiers}
+        if "param" in spaces:
+            return
+        found = _ADDRESS.match(text)
+        if found is None:
+            raise _Unknown(f"accesses memory at '{text}'")
+        if not spaces & {"local", "const"}:
+            yield PointerAccess(kind, self._origin_of_name(found[1]))
+
+    def _told(self, instruction: Instruction) -> frozenset[Name]:
+        """What a condition tells of pointers, or a carry: nothing where both are from one."""
+        is_condition = self._is_condition(instruction) or "cc" in instruction.modifiers
+        if not is_condition or instruction.opcode in _FLOW:
+            return frozenset()
+        values = [self._origin(operand) for operand in instruction.operands[1:]]
+        first, *others = values
+        is_distance = instruction.opcode == "setp" and len(others) == 1
+        if is_distance and first == others[0] and len(first.whole) == 1 and not first.parts:
+            return frozenset()
+        return frozenset(name for value in values for name in value.everything)

@@ -1,0 +1,97 @@
+"""Loops that may wait for another thread. Takes a function, says whether there is one.
+
+Such a loop goes on until memory holds something else at a place that stays the same, and nothing
+else in its condition changes: `while (*flag == 0);`. A loop that counts up to a number in memory
+ends by itself.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.emulator.ptx.control_flow import ControlFlow, control_flow
+from cutune.emulator.ptx.taint import results, sources
+from cutune.emulator.ptx.types import Function, Instruction
+
+
+def may_wait(function: Function, body: Sequence[Instruction]) -> bool:
+    """Is there such a loop in a function, whose instructions these are?"""
+    return _Loops(function, body).may_wait()
+
+
+@dataclass
+class _Loops:
+    function: Function
+    body: Sequence[Instruction]
+
+    def may_wait(self) -> bool:
+        """Is there a loop that may wait? Most functions have no branch on what they load."""
+        if not self._reaching_branches:
+            return False
+        flow = control_flow(self.function, lambda name: True)
+        return any(self._waits(flow, loop.blocks) for loop in flow.loops)
+
+    @cached_property
+    def _written_by(self) -> Mapping[str, list[Instruction]]:
+        found: defaultdict[str, list[Instruction]] = defaultdict(list)
+        for instruction in self.body:
+            for name in results(instruction):
+                found[name].append(instruction)
+        return found
+
+    @cached_property
+    def _reaching_branches(self) -> bool:
+        """Does any loaded value decide about a branch?"""
+        leaving = ("bra", "ret", "exit")
+        guards = {item.guard for item in self.body if item.opcode in leaving and item.guard}
+        return any(item.opcode == "ld" for item in self._made_of(guards, None))
+
+    def _made_of(
+        self, registers: Iterable[str], lines: Container[int] | None, through_loads: bool = False
+    ) -> list[Instruction]:
+        """The instructions, on these lines, that decide about registers; loads end the search."""
+        found: dict[int, Instruction] = {}
+        waiting, seen = list(registers), set(registers)
+        while waiting:
+            for item in self._written_by.get(waiting.pop(), ()):
+                if id(item) in found or (lines is not None and item.line not in lines):
+                    continue
+                if "param" in item.modifiers:
+                    continue
+                found[id(item)] = item
+                if item.opcode == "ld" and not through_loads:
+                    continue
+                new = {*sources(item)} - seen
+                seen |= new
+                waiting += new
+        return list(found.values())
+
+    def _waits(self, flow: ControlFlow, blocks: frozenset[int]) -> bool:
+        """Does any condition to leave a loop depend on loads, and on nothing that changes?"""
+        lines = {item.line for b in blocks for item in flow.blocks[b].instructions}
+        for block in blocks:
+            terminator = flow.blocks[block].terminator
+            if not terminator.guard or not set(terminator.targets) - blocks:
+                continue
+            for item in self._made_of({terminator.guard}, lines):
+                if item.opcode == "setp" and self._is_waiting({*sources(item)}, lines):
+                    return True
+        return False
+
+    def _is_waiting(self, registers: set[str], lines: Container[int]) -> bool:
+        made_of = self._made_of(registers, lines)
+        has_loads = any(item.opcode == "ld" for item in made_of)
+        return has_loads and all(self._is_steady(item, lines) for item in made_of)
+
+    def _is_steady(self, instruction: Instruction, lines: Container[int]) -> bool:
+        """Does it do the same in each round, as long as memory is the same?"""
+        if instruction.opcode != "ld":
+            return instruction not in self._made_of({*sources(instruction)}, lines)
+        address = self._made_of({*sources(instruction)}, lines, through_loads=True)
+        return not any(
+            item in self._made_of({*sources(item)}, lines, through_loads=True)
+            for item in (instruction, *address)
+        )

@@ -1,0 +1,1 @@
+"""Copies of kernels that do the same under a condition. Takes a `Kernel`, gives its variants."""

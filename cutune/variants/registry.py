@@ -1,0 +1,52 @@
+"""The variants of kernels that there are. Takes a `Kernel` and its proofs, gives it with variants.
+
+A new one is a module beside `restrict`, with a row here: what it makes of a kernel that may have
+it, and the reason for any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cutune.frontend.launches.texts import KernelTexts
+from cutune.frontend.program import Impurity, Kernel, KernelVariant, Program
+from cutune.proof.entry import EntryProof
+from cutune.variants import restrict
+
+Make = Callable[[Kernel, Sequence[EntryProof], KernelTexts], KernelVariant | Impurity]
+
+
+@dataclass(frozen=True)
+class Transform:
+    """What is done to a kernel, under the name of the variant."""
+
+    name: str
+    make: Make
+
+
+TRANSFORMS = (Transform(restrict.NAME, restrict.restrict),)
+
+
+def with_variants(kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTexts) -> Kernel:
+    """The kernel with all its variants; one that keeps its block has none."""
+    if not kernel.pure_dimensions or kernel.copy is not None or kernel.elsewhere is not None:
+        return kernel
+    made = [(one.name, one.make(kernel, proofs, texts)) for one in TRANSFORMS]
+    return replace(
+        kernel,
+        variants=tuple(one for _, one in made if isinstance(one, KernelVariant)),
+        variant_reasons=tuple((name, one) for name, one in made if isinstance(one, Impurity)),
+    )
+
+
+def with_only(program: Program, names: Mapping[str, Collection[str]]) -> Program:
+    """The program with these variants alone: their names by the name of the kernel."""
+
+    def chosen(kernel: Kernel) -> tuple[KernelVariant, ...]:
+        return tuple(v for v in kernel.variants if v.name in names.get(kernel.name, ()))
+
+    kernels = tuple(replace(kernel, variants=chosen(kernel)) for kernel in program.kernels)
+    places = {v.source.path: v.source for kernel in kernels for v in kernel.variants}
+    places.pop(program.source.path, None)
+    return replace(program, kernels=kernels, varied_headers=tuple(places.values()))
