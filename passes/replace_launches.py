@@ -21,7 +21,7 @@ from itertools import chain
 from typing import ClassVar
 
 from cutune.frontend.program import LaunchSite, Program
-from cutune.rewrite.launch_edit import launch_edits, with_launch_edits
+from cutune.rewrite.launch_edit import launch_edits, variants_at, with_launch_edits
 from cutune.rewrite.merged import merged, with_short_casts
 from cutune.rewrite.packed import Token, joined, tokens
 from cutune.rewrite.pipeline import Pass, TranslationUnit
@@ -108,7 +108,10 @@ def _with_headers(
 
 def _words_in_launches(program: Program, sites: Sequence[LaunchSite]) -> set[str]:
     """Names in rewritten launches, those of cutune's among them."""
-    edits = (launch_edits(site.source, site, program.kernel(site.kernel)) for site in sites)
+    edits = (
+        launch_edits(site.source, site, program.kernel(site.kernel), variants_at(program, site))
+        for site in sites
+    )
     return {name for edit in chain(*edits) for name in re.findall(r"\w+", edit.text)}
 
 

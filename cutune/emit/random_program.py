@@ -51,7 +51,7 @@ def random_programs(
 
 
 def random_program(session: Session, program: Program, seed: int, target: Target) -> Path:
-    """Write a program whose launches draw their blocks; the path of its source.
+    """Write a program whose launches draw blocks and variants; the path of its source.
 
     Args:
         seed: the same one gives the same blocks; CUTUNE_SEED replaces it at run time.
@@ -63,6 +63,7 @@ def random_program(session: Session, program: Program, seed: int, target: Target
     if not sites and not program.is_lent:
         path = program.source.path
         raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=path))
+    program = session.with_checked_variants(program)
     launched = dict.fromkeys(site.kernel for site in sites)
     routines = {name: f"random_{number}" for number, name in enumerate(launched, 1)}
     text = [(INCLUDE_DIRECTORY / "cutune_random.h").read_text(encoding="ascii")]
@@ -125,7 +126,8 @@ def _routine(kernel: Kernel, name: str, seed: int) -> str:
         emit(f"    *cutune_asked, cutune_{name}_blocks, {len(blocks)}, {seed}ull);")
         kernel_name = c_string(kernel.name)
         extents = c_string("threads")
-        emit("const cutune_configuration cutune_answer = cutune_only_block(cutune_block);")
+        emit("const cutune_configuration cutune_answer =")
+        emit(f"    cutune_with_any_variant(*cutune_asked, cutune_block, {seed}ull);")
         emit(f"cutune_print_decision({kernel_name}, {extents}, *cutune_asked, cutune_answer);")
         emit("return cutune_answer;")
     return str(emit)

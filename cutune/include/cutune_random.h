@@ -1,5 +1,5 @@
-// A block at random for each launch, of those that it may have. Which one follows from the seed and
-// from how many launches were made before.
+// A block at random for each launch, of those that it may have, and a variant of its kernel. Which
+// ones follow from the seed and from how many launches were made before.
 //
 //   CUTUNE_SEED   another seed than the one that the program was made with
 //
@@ -58,6 +58,17 @@ static inline dim3 cutune_pick_block(const cutune_request &asked, const unsigned
         fitting = seen + 1;
     }
     return picked;
+}
+
+// The kernel itself in this block, or as likely one of its variants in the same.
+static inline cutune_configuration cutune_with_any_variant(const cutune_request &asked, dim3 block,
+                                                           unsigned long long seed) {
+    cutune_configuration answer = cutune_only_block(block);
+    const int count = asked.site->variant_count;
+    if (count > 0)
+        answer.variant = static_cast<int>(cutune_draw(seed) %
+                                          (static_cast<unsigned long long>(count) + 1));
+    return answer;
 }
 
 #endif  // CUTUNE_RANDOM_H

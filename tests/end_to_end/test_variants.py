@@ -1,0 +1,95 @@
+"""Variants of kernels: chosen by their models, launched where memory allows it, and nowhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.session import Session
+from cutune.emulator.launch_log import read_launches
+from cutune.passes import ReplaceLaunches
+from cutune.rewrite.output import Target
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from tests.end_to_end.tuning import SAMPLES, STANDARD, compiled, run, select, tune
+
+pytestmark = pytest.mark.nvcc
+
+PROGRAM = Path(__file__).parent / "programs" / "aliasing.cu"
+#: The variant, wherever it may run.
+ROUTINE = """
+static cutune_configuration cutune_select_any(const cutune_request *asked, cutune_shortlist *) {
+    cutune_configuration chosen = cutune_only_block(asked->block);
+    chosen.variant = 1;
+    return chosen;
+}
+enum : unsigned long long { cutune_select_any_arguments = 0 };
+"""
+
+
+@pytest.fixture(scope="module")
+def binaries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The program as it is, and one that prefers the variant."""
+    folder = tmp_path_factory.mktemp("aliasing")
+    session = Session(flags=(STANDARD,))
+    program = session.with_checked_variants(session.load(str(PROGRAM), require_nvcc=True))
+    assert [variant.name for variant in program.kernels[0].variants] == ["restrict"]
+    routines = tuple((site.id, "cutune_select_any") for site in program.tunable_launches)
+    unit = run_passes([ReplaceLaunches(ROUTINE, routines)], TranslationUnit(program))
+    source = Target(folder / "tuned.cu").write(unit)
+    original = compiled(PROGRAM, PROGRAM, folder / "original")
+    return original, compiled(source, PROGRAM, folder / "tuned")
+
+
+#: How many of the launches are of the variant, and how many there are.
+KINDS = {
+    "apart": (3, 3),
+    "same": (0, 3),
+    "overlap": (0, 3),
+    "halves": (0, 3),
+    "again": (3, 7),
+    "managed": (3, 3),
+    "mapped": (0, 3),
+    "pool": (0, 3),
+    "filed": (0, 3),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_variant_runs_only_where_no_other_pointer_leads_to_what_is_written(
+    kind: str, binaries: tuple[Path, Path], tmp_path: Path
+) -> None:
+    original, tuned = binaries
+    expected = run(original, kind)
+    found = run(tuned, kind, CUTUNE_LAUNCH_LOG=str(tmp_path / "log"))
+    assert (found.returncode, found.stdout) == (expected.returncode, expected.stdout)
+    assert expected.returncode == 0 and expected.stdout.count("\n") == 2
+    launched = [launch.kernel for launch in read_launches(tmp_path / "log")]
+    assert (sum("restrict" in name for name in launched), len(launched)) == KINDS[kind]
+
+
+def test_no_variant_runs_where_cutune_is_off(binaries: tuple[Path, Path], tmp_path: Path) -> None:
+    run(binaries[1], "apart", CUTUNE="off", CUTUNE_LAUNCH_LOG=str(tmp_path / "log"))
+    assert not any("restrict" in launch.kernel for launch in read_launches(tmp_path / "log"))
+
+
+def test_a_variant_is_chosen_by_its_model(tmp_path: Path) -> None:
+    source = SAMPLES / "gemm.cu"
+    tuned = tune(source, tmp_path, "32,64", ())
+    answer = select("gemm_kernel", tmp_path, "--all-sizes", "1000")
+    names = {one["variant"]["name"] for one in answer["ranked"]}
+    assert names == {"plain", "restrict"}
+    assert answer["choice"]["variant"]["restrict"] is True
+    times = {
+        name: min(o["predicted_ms"] for o in answer["ranked"] if o["variant"]["name"] == name)
+        for name in names
+    }
+    # Sums stay in a register: the loop loads twice where it loaded three times, and stored.
+    assert times["plain"] > 2 * times["restrict"]
+    expected = run(compiled(source, source, tmp_path / "original"), "100")
+    binary = compiled(tuned, source, tmp_path / "tuned")
+    log = tmp_path / "log"
+    found = run(binary, "100", CUTUNE="verbose", CUTUNE_LAUNCH_LOG=str(log))
+    assert found.stdout == expected.stdout
+    assert ", or restrict " in found.stderr
+    assert "gemm_kernel__restrict" in next(iter(read_launches(log))).kernel
