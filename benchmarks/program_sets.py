@@ -16,6 +16,7 @@ def set_name(folder: Path) -> str:
     return f"judges/{folder.name}" if folder in JUDGES else folder.name
 
 
-def recorded_sweep(folder: Path) -> Path:
-    """Where the sweep of a set is kept."""
-    return RECORDED / f"{set_name(folder)}_h200.json"
+def recorded_sweep(folder: Path, with_variants: bool = False) -> Path:
+    """Where the sweep of a set is kept, or that over variants, too."""
+    kept = RECORDED / "variants" if with_variants else RECORDED
+    return kept / f"{set_name(folder)}_h200.json"

@@ -1,7 +1,7 @@
 """Expressions, tables and the selection rule as C++. Takes nodes and rules, gives text.
 
-Valid in C++11 and later; every name starts with `cutune_`; no allocation, no library. What the
-operators are stands in `include/cutune_operators.h`.
+Valid in C++11 and later; names start with `cutune_`, or end with `_`; no allocation, no library.
+What the operators are stands in `include/cutune_operators.h`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _PRECEDENCE = {
     Operator.DIVIDE: 2,
 }
 CALLS = {
-    Operator.MINIMUM: "cutune_minimum",
-    Operator.MAXIMUM: "cutune_maximum",
+    Operator.MINIMUM: "cutune_min",
+    Operator.MAXIMUM: "cutune_max",
     Operator.REMAINDER: "cutune_remainder",
     Operator.FLOOR: "cutune_floor",
     Operator.CEILING: "cutune_ceiling",
@@ -97,6 +97,11 @@ def c_name(name: str) -> str:
     return name.replace(".", "__")
 
 
+def c_variable(name: str) -> str:
+    """A local variable of emitted C++: no macro is called like this."""
+    return f"{c_name(name)}_"
+
+
 def c_text(node: Expression, array: Callable[[str], str]) -> str:
     """An expression as C, with the parentheses that it needs: its tree can be read back from it.
 
@@ -106,7 +111,7 @@ def c_text(node: Expression, array: Callable[[str], str]) -> str:
     if isinstance(node, Constant):
         return double_text(node.value)
     if isinstance(node, Parameter):
-        return f"cutune_{c_name(node.name)}"
+        return c_variable(node.name)
     if isinstance(node, Lookup):
         return f"cutune_at({array(node.table)}, {c_text(node.index, array)})"
     assert isinstance(node, Operation)

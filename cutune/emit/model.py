@@ -20,6 +20,7 @@ from cutune.emit.emitter import (
     Emitter,
     c_name,
     c_text,
+    c_variable,
     operation_text,
 )
 from cutune.emit.simpler import simpler
@@ -82,7 +83,7 @@ class _ModelText:
         self.once = [self._defined("double", d, self._once(d.value)) for d in once]
         self.each = [self._defined("cutune_lanes", d, self._each(d.value)) for d in each]
         self.stores = [
-            f"cutune_store(cutune_{array} + cutune_c, {self._lanes(Parameter(output))});"
+            f"cutune_store({array}_ + c_, {self._lanes(Parameter(output))});"
             for array, output in zip(("time", "time_with_floor"), OUTPUTS, strict=True)
         ]
         self.part_lines = {
@@ -92,7 +93,7 @@ class _ModelText:
     @staticmethod
     def _defined(c_type: str, definition: Definition, value: str) -> tuple[str, str]:
         """The line of a definition, and its comment."""
-        return f"const {c_type} cutune_{definition.name} = {value};", definition.meaning
+        return f"const {c_type} {c_variable(definition.name)} = {value};", definition.meaning
 
     # ---- the function
 
@@ -100,8 +101,8 @@ class _ModelText:
         emit = Emitter()
         emit(f"static inline void cutune_model_{self.name}(")
         for size in self.program.sizes:
-            emit(f"    double{f' cutune_{c_name(size)}' if size in self.sizes_read else ''},")
-        emit("    double *cutune_time, double *cutune_time_with_floor)")
+            emit(f"    double{f' {c_variable(size)}' if size in self.sizes_read else ''},")
+        emit("    double *time_, double *time_with_floor_)")
         with emit.braces():
             if self.cells or self.columns_read or self.parts:
                 emit(f"const cutune_all_tables &{ROWS} = cutune_read_tables();")
@@ -115,14 +116,13 @@ class _ModelText:
 
     def _emit_loop(self, emit: Emitter) -> None:
         with emit.braces(
-            f"for (int cutune_c = 0; cutune_c < {padded(self.program.candidate_count)};"
-            " cutune_c += CUTUNE_LANES)"
+            f"for (int c_ = 0; c_ < {padded(self.program.candidate_count)}; c_ += CUTUNE_LANES)"
         ):
             for column in (*self.program.properties, CANDIDATE):
                 if column in self.columns_read:
                     array = self._column(column, self._values(column))
-                    load = f"cutune_load({array} + cutune_c)"
-                    emit(f"const cutune_lanes cutune_{column} = {load};")
+                    load = f"cutune_load({array} + c_)"
+                    emit(f"const cutune_lanes {c_variable(column)} = {load};")
             for line, comment in self.each:
                 emit.commented(line, comment)
             for line in self.stores:
@@ -134,16 +134,16 @@ class _ModelText:
             distinct = self._distinct(column)
             array, length = self._column(f"each_{column}", distinct), padded(len(distinct))
             for number in own:
-                emit(f"double cutune_part_{number}[{length}];")
+                emit(f"double part_{number}_[{length}];")
             with emit.braces(f"for (int k = 0; k < {length}; k += CUTUNE_LANES)"):
-                emit(f"const cutune_lanes cutune_{column} = cutune_load({array} + k);")
+                emit(f"const cutune_lanes {c_variable(column)} = cutune_load({array} + k);")
                 for number in own:
-                    emit(f"cutune_store(cutune_part_{number} + k, {self.part_lines[number]});")
+                    emit(f"cutune_store(part_{number}_ + k, {self.part_lines[number]});")
 
     def _row_lines(self) -> Iterator[str]:
         """Where the rows of this launch begin."""
         for (table, row), number in self.rows.items():
-            yield f"const double *const cutune_row_{number} = {self._cells(table)}[{row}];"
+            yield f"const double *const row_{number}_ = {self._cells(table)}[{row}];"
 
     # ---- tables
 
@@ -187,7 +187,7 @@ class _ModelText:
         if isinstance(node, Parameter):
             if not is_part:
                 self.columns_read.add(node.name)
-            return f"cutune_{node.name}"
+            return c_variable(node.name)
         if isinstance(node, Lookup):
             return self._look(node)
         if isinstance(node, Cell):
@@ -209,14 +209,14 @@ class _ModelText:
 
     def _look(self, node: Lookup) -> str:
         if node.index == Parameter(CANDIDATE):
-            return f"cutune_load({self._cells(node.table)}[0] + cutune_c)"
+            return f"cutune_load({self._cells(node.table)}[0] + c_)"
         return f"cutune_look({self._floats(node.table)}, {self._lanes(node.index)})"
 
     def _cell(self, node: Cell) -> str:
         key = (node.table, self._once(node.row))
         number = self.rows.setdefault(key, len(self.rows))
         self._cells(node.table)
-        return f"cutune_load(cutune_row_{number} + cutune_c)"
+        return f"cutune_load(row_{number}_ + c_)"
 
     def _part(self, node: Operation) -> str | None:
         column = self._column_of(node)
@@ -228,7 +228,7 @@ class _ModelText:
         number = self.parts.setdefault(node, len(self.parts))
         places = _padded([distinct.index(value) for value in self._values(column)])
         array = self.tables.numbers(f"cutune_of_{column}", places)
-        return f"cutune_pick(cutune_part_{number}, {array} + cutune_c)"
+        return f"cutune_pick(part_{number}_, {array} + c_)"
 
     def _column_of(self, node: Expression) -> str | None:
         """The one property that an expression reads, apart from values of the launch."""

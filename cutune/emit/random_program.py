@@ -120,14 +120,14 @@ def _routine(kernel: Kernel, name: str, seed: int) -> str:
     widths = [str(width) for block in blocks or ((0, 0, 0),) for width in block]
     emit.table(f"cutune_{name}_blocks", "unsigned short", widths)
     emit(f"static inline cutune_configuration cutune_select_{name}(")
-    emit("    const cutune_request *cutune_asked, cutune_shortlist *)")
+    emit("    const cutune_request *asked_, cutune_shortlist *)")
     with emit.braces():
         emit("const dim3 cutune_block = cutune_pick_block(")
-        emit(f"    *cutune_asked, cutune_{name}_blocks, {len(blocks)}, {seed}ull);")
+        emit(f"    *asked_, cutune_{name}_blocks, {len(blocks)}, {seed}ull);")
         kernel_name = c_string(kernel.name)
         extents = c_string("threads")
         emit("const cutune_configuration cutune_answer =")
-        emit(f"    cutune_with_any_variant(*cutune_asked, cutune_block, {seed}ull);")
-        emit(f"cutune_print_decision({kernel_name}, {extents}, *cutune_asked, cutune_answer);")
+        emit(f"    cutune_with_any_variant(*asked_, cutune_block, {seed}ull);")
+        emit(f"cutune_print_variant({kernel_name}, {extents}, *asked_, cutune_answer);")
         emit("return cutune_answer;")
     return str(emit)

@@ -121,13 +121,13 @@ def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str
     """`cutune_select_NAME`: the routine of the device that the program runs on."""
     emit = Emitter()
     emit("static inline cutune_configuration cutune_select_" + name + "(")
-    emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
+    emit("    const cutune_request *asked_, cutune_shortlist *list_)")
     with emit.braces():
         for device, variant in variants:
             major, minor = device.compute_capability
             emit(f"if (cutune_is_current({device.sm_count}, {major}, {minor}))")
-            emit(f"    return cutune_decide_{variant}(cutune_asked, cutune_list);")
-        emit("return cutune_own_configuration(*cutune_asked);")
+            emit(f"    return cutune_decide_{variant}(asked_, list_);")
+        emit("return cutune_only_block(asked_->block);")
     return str(emit)
 
 
@@ -156,20 +156,20 @@ def _preference(
     """`cutune_decide_NAME` of a kernel with variants, which are compared by their predictions."""
     emit = Emitter()
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
-    emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
+    emit("    const cutune_request *asked_, cutune_shortlist *list_)")
     with emit.braces():
-        emit("cutune_configuration cutune_best =")
-        emit(f"    cutune_decide_{name}_plain(cutune_asked, cutune_list);")
-        emit("if (cutune_list != nullptr) return cutune_best;")
+        emit("cutune_configuration best_ =")
+        emit(f"    cutune_decide_{name}_plain(asked_, list_);")
+        emit("if (list_ != nullptr) return best_;")
         share = double_text(VARIANT_SHARE)
         for variant, its_name in variants:
             word = c_string(variant.kernel.variant)
             asking = double_text(ASKING_US * variant.kernel.asked_pointers)
-            emit(f"cutune_prefer(&cutune_best, cutune_decide_{its_name}(cutune_asked, nullptr),")
-            emit(f"              *cutune_asked->site, {word}, {asking}, {share});")
+            emit(f"cutune_prefer(&best_, cutune_decide_{its_name}(asked_, nullptr),")
+            emit(f"              *asked_->site, {word}, {asking}, {share});")
         words = f"{c_string(kernel.name)}, {printed_extents(kernel.grid_kept)}"
-        emit(f"cutune_print_decision({words}, *cutune_asked, cutune_best);")
-        emit("return cutune_best;")
+        emit(f"cutune_print_variant({words}, *asked_, best_);")
+        emit("return best_;")
     return str(emit)
 
 
@@ -182,28 +182,28 @@ def _routine(
     """
     facts = model.kernel
     count, positions = len(model.blocks), facts.positions
-    own, alone = "cutune_own_configuration(*cutune_asked)", "true" if is_alone else "false"
+    own, alone = "cutune_only_block(asked_->block)", "true" if is_alone else "false"
     emit = Emitter()
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
-    emit("    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)")
+    emit("    const cutune_request *asked_, cutune_shortlist *list_)")
     with emit.braces():
         emit_candidates(emit, model, rule, name, tables)
         if unlike := _unlike(model):
             emit(f"if ({' || '.join(unlike)})")
             emit(f"    return {own};")
-        sizes = [f"cutune_asked->arguments[{position}]" for position in positions]
-        emit(f"const long long cutune_sizes[] = {{{', '.join(sizes or ['0'])}}};")
-        emit(f"if (!cutune_may_ask<{len(positions)}>(cutune_all.kernel, *cutune_asked,")
-        emit(f"                       cutune_sizes, cutune_list)) return {own};")
+        sizes = [f"asked_->arguments[{position}]" for position in positions]
+        emit(f"const long long sizes_[] = {{{', '.join(sizes or ['0'])}}};")
+        emit(f"if (!cutune_may_ask<{len(positions)}>(cutune_all.kernel, *asked_,")
+        emit(f"                       sizes_, list_)) return {own};")
         _emit_ties(emit, facts, own)
-        emit(f"double cutune_time[{padded(count)}], cutune_time_with_floor[{padded(count)}];")
-        read = [f"cutune_sizes[{index}]" for index in range(len(positions))]
-        spaces = [f"cutune_asked->extent[{axis}]" for axis in range(3)]
+        emit(f"double time_[{padded(count)}], time_with_floor_[{padded(count)}];")
+        read = [f"sizes_[{index}]" for index in range(len(positions))]
+        spaces = [f"asked_->extent[{axis}]" for axis in range(3)]
         doubles = [f"static_cast<double>({value})" for value in (*read, *spaces)]
-        arguments = ", ".join([*doubles, "cutune_time", "cutune_time_with_floor"])
+        arguments = ", ".join([*doubles, "time_", "time_with_floor_"])
         emit(f"cutune_model_{name}({arguments});")
-        emit(f"return cutune_answer<{count}>(cutune_all, *cutune_asked, cutune_time,")
-        emit(f"                       cutune_time_with_floor, cutune_list, {alone});")
+        emit(f"return cutune_answer<{count}>(cutune_all, *asked_, time_,")
+        emit(f"                       time_with_floor_, list_, {alone});")
     return str(emit)
 
 
@@ -211,15 +211,13 @@ def _unlike(model: FittedModel) -> list[str]:
     """Conditions on a launch which the model was not made for."""
     facts, conditions = model.kernel, []
     if read := _read_arguments(facts):
-        conditions.append(f"(~cutune_asked->integers & {argument_bits(read)}) != 0")
+        conditions.append(f"(~asked_->integers & {argument_bits(read)}) != 0")
+    conditions += [f"asked_->arguments[{i}] != {value}" for i, value in facts.required_arguments]
     conditions += [
-        f"cutune_asked->arguments[{i}] != {value}" for i, value in facts.required_arguments
-    ]
-    conditions += [
-        f"cutune_asked->extent[{axis}] != {threads}" for axis, threads in _fixed_extents(model)
+        f"asked_->extent[{axis}] != {threads}" for axis, threads in _fixed_extents(model)
     ]
     if facts.shared is None:
-        conditions.append(f"cutune_asked->smem != {facts.dynamic_shared_bytes}u")
+        conditions.append(f"asked_->smem != {facts.dynamic_shared_bytes}u")
     return conditions
 
 
@@ -298,9 +296,9 @@ def _emit_ties(emit: Emitter, facts: MeasuredKernel, own: str) -> None:
     """
     for name, position, text in facts.tied:
         (source,) = names_in(text)
-        key = f"cutune_sizes[{facts.parameters.index(source)}]"
+        key = f"sizes_[{facts.parameters.index(source)}]"
         follows = renamed(text, {source: key})
-        asked = f"cutune_asked->arguments[{position}]"
-        off = f"cutune_off_{c_name(name)}"
+        asked = f"asked_->arguments[{position}]"
+        off = f"off_{c_name(name)}"
         emit(f"const long long {off} = {asked} - ({follows});")
         emit(f"if ({off} < -1 || {off} > 1) return {own};")

@@ -7,7 +7,7 @@
 // is what the compiler makes of k<<<grid, block>>>(n, x): the configuration first, then the arguments
 // once, as the parameters of the kernel, and both live until the launch is made. With
 // cutune_call(k, cutune_copied<256, 0, 0>(cutune_copy_k::k)) the copy is launched in other blocks,
-// with cutune_call(k, cutune_choice(k__restrict)) a variant of the kernel where that is chosen.
+// with cutune_call(k, cutune_variants(k__restrict)) a variant of the kernel where that is chosen.
 // Where the kernel's address does not say which one is called, the call is repeated instead, so
 // that it must be harmless to evaluate its arguments:
 //
@@ -40,17 +40,17 @@ inline cutune_copy<X, Y, Z, Parameters...> cutune_copied(void (*kernel)(Paramete
     return copy;
 }
 
-// Variants of a kernel, in their order.
+// Variants of a kernel, in their order: kernels with the same parameters.
 template <class... Parameters>
-struct cutune_variants {
-    void (*kernels[cutune_most_variants])(Parameters...);
+struct cutune_kernels {
+    const void *addresses[cutune_most_variants];
 };
 
 template <class... Parameters, class... Kernels>
-inline cutune_variants<Parameters...> cutune_choice(void (*first)(Parameters...),
-                                                    Kernels... others) {
-    static_assert(sizeof...(Kernels) < cutune_most_variants, "too many variants");
-    const cutune_variants<Parameters...> variants = {{first, others...}};
+inline cutune_kernels<Parameters...> cutune_variants(void (*first)(Parameters...),
+                                                     Kernels... others) {
+    const cutune_kernels<Parameters...> variants = {
+        {reinterpret_cast<const void *>(first), reinterpret_cast<const void *>(others)...}};
     return variants;
 }
 
@@ -114,7 +114,7 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
     void (*kernel)(Parameters...);
     void (*copy)(Parameters...);  // of the kernel, or nullptr
     unsigned copied[3];           // the block in which the copy does the same; 0 stands for any
-    cutune_variants<Parameters...> variants;  // nullptr where there are none
+    const void *variants[cutune_most_variants];  // their addresses; nullptr where there are none
 
     void operator()(Parameters... values) const {
         launch(cutune_has_reference<Parameters...>(), values...);
@@ -134,15 +134,12 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
             }
             other = reinterpret_cast<const void *>(copy);
         }
-        const void *chosen[cutune_most_variants];
-        for (int i = 0; i < cutune_most_variants; ++i)
-            chosen[i] = reinterpret_cast<const void *>(variants.kernels[i]);
-        cutune_controlled now(asked.site, other, variants.kernels[0] == nullptr ? nullptr : chosen,
-                              asked.grid, asked.block, asked.smem, asked.stream, values...,
+        cutune_controlled now(asked.site, other, variants, asked.grid, asked.block, asked.smem,
+                              asked.stream, values...,
                               Members::template of<Parameters...>(addresses.at)...);
         while (now.next()) {
             const bool is_own = cutune_prefers_own && cutune_are_equal(now.block, asked.block);
-            make(now.variant != 0 ? chosen[now.variant - 1] : is_own ? own : other, now, addresses);
+            make(now.variant != 0 ? variants[now.variant - 1] : is_own ? own : other, now, addresses);
         }
     }
 
@@ -172,7 +169,7 @@ template <class... Parameters, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), cutune_members<Members...>) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, nullptr, {0, 0, 0}, {{nullptr}}};
+        kernel, nullptr, {0, 0, 0}, {nullptr}};
     return callee;
 }
 
@@ -183,16 +180,17 @@ inline cutune_callee<cutune_members<>, Parameters...> cutune_call(void (*kernel)
 
 template <class... Parameters, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
-    void (*kernel)(Parameters...), cutune_variants<Parameters...> variants,
+    void (*kernel)(Parameters...), cutune_kernels<Parameters...> variants,
     cutune_members<Members...>) {
-    const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, nullptr, {0, 0, 0}, variants};
+    cutune_callee<cutune_members<Members...>, Parameters...> callee =
+        cutune_call(kernel, cutune_members<Members...>());
+    for (int i = 0; i < cutune_most_variants; ++i) callee.variants[i] = variants.addresses[i];
     return callee;
 }
 
 template <class... Parameters>
 inline cutune_callee<cutune_members<>, Parameters...> cutune_call(
-    void (*kernel)(Parameters...), cutune_variants<Parameters...> variants) {
+    void (*kernel)(Parameters...), cutune_kernels<Parameters...> variants) {
     return cutune_call(kernel, variants, cutune_members<>());
 }
 
@@ -201,7 +199,7 @@ inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), cutune_copy<X, Y, Z, Parameters...> copy,
     cutune_members<Members...>) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, copy.kernel, {X, Y, Z}, {{nullptr}}};
+        kernel, copy.kernel, {X, Y, Z}, {nullptr}};
     return callee;
 }
 

@@ -9,19 +9,21 @@
 
 #include <atomic>
 
+constexpr std::memory_order cutune_relaxed = std::memory_order_relaxed;
+
 // Of CUTUNE=off|verbose|refine, or several with commas; whatever else it says means on.
 enum cutune_mode { cutune_mode_off = 1, cutune_mode_verbose = 2, cutune_mode_refine = 4 };
 
 inline int cutune_read_mode() {
     static std::atomic<int> known(-1);
-    int mode = known.load(std::memory_order_relaxed);
+    int mode = known.load(cutune_relaxed);
     if (mode < 0) {
         const char *const text = getenv("CUTUNE");
         mode = 0;
         if (text != nullptr && strstr(text, "off") != nullptr) mode |= cutune_mode_off;
         if (text != nullptr && strstr(text, "verbose") != nullptr) mode |= cutune_mode_verbose;
         if (text != nullptr && strstr(text, "refine") != nullptr) mode |= cutune_mode_refine;
-        known.store(mode, std::memory_order_relaxed);
+        known.store(mode, cutune_relaxed);
     }
     return mode;
 }
@@ -38,13 +40,13 @@ inline bool cutune_answered(cudaError_t error) { return !cutune_refused(error); 
 // Index of the current device, or -1 when it cannot be asked for.
 inline int cutune_current_ordinal() {
     static std::atomic<int> devices(-1);
-    int count = devices.load(std::memory_order_relaxed);
+    int count = devices.load(cutune_relaxed);
     if (count == 1) return 0;
     if (count < 0) {
         // A pending error would be replaced if this failed.
         if (cudaPeekAtLastError() != cudaSuccess) return -1;
         if (!cutune_answered(cudaGetDeviceCount(&count))) count = 0;
-        devices.store(count, std::memory_order_relaxed);
+        devices.store(count, cutune_relaxed);
     }
     int ordinal = 0;
     // Where this fails, so does the launch that it is asked for, and for the same reason.
@@ -58,7 +60,7 @@ inline cutune_device cutune_current_device() {
     cutune_device device = {0, 0, 0};
     const int ordinal = cutune_current_ordinal();
     if (ordinal < 0 || ordinal >= most_devices) return device;
-    unsigned facts = known[ordinal].load(std::memory_order_relaxed);
+    unsigned facts = known[ordinal].load(cutune_relaxed);
     if (facts == 0) {
         if (cudaPeekAtLastError() != cudaSuccess) return device;
         int count = 0, major = 0, minor = 0;
@@ -71,7 +73,7 @@ inline cutune_device cutune_current_device() {
             return device;
         facts = static_cast<unsigned>(count) << 16 | static_cast<unsigned>(major) << 8 |
                 static_cast<unsigned>(minor);
-        known[ordinal].store(facts, std::memory_order_relaxed);
+        known[ordinal].store(facts, cutune_relaxed);
     }
     device.multiprocessors = static_cast<int>(facts >> 16);
     device.major = static_cast<int>(facts >> 8 & 255u);

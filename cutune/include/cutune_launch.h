@@ -11,6 +11,9 @@
 
 struct cutune_site;
 
+typedef long long cutune_long;
+typedef unsigned long long cutune_word;
+
 class cutune_allocations;
 
 // What is chosen for a launch: a block for the kernel itself, and a variant that is faster where it
@@ -32,6 +35,9 @@ struct cutune_variant {
     const char *name;
     // Bit i: its memory is used, and written, through argument i.
     unsigned long long pointers, written;
+    // May it run? Always cutune_supposes_rightly, which is not compiled where there are none.
+    bool (*may_run)(const cutune_variant &variant, const long long *arguments,
+                    cutune_allocations *allocations);
 };
 
 enum { cutune_most_variants = 4 };

@@ -147,7 +147,7 @@ inline void cutune_read_refinements() {
         if (entry == nullptr) entry = cutune_add_refinement(key, -1, dim3(x, y, z));
         if (entry == nullptr) break;
         entry->blocks[0] = dim3(x, y, z);  // the last line counts
-        entry->is_settled.store(true, std::memory_order_relaxed);
+        entry->is_settled.store(true, cutune_relaxed);
     }
     fclose(file);
 }
@@ -156,7 +156,7 @@ inline void cutune_write_refinement(const cutune_refinement &entry) {
     const char *const path = getenv("CUTUNE_REFINE_FILE");
     FILE *const file = path == nullptr ? nullptr : fopen(path, "a");
     if (file == nullptr) return;
-    const dim3 block = entry.blocks[entry.current.load(std::memory_order_relaxed)];
+    const dim3 block = entry.blocks[entry.current.load(cutune_relaxed)];
     // A line is shorter than the buffer, so that it is written at once.
     fprintf(file, "cutune-refine-1 %016llx %u %u %u\n", entry.key, block.x, block.y, block.z);
     fclose(file);
@@ -170,14 +170,14 @@ inline void cutune_try_next(cutune_refinement *entry) {
 
 // The time of one launch is known.
 inline void cutune_judge(cutune_refinement *entry, int candidate, float ms) {
-    const int current = entry->current.load(std::memory_order_relaxed);
+    const int current = entry->current.load(cutune_relaxed);
     if (ms < entry->best_ms[candidate]) entry->best_ms[candidate] = ms;
     if (candidate == current || candidate != entry->tried) return;
     const float before = entry->best_ms[current], after = entry->best_ms[candidate];
     // Who is clearly slower is not tried again. Below 2 % nobody can tell.
     if (++entry->answers < cutune_rounds && after <= 1.1f * before) return;
     if (entry->answers == cutune_rounds && after < 0.98f * before && before < cutune_unknown_ms)
-        entry->current.store(candidate, std::memory_order_relaxed);
+        entry->current.store(candidate, cutune_relaxed);
     cutune_try_next(entry);
 }
 
@@ -204,7 +204,7 @@ inline void cutune_settle(cutune_refinement *entry, const char *kernel) {
     entry->is_settled.store(true, std::memory_order_release);
     cutune_write_refinement(*entry);
     if (!cutune_is_verbose()) return;
-    const int current = entry->current.load(std::memory_order_relaxed);
+    const int current = entry->current.load(cutune_relaxed);
     const dim3 first = entry->blocks[0], last = entry->blocks[current];
     fprintf(stderr, "cutune: %s refined: block %ux%ux%u (%.4f ms) -> %ux%ux%u (%.4f ms)\n", kernel,
             first.x, first.y, first.z, static_cast<double>(entry->best_ms[0]), last.x, last.y,
@@ -244,8 +244,8 @@ class cutune_timed_launch {
     // The block to launch with. The clock is running where the launch is timed.
     dim3 start(cutune_refinement *entry, const char *kernel, cudaStream_t stream) {
         const unsigned turn =
-            entry->launches.fetch_add(1, std::memory_order_relaxed) % cutune_spacing;
-        int candidate = entry->current.load(std::memory_order_relaxed);
+            entry->launches.fetch_add(1, cutune_relaxed) % cutune_spacing;
+        int candidate = entry->current.load(cutune_relaxed);
         if (turn + 2 < cutune_spacing || entry->is_settled.load(std::memory_order_acquire) ||
             cudaPeekAtLastError() != cudaSuccess)
             return entry->blocks[candidate];
@@ -255,7 +255,7 @@ class cutune_timed_launch {
             status != cudaStreamCaptureStatusNone)
             return entry->blocks[candidate];
         cutune_read_timings(entry);
-        candidate = entry->current.load(std::memory_order_relaxed);
+        candidate = entry->current.load(cutune_relaxed);
         const bool is_over = entry->tried == entry->count || entry->timed == cutune_most_timed;
         if (is_over && entry->read == entry->timed) cutune_settle(entry, kernel);
         if (is_over || entry->tries == cutune_rounds) return entry->blocks[candidate];

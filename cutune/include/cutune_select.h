@@ -40,22 +40,25 @@ static inline bool cutune_is_current(int multiprocessors, int major, int minor) 
     return gpu.multiprocessors == multiprocessors && gpu.major == major && gpu.minor == minor;
 }
 
-static inline cutune_configuration cutune_own_configuration(const cutune_request &asked) {
-    return cutune_only_block(asked.block);
-}
-
 // CUTUNE=verbose: one line per new decision.
 static inline void cutune_print_decision(const char *kernel, const char *extents,
                                          const cutune_request &asked,
                                          const cutune_configuration &chosen) {
     if (!cutune_is_verbose()) return;
-    fprintf(stderr, "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u", kernel,
+    fprintf(stderr, "cutune: %s, %lld x %lld x %lld %s: block %ux%ux%u -> %ux%ux%u\n", kernel,
             asked.extent[0], asked.extent[1], asked.extent[2], extents, asked.block.x,
             asked.block.y, asked.block.z, chosen.block.x, chosen.block.y, chosen.block.z);
-    if (chosen.variant != 0)
-        fprintf(stderr, ", or %s %ux%ux%u", asked.site->variants[chosen.variant - 1].name,
-                chosen.variant_block.x, chosen.variant_block.y, chosen.variant_block.z);
-    fprintf(stderr, "\n");
+}
+
+// The same of a kernel with variants.
+static inline void cutune_print_variant(const char *kernel, const char *extents,
+                                        const cutune_request &asked,
+                                        const cutune_configuration &chosen) {
+    cutune_print_decision(kernel, extents, asked, chosen);
+    if (chosen.variant != 0 && cutune_is_verbose())
+        fprintf(stderr, "cutune: %s, where memory allows it: %s, block %ux%ux%u\n", kernel,
+                asked.site->variants[chosen.variant - 1].name, chosen.variant_block.x,
+                chosen.variant_block.y, chosen.variant_block.z);
 }
 
 // The number of a variant, or 0. Names are short, and looked up once per size.
@@ -170,7 +173,7 @@ inline cutune_configuration cutune_answer(const cutune_candidates<Place> &all,
                                           const cutune_request &asked, const double *time,
                                           const double *time_with_floor, cutune_shortlist *list,
                                           bool is_alone) {
-    cutune_configuration answer = cutune_own_configuration(asked);
+    cutune_configuration answer = cutune_only_block(asked.block);
     unsigned char valid[count];
     const int own = cutune_find_valid<count>(all, asked, valid);
     const int chosen = cutune_choose<count>(all, time, time_with_floor, valid, own);

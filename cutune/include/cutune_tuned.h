@@ -172,9 +172,10 @@ class cutune_controlled {
     cutune_controlled(int site, const void *kernel, const void *const *variants, dim3 asked_grid,
                       dim3 asked_block, size_t asked_smem, cudaStream_t asked_stream,
                       const Arguments &...arguments)
-        : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream), variant(0),
+        : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream),
           asked_grid_(asked_grid), asked_block_(asked_block), asked_smem_(asked_smem),
           is_pending_(true), is_captured_(false), watched_(-1), decision_(nullptr) {
+        variant = 0;
         const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};
         decide(site, kernel, variants, integers, cutune_integer_bits<Arguments...>::value);
     }
@@ -220,7 +221,7 @@ class cutune_controlled {
             error != cudaErrorInvalidValue)
             return false;
         cudaGetLastError();
-        cutune_given_up[watched_].store(true, std::memory_order_relaxed);
+        cutune_given_up[watched_].store(true, cutune_relaxed);
         return true;
     }
 
@@ -254,7 +255,7 @@ class cutune_controlled {
                 const long long *arguments, unsigned long long integers) {
         if ((cutune_read_mode() & cutune_mode_off) != 0) return;
         const int row = cutune_row(id), device = cutune_current_ordinal();
-        if (row < 0 || device < 0 || cutune_given_up[row].load(std::memory_order_relaxed)) return;
+        if (row < 0 || device < 0 || cutune_given_up[row].load(cutune_relaxed)) return;
         cutune_question question(row, device, kernel, grid, block, smem, arguments, integers);
         bool is_known = false;
         decision_ = question.find(&is_known);
@@ -276,7 +277,7 @@ class cutune_controlled {
         } else {
             cutune_decision made;
             if (!cutune_limits_of(row, device, kernel, &limits)) return;
-            const cutune_request request = asked(site, limits, arguments, integers, &allocations);
+            const cutune_request request = question_of(site, limits, arguments, integers, &allocations);
             if (!choose(row, request, device, variants, &made) || !cutune_remembers)
                 decision_ = nullptr;
             if (decision_ != nullptr) {
@@ -287,7 +288,7 @@ class cutune_controlled {
         }
         if (decision_ != nullptr && decision_->refinement != nullptr &&
             cutune_limits_of(row, device, kernel, &limits))
-            refine(site, asked(site, limits, arguments, integers, &allocations));
+            refine(site, question_of(site, limits, arguments, integers, &allocations));
         if (!is_changed()) return;
         if (cudaPeekAtLastError() == cudaSuccess)
             watched_ = row;
@@ -295,7 +296,7 @@ class cutune_controlled {
             keep();
     }
 
-    cutune_request asked(const cutune_site &site, cutune_limits limits, const long long *arguments,
+    cutune_request question_of(const cutune_site &site, cutune_limits limits, const long long *arguments,
                          unsigned long long integers, cutune_allocations *allocations) const {
         return cutune_make_request(site, asked_grid_, asked_block_, asked_smem_, arguments,
                                    integers, limits, is_captured_, allocations);
@@ -308,14 +309,15 @@ class cutune_controlled {
         set(made.own);
         if (made.relies_on_memory) {
             const cutune_limits none = {0, 0};
-            const cutune_request request = asked(site, none, arguments, integers, allocations);
+            const cutune_request request = question_of(site, none, arguments, integers, allocations);
             if (!site.is_free(arguments, integers, request.extent, allocations)) {
                 keep();
                 return;
             }
         }
         if (made.variant == 0 ||
-            !cutune_supposes_rightly(site.variants[made.variant - 1], arguments, allocations))
+            !site.variants[made.variant - 1].may_run(site.variants[made.variant - 1], arguments,
+                                                     allocations))
             return;
         variant = made.variant;
         set(made.faster);

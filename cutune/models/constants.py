@@ -36,7 +36,7 @@ NEARLY_NONE = Fraction(1, 1000)
 # ---- variants
 
 #: Microseconds of the host's to ask which allocation a pointer leads to.
-#: Calibrated on pointers_h100.txt: three attributes of one pointer, 110 to 160 ns.
+#: Calibrated on pointers_h200.txt: three attributes of one pointer.
 ASKING_US = Fraction(15, 100)
 #: A variant is chosen where its prediction is below this share of the kernel's own. Derived: below
 #: it the model does not tell two kernels apart.

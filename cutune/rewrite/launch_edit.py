@@ -6,7 +6,7 @@ order. Where the name of the kernel does not tell its address, the call is repea
 (cutune_repeated cutune_7(7, cutune_members<>(), grid, block, 0, 0, n, A); cutune_7.next();)
 gemm<<<cutune_7.grid, …>>>(n, A)`. Both are one statement on the same lines. A kernel with a copy is
 launched as `cutune_call(gemm, cutune_copied<256, 0, 0>(cutune_copy_gemm::gemm))(n, A)`, one with
-variants as `cutune_call(gemm, cutune_choice(gemm__restrict))(n, A)`.
+variants as `cutune_call(gemm, cutune_variants(gemm__restrict))(n, A)`.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def variants_at(program: Program, site: LaunchSite) -> tuple[KernelVariant, ...]
 def _variants(site: LaunchSite, variants: Sequence[KernelVariant]) -> str:
     callees = (callee_of_variant(site.callee, site.kernel, one) for one in variants)
     names = ", ".join(_function(site, callee) for callee in callees if callee is not None)
-    return f", cutune_choice({names})" if names else ""
+    return f", cutune_variants({names})" if names else ""
 
 
 def _deduced(site: LaunchSite) -> Iterator[str]:

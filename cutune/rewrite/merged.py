@@ -58,8 +58,13 @@ def _end(tokens: Sequence[Token], place: int) -> int:
     return len(tokens) - 1
 
 
+#: Types of several words; `cutune_launch.h` has names for them.
+_LONG_CAST = ["static_cast", "<", "long", "long", ">", "("]
+_WORD = ["unsigned", "long", "long"]
+
+
 def with_short_casts(tokens: Sequence[Token]) -> list[Token]:
-    """`static_cast<int>(a)` as `int(a)`: the same for numbers."""
+    """`static_cast<int>(a)` as `int(a)`: the same for numbers. Long names of types are short."""
     found: list[Token] = []
     place = 0
     while place < len(tokens):
@@ -68,6 +73,12 @@ def with_short_casts(tokens: Sequence[Token]) -> list[Token]:
             place += 2
             found.append(tokens[place])
             place += 2
+        elif [token.text for token in tokens[place : place + 6]] == _LONG_CAST:
+            found += [Token("cutune_long"), tokens[place + 5]]
+            place += 6
+        elif words[:3] == _WORD and words[3] != "cutune_word":
+            found.append(Token("cutune_word"))
+            place += 3
         else:
             found.append(tokens[place])
             place += 1

@@ -173,14 +173,14 @@ class _Arguments:
     def declared(self, type_: str) -> str:
         """Declarations of them all."""
         return "".join(
-            f"const {type_} {name} = cutune_argument[{i}]; "
+            f"const {type_} {name} = argument_[{i}]; "
             for i, name in zip(self.positions, self.names.values(), strict=True)
         )
 
     @property
     def fit(self) -> str:
         """Are they what the kernel sees?"""
-        named = (_fits(self._of(i).type, f"cutune_argument[{i}]") for i in self.positions)
+        named = (_fits(self._of(i).type, f"argument_[{i}]") for i in self.positions)
         return " && ".join(named) or "true"
 
     def _of(self, position: int) -> KernelParameter:
@@ -198,31 +198,27 @@ def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
         integers, _ = positions
         arguments = _Arguments(kernel, integers)
         meeting = (
-            f"cutune_allocation->are_apart(cutune_argument[{a}], cutune_argument[{b}])"
-            for a, b in kernel.may_meet
+            f"allocation_->are_apart(argument_[{a}], argument_[{b}])" for a, b in kernel.may_meet
         )
         reaching = (_reaches(condition, arguments.names) for condition in kernel.distinct_places)
         conditions = " && ".join([arguments.fit, *reaching, *meeting])
         body = (
-            f"if ((~cutune_integers & {_bits(integers)}) != 0) return false; "
+            f"if ((~integers_ & {_bits(integers)}) != 0) return false; "
             f"{arguments.declared('cutune_exact')}return {conditions};"
         )
     # Some of the parameters may not be needed.
-    unused = (
-        "(void)cutune_argument; (void)cutune_integers; (void)cutune_extent; "
-        "(void)cutune_allocation; "
-    )
+    unused = "(void)argument_; (void)integers_; (void)extent_; (void)allocation_; "
     return [
-        f"static inline bool cutune_free_{site.id}(const long long *cutune_argument, "
-        f"unsigned long long cutune_integers, const long long *cutune_extent, "
-        f"cutune_allocations *cutune_allocation) "
+        f"static inline bool cutune_free_{site.id}(const long long *argument_, "
+        f"unsigned long long integers_, const long long *extent_, "
+        f"cutune_allocations *allocation_) "
         f"{{ {unused}{body} }}"
     ]
 
 
 def _reaches(condition: DistinctPlaces, names: Mapping[str, str]) -> str:
     larger, smaller = (renamed(one_line(t), names) for t in (condition.larger, condition.smaller))
-    extent = f"cutune_extent[{condition.dimension}]" if condition.dimension >= 0 else "1"
+    extent = f"extent_[{condition.dimension}]" if condition.dimension >= 0 else "1"
     return f"cutune_reaches({larger}, {smaller}, {extent})"
 
 
@@ -255,7 +251,9 @@ def _variant_table(program: Program, site: LaunchSite) -> list[str]:
     if not variants:
         return []
     rows = (
-        f"{{{c_string(one.name)}, {_bits(one.pointers)}, {_bits(one.written)}}}" for one in variants
+        f"{{{c_string(one.name)}, {_bits(one.pointers)}, {_bits(one.written)}, "
+        "cutune_supposes_rightly}"
+        for one in variants
     )
     return [f"static const cutune_variant cutune_variants_{site.id}[] = {{{', '.join(rows)}}};"]
 
@@ -267,10 +265,10 @@ def _bits(positions: Iterable[int]) -> str:
 def _guard_function(name: str, kernel: Kernel, guard: str) -> str:
     # Exact integers: see `DimensionProof.guard`. Where one is too large, 0 stands for "not known".
     arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
-    unused = "" if arguments.positions else "(void)cutune_argument; "
+    unused = "" if arguments.positions else "(void)argument_; "
     value = renamed(one_line(guard), arguments.names)
     return (
-        f"static inline long long {name}(const long long *cutune_argument) "
+        f"static inline long long {name}(const long long *argument_) "
         f"{{ {arguments.declared('cutune_exact')}{unused}"
         f"return {arguments.fit} ? cutune_bound({value}) : 0; }}"
     )

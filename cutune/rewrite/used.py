@@ -14,7 +14,7 @@ from cutune.rewrite.packed import Token
 
 _NAME = re.compile(r"cutune_\w*", re.IGNORECASE)
 _OPENING, _CLOSING = {"(", "[", "{"}, {")", "]", "}"}
-_INLINE = {"inline", "static", "CUTUNE_INLINE"}
+_INLINE = {"inline", "static", "CUTUNE_OP"}
 
 
 @dataclass(frozen=True)

@@ -59,16 +59,16 @@ def _text(kernel: Kernel, choice: BlockClassifier, name: str) -> str:
     tunables = tuple(f"{d}_of_{name}" for d in DIMENSIONS)
     emit = Emitter()
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
-    emit("    const cutune_request *cutune_asked, cutune_shortlist *)")
+    emit("    const cutune_request *asked_, cutune_shortlist *)")
     with emit.braces():
-        emit("cutune_configuration cutune_answer = cutune_only_block(cutune_asked->block);")
+        emit("cutune_configuration cutune_answer = cutune_only_block(asked_->block);")
         positions = _positions(kernel)
         if positions:
-            emit(f"if (~cutune_asked->integers & {argument_bits(tuple(positions.values()))})")
+            emit(f"if (~asked_->integers & {argument_bits(tuple(positions.values()))})")
             emit("    return cutune_answer;")
         for column, low, high in zip(choice.columns, choice.lowest, choice.highest, strict=True):
             value = values[column]
-            emit(f"const long long {value} = cutune_asked->{_place(column, positions)};")
+            emit(f"const long long {value} = asked_->{_place(column, positions)};")
             emit(f"if ({value} < {low}ll || {value} > {high}ll) return cutune_answer;")
         for link in choice.links:
             column, source = (values[choice.columns[i]] for i in (link.column, link.source))
@@ -95,14 +95,14 @@ def _emit_answer(emit: Emitter, kernel: Kernel) -> None:
     for axis, d in enumerate(DIMENSIONS):
         if kept[axis]:
             continue
-        emit(f"if (cutune_{d} != cutune_asked->block.{d} &&")
+        emit(f"if (cutune_{d} != asked_->block.{d} &&")
         if d in kernel.pure_dimensions:
-            emit(f"    (cutune_asked->guarded >> {axis} & 1u) == 0 &&")
-            emit(f"    static_cast<unsigned long long>(cutune_asked->extent[{axis}]) % cutune_{d})")
+            emit(f"    (asked_->guarded >> {axis} & 1u) == 0 &&")
+            emit(f"    static_cast<unsigned long long>(asked_->extent[{axis}]) % cutune_{d})")
         else:
             emit("    true)")
         emit("    return cutune_answer;")
     emit("cutune_answer.block = dim3(cutune_x, cutune_y, cutune_z);")
     words = f"{c_string(kernel.name)}, {printed_extents(kept)}"
-    emit(f"cutune_print_decision({words}, *cutune_asked, cutune_answer);")
+    emit(f"cutune_print_decision({words}, *asked_, cutune_answer);")
     emit("return cutune_answer;")

@@ -124,8 +124,14 @@ struct dim3 {
     unsigned x, y, z;
     dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
 };
-struct cutune_site {};
-struct cutune_configuration { dim3 grid, block; };
+struct cutune_variant;
+struct cutune_site { const cutune_variant *variants; int variant_count; };
+struct cutune_configuration { dim3 block; double us; int variant; dim3 variant_block; };
+static inline cutune_configuration cutune_only_block(dim3 block) {
+    const cutune_configuration only = {block, 0, 0, block};
+    return only;
+}
+struct cutune_variant { const char *name; };
 struct cutune_shortlist { unsigned long long key; };
 struct cutune_device { int multiprocessors, major, minor; };
 struct cutune_request {
@@ -269,13 +275,13 @@ class EmittedFunction:
     def add(self, statement: c_ast.Node) -> None:
         if isinstance(statement, c_ast.FuncCall) and statement.name.name == "cutune_store":
             place, value = statement.args.exprs
-            if place.left.name.startswith("cutune_part_"):
+            if place.left.name.startswith("part_"):
                 self.parts[place.left.name] = value
-        elif isinstance(statement, c_ast.Decl) and statement.name.startswith("cutune_row_"):
+        elif isinstance(statement, c_ast.Decl) and statement.name.startswith("row_"):
             table = statement.init.name.field.name
             self.rows[statement.name] = (table, statement.init.subscript)
         elif isinstance(statement, c_ast.Decl) and statement.init is not None:
-            self.values[statement.name.removeprefix("cutune_")] = statement.init
+            self.values[statement.name.removesuffix("_")] = statement.init
 
     def is_same(self, tree: c_ast.Node, value: Expression) -> bool:
         """Is the C syntax tree that of the expression?"""
@@ -298,7 +304,7 @@ class EmittedFunction:
             case c_ast.UnaryOp(op="-"), Constant():
                 return -float(tree.expr.value) == float(value.value)
             case c_ast.ID(), Parameter():
-                return bool(tree.name == f"cutune_{value.name}")
+                return bool(tree.name == f"{value.name}_")
             case c_ast.BinaryOp(), Operation():
                 children = [tree.left, tree.right]
                 matches = tree.op == value.operator.value
@@ -318,8 +324,8 @@ def read_from(call: c_ast.FuncCall) -> str:
 
 
 CALLED = {
-    Operator.MINIMUM: "cutune_minimum",
-    Operator.MAXIMUM: "cutune_maximum",
+    Operator.MINIMUM: "cutune_min",
+    Operator.MAXIMUM: "cutune_max",
     Operator.REMAINDER: "cutune_remainder",
     Operator.FLOOR: "cutune_floor",
     Operator.CEILING: "cutune_ceiling",

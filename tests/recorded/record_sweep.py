@@ -5,8 +5,9 @@ python3 FOLDER/run_sweeps.py FOLDER OUTPUT SECONDS [PASSES]          # on the GP
 python -m tests.recorded.record_sweep save OUTPUT                    # adds to the recorded files
 
 `prepare --brief` leaves out runs whose launches were all recorded as long: those of one sweep and
-another hardly differ. `save` takes the median of the passes, block by block, and keeps launches of
-the recorded file that were not measured again.
+another hardly differ. With `--variants` after either word every variant is swept besides, and kept
+in the files of variants/. `save` takes the median of the passes, block by block, and keeps launches
+of the recorded file that were not measured again.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ from cutune.fit.measurement.sweep import (
     swept_launches,
     write_sweep,
 )
+from cutune.frontend.program import Program
 from cutune.proof.compiled import EMULATED
 from cutune.toolchain.ptxas import by_kernel
 
 ARCHITECTURE = "sm_90"
 HERE = Path(__file__).parent
-RECORDED = {place: recorded_sweep(place) for place in (*JUDGES, SAMPLES)}
 METHOD = (
     "instrumented programs, CUTUNE_MODE=sweep: least of the event times per block after one"
     " warm-up, of three, or of 18 below 50 us (of one for blocks three times slower than the best);"
@@ -64,19 +65,19 @@ PLAN: Mapping[Path, Mapping[str, Sequence[int]]] = {
 SLOW, SLOW_SECONDS = ("corr", "covar"), 10.0
 
 
-def prepare(folder: Path, only: Sequence[str], brief: bool) -> None:
+def prepare(folder: Path, only: Sequence[str], brief: bool, with_variants: bool) -> None:
     """Build every program, or only some, for sm_90 and write what is to be run."""
     make_folder(folder)
     session, runs = Session(architectures=(EMULATED, ARCHITECTURE)), []
     for place, programs in PLAN.items():
-        wanted = _brief_runs(RECORDED[place]) if brief else None
+        wanted = _brief_runs(recorded_sweep(place, with_variants)) if brief else None
         for name, all_sizes in programs.items():
             sizes = [n for n in all_sizes if wanted is None or (name, n) in wanted]
             if (only and not {name, place.name} & {*only}) or not sizes:
                 continue
             built = folder / place.name
             make_folder(built)
-            program = session.load(str(place / f"{name}.cu"), require_nvcc=True)
+            program = _program(session, place / f"{name}.cu", with_variants)
             session.build_instrumented([program], built, gpu_target(ARCHITECTURE))
             (built / f"{name}.candidates").write_text(candidates_text(program, "paper"))
             runs += [_run(f"{place.name}/{name}", size) for size in sizes]
@@ -98,17 +99,22 @@ def _run(name: str, size: int) -> dict[str, object]:
     return run | {"repetitions": 1, "seconds": SLOW_SECONDS} if slow else run
 
 
-def save(output: Path) -> None:
+def _program(session: Session, path: Path, with_variants: bool) -> Program:
+    program = session.load(str(path), require_nvcc=True)
+    return session.with_checked_variants(program) if with_variants else program
+
+
+def save(output: Path, with_variants: bool) -> None:
     """Add what was measured to the recorded files."""
     about = json.loads((output / "about.json").read_text())
-    session = Session()
+    session = Session(architectures=(EMULATED, ARCHITECTURE))
     for place, programs in PLAN.items():
         measured = [
             launch
             for name in programs
-            for launch in _measured(session, place / f"{name}.cu", output)
+            for launch in _measured(session, place / f"{name}.cu", output, with_variants)
         ]
-        path = RECORDED[place]
+        path = recorded_sweep(place, with_variants)
         if not measured and not path.exists():
             continue
         sweep = RecordedSweep(about["device"], about["driver"], METHOD, ())
@@ -121,12 +127,14 @@ def save(output: Path) -> None:
         print(f"{path.name}: {len(measured)} launches measured")
 
 
-def _measured(session: Session, path: Path, output: Path) -> Iterator[SweptLaunch]:
+def _measured(
+    session: Session, path: Path, output: Path, with_variants: bool
+) -> Iterator[SweptLaunch]:
     """Every launch, at the median of the passes in which its sweep is complete."""
     found = sorted(output.glob(f"*/{path.parent.name}/{path.stem}-*.jsonl"))
     if not found:
         return
-    program = session.load(str(path))
+    program = _program(session, path, with_variants)
     counters = by_kernel(session.nvcc.static_counters(path, architecture=ARCHITECTURE))
     wanted = Counter(
         int(line.split()[0]) for line in candidates_text(program, "paper").splitlines()
@@ -170,8 +178,9 @@ def _joined(
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "prepare":
-        names = [name for name in sys.argv[3:] if name != "--brief"]
-        prepare(Path(sys.argv[2]), names, "--brief" in sys.argv)
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    varied = "--variants" in sys.argv
+    if words[0] == "prepare":
+        prepare(Path(words[1]), words[2:], "--brief" in sys.argv, varied)
     else:
-        save(Path(sys.argv[2]))
+        save(Path(words[1]), varied)

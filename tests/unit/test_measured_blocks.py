@@ -99,7 +99,10 @@ def compiled(program: Program, choice: BlockClassifier, folder: Path) -> Runner:
     def header(name: str) -> str:
         return (INCLUDE_DIRECTORY / f"cutune_{name}.h").read_text()
 
-    before = map(header, ("launch", "tables", "operators", "choice", "refine", "select"))
+    before = (
+        *map(header, ("launch", "range", "allocation", "tables")),
+        *map(header, ("operators", "choice", "refine", "select")),
+    )
     models = read_models(RECORDED / "add_models.json")
     deciders = block_deciders(program, [choice])
     selection = emit_selection(models, [H200], measured=deciders)

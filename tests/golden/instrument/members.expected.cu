@@ -3,11 +3,11 @@
 #include "cutune_allocation.h"
 #include "cutune_member.h"
 #include "cutune_exact.h"
-static inline long long cutune_guard_1_x(const long long *cutune_argument) { const cutune_exact cutune_member_3 = cutune_argument[3]; return cutune_fits_int(cutune_argument[3]) ? cutune_bound(cutune_member_3) : 0; }
-static inline long long cutune_guard_1_y(const long long *cutune_argument) { const cutune_exact cutune_member_4 = cutune_argument[4]; return cutune_argument[4] >= 0 && cutune_fits_int(cutune_argument[4]) ? cutune_bound(cutune_member_4 - 1) : 0; }
-static inline long long cutune_guard_2_x(const long long *cutune_argument) { const cutune_exact cutune_member_3 = cutune_argument[3]; return cutune_fits_int(cutune_argument[3]) ? cutune_bound(cutune_member_3) : 0; }
-static inline long long cutune_guard_2_y(const long long *cutune_argument) { const cutune_exact cutune_member_4 = cutune_argument[4]; return cutune_argument[4] >= 0 && cutune_fits_int(cutune_argument[4]) ? cutune_bound(cutune_member_4 - 1) : 0; }
-static inline long long cutune_guard_3_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[2]; return cutune_fits_int(cutune_argument[2]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_1_x(const long long *argument_) { const cutune_exact cutune_member_3 = argument_[3]; return cutune_fits_int(argument_[3]) ? cutune_bound(cutune_member_3) : 0; }
+static inline long long cutune_guard_1_y(const long long *argument_) { const cutune_exact cutune_member_4 = argument_[4]; return argument_[4] >= 0 && cutune_fits_int(argument_[4]) ? cutune_bound(cutune_member_4 - 1) : 0; }
+static inline long long cutune_guard_2_x(const long long *argument_) { const cutune_exact cutune_member_3 = argument_[3]; return cutune_fits_int(argument_[3]) ? cutune_bound(cutune_member_3) : 0; }
+static inline long long cutune_guard_2_y(const long long *argument_) { const cutune_exact cutune_member_4 = argument_[4]; return argument_[4] >= 0 && cutune_fits_int(argument_[4]) ? cutune_bound(cutune_member_4 - 1) : 0; }
+static inline long long cutune_guard_3_x(const long long *argument_) { const cutune_exact n = argument_[2]; return cutune_fits_int(argument_[2]) ? cutune_bound(n) : 0; }
 static const cutune_site cutune_sites[] = {
     {1, "fill", "members.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_1_x, cutune_guard_1_y, nullptr}, 24ull, 1024u, nullptr, 0ull, nullptr, false, true, 3u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
     {2, "fill", "members.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_2_x, cutune_guard_2_y, nullptr}, 24ull, 1024u, nullptr, 0ull, nullptr, false, true, 3u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},

@@ -2,9 +2,9 @@
 #include "cutune_range.h"
 #include "cutune_allocation.h"
 #include "cutune_exact.h"
-static inline long long cutune_guard_1_x(const long long *cutune_argument) { const cutune_exact columns = cutune_argument[1]; return cutune_argument[1] >= 0 && cutune_fits_int(cutune_argument[1]) ? cutune_bound(columns) : 0; }
-static inline long long cutune_guard_1_y(const long long *cutune_argument) { const cutune_exact rows = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(rows) : 0; }
-static inline long long cutune_guard_2_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_argument[0] >= 0 && cutune_fits_int(cutune_argument[0]) ? cutune_bound(n - 1) : 0; }
+static inline long long cutune_guard_1_x(const long long *argument_) { const cutune_exact columns = argument_[1]; return argument_[1] >= 0 && cutune_fits_int(argument_[1]) ? cutune_bound(columns) : 0; }
+static inline long long cutune_guard_1_y(const long long *argument_) { const cutune_exact rows = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(rows) : 0; }
+static inline long long cutune_guard_2_x(const long long *argument_) { const cutune_exact n = argument_[0]; return argument_[0] >= 0 && cutune_fits_int(argument_[0]) ? cutune_bound(n - 1) : 0; }
 static const cutune_site cutune_sites[] = {
     {1, "guarded", "rules.cu", {cutune_guarded, cutune_guarded, cutune_fixed}, {cutune_guard_1_x, cutune_guard_1_y, nullptr}, 3ull, 1024u, nullptr, 0ull, nullptr, false, true, 3u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
     {2, "inner", "rules.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},

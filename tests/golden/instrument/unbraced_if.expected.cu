@@ -2,12 +2,12 @@
 #include "cutune_range.h"
 #include "cutune_allocation.h"
 #include "cutune_exact.h"
-static inline long long cutune_guard_1_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
-static inline long long cutune_guard_2_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
-static inline long long cutune_guard_3_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
-static inline long long cutune_guard_4_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
-static inline long long cutune_guard_5_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
-static inline long long cutune_guard_6_x(const long long *cutune_argument) { const cutune_exact n = cutune_argument[0]; return cutune_fits_int(cutune_argument[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_1_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_2_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_3_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_4_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_5_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
+static inline long long cutune_guard_6_x(const long long *argument_) { const cutune_exact n = argument_[0]; return cutune_fits_int(argument_[0]) ? cutune_bound(n) : 0; }
 static const cutune_site cutune_sites[] = {
     {1, "scale", "unbraced_if.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
     {2, "shift", "unbraced_if.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_2_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},

@@ -47,175 +47,164 @@ static inline const cutune_all_tables &cutune_read_tables() {
     return tables;
 }
 static inline void cutune_model_add(
-    double cutune_size_n,
-    double cutune_size_m,
-    double cutune_extent_x,
-    double cutune_extent_y,
+    double size_n_,
+    double size_m_,
+    double extent_x_,
+    double extent_y_,
     double,
-    double *cutune_time, double *cutune_time_with_floor)
+    double *time_, double *time_with_floor_)
 {
     const cutune_all_tables &cutune_tables = cutune_read_tables();
-    // threads that work
-    const double cutune_working = cutune_maximum(1., cutune_size_m * cutune_size_n);
+    const double working_ = cutune_max(1., size_m_ * size_n_);  // threads that work
     // executions of group 0 per thread that works
-    const double cutune_trips_0 = cutune_maximum(0., cutune_size_m * cutune_size_n) / cutune_working;
+    const double trips_0_ = cutune_max(0., size_m_ * size_n_) / working_;
     // dependent load steps per thread
-    const double cutune_steps = cutune_maximum(0., cutune_size_m * cutune_size_n) / cutune_working;
+    const double steps_ = cutune_max(0., size_m_ * size_n_) / working_;
     // bytes between the ends of array 0
-    const double cutune_array_bytes_0 = cutune_maximum(0., 4. * cutune_size_n);
+    const double array_bytes_0_ = cutune_max(0., 4. * size_n_);
     // 1 where array 0 is served from below L1
-    const double cutune_far_0 = cutune_less(32768., cutune_array_bytes_0);
+    const double far_0_ = cutune_less(32768., array_bytes_0_);
     // bytes between the ends of array 1
-    const double cutune_array_bytes_1 = cutune_maximum(0., 4. * cutune_size_m * cutune_size_n);
+    const double array_bytes_1_ = cutune_max(0., 4. * size_m_ * size_n_);
     // 1 where array 1 is served from below L1
-    const double cutune_far_1 = cutune_less(32768., cutune_array_bytes_1);
+    const double far_1_ = cutune_less(32768., array_bytes_1_);
     // alignment class of the sizes: which rows of the tables hold
-    const double cutune_alignment_class = cutune_at(cutune_t_class_of_n, cutune_remainder(cutune_size_n, 32.));
+    const double alignment_class_ = cutune_at(cutune_t_class_of_n, cutune_remainder(size_n_, 32.));
     // bytes that miss L1, with a typical block
-    const double cutune_missed_bytes = cutune_maximum(1., cutune_working * (4. * cutune_trips_0 + 8.21875 * cutune_trips_0));
+    const double missed_bytes_ = cutune_max(1., working_ * (4. * trips_0_ + 8.21875 * trips_0_));
     // bytes between the ends of all arrays
-    const double cutune_extent_bytes = cutune_maximum(1., cutune_array_bytes_0 + cutune_array_bytes_1);
+    const double extent_bytes_ = cutune_max(1., array_bytes_0_ + array_bytes_1_);
     // bytes that are touched at all
-    const double cutune_footprint_bytes = cutune_minimum(cutune_extent_bytes, cutune_missed_bytes);
+    const double footprint_bytes_ = cutune_min(extent_bytes_, missed_bytes_);
     // bytes that are read and written once each
-    const double cutune_traffic_bytes = (cutune_array_bytes_0 + 2. * cutune_array_bytes_1) * cutune_footprint_bytes / cutune_extent_bytes;
+    const double traffic_bytes_ = (array_bytes_0_ + 2. * array_bytes_1_) * footprint_bytes_ / extent_bytes_;
     // share of the traffic that goes to DRAM
-    const double cutune_dram_share = cutune_minimum(1., cutune_maximum(0., (cutune_footprint_bytes / 62914560. - .3441) / .1496));
-    // microseconds of DRAM
-    const double cutune_dram_us = cutune_dram_share * cutune_traffic_bytes / 4486166.6;
+    const double dram_share_ = cutune_min(1., cutune_max(0., (footprint_bytes_ / 62914560. - .3441) / .1496));
+    const double dram_us_ = dram_share_ * traffic_bytes_ / 4486166.6;  // microseconds of DRAM
     // share of the misses of L1 that go to DRAM
-    const double cutune_dram_misses = cutune_dram_share * cutune_minimum(1., cutune_traffic_bytes / cutune_missed_bytes);
-    // what a unit of column 0 counts, per warp
-    const double cutune_weight_0 = 1.015 * cutune_trips_0;
-    // cycles of loads that are the same for any block
-    const double cutune_load_fixed = .6846 * cutune_trips_0;
-    // what a unit of column 2 counts, per warp
-    const double cutune_weight_2 = 1.915 * cutune_trips_0;
-    const double cutune_weight_4 = cutune_trips_0;  // what a unit of column 4 counts, per warp
+    const double dram_misses_ = dram_share_ * cutune_min(1., traffic_bytes_ / missed_bytes_);
+    const double weight_0_ = 1.015 * trips_0_;  // what a unit of column 0 counts, per warp
+    const double load_fixed_ = .6846 * trips_0_;  // cycles of loads that are the same for any block
+    const double weight_2_ = 1.915 * trips_0_;  // what a unit of column 2 counts, per warp
+    const double weight_4_ = trips_0_;  // what a unit of column 4 counts, per warp
     // sectors of array 0 per warp if each SM reads it once
-    const double cutune_once_0 = cutune_choice(cutune_less_equal(cutune_array_bytes_0, 262144.), cutune_array_bytes_0 / cutune_working, 1000000000000.);
-    // cycles per sector of array 0 that misses L1
-    const double cutune_far_cycles_0 = .6826 * cutune_far_0;
-    const double cutune_weight_5 = cutune_trips_0;  // what a unit of column 5 counts, per warp
+    const double once_0_ = cutune_choice(cutune_less_equal(array_bytes_0_, 262144.), array_bytes_0_ / working_, 1000000000000.);
+    const double far_cycles_0_ = .6826 * far_0_;  // cycles per sector of array 0 that misses L1
+    const double weight_5_ = trips_0_;  // what a unit of column 5 counts, per warp
     // sectors of array 1 per warp if each SM reads it once
-    const double cutune_once_1 = cutune_choice(cutune_less_equal(cutune_array_bytes_1, 262144.), cutune_array_bytes_1 / cutune_working, 1000000000000.);
-    // cycles per sector of array 1 that misses L1
-    const double cutune_far_cycles_1 = .6826 * cutune_far_1;
+    const double once_1_ = cutune_choice(cutune_less_equal(array_bytes_1_, 262144.), array_bytes_1_ / working_, 1000000000000.);
+    const double far_cycles_1_ = .6826 * far_1_;  // cycles per sector of array 1 that misses L1
     // issue slots per thread
-    const double cutune_slots = cutune_maximum(0., 16. * cutune_size_m * cutune_size_n) / cutune_working;
-    const double cutune_barriers = cutune_maximum(0., 0.) / cutune_working;  // barriers per thread
+    const double slots_ = cutune_max(0., 16. * size_m_ * size_n_) / working_;
+    const double barriers_ = cutune_max(0., 0.) / working_;  // barriers per thread
     // cycles of issue and arithmetic units per warp of a full block
-    const double cutune_issue_cycles = cutune_norm_3(cutune_maximum(.001, cutune_slots / 3.358), cutune_maximum(.001, .532 * (cutune_maximum(0., 0.) / cutune_working) + 2.128 * (cutune_maximum(0., 0.) / cutune_working)));
+    const double issue_cycles_ = cutune_norm_3(cutune_max(.001, slots_ / 3.358), cutune_max(.001, .532 * (cutune_max(0., 0.) / working_) + 2.128 * (cutune_max(0., 0.) / working_)));
     // cycles of issue and arithmetic units per warp
-    const double cutune_warp_issue_cycles = cutune_issue_cycles;
+    const double warp_issue_cycles_ = issue_cycles_;
     // cycles of a warp alone: start, instructions, barriers
-    const double cutune_latency_fixed = 396.2 + (3.742 * cutune_slots + 21.17 * cutune_barriers);
-    // cycles of a miss of L1
-    const double cutune_miss_latency = 277.8 + 384.8 * cutune_dram_misses;
-    const double cutune_steps_latency = 57.77 * cutune_steps;  // cycles of a warp alone: load steps
+    const double latency_fixed_ = 396.2 + (3.742 * slots_ + 21.17 * barriers_);
+    const double miss_latency_ = 277.8 + 384.8 * dram_misses_;  // cycles of a miss of L1
+    const double steps_latency_ = 57.77 * steps_;  // cycles of a warp alone: load steps
     // loss where a block ends and the next one begins
-    const double cutune_turnover_loss = .336 + cutune_dram_share * .9125;
-    const double *const cutune_row_0 = cutune_tables.cutune_missed_4[cutune_alignment_class];
-    const double *const cutune_row_1 = cutune_tables.cutune_missed_5[cutune_alignment_class];
-    const double *const cutune_row_2 = cutune_tables.cutune_load_0[cutune_alignment_class];
-    const double *const cutune_row_3 = cutune_tables.cutune_store_2[cutune_alignment_class];
-    double cutune_part_0[12];
+    const double turnover_loss_ = .336 + dram_share_ * .9125;
+    const double *const row_0_ = cutune_tables.cutune_missed_4[alignment_class_];
+    const double *const row_1_ = cutune_tables.cutune_missed_5[alignment_class_];
+    const double *const row_2_ = cutune_tables.cutune_load_0[alignment_class_];
+    const double *const row_3_ = cutune_tables.cutune_store_2[alignment_class_];
+    double part_0_[12];
     for (int k = 0; k < 12; k += CUTUNE_LANES) {
-        const cutune_lanes cutune_block_x = cutune_load(cutune_tables.cutune_each_block_x[0] + k);
-        cutune_store(cutune_part_0 + k, cutune_ceiling(cutune_extent_x / cutune_block_x));
+        const cutune_lanes block_x_ = cutune_load(cutune_tables.cutune_each_block_x[0] + k);
+        cutune_store(part_0_ + k, cutune_ceiling(extent_x_ / block_x_));
     }
-    double cutune_part_1[12];
+    double part_1_[12];
     for (int k = 0; k < 12; k += CUTUNE_LANES) {
-        const cutune_lanes cutune_block_y = cutune_load(cutune_tables.cutune_each_block_x[0] + k);
-        cutune_store(cutune_part_1 + k, cutune_ceiling(cutune_extent_y / cutune_block_y));
+        const cutune_lanes block_y_ = cutune_load(cutune_tables.cutune_each_block_x[0] + k);
+        cutune_store(part_1_ + k, cutune_ceiling(extent_y_ / block_y_));
     }
-    double cutune_part_2[6];
+    double part_2_[6];
     for (int k = 0; k < 6; k += CUTUNE_LANES) {
-        const cutune_lanes cutune_footprint_x = cutune_load(cutune_tables.cutune_each_footprint_x[0] + k);
-        cutune_store(cutune_part_2 + k, cutune_ceiling(cutune_extent_x / cutune_footprint_x));
+        const cutune_lanes footprint_x_ = cutune_load(cutune_tables.cutune_each_footprint_x[0] + k);
+        cutune_store(part_2_ + k, cutune_ceiling(extent_x_ / footprint_x_));
     }
-    double cutune_part_3[6];
+    double part_3_[6];
     for (int k = 0; k < 6; k += CUTUNE_LANES) {
-        const cutune_lanes cutune_footprint_y = cutune_load(cutune_tables.cutune_each_footprint_x[0] + k);
-        cutune_store(cutune_part_3 + k, cutune_ceiling(cutune_extent_y / cutune_footprint_y));
+        const cutune_lanes footprint_y_ = cutune_load(cutune_tables.cutune_each_footprint_x[0] + k);
+        cutune_store(part_3_ + k, cutune_ceiling(extent_y_ / footprint_y_));
     }
-    for (int cutune_c = 0; cutune_c < 52; cutune_c += CUTUNE_LANES) {
-        const cutune_lanes cutune_warps = cutune_load(cutune_tables.cutune_warps[0] + cutune_c);
-        const cutune_lanes cutune_wave = cutune_load(cutune_tables.cutune_wave[0] + cutune_c);
+    for (int c_ = 0; c_ < 52; c_ += CUTUNE_LANES) {
+        const cutune_lanes warps_ = cutune_load(cutune_tables.cutune_warps[0] + c_);
+        const cutune_lanes wave_ = cutune_load(cutune_tables.cutune_wave[0] + c_);
         // blocks that have work
-        const cutune_lanes cutune_blocks = cutune_pick(cutune_part_0, cutune_of_block_x + cutune_c) * cutune_pick(cutune_part_1, cutune_of_block_y + cutune_c);
+        const cutune_lanes blocks_ = cutune_pick(part_0_, cutune_of_block_x + c_) * cutune_pick(part_1_, cutune_of_block_y + c_);
         // warps that have work
-        const cutune_lanes cutune_active_warps = cutune_pick(cutune_part_2, cutune_of_footprint_x + cutune_c) * cutune_pick(cutune_part_3, cutune_of_footprint_y + cutune_c);
+        const cutune_lanes active_warps_ = cutune_pick(part_2_, cutune_of_footprint_x + c_) * cutune_pick(part_3_, cutune_of_footprint_y + c_);
         // factor on the cost of memory for blocks of several rows
-        const cutune_lanes cutune_rows_factor = 1. + .02874 * cutune_load(cutune_tables.cutune_doublings[0] + cutune_c);
-        // SMs that have a block
-        const cutune_lanes cutune_sms = cutune_minimum(cutune_blocks, cutune_all(132.));
+        const cutune_lanes rows_factor_ = 1. + .02874 * cutune_load(cutune_tables.cutune_doublings[0] + c_);
+        const cutune_lanes sms_ = cutune_min(blocks_, cutune_all(132.));  // SMs that have a block
         // sectors of array 0 that miss L1 per warp of a block that is alone
-        const cutune_lanes cutune_alone_0 = cutune_weight_4 * cutune_load(cutune_row_0 + cutune_c);
+        const cutune_lanes alone_0_ = weight_4_ * cutune_load(row_0_ + c_);
         // sectors of array 0 that miss L1 per warp
-        const cutune_lanes cutune_still_0 = cutune_minimum(cutune_alone_0, cutune_once_0 * cutune_sms);
+        const cutune_lanes still_0_ = cutune_min(alone_0_, once_0_ * sms_);
         // sectors of array 1 that miss L1 per warp of a block that is alone
-        const cutune_lanes cutune_alone_1 = cutune_weight_5 * cutune_load(cutune_row_1 + cutune_c);
+        const cutune_lanes alone_1_ = weight_5_ * cutune_load(row_1_ + c_);
         // sectors of array 1 that miss L1 per warp
-        const cutune_lanes cutune_still_1 = cutune_minimum(cutune_alone_1, cutune_once_1 * cutune_sms);
+        const cutune_lanes still_1_ = cutune_min(alone_1_, once_1_ * sms_);
         // share of these misses that other blocks do not save
-        const cutune_lanes cutune_still_missing = (0. + cutune_still_0 + cutune_still_1) / cutune_maximum(cutune_all(.001), cutune_alone_0 + cutune_alone_1);
+        const cutune_lanes still_missing_ = (0. + still_0_ + still_1_) / cutune_max(cutune_all(.001), alone_0_ + alone_1_);
         // cycles of the load/store unit per warp
-        const cutune_lanes cutune_load_cycles = cutune_maximum(cutune_all(.001), cutune_load_fixed + cutune_weight_0 * cutune_load(cutune_row_2 + cutune_c));
+        const cutune_lanes load_cycles_ = cutune_max(cutune_all(.001), load_fixed_ + weight_0_ * cutune_load(row_2_ + c_));
         // cycles of the traffic below L1 per warp
-        const cutune_lanes cutune_store_cycles = cutune_maximum(cutune_all(.001), cutune_weight_2 * cutune_load(cutune_row_3 + cutune_c) + (0. + cutune_far_cycles_0 * cutune_still_0 + cutune_far_cycles_1 * cutune_still_1));
+        const cutune_lanes store_cycles_ = cutune_max(cutune_all(.001), weight_2_ * cutune_load(row_3_ + c_) + (0. + far_cycles_0_ * still_0_ + far_cycles_1_ * still_1_));
         // cycles of its SM per warp: memory and issue side by side
-        const cutune_lanes cutune_cycles_per_warp = cutune_norm_3(cutune_norm_3(cutune_load_cycles, cutune_store_cycles) * cutune_rows_factor, cutune_all(cutune_warp_issue_cycles));
-        const cutune_lanes cutune_blocks_per_sm = cutune_blocks / 132.;  // blocks per SM
-        // warps that are launched
-        const cutune_lanes cutune_launched_warps = cutune_blocks * cutune_warps;
+        const cutune_lanes cycles_per_warp_ = cutune_norm_3(cutune_norm_3(load_cycles_, store_cycles_) * rows_factor_, cutune_all(warp_issue_cycles_));
+        const cutune_lanes blocks_per_sm_ = blocks_ / 132.;  // blocks per SM
+        const cutune_lanes launched_warps_ = blocks_ * warps_;  // warps that are launched
         // of them, those that have work
-        const cutune_lanes cutune_working_warps = cutune_minimum(cutune_active_warps, cutune_launched_warps);
+        const cutune_lanes working_warps_ = cutune_min(active_warps_, launched_warps_);
         // warps that an SM works off, idle ones for less
-        const cutune_lanes cutune_warps_on_sm = cutune_choice(cutune_less_equal(cutune_blocks, cutune_wave), cutune_ceiling(cutune_blocks_per_sm), cutune_blocks_per_sm + .5) * cutune_warps * cutune_working_warps / (.73 * cutune_launched_warps + .27 * cutune_working_warps);
+        const cutune_lanes warps_on_sm_ = cutune_choice(cutune_less_equal(blocks_, wave_), cutune_ceiling(blocks_per_sm_), blocks_per_sm_ + .5) * warps_ * working_warps_ / (.73 * launched_warps_ + .27 * working_warps_);
         // cycles of a warp alone, with its misses
-        const cutune_lanes cutune_latency_cycles = cutune_latency_fixed + (cutune_steps_latency + cutune_miss_latency * cutune_rows_factor * cutune_minimum(cutune_all(cutune_steps), cutune_trips_0 * cutune_still_missing));
+        const cutune_lanes latency_cycles_ = latency_fixed_ + (steps_latency_ + miss_latency_ * rows_factor_ * cutune_min(cutune_all(steps_), trips_0_ * still_missing_));
         // factor on waiting, with the blocks that an SM holds
-        const cutune_lanes cutune_turnover_factor = 1. + cutune_turnover_loss * cutune_load(cutune_tables.cutune_turnover[0] + cutune_c);
+        const cutune_lanes turnover_factor_ = 1. + turnover_loss_ * cutune_load(cutune_tables.cutune_turnover[0] + c_);
         // cycles of an SM that is never idle
-        const cutune_lanes cutune_throughput_cycles = cutune_cycles_per_warp * cutune_warps_on_sm;
+        const cutune_lanes throughput_cycles_ = cycles_per_warp_ * warps_on_sm_;
         // cycles of an SM that waits for its warps
-        const cutune_lanes cutune_waiting_cycles = (cutune_latency_cycles + cutune_cycles_per_warp) * cutune_maximum(cutune_all(1.), cutune_warps_on_sm * cutune_load(cutune_tables.cutune_share[0] + cutune_c)) * cutune_turnover_factor;
+        const cutune_lanes waiting_cycles_ = (latency_cycles_ + cycles_per_warp_) * cutune_max(cutune_all(1.), warps_on_sm_ * cutune_load(cutune_tables.cutune_share[0] + c_)) * turnover_factor_;
         // microseconds of the SMs
-        const cutune_lanes cutune_busy_us = cutune_norm_3(cutune_throughput_cycles, cutune_waiting_cycles) * .000505050505050505;
-        // microseconds of the dispatcher
-        const cutune_lanes cutune_dispatch_us = .000611 * cutune_blocks;
+        const cutune_lanes busy_us_ = cutune_norm_3(throughput_cycles_, waiting_cycles_) * .000505050505050505;
+        const cutune_lanes dispatch_us_ = .000611 * blocks_;  // microseconds of the dispatcher
         // microseconds of the launch
-        const cutune_lanes cutune_time_us = 2.99 + cutune_norm_8(cutune_norm_3(cutune_busy_us, cutune_all(cutune_dram_us)), cutune_dispatch_us);
+        const cutune_lanes time_us_ = 2.99 + cutune_norm_8(cutune_norm_3(busy_us_, cutune_all(dram_us_)), dispatch_us_);
         // microseconds of the launch as the host sees them
-        const cutune_lanes cutune_time_with_floor_us = cutune_norm_8(cutune_time_us, cutune_all(4.2));
-        cutune_store(cutune_time + cutune_c, cutune_time_us);
-        cutune_store(cutune_time_with_floor + cutune_c, cutune_time_with_floor_us);
+        const cutune_lanes time_with_floor_us_ = cutune_norm_8(time_us_, cutune_all(4.2));
+        cutune_store(time_ + c_, time_us_);
+        cutune_store(time_with_floor_ + c_, time_with_floor_us_);
     }
 }
 static inline cutune_configuration cutune_decide_add(
-    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)
+    const cutune_request *asked_, cutune_shortlist *list_)
 {
     static const cutune_candidates<char> cutune_all = {
         "add", "threads", {cutune_width_x, cutune_width_x, cutune_width_z},
         {11, 11, 1}, {cutune_of_block_x, cutune_of_block_y, nullptr},
         cutune_bound_ranks, cutune_ranks, 3u, 0u, 5.46, 1.01, 1.005, 1.02, 1.02};
-    if ((~cutune_asked->integers & 3ull) != 0 || cutune_asked->extent[2] != 1 || cutune_asked->smem != 0u)
-        return cutune_own_configuration(*cutune_asked);
-    const long long cutune_sizes[] = {cutune_asked->arguments[0], cutune_asked->arguments[1]};
-    if (!cutune_may_ask<2>(cutune_all.kernel, *cutune_asked,
-                           cutune_sizes, cutune_list)) return cutune_own_configuration(*cutune_asked);
-    double cutune_time[52], cutune_time_with_floor[52];
-    cutune_model_add(static_cast<double>(cutune_sizes[0]), static_cast<double>(cutune_sizes[1]), static_cast<double>(cutune_asked->extent[0]), static_cast<double>(cutune_asked->extent[1]), static_cast<double>(cutune_asked->extent[2]), cutune_time, cutune_time_with_floor);
-    return cutune_answer<51>(cutune_all, *cutune_asked, cutune_time,
-                           cutune_time_with_floor, cutune_list);
+    if ((~asked_->integers & 3ull) != 0 || asked_->extent[2] != 1 || asked_->smem != 0u)
+        return cutune_only_block(asked_->block);
+    const long long sizes_[] = {asked_->arguments[0], asked_->arguments[1]};
+    if (!cutune_may_ask<2>(cutune_all.kernel, *asked_,
+                           sizes_, list_)) return cutune_only_block(asked_->block);
+    double time_[52], time_with_floor_[52];
+    cutune_model_add(static_cast<double>(sizes_[0]), static_cast<double>(sizes_[1]), static_cast<double>(asked_->extent[0]), static_cast<double>(asked_->extent[1]), static_cast<double>(asked_->extent[2]), time_, time_with_floor_);
+    return cutune_answer<51>(cutune_all, *asked_, time_,
+                           time_with_floor_, list_, true);
 }
 enum : unsigned long long { cutune_select_add_arguments = 3ull };
 static inline cutune_configuration cutune_select_add(
-    const cutune_request *cutune_asked, cutune_shortlist *cutune_list)
+    const cutune_request *asked_, cutune_shortlist *list_)
 {
     if (cutune_is_current(132, 9, 0))
-        return cutune_decide_add(cutune_asked, cutune_list);
-    return cutune_own_configuration(*cutune_asked);
+        return cutune_decide_add(asked_, list_);
+    return cutune_only_block(asked_->block);
 }
 
