@@ -236,10 +236,9 @@ class _Restricted:
             raise _not_repeated("it is defined in a class")
         if self.syntax.directives_within(function.first, closer):
             raise _not_repeated("its head depends on an #if")
-        # The compiler would take `a + (b - a)` for something behind `a`.
-        subtracted = [name for name in self._pointers.values() if self._is_subtracted(name)]
-        if subtracted:
-            raise _not_repeated(f"its text subtracts the pointer '{subtracted[0]}'")
+        number = self.texts.pointer_numbers.reason(self.syntax, function)
+        if number is not None:
+            raise _not_repeated(number)
         telling = macros_of(_TELLING, self.texts.files)
         told = sorted({token.text for token in self._body} & telling)
         if told:
@@ -265,14 +264,6 @@ class _Restricted:
                 raise _not_repeated(f"its parameter '{parameter.name}' is not written as a pointer")
             text = self.syntax.source[Span(declared[position][0].start, token.end)]
             yield token, one_line(text)
-
-    def _is_subtracted(self, name: str) -> bool:
-        """Does the body hold `- A`, other than `- A[i]`?"""
-        texts = [token.text for token in self._body]
-        return any(
-            texts[i] == "-" and texts[i + 1] == name and texts[i + 2] != "["
-            for i in range(len(texts) - 2)
-        )
 
 
 def _span(token: Token) -> Span:

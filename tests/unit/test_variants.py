@@ -213,7 +213,7 @@ def test_a_kernel_of_a_header_has_its_variant_there() -> None:
             271,
             "A__restrict is taken",
         ),
-        ("__global__ void k(float *A, float *B, int n) { f(A - B); {body} }", 271, "subtracts"),
+        ("__global__ void k(float *A, float *B, int n) { f(A - B); {body} }", 271, "subtracted"),
         (
             "__global__ void k(float *A, float *B, int n)\n{\n#define X 1\n{body} }",
             271,
