@@ -27,6 +27,7 @@ HARMLESS = [
     "Pair p = {a, n}; p.first[i] = 3 - p.nx; a[i] = (long)p.nx;",
     "AT(a, i, n) = AT(b, n, i) - AT(a, 0, n);",
     "a[i] = (n) - sqrtf(b[i]) - halved(b, i);",
+    'asm("fma.rn.f32 %0, %1, %1, %1;" : "=f"(a[i]) : "f"(b[i]));',
     "for (float *p = a; p != a + n; p++) *p = (n - i) * 2 - p[0];",
 ]
 NUMBERS = [
@@ -48,6 +49,7 @@ NUMBERS = [
     ("Pair p = {a, n}; long w = b - p.first;", "subtracted"),
     ("long w = b - (i > 3 ? a : b);", "subtracted"),
     ("long w = b - moved(a, i);", "subtracted"),
+    ('float *p = a; asm volatile("" : "+l"(p));', "inline assembly"),
     ("long w = NUMBER(a);", "cast to a number"),
     ("long w = AGAIN(a + i);", "cast to a number"),
 ]

@@ -33,6 +33,7 @@ _VECTORS = frozenset(
 _ARITHMETIC = _SMALL | _OTHERS | _WIDE | _VECTORS
 _IN_TYPE = frozenset({"::", "<", ">", ",", "*", "&"})
 _BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
+_ASSEMBLY = frozenset({"asm", "__asm", "__asm__"})
 _MEMBERS = (".", "->", "::")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 #: Behind these words an operand begins.
@@ -240,6 +241,10 @@ class _Reader:
         if text == "reinterpret_cast" and self._text(index + 1) == "<":
             end = next((i for i in range(index, len(self.texts)) if self.texts[i] == "("), index)
             return self._cast(index + 2, end - 1)
+        if text in _ASSEMBLY:
+            opener = self.texts.index("(", index) if "(" in self.texts[index:] else index
+            is_told = self.has_pointer(opener, self._end(opener))
+            return "a pointer is handed to inline assembly" if is_told else None
         is_call = self._text(index + 1) == "("
         if is_call and (text in _WIDE or text in self.names.types) and self._is_pointer(index + 1):
             return "a pointer is cast to a number"
