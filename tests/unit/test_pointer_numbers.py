@@ -28,6 +28,8 @@ HARMLESS = [
     "AT(a, i, n) = AT(b, n, i) - AT(a, 0, n);",
     "a[i] = (n) - sqrtf(b[i]) - halved(b, i);",
     'asm("fma.rn.f32 %0, %1, %1, %1;" : "=f"(a[i]) : "f"(b[i]));',
+    "float x = 1, y = 2; both(a[i], &x, &y); a[i] = x - y;",
+    "a[i - 1] = *b - *a - b[i - 1] - n; float *p = a + n; p[-1] = *p - 1;",
     "for (float *p = a; p != a + n; p++) *p = (n - i) * 2 - p[0];",
 ]
 NUMBERS = [
@@ -50,6 +52,10 @@ NUMBERS = [
     ("long w = b - (i > 3 ? a : b);", "subtracted"),
     ("long w = b - moved(a, i);", "subtracted"),
     ('float *p = a; asm volatile("" : "+l"(p));', "inline assembly"),
+    ("a[-1 - i] = b[i];", "'a' is moved back"),
+    ("long w = thrust::distance(a, b);", "subtracted"),
+    ("float *c = b - n; a[i] = c[i];", "'b' is moved back"),
+    ("a[i] = *--b;", "'b' is moved back"),
     ("long w = NUMBER(a);", "cast to a number"),
     ("long w = AGAIN(a + i);", "cast to a number"),
 ]
@@ -97,6 +103,7 @@ def test_functions_that_a_kernel_may_call(function: str) -> None:
         "long apart(const float *x, const float *y) { return x - y; }",
         "__global__ void other(float *x) { size_t y = (size_t)x; }",
         "template <class T> __device__ T twice(T x, T y) { return x * 2 + y; }",
+        "template <class T> __device__ T before(T x) { return x - 1; }",
         "__device__ float less(float x, float y) { return x - y; }",
     ],
 )

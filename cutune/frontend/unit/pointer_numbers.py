@@ -20,7 +20,7 @@ from cutune.frontend.unit.unit import split_commas, template_parameters
 
 #: Ways from pointers to numbers that need no more than these words.
 _WORDS = frozenset({"union", "memcpy", "__builtin_memcpy", "memmove", "bit_cast", "uintptr_t"})
-_TELLING = _WORDS | {"__builtin_bit_cast", "intptr_t", "distance", "bitwise_cast"}
+_TELLING = _WORDS | {"__builtin_bit_cast", "intptr_t", "bitwise_cast"}
 #: Types that are no pointers, and that none fits into.
 _SMALL = frozenset({"float", "double", "int", "unsigned", "char", "short", "bool", "const"})
 _OTHERS = frozenset({"half", "__half", "int32_t", "uint32_t", "uint", "void"})
@@ -82,6 +82,7 @@ class PointerNumbers:
         names = _Names()
         for syntax in self.files:
             bodies = [one.body for one in syntax.functions if one.body is not None]
+            bodies += [one.parameters for one in syntax.functions]
             kept: list[Token] = []
             index = 0
             for first, last in sorted(bodies):
@@ -110,6 +111,8 @@ class PointerNumbers:
         }
         for parameter in split_commas(syntax.tokens[opener + 1 : closer]):
             names.declare_parameter([token.text for token in parameter], generic)
+        if function.is_kernel:
+            names.own |= names.pointers - self._outside.pointers
         # Between the parameters and the body a constructor has its initialisers.
         found = self._made([*syntax.tokens[closer:first], *body], names, ())
         return f"in '{function.name}' {found}" if found is not None else None
@@ -130,6 +133,8 @@ class PointerNumbers:
                 for name, argument in zip(macro.parameters or (), arguments, strict=False):
                     if _Reader(argument, names).has_pointer(0, len(argument)):
                         inner.pointers.add(name)
+                        if names.own & {token.text for token in argument}:
+                            inner.own.add(name)
                 found = self._made([*macro.body], inner, (*within, token.text))
                 if found is not None:
                     return found
@@ -140,7 +145,7 @@ class PointerNumbers:
 class _Names:
     """Names that may be pointers; arrays of pointers, or pointers to them; types that may be.
 
-    `members`: those of the pointers that a member may be.
+    `members`: those of the pointers that a member may be; `own`: parameters of the kernel.
     """
 
     pointers: set[str] = field(default_factory=set)
@@ -148,9 +153,10 @@ class _Names:
     numbers: set[str] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
     members: set[str] = field(default_factory=set)
+    own: set[str] = field(default_factory=set)
 
     def copied(self) -> _Names:
-        sets = (self.pointers, self.arrays, self.numbers, self.types, self.members)
+        sets = (self.pointers, self.arrays, self.numbers, self.types, self.members, self.own)
         return _Names(*({*one} for one in sets))
 
     def declare(self, tokens: Sequence[Token]) -> None:
@@ -197,7 +203,7 @@ def _is_declaration(texts: Sequence[str], star: int) -> bool:
     while index >= 0 and texts[index] in ("*", "&", *_QUALIFIERS):
         index -= 1
     if index < 0 or texts[index] == ",":
-        return True
+        return texts[star] == "*"
     while index >= 0 and (texts[index].isidentifier() or texts[index] in ("::", "<", ">")):
         if texts[index] in _BEFORE_OPERANDS:
             return False
@@ -234,6 +240,8 @@ class _Reader:
         is_binary = index > 0 and self._ends_operand(index - 1)
         if text == "-" and is_binary and self._is_pointer(index + 1):
             return "a pointer is subtracted"
+        if self._is_moved_back(index):
+            return f"'{text}' is moved back"
         if text == "&" and not is_binary and self._is_bare(index + 1):
             return "the address of a pointer is taken"
         if text == "(" and not is_binary:
@@ -246,9 +254,23 @@ class _Reader:
             is_told = self.has_pointer(opener, self._end(opener))
             return "a pointer is handed to inline assembly" if is_told else None
         is_call = self._text(index + 1) == "("
+        if is_call and text == "distance" and self._is_pointer(index + 1):
+            return "a pointer is subtracted"
         if is_call and (text in _WIDE or text in self.names.types) and self._is_pointer(index + 1):
             return "a pointer is cast to a number"
         return None
+
+    def _is_moved_back(self, index: int) -> bool:
+        """Does `p - n`, `p[-n]`, `--p` begin here, of a parameter of the kernel?"""
+        before, following = self._text(index - 1), self._text(index + 1)
+        if self.texts[index] not in self.names.own or before in _MEMBERS:
+            return False
+        is_element = before == "*" and not self._ends_operand(index - 2)
+        if following == "[":
+            return self._text(index + 2) == "-"
+        if following == "-" and self._is_pointer(index + 2):
+            return False  # which is said of the operator
+        return before == "--" or (following in ("-", "-=", "--") and not is_element)
 
     def _cast(self, first: int, last: int) -> str | None:
         """A cast to the type that these tokens are, if they are one; `last`: the bracket."""
