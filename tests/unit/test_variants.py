@@ -215,6 +215,11 @@ def test_a_kernel_of_a_header_has_its_variant_there() -> None:
         ),
         ("__global__ void k(float *A, float *B, int n) { f(A - B); {body} }", 271, "subtracted"),
         (
+            "__global__ void k(float *A, float *B, int n) { size_t x = (size_t)A; {body} }",
+            271,
+            "cast to a number",
+        ),
+        (
             "__global__ void k(float *A, float *B, int n)\n{\n#define X 1\n{body} }",
             271,
             "repeated",

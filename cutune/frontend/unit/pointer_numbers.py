@@ -20,7 +20,13 @@ from cutune.frontend.unit.unit import split_commas, template_parameters
 
 #: Ways from pointers to numbers that need no more than these words.
 _WORDS = frozenset({"union", "memcpy", "__builtin_memcpy", "memmove", "bit_cast", "uintptr_t"})
-_TELLING = _WORDS | {"__builtin_bit_cast", "intptr_t", "bitwise_cast"}
+_TELLING = _WORDS | {
+    "__builtin_bit_cast",
+    "intptr_t",
+    "bitwise_cast",
+    "addressof",
+    "__builtin_addressof",
+}
 #: Types that are no pointers, and that none fits into.
 _SMALL = frozenset({"float", "double", "int", "unsigned", "char", "short", "bool", "const"})
 _OTHERS = frozenset({"half", "__half", "int32_t", "uint32_t", "uint", "void"})
@@ -34,6 +40,7 @@ _ARITHMETIC = _SMALL | _OTHERS | _WIDE | _VECTORS
 _IN_TYPE = frozenset({"::", "<", ">", ",", "*", "&"})
 _BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 _ASSEMBLY = frozenset({"asm", "__asm", "__asm__"})
+_TYPE_OF = ("decltype", "typeof", "__typeof__")
 _MEMBERS = (".", "->", "::")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 #: Behind these words an operand begins.
@@ -120,6 +127,8 @@ class PointerNumbers:
     def _made(self, tokens: list[Token], names: _Names, within: tuple[str, ...]) -> str | None:
         names = names.copied()
         names.declare(tokens)
+        if any(token.text in ("struct", "class") for token in tokens):
+            names.members |= names.pointers
         reader = _Reader(tokens, names)
         for index, token in enumerate(tokens):
             found = reader.made_at(index)
@@ -145,7 +154,8 @@ class PointerNumbers:
 class _Names:
     """Names that may be pointers; arrays of pointers, or pointers to them; types that may be.
 
-    `members`: those of the pointers that a member may be; `own`: parameters of the kernel.
+    `members`: those of the pointers that a member may be; `own`: parameters of the kernel;
+    `aliases`: other names of types.
     """
 
     pointers: set[str] = field(default_factory=set)
@@ -154,15 +164,28 @@ class _Names:
     types: set[str] = field(default_factory=set)
     members: set[str] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
+    aliases: set[str] = field(default_factory=set)
 
     def copied(self) -> _Names:
-        sets = (self.pointers, self.arrays, self.numbers, self.types, self.members, self.own)
+        sets = (
+            self.pointers,
+            self.arrays,
+            self.numbers,
+            self.types,
+            self.members,
+            self.own,
+            self.aliases,
+        )
         return _Names(*({*one} for one in sets))
 
     def declare(self, tokens: Sequence[Token]) -> None:
         """Take the variables into account that a text declares."""
         texts = [token.text for token in tokens]
         for index, token in enumerate(tokens):
+            if token.text == "(" and index > 0 and texts[index - 1] == "]":
+                # The parameters of a lambda, perhaps.
+                for parameter in split_commas(_Reader(tokens, self).arguments(index - 1)):
+                    self.declare_parameter([one.text for one in parameter], ())
             if token.kind != "IDENTIFIER" or index == 0:
                 continue
             before, following = texts[index - 1], texts[index + 1] if index + 1 < len(texts) else ""
@@ -219,8 +242,8 @@ def _declare_types(names: _Names, tokens: Sequence[Token]) -> None:
         if text not in ("typedef", "using"):
             continue
         end = next((i for i in range(index, len(texts)) if texts[i] == ";"), len(texts))
-        if "*" in texts[index:end]:
-            names.types.add(texts[end - 1] if text == "typedef" else texts[index + 1])
+        name = texts[end - 1] if text == "typedef" else texts[index + 1]
+        (names.types if "*" in texts[index:end] else names.aliases).add(name)
 
 
 @dataclass(frozen=True)
@@ -256,7 +279,8 @@ class _Reader:
         is_call = self._text(index + 1) == "("
         if is_call and text == "distance" and self._is_pointer(index + 1):
             return "a pointer is subtracted"
-        if is_call and (text in _WIDE or text in self.names.types) and self._is_pointer(index + 1):
+        is_type = text in _WIDE | self.names.types | self.names.aliases
+        if is_call and is_type and self._is_pointer(index + 1):
             return "a pointer is cast to a number"
         return None
 
@@ -275,11 +299,14 @@ class _Reader:
     def _cast(self, first: int, last: int) -> str | None:
         """A cast to the type that these tokens are, if they are one; `last`: the bracket."""
         kind, operand = self.texts[first:last], last + 1
-        is_type = kind and all(text.isidentifier() or text in _IN_TYPE for text in kind)
+        is_type = kind and (
+            all(text.isidentifier() or text in _IN_TYPE for text in kind) or kind[0] in _TYPE_OF
+        )
         if not is_type or {*kind} <= _SMALL | _OTHERS or not self._begins_operand(operand):
             return None
         if "*" not in kind or "&" in kind:
-            return "a pointer is cast to a number" if self._is_pointer(operand) else None
+            is_made = self._is_pointer(operand) or self._is_call_with_pointer(operand)
+            return "a pointer is cast to a number" if is_made else None
         while self._text(operand) == "(":
             operand += 1
         if self._text(operand) == "&":
@@ -297,9 +324,19 @@ class _Reader:
             return self.has_pointer(index, self._end(index))
         if self._text(index) == "&":
             return True
+        if self._text(index).endswith("_cast"):
+            end = next((i for i in range(index, len(self.texts)) if self.texts[i] == "("), index)
+            return "*" in self.texts[index:end]
         while self._text(index + 1) in _MEMBERS:
             index += 2
         return self._is_bare(index)
+
+    def _is_call_with_pointer(self, index: int) -> bool:
+        """Is the operand a call, which may give back what it gets?"""
+        while self._text(index + 1) in _MEMBERS:
+            index += 2
+        is_call = self._text(index + 1) == "(" and self.tokens[index].kind == "IDENTIFIER"
+        return is_call and self.has_pointer(index + 2, self._end(index + 1))
 
     def has_pointer(self, first: int, last: int) -> bool:
         """May any of these tokens be a pointer, that is not looked behind?"""
