@@ -87,6 +87,9 @@ class VariantChooser:
             CutuneError: CT515 where no launch is possible.
         """
         self._plain = Chooser(model, device, performance)
+        #: How sizes are named, and extents that no guard tells.
+        self.size_names = model.kernel.parameters
+        self.extent_words = model.kernel.extent_words
         # The published models compare blocks of one kernel only.
         variants = worthwhile(model, device) if performance == DEFAULT else ()
         self._of_variants = [
