@@ -14,6 +14,7 @@ from benchmarks import (
     sampling,
     tridiagonal,
     tunable,
+    variant_regret,
     wrapper,
 )
 
@@ -23,7 +24,7 @@ BENCHMARKS: dict[str, Callable[[], object]] = {
     "emulator": emulator.main,
     "sampling": sampling.main,
     "decision": decision.main,
-    "regret": regret.main,
+    "regret": variant_regret.main if "--variants" in sys.argv else regret.main,
     "wrapper": wrapper.main,
     "tunable": tunable.main,
     "inspect_time": inspect_time.main,
@@ -32,7 +33,7 @@ BENCHMARKS: dict[str, Callable[[], object]] = {
 
 def main() -> int:
     """Run what the command line names."""
-    names = sys.argv[1:] or list(BENCHMARKS)
+    names = [word for word in sys.argv[1:] if word != "--variants"] or list(BENCHMARKS)
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         print(f"unknown: {', '.join(unknown)}; known: {', '.join(BENCHMARKS)}", file=sys.stderr)

@@ -29,6 +29,7 @@ int main() {
     const dim3 block(32, 8);
     float *const none = nullptr;
     const void *const kernel = reinterpret_cast<const void *>(some_kernel);
+    const void *const variant = kernel;
     long long sum = 0;
     double best[2] = {1e9, 1e9};
     // The best of many short stretches: a shared machine takes the processor away in between.
@@ -40,8 +41,8 @@ int main() {
                 const int n = repeat ? 1000 : 1000 + (i * 20 + stretch) % 3000;
                 const unsigned size = static_cast<unsigned>(n);
                 const dim3 grid((size + 31) / 32, (size + 7) / 8);
-                cutune_controlled launch(1, kernel, grid, block, 0, nullptr, n, n, n, 1.0f, 1.0f,
-                                         none, none, none);
+                cutune_controlled launch(1, kernel, &variant, grid, block, 0, nullptr, n, n, n,
+                                         1.0f, 1.0f, none, none, none);
                 while (launch.next()) sum += launch.block.x;
             }
             const std::chrono::duration<double, std::nano> taken =

@@ -57,6 +57,8 @@ class Session:
     progress: Progress = field(default=lambda what, done, total: None)
     #: Architectures besides those of the flags: kernels are proven for these, too.
     architectures: tuple[str, ...] = (EMULATED,)
+    #: May launches choose among variants of their kernels?
+    with_variants: bool = True
     #: Programs whose variants were checked, and what came of it, by the identity of the former.
     _checked: dict[int, tuple[Program, Program]] = field(default_factory=dict, compare=False)
 
@@ -154,7 +156,8 @@ class Session:
 
     def with_checked_variants(self, program: Program) -> Program:
         """The program without variants whose compiled code is not proven."""
-        if program.has_checked_variants or not any(k.variants for k in program.kernels):
+        is_without = not (self.with_variants and any(k.variants for k in program.kernels))
+        if program.has_checked_variants or is_without:
             return program
         known = self._checked.get(id(program))
         if known is None:

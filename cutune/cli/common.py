@@ -39,6 +39,7 @@ def session_of(options: argparse.Namespace) -> Session:
         show,
         progress_for(options.quiet),
         _architectures(options),
+        options.variants == "all",
     )
 
 

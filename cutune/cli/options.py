@@ -232,6 +232,12 @@ def _source_options() -> argparse.ArgumentParser:
         metavar="FILE",
         help="further options of nvcc, also written @FILE",
     )
+    group.add_argument(
+        "--variants",
+        choices=("all", "none"),
+        default="all",
+        help="whether launches may choose among variants of their kernels, too (default: all)",
+    )
     group.add_argument("-q", "--quiet", action="store_true", help="no progress")
     return options
 

@@ -181,6 +181,12 @@ class Code(Enum):
         NOTE,
         "has no variant '{variant}': {what}; no thread may depend on what others do meanwhile",
     )
+    VARIANT_HEADER = (
+        275,
+        NOTE,
+        "has no variant '{variant}': {header} holds no launch that is tuned, and is not rewritten;"
+        " move the kernel to the file of its launch",
+    )
     UNPROVEN_CODE = (263, WARNING, "is not proven on its compiled code, which {what}")
     KERNEL_REASON = (229, NOTE, "kernel '{kernel}' {message}")
     REDUNDANT_THREADS = (

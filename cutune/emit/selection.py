@@ -26,7 +26,7 @@ from cutune.models.candidates import launchable
 from cutune.models.constants import ASKING_US, BOUND_BAND, LAUNCH_BOUND, VARIANT_SHARE
 from cutune.models.selection.choose import SelectionRule
 from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
-from cutune.models.selection.variants import worthwhile
+from cutune.models.selection.variants import Worthwhile, worthwhile
 from cutune.rewrite.prelude import c_string
 
 
@@ -108,9 +108,9 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
         variants = worthwhile(fitted, device) if judge is MODELS[DEFAULT] else ()
         if not variants:
             return one(model, device, name, True)
-        named = [(variant, f"{name}_{variant.kernel.variant}") for variant in variants]
+        named = [(variant, f"{name}_{variant.model.kernel.variant}") for variant in variants]
         parts = [one(model, device, f"{name}_plain", False)]
-        parts += [one(variant, device, its_name, False) for variant, its_name in named]
+        parts += [one(variant.model, device, its_name, False) for variant, its_name in named]
         return "".join([*parts, _preference(model.kernel, name, named)])
 
     facts = fitted.kernel
@@ -151,22 +151,28 @@ def _unique(name: str, taken: set[str]) -> str:
 
 
 def _preference(
-    kernel: MeasuredKernel, name: str, variants: Sequence[tuple[FittedModel, str]]
+    kernel: MeasuredKernel, name: str, variants: Sequence[tuple[Worthwhile, str]]
 ) -> str:
     """`cutune_decide_NAME` of a kernel with variants, which are compared by their predictions."""
     emit = Emitter()
     emit(f"static inline cutune_configuration cutune_decide_{name}(")
     emit("    const cutune_request *asked_, cutune_shortlist *list_)")
     with emit.braces():
-        emit("cutune_configuration best_ =")
-        emit(f"    cutune_decide_{name}_plain(asked_, list_);")
-        emit("if (list_ != nullptr) return best_;")
-        share = double_text(VARIANT_SHARE)
-        for variant, its_name in variants:
-            word = c_string(variant.kernel.variant)
-            asking = double_text(ASKING_US * variant.kernel.asked_pointers)
-            emit(f"cutune_prefer(&best_, cutune_decide_{its_name}(asked_, nullptr),")
-            emit(f"              *asked_->site, {word}, {asking}, {share});")
+        emit("cutune_configuration best_ = cutune_only_block(asked_->block);")
+        emit("bool is_sure_ = false;")
+        for one, its_name in variants:
+            variant = one.model.kernel
+            numbers = ASKING_US * variant.asked_pointers, one.sure_us
+            texts = ", ".join(map(double_text, numbers))
+            emit(f"if (const int v_ = cutune_allowed(*asked_, {c_string(variant.variant)}))")
+            emit(f"    cutune_prefer(&best_, cutune_decide_{its_name}(asked_, nullptr), v_,")
+            emit(f"                  {texts}, &is_sure_);")
+        with emit.braces("if (!is_sure_)"):
+            emit("const cutune_configuration plain_ =")
+            emit(f"    cutune_decide_{name}_plain(asked_, list_);")
+            share = double_text(VARIANT_SHARE)
+            emit("if (list_ != nullptr) return plain_;")
+            emit(f"if (best_.us <= 0 || best_.us >= {share} * plain_.us) best_ = plain_;")
         words = f"{c_string(kernel.name)}, {printed_extents(kernel.grid_kept)}"
         emit(f"cutune_print_variant({words}, *asked_, best_);")
         emit("return best_;")

@@ -58,7 +58,7 @@ def _with_variants(
         found = names.setdefault(model.kernel.name, set())
         for device in devices:
             if launchable(model, device).blocks:
-                found |= {variant.kernel.variant for variant in worthwhile(model, device)}
+                found |= {one.model.kernel.variant for one in worthwhile(model, device)}
     if not any(names.values()):
         return program
     return with_only(session.with_checked_variants(program), names)

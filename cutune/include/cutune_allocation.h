@@ -3,7 +3,7 @@
 #ifndef CUTUNE_ALLOCATION_H
 #define CUTUNE_ALLOCATION_H
 
-typedef int (*cutune_attributes_function)(unsigned count, const int *attributes, void **values,
+typedef int (*cutune_asking)(unsigned count, const int *attributes, void **values,
                                           unsigned long long address);
 
 // A number that no other allocation of the process has or will have; 0 where the driver does not
@@ -12,7 +12,7 @@ typedef int (*cutune_attributes_function)(unsigned count, const int *attributes,
 inline unsigned long long cutune_ask_allocation(unsigned long long address) {
     // CU_POINTER_ATTRIBUTE_BUFFER_ID, IS_MANAGED, IS_LEGACY_CUDA_IPC_CAPABLE.
     static const int attributes[] = {7, 8, 10};
-    static const cutune_attributes_function function = reinterpret_cast<cutune_attributes_function>(
+    static const cutune_asking function = reinterpret_cast<cutune_asking>(
         cutune_driver_function("cuPointerGetAttributes"));
     unsigned long long id = 0, is_managed = 0, is_plain = 0;
     void *values[] = {&id, &is_managed, &is_plain};
@@ -21,9 +21,9 @@ inline unsigned long long cutune_ask_allocation(unsigned long long address) {
 }
 
 // The allocations of the pointers of one launch; each pointer is asked about once.
-class cutune_allocations {
+class cutune_memory {
   public:
-    cutune_allocations() : count_(0) {}
+    cutune_memory() : count_(0) {}
 
     unsigned long long of(long long pointer) {
         for (int i = 0; i < count_; ++i)
@@ -53,7 +53,7 @@ class cutune_allocations {
 // May a variant run that supposes that nobody else uses what a pointer writes to? Null pointers
 // lead nowhere.
 inline bool cutune_supposes_rightly(const cutune_variant &variant, const long long *arguments,
-                                    cutune_allocations *allocations) {
+                                    cutune_memory *allocations) {
     for (unsigned long long left = variant.written; left != 0; left &= left - 1) {
         const int written = __builtin_ctzll(left);
         if (arguments[written] == 0) continue;

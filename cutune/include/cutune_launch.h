@@ -14,19 +14,17 @@ struct cutune_site;
 typedef long long cutune_long;
 typedef unsigned long long cutune_word;
 
-class cutune_allocations;
+class cutune_memory;
 
-// What is chosen for a launch: a block for the kernel itself, and a variant that is faster where it
-// may run, or 0.
+// What is chosen for a launch: a variant of the kernel, or 0 for the kernel itself, and its block.
 struct cutune_configuration {
     dim3 block;
     double us;  // as predicted; 0 where nothing was
     int variant;
-    dim3 variant_block;
 };
 
 static inline cutune_configuration cutune_only_block(dim3 block) {
-    const cutune_configuration only = {block, 0, 0, block};
+    const cutune_configuration only = {block, 0, 0};
     return only;
 }
 
@@ -37,7 +35,7 @@ struct cutune_variant {
     unsigned long long pointers, written;
     // May it run? Always cutune_supposes_rightly, which is not compiled where there are none.
     bool (*may_run)(const cutune_variant &variant, const long long *arguments,
-                    cutune_allocations *allocations);
+                    cutune_memory *allocations);
 };
 
 enum { cutune_most_variants = 4 };
@@ -64,7 +62,8 @@ struct cutune_request {
     bool is_captured;
     cutune_limits limits;
     const cutune_site *site;
-    cutune_allocations *allocations;  // of its pointers; nullptr where no site asks
+    cutune_memory *allocations;  // of its pointers; nullptr where no site asks
+    unsigned allowed;                 // bit v: variant v may run
 };
 
 enum { cutune_most_listed = 4 };
@@ -113,7 +112,7 @@ struct cutune_site {
     // May each thread come into any warp, with these arguments? nullptr: it may always. Per
     // dimension `extent` is how many ids are used.
     bool (*is_free)(const long long *arguments, unsigned long long integers,
-                    const long long *extent, cutune_allocations *allocations);
+                    const long long *extent, cutune_memory *allocations);
     unsigned long long free_arguments;  // bit i: `is_free` reads argument i
     bool asks_for_memory;               // `is_free` asks which memory pointers lead to
     // PTX versions for which all of this is proven, up to a 0; nullptr: the compiler was not asked.
@@ -217,9 +216,9 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
                                                  size_t smem, const long long *arguments,
                                                  unsigned long long integers,
                                                  cutune_limits limits, bool is_captured,
-                                                 cutune_allocations *allocations) {
-    cutune_request request = {grid, block,       smem,   {0, 0, 0}, arguments,  integers,
-                              0,    is_captured, limits, &site,     allocations};
+                                                 cutune_memory *allocations) {
+    cutune_request request = {grid, block,       smem,   {0, 0, 0}, arguments,   integers,
+                              0,    is_captured, limits, &site,     allocations, 0};
     const long long space[3] = {static_cast<long long>(grid.x) * block.x,
                                 static_cast<long long>(grid.y) * block.y,
                                 static_cast<long long>(grid.z) * block.z};

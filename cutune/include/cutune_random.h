@@ -65,9 +65,10 @@ static inline cutune_configuration cutune_with_any_variant(const cutune_request 
                                                            unsigned long long seed) {
     cutune_configuration answer = cutune_only_block(block);
     const int count = asked.site->variant_count;
-    if (count > 0)
-        answer.variant = static_cast<int>(cutune_draw(seed) %
-                                          (static_cast<unsigned long long>(count) + 1));
+    const int drawn =
+        count == 0 ? 0
+                   : static_cast<int>(cutune_draw(seed) % static_cast<unsigned long long>(count + 1));
+    if ((asked.allowed >> drawn & 1u) != 0) answer.variant = drawn;
     return answer;
 }
 

@@ -95,15 +95,15 @@ inline cutune_refinements &cutune_all_refinements() {
 }
 
 // Does not wait for long: a fork may have left the lock behind, and timing is not needed.
-class cutune_refinement_lock {
+class cutune_refine_lock {
   public:
-    cutune_refinement_lock() : is_held(false) {
+    cutune_refine_lock() : is_held(false) {
         for (int attempt = 0; attempt < 1000 && !is_held; ++attempt)
             is_held = !cutune_all_refinements().is_busy.exchange(true, std::memory_order_acquire);
     }
-    cutune_refinement_lock(const cutune_refinement_lock &) = delete;
-    cutune_refinement_lock &operator=(const cutune_refinement_lock &) = delete;
-    ~cutune_refinement_lock() {
+    cutune_refine_lock(const cutune_refine_lock &) = delete;
+    cutune_refine_lock &operator=(const cutune_refine_lock &) = delete;
+    ~cutune_refine_lock() {
         if (is_held) cutune_all_refinements().is_busy.store(false, std::memory_order_release);
     }
     bool is_held;
@@ -220,7 +220,7 @@ inline bool cutune_refinement_of(const cutune_site &site, const cutune_request &
     *found = nullptr;
     if (list.key == 0) return true;
     *block = request.block;
-    const cutune_refinement_lock lock;
+    const cutune_refine_lock lock;
     if (!lock.is_held) return false;
     cutune_read_refinements();
     cutune_refinement *entry = cutune_find_refinement(list.key, device);
@@ -249,7 +249,7 @@ class cutune_timed_launch {
         if (turn + 2 < cutune_spacing || entry->is_settled.load(std::memory_order_acquire) ||
             cudaPeekAtLastError() != cudaSuccess)
             return entry->blocks[candidate];
-        const cutune_refinement_lock lock;
+        const cutune_refine_lock lock;
         cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
         if (!lock.is_held || !cutune_answered(cudaStreamIsCapturing(stream, &status)) ||
             status != cudaStreamCaptureStatusNone)

@@ -41,7 +41,7 @@ static inline bool cutune_is_current(int multiprocessors, int major, int minor) 
 }
 
 // CUTUNE=verbose: one line per new decision.
-static inline void cutune_print_decision(const char *kernel, const char *extents,
+static inline void cutune_print(const char *kernel, const char *extents,
                                          const cutune_request &asked,
                                          const cutune_configuration &chosen) {
     if (!cutune_is_verbose()) return;
@@ -54,32 +54,31 @@ static inline void cutune_print_decision(const char *kernel, const char *extents
 static inline void cutune_print_variant(const char *kernel, const char *extents,
                                         const cutune_request &asked,
                                         const cutune_configuration &chosen) {
-    cutune_print_decision(kernel, extents, asked, chosen);
+    cutune_print(kernel, extents, asked, chosen);
     if (chosen.variant != 0 && cutune_is_verbose())
-        fprintf(stderr, "cutune: %s, where memory allows it: %s, block %ux%ux%u\n", kernel,
-                asked.site->variants[chosen.variant - 1].name, chosen.variant_block.x,
-                chosen.variant_block.y, chosen.variant_block.z);
+        fprintf(stderr, "cutune: %s: variant %s\n", kernel,
+                asked.site->variants[chosen.variant - 1].name);
 }
 
-// The number of a variant, or 0. Names are short, and looked up once per size.
-inline int cutune_variant_named(const cutune_site &site, const char *name) {
-    for (int i = 0; i < site.variant_count; ++i)
-        if (strcmp(site.variants[i].name, name) == 0) return i + 1;
+// The number of a variant that may run at this launch, or 0. Names are short, and looked up once per
+// size.
+inline int cutune_allowed(const cutune_request &asked, const char *name) {
+    for (int v = 1; v <= asked.site->variant_count; ++v)
+        if ((asked.allowed >> v & 1u) != 0 && strcmp(asked.site->variants[v - 1].name, name) == 0)
+            return v;
     return 0;
 }
 
-// Take a variant where it is faster: below `share` of the kernel itself, after its pointers were
-// asked about, which takes `asking_us`.
-inline void cutune_prefer(cutune_configuration *chosen, const cutune_configuration &other,
-                          const cutune_site &site, const char *name, double asking_us,
-                          double share) {
-    const double limit = chosen->variant == 0 ? share * chosen->us : chosen->us;
-    const double us = other.us + asking_us;
-    const int variant = cutune_variant_named(site, name);
-    if (variant == 0 || other.us <= 0 || us >= limit) return;
-    chosen->us = us;
-    chosen->variant = variant;
-    chosen->variant_block = other.block;
+// Take a variant if it is faster than `best`, after its pointers were asked about, which takes
+// `asking_us`. From `sure_us` on it is known to be faster than the kernel itself.
+inline void cutune_prefer(cutune_configuration *best, cutune_configuration other, int variant,
+                          double asking_us, double sure_us, bool *is_sure) {
+    if (other.us <= 0) return;
+    other.us += asking_us;
+    other.variant = variant;
+    if (best->us > 0 && other.us >= best->us) return;
+    *best = other;
+    *is_sure = other.us >= sure_us;
 }
 
 // Do the sizes lie where the model may be asked? Then `list`, if there is one, gets its key.
@@ -184,7 +183,7 @@ inline cutune_configuration cutune_answer(const cutune_candidates<Place> &all,
     if (list != nullptr)
         cutune_list_blocks(list, time_with_floor, valid, all, count, chosen, own);
     else if (is_alone)
-        cutune_print_decision(all.kernel, all.extents, asked, answer);
+        cutune_print(all.kernel, all.extents, asked, answer);
     return answer;
 }
 

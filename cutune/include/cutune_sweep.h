@@ -45,7 +45,7 @@ struct cutune_kept_launch {
     cutune_kept_launch(const cutune_kept_launch &) = delete;
     cutune_kept_launch &operator=(const cutune_kept_launch &) = delete;
 
-    cutune_request request(cutune_allocations *allocations) const {
+    cutune_request request(cutune_memory *allocations) const {
         return cutune_make_request(*site, step.grid, step.block, step.smem, integers.data(),
                                    integer_bits, limits, false, allocations);
     }
@@ -189,7 +189,7 @@ class cutune_experiment {
             return false;
         }
         steps_.push_back(original);
-        cutune_allocations allocations;
+        cutune_memory allocations;
         const cutune_request request = launch_.request(&allocations);
         for (const cutune_candidate &candidate : cutune_read_candidates(*launch_.site)) {
             if (candidate.variant == 0 && cutune_are_equal(candidate.block, original.block)) continue;
@@ -204,7 +204,7 @@ class cutune_experiment {
         return true;
     }
 
-    bool may_run(int variant, cutune_allocations *allocations) const {
+    bool may_run(int variant, cutune_memory *allocations) const {
         return launch_.has_variants && launch_.step.smem == 0 && launch_.limits.threads != 0 &&
                cutune_supposes_rightly(launch_.site->variants[variant - 1], launch_.integers.data(),
                                        allocations);

@@ -38,15 +38,14 @@ struct cutune_plan {
 // have to look after.
 struct cutune_decision {
     unsigned long long asked[cutune_most_asked];
-    cutune_plan own;     // of the kernel itself
-    cutune_plan faster;  // of a variant, where one is faster and may run
-    int variant;         // which one, or 0
+    cutune_plan plan;
+    int variant;  // of the kernel, or 0
     // Where the stream is capturing it may have to be another one.
     bool is_for_now;
     // It holds only while pointers lead to different memory.
     bool relies_on_memory;
     // CUDA has launched it, or it is what the program asked for: no error need be looked for.
-    bool is_accepted, is_variant_accepted;
+    bool is_accepted;
     cutune_refinement *refinement;  // that decides until it is settled, or nullptr
 };
 
@@ -206,7 +205,8 @@ class cutune_controlled {
 
     // Is this right only where pointers lead to different memory?
     bool relies_on_memory(const cutune_site &site) const {
-        if (!site.asks_for_memory || cutune_are_equal(block, asked_block_)) return false;
+        if (!site.asks_for_memory || !is_changed()) return false;
+        if (variant != 0) return true;
         for (int d = 0; d < 3; ++d)
             if (site.rule[d] == cutune_rows) return true;
         return !cutune_keeps_warps(asked_block_, block);
@@ -215,8 +215,7 @@ class cutune_controlled {
     // A launch that is refused has not run. Then the site keeps its own block from now on.
     bool was_refused() {
         const cudaError_t error = cudaPeekAtLastError();
-        if (error == cudaSuccess && decision_ != nullptr)
-            (variant != 0 ? decision_->is_variant_accepted : decision_->is_accepted) = is_settled();
+        if (error == cudaSuccess && decision_ != nullptr) decision_->is_accepted = is_settled();
         if (error != cudaErrorLaunchOutOfResources && error != cudaErrorInvalidConfiguration &&
             error != cudaErrorInvalidValue)
             return false;
@@ -269,22 +268,28 @@ class cutune_controlled {
             }
         }
         const cutune_site &site = cutune_sites[row];
-        cutune_allocations allocations;
+        cutune_memory allocations;
         cutune_limits limits = {0, 0};
+        if (is_known && !holds(site, *decision_, arguments, integers, &allocations)) {
+            // This time the pointers lead elsewhere: the decision stays, for when they do not.
+            is_known = false;
+            decision_ = nullptr;
+        }
         if (is_known) {
-            apply(site, *decision_, arguments, integers, &allocations);
-            if (variant != 0 ? decision_->is_variant_accepted : decision_->is_accepted) return;
+            set(decision_->plan);
+            variant = decision_->variant;
+            if (decision_->is_accepted) return;
         } else {
             cutune_decision made;
             if (!cutune_limits_of(row, device, kernel, &limits)) return;
-            const cutune_request request = question_of(site, limits, arguments, integers, &allocations);
+            const cutune_request request =
+                question_of(site, limits, arguments, integers, &allocations);
             if (!choose(row, request, device, variants, &made) || !cutune_remembers)
                 decision_ = nullptr;
             if (decision_ != nullptr) {
                 question.write_to(&made);
                 *decision_ = made;
             }
-            apply(site, made, arguments, integers, &allocations);
         }
         if (decision_ != nullptr && decision_->refinement != nullptr &&
             cutune_limits_of(row, device, kernel, &limits))
@@ -297,38 +302,37 @@ class cutune_controlled {
     }
 
     cutune_request question_of(const cutune_site &site, cutune_limits limits, const long long *arguments,
-                         unsigned long long integers, cutune_allocations *allocations) const {
+                         unsigned long long integers, cutune_memory *allocations) const {
         return cutune_make_request(site, asked_grid_, asked_block_, asked_smem_, arguments,
                                    integers, limits, is_captured_, allocations);
     }
 
-    // What was decided, as far as the memory that pointers lead to allows it now: it may have been
-    // freed, and given away in other pieces.
-    void apply(const cutune_site &site, const cutune_decision &made, const long long *arguments,
-               unsigned long long integers, cutune_allocations *allocations) {
-        set(made.own);
+    // May it be done again, with the memory that pointers lead to now? That may have been freed, and
+    // given away in other pieces.
+    bool holds(const cutune_site &site, const cutune_decision &made, const long long *arguments,
+               unsigned long long integers, cutune_memory *allocations) const {
         if (made.relies_on_memory) {
             const cutune_limits none = {0, 0};
             const cutune_request request = question_of(site, none, arguments, integers, allocations);
-            if (!site.is_free(arguments, integers, request.extent, allocations)) {
-                keep();
-                return;
-            }
+            if (!site.is_free(arguments, integers, request.extent, allocations)) return false;
         }
-        if (made.variant == 0 ||
-            !site.variants[made.variant - 1].may_run(site.variants[made.variant - 1], arguments,
-                                                     allocations))
-            return;
-        variant = made.variant;
-        set(made.faster);
+        return made.variant == 0 || may_run(site, made.variant, arguments, allocations);
+    }
+
+    static bool may_run(const cutune_site &site, int variant, const long long *arguments,
+                        cutune_memory *allocations) {
+        const cutune_variant &asked = site.variants[variant - 1];
+        return asked.may_run(asked, arguments, allocations);
     }
 
     void remember(const cutune_site &site, cutune_decision *made) const {
-        made->own = plan();
+        made->plan = plan();
+        made->variant = variant;
         made->relies_on_memory = relies_on_memory(site);
         made->is_accepted = !is_changed() && made->refinement == nullptr;
         made->is_for_now =
-            !is_captured_ && (made->refinement != nullptr || !may_be_captured(site));
+            !is_captured_ &&
+            (made->refinement != nullptr || variant != 0 || !may_be_captured(site));
     }
 
     // Would a graph be given the same? It keeps all threads, and warps where they may matter.
@@ -341,12 +345,10 @@ class cutune_controlled {
     }
 
     // Is what was chosen to be remembered?
-    bool choose(int row, const cutune_request &request, int device, const void *const *variants,
+    bool choose(int row, cutune_request request, int device, const void *const *variants,
                 cutune_decision *made) {
         const cutune_site &site = cutune_sites[row];
         made->refinement = nullptr;
-        made->variant = 0;
-        made->is_variant_accepted = false;
         bool is_found = true;
         // A launch that CUDA will refuse has to be refused for the reason that the program knows.
         if (cutune_may_change(site, request)) {
@@ -358,39 +360,45 @@ class cutune_controlled {
                     cutune_refinement_of(site, request, device, &made->refinement, &chosen);
                 fit(site, request, chosen);
             } else {
-                const cutune_configuration chosen = site.select(&request, nullptr);
-                if (chosen.variant != 0 && variants != nullptr)
-                    choose_variant(row, request, device, variants[chosen.variant - 1], chosen, made);
-                fit(site, request, chosen.block);
+                request.allowed = allowed(site, request, variants);
+                cutune_configuration chosen = site.select(&request, nullptr);
+                if (chosen.variant != 0 && !take(row, request, device, variants, chosen)) {
+                    request.allowed = 0;
+                    chosen = site.select(&request, nullptr);
+                }
+                if (variant == 0) fit(site, request, chosen.block);
             }
         }
         remember(site, made);
-        if (made->variant != 0) {
-            made->relies_on_memory = site.asks_for_memory;
-            // A graph keeps the kernel itself.
-            made->is_for_now = true;
-        }
         return is_found;
     }
 
     // The program may have set attributes of the kernel, which a variant does not have; in a graph its
-    // arguments may change.
-    void choose_variant(int row, const cutune_request &request, int device, const void *kernel,
-                        const cutune_configuration &chosen, cutune_decision *made) const {
-        cutune_request asked = request;
-        dim3 grid;
-        cutune_plan plan = {asked_grid_, chosen.variant_block, 0};
-        const cutune_site &site = cutune_sites[row];
-        // Threads that share memory may tell a variant from the kernel.
-        if (is_captured_ || asked_smem_ != 0 ||
-            (site.is_free != nullptr && cutune_needs_warps(site, request)) ||
-            !cutune_limits_of(row, device, kernel, &asked.limits, chosen.variant) ||
-            cutune_threads(chosen.variant_block) > static_cast<long long>(asked.limits.threads) ||
-            !cutune_fit_launch(site, asked, chosen.variant_block, &grid, &plan.smem))
-            return;
-        plan.grid = grid;
-        made->faster = plan;
-        made->variant = chosen.variant;
+    // arguments may change; threads that share memory may tell one from the other.
+    unsigned allowed(const cutune_site &site, const cutune_request &request,
+                     const void *const *variants) const {
+        unsigned found = 0;
+        if (variants == nullptr || is_captured_ || asked_smem_ != 0 ||
+            (site.is_free != nullptr && cutune_needs_warps(site, request)))
+            return 0;
+        for (int v = 1; v <= site.variant_count; ++v)
+            if (variants[v - 1] != nullptr &&
+                may_run(site, v, request.arguments, request.allocations))
+                found |= 1u << v;
+        return found;
+    }
+
+    // Launch a variant. False where its code does not take the block.
+    bool take(int row, cutune_request request, int device, const void *const *variants,
+              const cutune_configuration &chosen) {
+        const long long threads = cutune_threads(chosen.block);
+        if (!cutune_limits_of(row, device, variants[chosen.variant - 1], &request.limits,
+                              chosen.variant) ||
+            threads > static_cast<long long>(request.limits.threads) ||
+            !fit(cutune_sites[row], request, chosen.block))
+            return false;
+        variant = chosen.variant;
+        return true;
     }
 
     // The grid is computed here, by the rule that was proven, whatever the routine says.

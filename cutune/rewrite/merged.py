@@ -61,6 +61,7 @@ def _end(tokens: Sequence[Token], place: int) -> int:
 #: Types of several words; `cutune_launch.h` has names for them.
 _LONG_CAST = ["static_cast", "<", "long", "long", ">", "("]
 _WORD = ["unsigned", "long", "long"]
+_WORD_CAST = ["static_cast", "<", *_WORD, ">", "("]
 
 
 def with_short_casts(tokens: Sequence[Token]) -> list[Token]:
@@ -76,6 +77,9 @@ def with_short_casts(tokens: Sequence[Token]) -> list[Token]:
         elif [token.text for token in tokens[place : place + 6]] == _LONG_CAST:
             found += [Token("cutune_long"), tokens[place + 5]]
             place += 6
+        elif [token.text for token in tokens[place : place + 7]] == _WORD_CAST:
+            found += [Token("cutune_word"), tokens[place + 6]]
+            place += 7
         elif words[:3] == _WORD and words[3] != "cutune_word":
             found.append(Token("cutune_word"))
             place += 3

@@ -211,7 +211,7 @@ def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
     return [
         f"static inline bool cutune_free_{site.id}(const long long *argument_, "
         f"unsigned long long integers_, const long long *extent_, "
-        f"cutune_allocations *allocation_) "
+        f"cutune_memory *allocation_) "
         f"{{ {unused}{body} }}"
     ]
 

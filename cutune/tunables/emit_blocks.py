@@ -104,5 +104,5 @@ def _emit_answer(emit: Emitter, kernel: Kernel) -> None:
         emit("    return cutune_answer;")
     emit("cutune_answer.block = dim3(cutune_x, cutune_y, cutune_z);")
     words = f"{c_string(kernel.name)}, {printed_extents(kept)}"
-    emit(f"cutune_print_decision({words}, *asked_, cutune_answer);")
+    emit(f"cutune_print({words}, *asked_, cutune_answer);")
     emit("return cutune_answer;")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from cutune.core.codes import Code
 from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import Impurity, Kernel, KernelVariant, Program
 from cutune.proof.entry import EntryProof
@@ -40,6 +41,26 @@ def with_variants(kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTex
     )
 
 
+def with_written_variants(kernel: Kernel, written: Collection[str]) -> Kernel:
+    """The kernel without variants in files that are not rewritten. `written`: paths of those."""
+    left_out = [one for one in kernel.variants if one.source.path not in written]
+    template = Code.VARIANT_HEADER.template
+    reasons = (
+        Impurity(
+            Code.VARIANT_HEADER,
+            template.format(variant=one.name, header=one.source.path),
+            kernel.span,
+        )
+        for one in left_out
+    )
+    named = zip((one.name for one in left_out), reasons, strict=True)
+    return replace(
+        kernel,
+        variants=tuple(one for one in kernel.variants if one not in left_out),
+        variant_reasons=(*kernel.variant_reasons, *named),
+    )
+
+
 def with_only(program: Program, names: Mapping[str, Collection[str]]) -> Program:
     """The program with these variants alone: their names by the name of the kernel."""
 
@@ -47,6 +68,4 @@ def with_only(program: Program, names: Mapping[str, Collection[str]]) -> Program
         return tuple(v for v in kernel.variants if v.name in names.get(kernel.name, ()))
 
     kernels = tuple(replace(kernel, variants=chosen(kernel)) for kernel in program.kernels)
-    places = {v.source.path: v.source for kernel in kernels for v in kernel.variants}
-    places.pop(program.source.path, None)
-    return replace(program, kernels=kernels, varied_headers=tuple(places.values()))
+    return replace(program, kernels=kernels)

@@ -98,7 +98,7 @@ def test_work_grows_with_each_member(tuned: Path) -> None:
 def test_a_member_without_room_for_other_sizes_is_held(tuned: Path) -> None:
     """g.kind is one byte: the model is for the value that it had."""
     text = tuned.read_text().replace("\n", "")
-    assert "cutune_asked->arguments[2]!=3" in text
+    assert "asked_->arguments[2]!=3" in text
     asked = cutune(
         "select", "columns", "--workspace", tuned.parent, "--all-sizes", "99", "g.kind=4"
     )

@@ -126,9 +126,9 @@ struct dim3 {
 };
 struct cutune_variant;
 struct cutune_site { const cutune_variant *variants; int variant_count; };
-struct cutune_configuration { dim3 block; double us; int variant; dim3 variant_block; };
+struct cutune_configuration { dim3 block; double us; int variant; };
 static inline cutune_configuration cutune_only_block(dim3 block) {
-    const cutune_configuration only = {block, 0, 0, block};
+    const cutune_configuration only = {block, 0, 0};
     return only;
 }
 struct cutune_variant { const char *name; };
@@ -139,6 +139,7 @@ struct cutune_request {
     long long extent[3];
     unsigned guarded;
     const cutune_site *site;
+    unsigned allowed;
 };
 cutune_device cutune_current_device();
 bool cutune_is_verbose();

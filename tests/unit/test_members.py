@@ -204,5 +204,5 @@ def test_the_guard_reads_members_by_position() -> None:
         text, "Grid g", "if (i < g.n) a[i] = 1; }\nvoid f(Grid g) { k<<<1, 32>>>(0, g);"
     )
     table = site_table(program, program.launches)
-    assert "const cutune_exact cutune_member_2 = cutune_argument[2]; return" in table
+    assert "const cutune_exact cutune_member_2 = argument_[2]; return" in table
     assert "? cutune_bound(cutune_member_2) : 0" in table and ", 4ull, 1024u" in table

@@ -400,11 +400,16 @@ def test_a_copy_that_is_not_proven_is_dropped_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.nvcc
-def test_a_kernel_of_a_header_is_checked_there(tmp_path: Path) -> None:
+def test_a_kernel_of_a_header_has_a_variant_where_it_is_launched_there(tmp_path: Path) -> None:
     kernel = PROGRAM[PROGRAM.index("__global__ void gemm") : PROGRAM.index("struct Grid")]
     (tmp_path / "gemm.cuh").write_text(kernel)
     launch = "int main() { gemm<<<dim3(1, 1), dim3(32, 8)>>>(16, 0, 0, 0); }\n"
-    session, program = loaded(tmp_path, f'#include "gemm.cuh"\n{launch}')
+    _, program = loaded(tmp_path, f'#include "gemm.cuh"\n{launch}')
+    ((_, reason),) = program.kernels[0].variant_reasons
+    assert (program.kernels[0].variants, reason.code) == ((), Code.VARIANT_HEADER)
+    # A header with a launch is rewritten anyway.
+    (tmp_path / "gemm.cuh").write_text(f"{kernel}{launch.replace('int main', 'void start')}")
+    session, program = loaded(tmp_path, '#include "gemm.cuh"\nint main() { start(); }\n')
     after = checked(program, session.compiled_unit)
     assert [len(kernel.variants) for kernel in after.kernels] == [1]
 

@@ -7,8 +7,10 @@ itself: `cutune_prefer` of `cutune_choice.h` does the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
@@ -24,6 +26,8 @@ from cutune.models.selection.registry import DEFAULT
 #: beside them sizes of which no power of two is a factor.
 _POWERS = tuple(1 << exponent for exponent in range(6, 15))
 SIZES = tuple(sorted({size for p in _POWERS for size in (p, 3 * p // 4, p + 1, p - 24)}))
+#: One size, and all others.
+CORNERS = ((1, 2048), (33, 4096), (4096, 33), (1 << 20, 64))
 #: Larger ones, for kernels with little work per thread.
 LONG_SIZES = tuple(1000 * 4**exponent for exponent in range(8))
 
@@ -87,28 +91,43 @@ class VariantChooser:
             CutuneError: CT515 where no launch is possible.
         """
         self._plain = Chooser(model, device, performance)
+        #: How sizes are named, and extents that no guard tells.
+        self.size_names = model.kernel.parameters
+        self.extent_words = model.kernel.extent_words
         # The published models compare blocks of one kernel only.
         variants = worthwhile(model, device) if performance == DEFAULT else ()
-        self._of_variants = [
-            (variant.kernel, Chooser(variant, device, performance)) for variant in variants
-        ]
+        self._of_variants = [(one, Chooser(one.model, device, performance)) for one in variants]
 
     def choose(self, sizes: Mapping[str, int], every: int | None = None) -> ConfigurationChoice:
         """The configuration at these sizes; raises as `Chooser.choose` does."""
         plain = self._plain.choose(sizes, every)
-        limit, variant = float(VARIANT_SHARE) * _chosen_us(plain), ""
+        best_us, variant, is_sure = math.inf, "", False
         of_variants = {}
-        for kernel, chooser in self._of_variants:
-            choice = chooser.choose(sizes, every)
+        for one, chooser in self._of_variants:
+            kernel, choice = one.model.kernel, chooser.choose(sizes, every)
             of_variants[kernel.variant] = choice
             us = _chosen_us(choice) + float(ASKING_US) * kernel.asked_pointers
-            if choice.ranked and us < limit:
-                limit, variant = us, kernel.variant
+            if choice.ranked and us < best_us:
+                best_us, variant, is_sure = us, kernel.variant, us >= one.sure_us
+        if not is_sure and best_us >= float(VARIANT_SHARE) * _chosen_us(plain):
+            variant = ""
         return ConfigurationChoice(plain, variant, of_variants)
 
 
-def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[FittedModel, ...]:
-    """The variants that are faster at some size, with the candidates that are near the best."""
+@dataclass(frozen=True)
+class Worthwhile:
+    """A variant that is faster somewhere, with the candidates that are near the best there.
+
+    `sure_us`: where it is predicted to take as long, or longer, it is known to be faster than the
+    kernel itself, which need not be asked about then.
+    """
+
+    model: FittedModel
+    sure_us: Fraction
+
+
+def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[Worthwhile, ...]:
+    """The variants that are faster at some size."""
     if not model.variants:
         return ()
     own = Chooser(model, device)
@@ -116,35 +135,64 @@ def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[FittedModel, 
     for variant in model.variants:
         fitting = launchable(variant, device)
         if fitting.blocks:
-            chooser = Chooser(fitting, device)
-            blocks = _near_best(own, chooser, fitting)
+            samples = list(_sampled(own, Chooser(fitting, device), fitting))
+            blocks = _near_best(samples)
             if blocks:
-                found.append(fitting.restricted(blocks))
+                found.append(Worthwhile(fitting.restricted(blocks), _sure_from(samples)))
     return tuple(found)
 
 
-def _near_best(own: Chooser, chooser: Chooser, variant: FittedModel) -> set[Block]:
+@dataclass(frozen=True)
+class _Sample:
+    """What is chosen at some sizes. `us`: the variant's prediction, with the asking."""
+
+    plain: Selection
+    choice: Selection
+    us: float
+
+    @property
+    def is_faster(self) -> bool:
+        """Is the variant preferred?"""
+        return self.us < float(VARIANT_SHARE) * _chosen_us(self.plain)
+
+
+def _near_best(samples: Iterable[_Sample]) -> set[Block]:
     """The blocks that are near the best where the variant is worth its while."""
     blocks: set[Block] = set()
-    for plain, choice in _sampled(own, chooser):
-        asking_us = float(ASKING_US) * variant.kernel.asked_pointers
-        if _chosen_us(choice) + asking_us >= float(VARIANT_SHARE) * _chosen_us(plain):
+    for sample in samples:
+        choice = sample.choice
+        if not sample.is_faster:
             continue
-        limit = float(NEAR_BEST) * choice.ranked[0].predicted_ms
-        blocks |= {p.block for p in choice.ranked if p.predicted_ms <= limit}
         blocks.add(choice.block)
+        if not choice.launch_bound:
+            limit = float(NEAR_BEST) * choice.ranked[0].predicted_ms
+            blocks |= {p.block for p in choice.ranked if p.predicted_ms <= limit}
     return blocks
 
 
-def _sampled(own: Chooser, chooser: Chooser) -> Iterator[tuple[Selection, Selection]]:
-    """The choices of both, with all sizes alike."""
-    for size in (*SIZES, *LONG_SIZES):
+def _sure_from(samples: Sequence[_Sample]) -> Fraction:
+    """Predictions of the variant from which on it is faster in all samples."""
+    slower = [sample.us for sample in samples if not sample.is_faster]
+    # As much again: sizes between the samples may be slower for longer.
+    return Fraction(2 * max(slower, default=0.0)).limit_denominator(1000)
+
+
+def _sampled(own: Chooser, chooser: Chooser, variant: FittedModel) -> Iterator[_Sample]:
+    """The choices of both with all sizes alike, and with one far from the others."""
+    asking_us = float(ASKING_US) * variant.kernel.asked_pointers
+    for sizes, every in _sample_sizes(variant.kernel.parameters):
         try:
-            pair = own.choose({}, size), chooser.choose({}, size)
+            plain, choice = own.choose(sizes, every), chooser.choose(sizes, every)
         except CutuneError:
             continue  # too large for a grid
-        if pair[0].ranked and pair[1].ranked:
-            yield pair
+        if plain.ranked and choice.ranked:
+            yield _Sample(plain, choice, _chosen_us(choice) + asking_us)
+
+
+def _sample_sizes(names: Sequence[str]) -> Iterator[tuple[dict[str, int], int]]:
+    yield from (({}, size) for size in (*SIZES, *LONG_SIZES))
+    if len(names) > 1:
+        yield from (({name: one}, others) for name in names for one, others in CORNERS)
 
 
 def _chosen_us(choice: Selection) -> float:

@@ -9,8 +9,8 @@
 static long long bound_x(const long long *arguments) { return arguments[0]; }
 static long long bound_y(const long long *arguments) { return arguments[1]; }
 static long long bound_z(const long long *arguments) { return arguments[2]; }
-static bool never(const long long *, unsigned long long, const long long *, cutune_allocations *) { return false; }
-static bool always(const long long *, unsigned long long, const long long *, cutune_allocations *) { return true; }
+static bool never(const long long *, unsigned long long, const long long *, cutune_memory *) { return false; }
+static bool always(const long long *, unsigned long long, const long long *, cutune_memory *) { return true; }
 
 int main() {
     int rule[3], warps, captured, is_bound;

@@ -10,6 +10,7 @@ struct cutune_controlled {
     dim3 grid, block;
     size_t smem;
     cudaStream_t stream;
+    int variant;
     template <class... Arguments>
     explicit cutune_controlled(const Arguments &...);
     bool next();
