@@ -67,7 +67,15 @@ def shake(*words: object, **variables: str) -> CompletedProcess[str]:
     """`cutune shake` at two sizes; sources come first."""
     with patch.dict(os.environ, variables):
         return cutune(
-            "shake", *words, *QUICK, "-q", "--run", "{program} {n}", "--vary", "n=100,1000"
+            "shake",
+            *words,
+            *QUICK,
+            "--variants=all",
+            "-q",
+            "--run",
+            "{program} {n}",
+            "--vary",
+            "n=100,1000",
         )
 
 

@@ -25,10 +25,11 @@ SAMPLES = Path(__file__).parents[2] / "samples" / "polybench"
 H200 = DeviceProfile.named("h200")
 #: Options for programs of which nothing is asked about the standard of C++ or the architecture:
 #: the headers of C++14 are shorter, and the emulated device's code is all that has to be compiled
-#: besides that of the device that is tuned for. The samples are tuned without.
+#: besides that of the device that is tuned for. Variants would be compiled and counted as well.
+#: The samples are tuned without these options.
 STANDARD = "-std=c++14"
 ARCHITECTURE = "--nvcc-flag=-arch=compute_80"
-QUICK = (STANDARD, ARCHITECTURE)
+QUICK = (STANDARD, ARCHITECTURE, "--variants=none")
 #: Gives the tuned source of a sample; its folder is the workspace.
 Tuned = Callable[[str], Path]
 
