@@ -81,7 +81,13 @@ class DataParameter:
 
 @dataclass(frozen=True)
 class Impurity:
-    """Why a kernel may not be re-blocked: the rule that failed, and where."""
+    """Why a kernel may not be re-blocked.
+
+    Attributes:
+        code: of the rule that failed.
+        message: its template, filled in.
+        span: where it failed.
+    """
 
     code: Code
     message: str
