@@ -81,13 +81,7 @@ class DataParameter:
 
 @dataclass(frozen=True)
 class Impurity:
-    """Why a kernel may not be re-blocked.
-
-    Attributes:
-        code: of the rule that failed.
-        message: its template, filled in.
-        span: where it failed.
-    """
+    """Why a kernel may not be re-blocked: the rule that failed, and where."""
 
     code: Code
     message: str
