@@ -11,11 +11,15 @@ Before:
 After, behind it:
 
     #line 1
-    __global__ void scale__restrict(int n, const float *__restrict__ A, float *__restrict__ B)
-    {
+    __global__ void scale__restrict(int n, const float *__restrict__ A__restrict,
+                                    float *__restrict__ B__restrict)
+    { const float *A = A__restrict; float *B = B__restrict;
         …
     }
     #line 5
+
+The body has variables of the types that it had: overloads, templates and `decltype` see no
+difference. To the compiler they are the same pointers.
 
 `__restrict__` asserts: what is changed while the kernel runs, and accessed through one of these
 pointers, is accessed through that pointer alone. The proof shows that the kernel accesses nothing
@@ -38,18 +42,20 @@ from cutune.frontend.program import Impurity, Kernel, KernelParameter, KernelVar
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax
 from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.unit.macros import macros_of
 from cutune.frontend.unit.unit import split_commas
 from cutune.proof.entry import EntryProof
 from cutune.proof.memory.pointers import NotReached, Reached, reached
+from cutune.rewrite.one_line import one_line
 
 NAME = "restrict"
 _DEFINES = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\\\n]|\\\r?\n|\\.)*", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
-#: Words by which a body may tell the copy from the kernel, or the type of its parameters.
-_TELLING = frozenset(
-    {"__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "decltype", "typeof"}
-) | frozenset({"__typeof__", "typeid"})
+#: Words by which a body may tell the copy from the kernel.
+_TELLING = ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__FUNCSIG__", "__FUNCDNAME__")
+#: Words by which any function may tell who calls it.
+_ASKING = re.compile(r"\b(?:__builtin_FUNCTION|__builtin_source_location|source_location)\b")
 _IN_TYPE = frozenset({"::", "<", ">", ",", "*", "const"})
 
 
@@ -199,7 +205,11 @@ class _Restricted:
         assert function.body is not None, "kernels of a syntax are defined"
         first, last = tokens[function.first], tokens[function.body[1]]
         edits = [Edit(_span(tokens[function.parameters[0] - 1]), self.name)]
-        edits += [Edit.insert(token.start, "__restrict__ ") for token in self._names(pointers)]
+        opener, variables = tokens[function.body[0]], ""
+        for token, declaration in self._names(pointers):
+            edits.append(Edit(_span(token), f"__restrict__ {token.text}__{NAME}"))
+            variables += f" {declaration} = {token.text}__{NAME};"
+        edits.append(Edit.insert(opener.end, variables))
         text = self.syntax.source[Span(first.start, last.end)]
         shifted = [
             Edit(Span(e.span.start - first.start, e.span.end - first.start), e.text) for e in edits
@@ -214,8 +224,9 @@ class _Restricted:
         """
         function, tokens = self.function, self.syntax.tokens
         opener, closer = function.parameters
-        if any(self.name in file.text for file in self.texts.files):
-            raise _not_repeated(f"the name {self.name} is taken")
+        for name in (self.name, *(f"{name}__{NAME}" for name in self._pointers.values() if name)):
+            if any(name in file.text for file in self.texts.files):
+                raise _not_repeated(f"the name {name} is taken")
         if tokens[opener - 1].text != self.kernel.name:
             raise _not_repeated("it is specialised for template arguments")
         head = [token.text for token in tokens[function.first : opener]]
@@ -225,16 +236,18 @@ class _Restricted:
             raise _not_repeated("it is defined in a class")
         if self.syntax.directives_within(function.first, closer):
             raise _not_repeated("its head depends on an #if")
-        # The compiler would take `a + (b - a)` for something behind `a`.
-        subtracted = [name for name in self._pointers.values() if self._is_subtracted(name)]
-        if subtracted:
-            raise _not_repeated(f"its text subtracts the pointer '{subtracted[0]}'")
-        told = sorted({token.text for token in self._body} & _TELLING)
+        number = self.texts.pointer_numbers.reason(self.syntax, function)
+        if number is not None:
+            raise _not_repeated(number)
+        telling = macros_of(_TELLING, self.texts.files)
+        told = sorted({token.text for token in self._body} & telling)
         if told:
             raise _not_repeated(f"its text uses {told[0]}")
+        if any(_ASKING.search(file.text) for file in self.texts.files):
+            raise _not_repeated("a function may ask for the name of its caller")
 
-    def _names(self, pointers: Collection[int]) -> Iterator[Token]:
-        """The names of these parameters, where they are declared.
+    def _names(self, pointers: Collection[int]) -> Iterator[tuple[Token, str]]:
+        """The names of these parameters, where they are declared, and those declarations.
 
         Raises:
             _Illegal: a declaration is not known to be one of a pointer.
@@ -249,32 +262,8 @@ class _Restricted:
             is_volatile = "volatile" in parameter.type
             if token is None or is_volatile or parameter.type.count("(") > 0:
                 raise _not_repeated(f"its parameter '{parameter.name}' is not written as a pointer")
-            if self._is_addressed(parameter.name):
-                raise _not_repeated(f"its text takes the address of '{parameter.name}'")
-            yield token
-
-    def _is_subtracted(self, name: str) -> bool:
-        """Does the body hold `- A`, other than `- A[i]`?"""
-        texts = [token.text for token in self._body]
-        return any(
-            texts[i] == "-" and texts[i + 1] == name and texts[i + 2] != "["
-            for i in range(len(texts) - 2)
-        )
-
-    def _is_addressed(self, name: str) -> bool:
-        """Does the body hold `&A`, of a type that would be another one?"""
-        body = self._body
-        return any(
-            body[i].text == "&" and body[i + 1].text == name and not _is_operand_end(body[i - 1])
-            for i in range(1, len(body) - 2)
-            if body[i + 2].text != "["
-        )
-
-
-def _is_operand_end(token: Token) -> bool:
-    """May an operand end here, so that `&` behind it has two?"""
-    is_name = token.kind in ("IDENTIFIER", "NUMBER") and token.text != "return"
-    return is_name or token.text in (")", "]")
+            text = self.syntax.source[Span(declared[position][0].start, token.end)]
+            yield token, one_line(text)
 
 
 def _span(token: Token) -> Span:

@@ -90,6 +90,7 @@ def test_the_address_says_which(text: str, callee: str) -> None:
         + "__global__ void k(int n, int *x) K; void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
         PLAIN + "void k(double); void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
         "__global__ void k(int n, float *x = 0) K; void f(int n) { k<<<1, 2>>>(n); }",
+        "__global__ void k(int n, const auto *x) K; void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
         "__global__ void k(const int &n, float *x) K;"
         "void f(int n, float *x) { k<<<1, 2>>>(n, x); }",
         "template <class... T> __global__ void k(int n, float *x, T... more) K;"

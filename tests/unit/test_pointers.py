@@ -176,6 +176,21 @@ ILLEGAL = {
         'I { asm volatile("st.global.cg.f32 [%0], %1;" :: "l"(a + i), "f"(b[i])); }',
         "inline assembly",
     ),
+    "assembly_of_an_address": (
+        "float *a, float *b, int n",
+        'I { float *p; asm("mov.u64 %0, %1;" : "=l"(p) : "l"(b)); p[i] = a[i]; }',
+        "made of 'b'",
+    ),
+    "spinning_for_turns": (
+        "int *flag, float *b, int n",
+        "I for (int k = 0; k < 9 - flag[0]; k = (k & 7) + 1) b[i] += k;",
+        "may wait",
+    ),
+    "spinning_on_either": (
+        "int *flag, float *b, int n",
+        "I for (int k = 0; flag[k] == 0; k ^= 1) b[i] += 1;",
+        "may wait",
+    ),
     "clock": ("long long *a, int n", "I a[i] = clock64();", "reads '%clock64'"),
     "heap": ("float *a, int n", "I { float *p = new float[n]; a[i] = p[0]; delete[] p; }", "calls"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -86,8 +87,9 @@ def test_a_variant_stands_behind_its_kernel_and_keeps_the_lines() -> None:
     assert apply_edits(Source("test.cu", text), [variant.edit]).text == (
         f"// one\n__global__ void k(float *A,\n    const float* B, int n)\n{BODY}"
         "\n#line 2\n"
-        "__global__ void k__restrict(float *__restrict__ A,\n"
-        f"    const float* __restrict__ B, int n)\n{BODY}"
+        "__global__ void k__restrict(float *__restrict__ A__restrict,\n"
+        "    const float* __restrict__ B__restrict, int n)\n"
+        f"{{ float *A = A__restrict; const float* B = B__restrict;{BODY[1:]}"
         "\n#line 4\n\nint last;\n"
     )
 
@@ -125,8 +127,15 @@ def test_a_variant_stands_behind_its_kernel_and_keeps_the_lines() -> None:
 )
 def test_heads(head: str, expected: str) -> None:
     text = f"__global__ void {head} {BODY}\n"
-    shown = expected.replace("{}", "__restrict__")
-    assert f"__global__ void {shown} {BODY}" in variant_of(text).edit.text
+    shown = re.sub(r"\{\} (\w+)", r"__restrict__ \1__restrict", expected)
+    assert f"__global__ void {shown} {{ " in variant_of(text).edit.text
+
+
+def test_the_body_has_variables_of_the_types_that_it_had() -> None:
+    head = "__global__ void k(float *const A, /* one */ const float\n*B = nullptr, int n = 1)"
+    text = variant_of(f"{head} {BODY}\n").edit.text
+    variables = "float *const A = A__restrict; const float *B = B__restrict;"
+    assert f"int n = 1) {{ {variables}{BODY[1:]}\n" in text
 
 
 @pytest.mark.parametrize(
@@ -142,7 +151,7 @@ def test_heads(head: str, expected: str) -> None:
 def test_places(before: str, behind: str, head: str) -> None:
     text = f"{before}__global__ void k(float *A, float *B, int n) {BODY}\n{behind}"
     edit = variant_of(text).edit
-    assert edit.text.count("__restrict__ ") == 2
+    assert edit.text.count("*__restrict__ ") == 2
     assert apply_edits(Source("test.cu", text), [edit]).text.endswith(f"\n{behind}")
     assert edit.text.splitlines()[2].startswith(before.splitlines()[-1] if head else "")
 
@@ -187,9 +196,29 @@ def test_a_kernel_of_a_header_has_its_variant_there() -> None:
         ("__global__ void k(float *A, float *B, int n) { __COUNTER__; {body} }", 271, "repeated"),
         ("__global__ void k(float *A, float *B, int n) { k; {body} }", 271, "repeated"),
         ("__global__ void k(float *A, float *B, int n) { __func__; {body} }", 271, "__func__"),
-        ("__global__ void k(float *A, float *B, int n) { decltype(A) p; {body} }", 271, "decltype"),
-        ("__global__ void k(float *A, float *B, int n) { f(&A); {body} }", 271, "address of 'A'"),
-        ("__global__ void k(float *A, float *B, int n) { f(A - B); {body} }", 271, "subtracts"),
+        (
+            "#define WHO __func__\n#define NAME WHO\n"
+            "__global__ void k(float *A, float *B, int n) { NAME; {body} }",
+            271,
+            "uses NAME",
+        ),
+        (
+            "int f(const char *who = __builtin_FUNCTION());\n"
+            "__global__ void k(float *A, float *B, int n) { f(); {body} }",
+            271,
+            "name of its caller",
+        ),
+        (
+            "const int A__restrict = 1;\n__global__ void k(float *A, float *B, int n) {body}",
+            271,
+            "A__restrict is taken",
+        ),
+        ("__global__ void k(float *A, float *B, int n) { f(A - B); {body} }", 271, "subtracted"),
+        (
+            "__global__ void k(float *A, float *B, int n) { size_t x = (size_t)A; {body} }",
+            271,
+            "cast to a number",
+        ),
         (
             "__global__ void k(float *A, float *B, int n)\n{\n#define X 1\n{body} }",
             271,
@@ -301,7 +330,7 @@ int main()
     strided<<<8, 32>>>(n, a, b);
 }
 """
-#: The copy of the first is launched above its definition, that of the second has another overload.
+#: The copy of the first is launched above its definition, that of the last means another name.
 TROUBLED = """\
 __global__ void early(int n, float *A, float *B);
 void run(int n, float *a, float *b) { early<<<(n + 31) / 32, 32>>>(n, a, b); }
@@ -315,13 +344,12 @@ __global__ void good(int n, float *A, float *B)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) A[i] = 2 * B[i];
 }
-template <class T> struct Is { static const bool restricted = false; };
-template <class T> struct Is<T *__restrict__> { static const bool restricted = true; };
-template <class T> __device__ int shift(T &) { return Is<T>::restricted ? threadIdx.x : 0; }
+#define JOIN(one, other) one##other
+enum { JOIN(A__, restrict) };
 __global__ void told(int n, float *A, float *B)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) A[i + shift(A)] = B[i];
+    if (i < n) A[i + sizeof(JOIN(A__, restrict)) / 8 * threadIdx.x] = B[i];
 }
 int main()
 {

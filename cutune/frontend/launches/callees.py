@@ -54,7 +54,8 @@ class Callees:
         signatures = self.signatures(kernel.name)
         if len({(s.types, s.is_template) for s in signatures}) != 1:
             return None
-        if any("&" in type_ for type_ in next(iter(signatures)).types):
+        # A parameter of type `auto` makes a template.
+        if any("&" in type_ or "auto" in type_.split() for type_ in next(iter(signatures)).types):
             return None
         if any(signature.is_variadic for signature in signatures):
             return None

@@ -11,6 +11,7 @@ from cutune.core.source import Source
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.unit.macros import counting_macros
+from cutune.frontend.unit.pointer_numbers import PointerNumbers
 
 #: Macros that are put away, lines that are called otherwise, directives that change nothing.
 _STATEFUL = re.compile(r"\b(?:push|pop)_macro\b")
@@ -31,10 +32,18 @@ class KernelTexts:
         for file in self.files:
             if "__global__" not in file.text or name not in file.text:
                 continue
-            if file.path not in self.parsed:
-                self.parsed[file.path] = parse(file)
-            syntax = self.parsed[file.path]
+            syntax = self._syntax(file)
             yield from ((syntax, one) for one in syntax.kernels if one.name == name)
+
+    def _syntax(self, file: Source) -> Syntax:
+        if file.path not in self.parsed:
+            self.parsed[file.path] = parse(file)
+        return self.parsed[file.path]
+
+    @cached_property
+    def pointer_numbers(self) -> PointerNumbers:
+        """What device code of the files makes numbers of pointers."""
+        return PointerNumbers([self._syntax(file) for file in self.files])
 
     def may_be_repeated(self, syntax: Syntax, function: SourceFunction) -> bool:
         """May its text be repeated, without changing the meaning of what follows?"""

@@ -163,9 +163,14 @@ class MacroTable:
 
 def counting_macros(sources: Iterable[Source]) -> frozenset[str]:
     """Macros with another value at each use: `__COUNTER__`, and those that use it."""
-    found = {"__COUNTER__"}
+    return macros_of(("__COUNTER__",), sources)
+
+
+def macros_of(words: Iterable[str], sources: Iterable[Source]) -> frozenset[str]:
+    """These words, and macros that lead to one of them."""
+    found = {*words}
     sources = tuple(sources)
-    if not any("__COUNTER__" in source.text for source in sources):
+    if not any(word in source.text for source in sources for word in found):
         return frozenset(found)
     bodies = [
         (m[1], {*re.findall(r"\w+", m[2])}) for s in sources for m in _DEFINE.finditer(s.text)
@@ -173,7 +178,7 @@ def counting_macros(sources: Iterable[Source]) -> frozenset[str]:
     count = 0
     while count < len(found):
         count = len(found)
-        found |= {name for name, words in bodies if words & found}
+        found |= {name for name, used in bodies if used & found}
     return frozenset(found)
 
 

@@ -265,6 +265,10 @@ class _Following:
         values = [self._origin(operand) for operand in operands[1:]]
         if not any(value.everything for value in values):
             return _NUMBER
+        every = frozenset(name for value in values for name in value.everything)
+        if instruction.line in self.assembly:
+            # The compiler does not see what it is made of.
+            return Origin(frozenset(), every)
         is_long = bool(instruction.modifiers) and instruction.modifiers[-1] in _WORD
         is_plain_sum = not {"cc", "sat", "hi"} & set(instruction.modifiers)
         if len(values) == 1 and opcode in _COPIES and is_long and operands[0][0] != "{":
@@ -277,7 +281,6 @@ class _Following:
             return values[0].scrambled.plus(values[1].scrambled).plus(values[2])
         if opcode == "selp" and is_long:
             return values[0].or_else(values[1])
-        every = frozenset(name for value in values for name in value.everything)
         return Origin(frozenset(), every)
 
     def _parameter(self, instruction: Instruction) -> Origin:

@@ -16,6 +16,11 @@ from cutune.emulator.ptx.control_flow import ControlFlow, control_flow
 from cutune.emulator.ptx.taint import results, sources
 from cutune.emulator.ptx.types import Function, Instruction
 
+#: By these a number that each round changes may come back: `k ^= 1`, `k = (k + 1) % 4`.
+_RETURNING = frozenset(
+    {"and", "or", "xor", "lop3", "not", "neg", "rem", "selp", "bfe", "bfi", "prmt"}
+)
+
 
 def may_wait(function: Function, body: Sequence[Instruction]) -> bool:
     """Is there such a loop in a function, whose instructions these are?"""
@@ -89,9 +94,21 @@ class _Loops:
     def _is_steady(self, instruction: Instruction, lines: Container[int]) -> bool:
         """Does it do the same in each round, as long as memory is the same?"""
         if instruction.opcode != "ld":
-            return instruction not in self._made_of({*sources(instruction)}, lines)
+            return not self._goes_on(instruction, lines)
         address = self._made_of({*sources(instruction)}, lines, through_loads=True)
         return not any(
-            item in self._made_of({*sources(item)}, lines, through_loads=True)
-            for item in (instruction, *address)
+            self._goes_on(item, lines, through_loads=True) for item in (instruction, *address)
+        )
+
+    def _goes_on(
+        self, instruction: Instruction, lines: Container[int], through_loads: bool = False
+    ) -> bool:
+        """Is it made of what it was in the round before, by nothing that may come back to that?"""
+        behind = self._made_of({*sources(instruction)}, lines, through_loads)
+        if instruction not in behind:
+            return False
+        return not any(
+            item.opcode in _RETURNING
+            and instruction in self._made_of({*sources(item)}, lines, through_loads)
+            for item in behind
         )
