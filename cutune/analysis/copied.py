@@ -7,8 +7,9 @@ templates are instantiated as for the kernel.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from cutune.core.codes import Code
 from cutune.emulator.ptx.parse import parse
@@ -22,7 +23,7 @@ from cutune.frontend.program import (
     LaunchSite,
     Program,
 )
-from cutune.proof.compiled import Compiled, compiled_together, proven
+from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.same_code import code_of
 from cutune.rewrite.launch_edit import with_callees, with_copies
@@ -31,11 +32,6 @@ from cutune.toolchain.demangle import demangled
 from cutune.toolchain.entry_names import base_name, namespaces
 
 _OWNER = "copies"
-Compile = Callable[[TranslationUnit], Sequence[str]]
-"""Gives the PTX of a rewritten program, for all architectures that will run.
-
-Raises CutuneError where it does not compile.
-"""
 
 
 @dataclass(frozen=True)
@@ -75,11 +71,7 @@ def _compiled(
     program: Program, written: Mapping[str, KernelCopy], compile_unit: Compile
 ) -> dict[str, Sequence[str]]:
     """The PTX for each copy that compiles."""
-
-    def compile_named(names: Sequence[str]) -> Sequence[str]:
-        return compile_unit(_launching(program, {name: written[name] for name in names}))
-
-    return compiled_together(list(written), compile_named)
+    return compiled_changes(written, partial(_launching, program), compile_unit)
 
 
 def _launching(program: Program, written: Mapping[str, KernelCopy]) -> TranslationUnit:

@@ -15,14 +15,14 @@ from functools import cached_property
 
 from cutune.analysis.analyze import analyze
 from cutune.analysis.confirmed import confirmed, unconfirmed, without_unproven
-from cutune.analysis.copied import Compile, ProvenCopy, proven_copies, with_entries_of_copies
+from cutune.analysis.copied import ProvenCopy, proven_copies, with_entries_of_copies
 from cutune.analysis.host_calls import HostLaunch, exported_kernels, host_launches
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
 from cutune.frontend.program import Kernel, Program
 from cutune.frontend.syntax.parse import Syntax
-from cutune.proof.compiled import Compilation
+from cutune.proof.compiled import Compilation, Compile
 from cutune.toolchain.cudafe import front_end_failed
 from cutune.toolchain.entry_names import base_name, is_instance
 from cutune.toolchain.nvcc import Nvcc

@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
         "inspect", parents=[source], help="list kernels and launches, and which can be tuned"
     )
     inspect.add_argument("files", nargs="+", metavar="FILE")
-    inspect.add_argument("--json", action="store_true", help="for programs instead of people")
+    _add_json_option(inspect)
     inspect.add_argument(
         "--suggest", action="store_true", help="say what would make the other launches tunable"
     )
@@ -127,7 +127,7 @@ def parser() -> argparse.ArgumentParser:
     )
     choice.add_argument("--file", metavar="FILE", help="source of the kernel, if several have one")
     choice.add_argument("--all-sizes", metavar="N", help="the value of all sizes not named")
-    choice.add_argument("--json", action="store_true", help="for programs instead of people")
+    _add_json_option(choice)
 
     _add_evaluate_options(
         verbs.add_parser(
@@ -167,7 +167,7 @@ def _chosen_by(text: str) -> int:
 
 def _add_device_options(device: argparse.ArgumentParser) -> None:
     device.add_argument("name", nargs="?", metavar="NAME", help="a profile, or the path of one")
-    device.add_argument("--json", action="store_true", help="for programs instead of people")
+    _add_json_option(device)
     device.add_argument(
         "--calibrate",
         action="store_true",
@@ -175,13 +175,25 @@ def _add_device_options(device: argparse.ArgumentParser) -> None:
     )
     device.add_argument("--gpu", type=int, default=0, metavar="INDEX", help="which GPU")
     device.add_argument("-o", "--output", metavar="FILE", help="profile to write")
-    device.add_argument("--nvcc", metavar="PATH", help="the compiler to use")
-    device.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    _add_nvcc_option(device)
+    _add_quiet_option(device)
+
+
+def _add_json_option(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--json", action="store_true", help="for programs instead of people")
+
+
+def _add_nvcc_option(group: argparse._ActionsContainer) -> None:
+    group.add_argument("--nvcc", metavar="PATH", help="the compiler to use")
+
+
+def _add_quiet_option(group: argparse._ActionsContainer) -> None:
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
 
 def _add_run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument("--device", default="h200", help="profile that the program sees")
-    run.add_argument("--json", action="store_true", help="for programs instead of people")
+    _add_json_option(run)
     run.add_argument("--trace", action="store_true", help="count memory sectors too (slower)")
     run.add_argument(
         "--check",
@@ -199,9 +211,9 @@ def _add_run_options(run: argparse.ArgumentParser) -> None:
 
 
 def _add_doctor_options(doctor: argparse.ArgumentParser) -> None:
-    doctor.add_argument("--json", action="store_true", help="for programs instead of people")
+    _add_json_option(doctor)
     doctor.add_argument("--quiet", action="store_true", help="problems only")
-    doctor.add_argument("--nvcc", metavar="PATH", help="the compiler to use")
+    _add_nvcc_option(doctor)
     doctor.add_argument(
         "--install-toolkit",
         action="store_true",
@@ -217,7 +229,7 @@ def _add_doctor_options(doctor: argparse.ArgumentParser) -> None:
 def _source_options() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(add_help=False)
     group = options.add_argument_group("compiling")
-    group.add_argument("--nvcc", metavar="PATH", help="the compiler to use")
+    _add_nvcc_option(group)
     group.add_argument("-I", dest="include", action="append", default=[], metavar="DIR")
     group.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]")
     group.add_argument("-include", dest="forced", action="append", default=[], metavar="FILE")
@@ -238,7 +250,7 @@ def _source_options() -> argparse.ArgumentParser:
         default="all",
         help="whether launches may choose among variants of their kernels, too (default: all)",
     )
-    group.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    _add_quiet_option(group)
     return options
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cutune.collect.replay.subjects import Subject
 from cutune.collect.run import RUN_SECONDS, Run, run_program
-from cutune.collect.trial import trial_environment
+from cutune.collect.trial import TrialRun
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
@@ -96,7 +96,7 @@ class CountedRun:
         return {
             **os.environ,
             **device_environment(device, log.parent),
-            **trial_environment(kernels, self.subjects[0].numbers, log.parent, left_out),
+            **TrialRun(kernels, self.subjects[0].numbers, log.parent).environment(left_out),
             "CUTUNE_LAUNCH_LOG": str(log),
             "CUTUNE_LOG_LIMIT": str(lines),
             "CUTUNE_COUNT": "trace",

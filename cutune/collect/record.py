@@ -11,9 +11,7 @@ from cutune.collect.run import Run, run_program
 from cutune.collect.trial import (
     Attempt,
     Trial,
-    hiding_candidates,
-    read_trials,
-    trial_environment,
+    TrialRun,
     with_larger,
 )
 from cutune.core.diagnostics import CutuneError
@@ -74,16 +72,17 @@ def try_candidates(
     for attempt in range(TRIAL_RUNS):
         with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
             described = device_environment(device, Path(folder))
-            sweeping = trial_environment(kernels, numbers, Path(folder), broken)
+            trial_run = TrialRun(kernels, numbers, Path(folder))
+            sweeping = trial_run.environment(broken)
             failure = None
             try:
                 run_program(run, {**os.environ, **described, **sweeping})
             except CutuneError as error:
                 failure = error
-            hiding = hiding_candidates(kernels, numbers, Path(folder)) - broken
+            hiding = trial_run.hiding_candidates() - broken
             if hiding and attempt >= SINGLY_LEFT_OUT:
                 hiding |= with_larger(kernels, hiding)
-            trials = read_trials(kernels, numbers, Path(folder), broken | hiding)
+            trials = trial_run.trials(broken | hiding)
         is_last = attempt + 1 == TRIAL_RUNS
         if failure is not None and (is_last or not hiding):
             raise failure

@@ -40,50 +40,94 @@ class Trial:
     largest_difference: float
 
 
-def trial_environment(
-    kernels: Sequence[MeasuredKernel],
-    numbers: SiteNumbers,
-    folder: Path,
-    broken: Container[Attempt] = (),
-) -> dict[str, str]:
-    """Variables that make the instrumented program sweep; its output goes to `folder`."""
-    lines = [
-        f"{numbers.number(site)} {x} {y} {z}{f' @{kernel.variant}' if kernel.variant else ''}\n"
-        for kernel in kernels
-        for site in kernel.sites
-        for x, y, z in kernel.candidates()
-        if (site, kernel.variant, (x, y, z)) not in broken
-    ]
-    candidates = folder / "candidates"
-    candidates.write_text("".join(lines), encoding="ascii")
-    return {
-        "CUTUNE_MODE": "sweep",
-        "CUTUNE_CANDIDATES": str(candidates),
-        "CUTUNE_OUTPUT": str(_output(folder)),
-        "CUTUNE_LAUNCH_LIMIT": str(LAUNCHES),
-        "CUTUNE_REPETITIONS": "1",
-    }
+@dataclass(frozen=True)
+class TrialRun:
+    """One run of the instrumented program, in which the candidates of kernels are tried.
 
+    Attributes:
+        numbers: what the program calls its launch sites.
+        folder: holds the list of candidates, and what the run writes.
+    """
 
-def hiding_candidates(
-    kernels: Sequence[MeasuredKernel], numbers: SiteNumbers, folder: Path
-) -> frozenset[Attempt]:
-    """The candidates that failed, if others were not tried because of them."""
-    keys = {numbers.number(site): site for kernel in kernels for site in kernel.sites}
-    entries = [entry for entry in _entries(folder) if entry["site"] in keys]
-    seen = {_attempt(e, keys) for e in entries}
-    failed = {
-        _attempt(e, keys)
-        for e in entries
-        if "error" in e and not _is_not_allowed(e) and not e["original"]
-    }
-    wanted = {
-        (s, kernel.variant, block)
-        for kernel in kernels
-        for s in kernel.sites
-        for block in kernel.candidates()
-    }
-    return frozenset(failed) if wanted - seen else frozenset()
+    kernels: Sequence[MeasuredKernel]
+    numbers: SiteNumbers
+    folder: Path
+
+    def environment(self, broken: Container[Attempt] = ()) -> dict[str, str]:
+        """Variables that make the instrumented program sweep, without broken attempts."""
+        number = self.numbers.number
+        lines = [
+            f"{number(site)} {x} {y} {z}{f' @{kernel.variant}' if kernel.variant else ''}\n"
+            for kernel in self.kernels
+            for site in kernel.sites
+            for x, y, z in kernel.candidates()
+            if (site, kernel.variant, (x, y, z)) not in broken
+        ]
+        candidates = self.folder / "candidates"
+        candidates.write_text("".join(lines), encoding="ascii")
+        return {
+            "CUTUNE_MODE": "sweep",
+            "CUTUNE_CANDIDATES": str(candidates),
+            "CUTUNE_OUTPUT": str(self._output),
+            "CUTUNE_LAUNCH_LIMIT": str(LAUNCHES),
+            "CUTUNE_REPETITIONS": "1",
+        }
+
+    def hiding_candidates(self) -> frozenset[Attempt]:
+        """The candidates that failed, if others were not tried because of them."""
+        keys = {self.numbers.number(site): site for kernel in self.kernels for site in kernel.sites}
+        entries = [entry for entry in self._entries() if entry["site"] in keys]
+        seen = {_attempt(e, keys) for e in entries}
+        failed = {
+            _attempt(e, keys)
+            for e in entries
+            if "error" in e and not _is_not_allowed(e) and not e["original"]
+        }
+        wanted = {
+            (s, kernel.variant, block)
+            for kernel in self.kernels
+            for s in kernel.sites
+            for block in kernel.candidates()
+        }
+        return frozenset(failed) if wanted - seen else frozenset()
+
+    def trials(self, broken: Container[Attempt] = ()) -> Mapping[str, Trial]:
+        """Trials by PTX entry; a candidate that failed to launch counts as differing.
+
+        So does one that was not tried, if only an annotation says that it is legal.
+        """
+        entries = self._entries()
+        found = {}
+        for kernel in self.kernels:
+            sites = {self.numbers.number(site) for site in kernel.sites}
+            own = [e for e in entries if e["schema"] == SCHEMA and e["site"] in sites]
+            own = [e for e in own if e["original"] or e.get("variant", "") == kernel.variant]
+            tried = {as_block(e["block"]) for e in own}
+            # A block that the rule does not allow at this size may be legal at others; if only an
+            # annotation says so, that is not enough.
+            judged = [e for e in own if kernel.asserted or not _is_not_allowed(e)]
+            differing = {as_block(e["block"]) for e in judged if not _same(e)}
+            differing |= {
+                block
+                for block in kernel.candidates()
+                for site in kernel.sites
+                if (site, kernel.variant, block) in broken
+            }
+            if kernel.asserted:
+                differing |= {*kernel.candidates()} - tried
+            differing = {block for block in differing if _may_differ(kernel, block)}
+            largest = max((e["difference"] for e in own if "difference" in e), default=0.0)
+            found[kernel.entry] = Trial(tuple(sorted(differing)), largest)
+        return found
+
+    @property
+    def _output(self) -> Path:
+        return self.folder / "trials.jsonl"
+
+    def _entries(self) -> list[dict[str, Any]]:
+        output = self._output
+        lines = output.read_text(encoding="utf-8").splitlines() if output.exists() else []
+        return [json.loads(line) for line in lines]
 
 
 def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -> set[Attempt]:
@@ -99,41 +143,6 @@ def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -
     return found
 
 
-def read_trials(
-    kernels: Sequence[MeasuredKernel],
-    numbers: SiteNumbers,
-    folder: Path,
-    broken: Container[Attempt] = (),
-) -> Mapping[str, Trial]:
-    """Trials by PTX entry; a candidate that failed to launch counts as differing.
-
-    So does one that was not tried, if only an annotation says that it is legal.
-    """
-    entries = _entries(folder)
-    trials = {}
-    for kernel in kernels:
-        sites = {numbers.number(site) for site in kernel.sites}
-        own = [e for e in entries if e["schema"] == SCHEMA and e["site"] in sites]
-        own = [e for e in own if e["original"] or e.get("variant", "") == kernel.variant]
-        tried = {as_block(e["block"]) for e in own}
-        # A block that the rule does not allow at this size may be legal at others; if only an
-        # annotation says so, that is not enough.
-        judged = [e for e in own if kernel.asserted or not _is_not_allowed(e)]
-        differing = {as_block(e["block"]) for e in judged if not _same(e)}
-        differing |= {
-            block
-            for block in kernel.candidates()
-            for site in kernel.sites
-            if (site, kernel.variant, block) in broken
-        }
-        if kernel.asserted:
-            differing |= {*kernel.candidates()} - tried
-        differing = {block for block in differing if _may_differ(kernel, block)}
-        largest = max((e["difference"] for e in own if "difference" in e), default=0.0)
-        trials[kernel.entry] = Trial(tuple(sorted(differing)), largest)
-    return trials
-
-
 def _attempt(entry: Mapping[str, Any], keys: Mapping[int, SiteKey]) -> Attempt:
     return keys[entry["site"]], entry.get("variant", ""), as_block(entry["block"])
 
@@ -147,17 +156,7 @@ def _is_not_allowed(entry: Mapping[str, Any]) -> bool:
     return entry.get("error") in (NOT_ALLOWED, VARIANT_NOT_ALLOWED)
 
 
-def _entries(folder: Path) -> list[dict[str, Any]]:
-    output = _output(folder)
-    lines = output.read_text(encoding="utf-8").splitlines() if output.exists() else []
-    return [json.loads(line) for line in lines]
-
-
 def _same(entry: Mapping[str, object]) -> bool:
     difference = entry.get("difference", float("inf"))
     assert isinstance(difference, int | float)
     return bool(entry.get("identical")) or difference <= TOLERANCE
-
-
-def _output(folder: Path) -> Path:
-    return folder / "trials.jsonl"

@@ -30,7 +30,14 @@ ROWS = "cutune_tables"
 
 @dataclass(frozen=True)
 class _Rows:
-    """A table: what is written of it, and what `cutune_table` is told besides."""
+    """A table: what is written of it, and what `cutune_table` is told besides.
+
+    Attributes:
+        entries: the literals of all rows, one row behind the other.
+        count: of rows.
+        width: entries of a row, when it is read.
+        row_of, shape: see `Tables.rows`, as C text.
+    """
 
     entries: tuple[str, ...]
     count: int

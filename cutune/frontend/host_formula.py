@@ -30,7 +30,12 @@ class Name:
 
 @dataclass(frozen=True)
 class MemberAccess:
-    """`base.field` of something that is no name."""
+    """`base.field` of something that is no name.
+
+    Attributes:
+        base: a call, for instance.
+        field: the member's name.
+    """
 
     base: Formula
     field: str
@@ -54,7 +59,11 @@ class Call:
 
 @dataclass(frozen=True)
 class Cast:
-    """A conversion between numbers."""
+    """A conversion between numbers.
+
+    Attributes:
+        type: the words of the type that it gives, as they are written.
+    """
 
     type: str
     operand: Formula

@@ -16,7 +16,12 @@ from cutune.frontend.program import LaunchSite, Program
 
 @dataclass(frozen=True, order=True)
 class SiteKey:
-    """A launch site: the absolute path of the source that was analyzed, and its id there."""
+    """A launch site, under a name that holds in all sources.
+
+    Attributes:
+        source: the absolute path of the source that was analyzed.
+        id: of the site there.
+    """
 
     source: str
     id: int

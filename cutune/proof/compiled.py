@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import TypeVar
 
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import PtxError
 from cutune.proof.entry import EntryProof, prove
 from cutune.proof.memory.pointers import assembly_lines
+from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.entry_names import base_name
 from cutune.toolchain.nvcc import Nvcc
+
+Change = TypeVar("Change")
+Compile = Callable[[TranslationUnit], Sequence[str]]
+"""Gives the PTX of a rewritten program, for all architectures that will run.
+
+Raises CutuneError where it does not compile.
+"""
 
 #: What the emulated device runs, whatever GPU is modelled.
 EMULATED = "sm_80"
@@ -93,21 +102,27 @@ def compilation(
     return Compilation([pool.submit(nvcc.ptx, path, flags, a) for a in architectures])
 
 
-def compiled_together(
-    names: Sequence[str], compile_named: Callable[[Sequence[str]], Sequence[str]]
+def compiled_changes(
+    changes: Mapping[str, Change],
+    changed: Callable[[Mapping[str, Change]], TranslationUnit],
+    compile_unit: Compile,
 ) -> dict[str, Sequence[str]]:
-    """The PTX of a program with changes of these names, for each change that compiles. Where they
-    do not together, each half by itself is tried: one that fails stops no other."""
-    if not names:
+    """The PTX of a program with changes, for each change that compiles, by its name.
+
+    `changed`: the program with some of them. Where they do not compile together, each half by
+    itself is tried: one that fails stops no other.
+    """
+    if not changes:
         return {}
     try:
-        texts = compile_named(names)
+        texts = compile_unit(changed(changes))
     except CutuneError:
-        middle = len(names) // 2
-        halves = [names[:middle], names[middle:]] if middle else []
-        found = [compiled_together(half, compile_named) for half in halves]
+        named = list(changes.items())
+        middle = len(named) // 2
+        halves = [named[:middle], named[middle:]] if middle else []
+        found = [compiled_changes(dict(half), changed, compile_unit) for half in halves]
         return {name: part for parts in found for name, part in parts.items()}
-    return dict.fromkeys(names, texts)
+    return dict.fromkeys(changes, texts)
 
 
 def proven(texts: Sequence[str], is_wanted: Callable[[str], bool]) -> Compiled:

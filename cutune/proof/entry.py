@@ -57,7 +57,12 @@ class EntryDimension:
 
 @dataclass(frozen=True)
 class Refused:
-    """Why an entry may not be changed in any dimension."""
+    """Why an entry may not be changed in any dimension.
+
+    Attributes:
+        code: of the rule that failed.
+        message: its template, filled in.
+    """
 
     code: Code
     message: str

@@ -126,7 +126,12 @@ def _models(
 
 @dataclass(frozen=True)
 class _Sources:
-    """Units that were read; each is read once."""
+    """Units that were read; each is read once.
+
+    Attributes:
+        device: the one whose resources are asked for.
+        known: what was read, by the key of its unit.
+    """
 
     session: Session
     device: DeviceProfile

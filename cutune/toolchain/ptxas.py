@@ -17,7 +17,12 @@ _SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
 
 @dataclass(frozen=True)
 class StaticCounters:
-    """Resources of one compiled kernel for one architecture."""
+    """Resources of one compiled kernel for one architecture.
+
+    Attributes:
+        registers: of a thread.
+        static_shared_bytes: of a thread block.
+    """
 
     registers: int
     static_shared_bytes: int = 0

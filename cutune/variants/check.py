@@ -6,8 +6,9 @@ templates are instantiated as for the kernels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from cutune.core.codes import Code
 from cutune.frontend.launches.copies import callee_of_variant
@@ -20,7 +21,7 @@ from cutune.frontend.program import (
     LaunchSite,
     Program,
 )
-from cutune.proof.compiled import Compiled, compiled_together, proven
+from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.rewrite.launch_edit import with_callees
@@ -29,11 +30,6 @@ from cutune.toolchain.entry_names import base_name
 from cutune.variants.registry import TRANSFORMS
 
 _OWNER = "variants"
-Compile = Callable[[TranslationUnit], Sequence[str]]
-"""Gives the PTX of a rewritten program, for all architectures that will run.
-
-Raises CutuneError where it does not compile.
-"""
 _DOES_NOT_COMPILE = "does not compile"
 
 
@@ -77,11 +73,7 @@ def _compiled(
     program: Program, written: Mapping[str, KernelVariant], compile_unit: Compile
 ) -> dict[str, Compiled]:
     """Proofs about each variant that compiles, by the name of its kernel."""
-
-    def compile_named(names: Sequence[str]) -> Sequence[str]:
-        return compile_unit(launching(program, {name: written[name] for name in names}))
-
-    texts = compiled_together(list(written), compile_named)
+    texts = compiled_changes(written, partial(launching, program), compile_unit)
     known: dict[int, Compiled] = {}
     for one in texts.values():
         if id(one) not in known:

@@ -10,9 +10,7 @@ from cutune.collect.trial import (
     NOT_ALLOWED,
     SCHEMA,
     Attempt,
-    hiding_candidates,
-    read_trials,
-    trial_environment,
+    TrialRun,
     with_larger,
 )
 from cutune.fit.measurement.measurement import MeasuredKernel
@@ -40,6 +38,10 @@ NUMBERS = SiteNumbers(6)
 OTHER = replace(SITE, id=2)
 
 
+def trial_run(folder: Path, kernel: MeasuredKernel = KERNEL) -> TrialRun:
+    return TrialRun([kernel], NUMBERS, folder)
+
+
 def swept(folder: Path, **ends: object) -> None:
     """`b32="same"`, or the error of that block."""
     lines = []
@@ -48,34 +50,34 @@ def swept(folder: Path, **ends: object) -> None:
         line = {"schema": SCHEMA, "site": 7, "block": [width, 1, 1], "original": width == 64}
         fine = {"identical": True, "difference": 0.0}
         lines.append(json.dumps({**line, **(fine if end == "same" else {"error": end})}))
-    Path(trial_environment([KERNEL], NUMBERS, folder)["CUTUNE_OUTPUT"]).write_text("\n".join(lines))
+    Path(trial_run(folder).environment()["CUTUNE_OUTPUT"]).write_text("\n".join(lines))
 
 
 def test_candidates_are_those_that_the_annotation_allows(tmp_path: Path) -> None:
-    trial_environment([KERNEL], NUMBERS, tmp_path, {(SITE, "", (96, 1, 1))})
+    trial_run(tmp_path).environment({(SITE, "", (96, 1, 1))})
     lines = (tmp_path / "candidates").read_text().splitlines()
     assert lines == ["7 32 1 1", "7 64 1 1", "7 128 1 1"]
 
 
 def test_what_an_annotation_asserts_must_have_been_tried(tmp_path: Path) -> None:
     swept(tmp_path, b64="same", b32="same")
-    assert read_trials([KERNEL], NUMBERS, tmp_path)["_Z1kv"].differing == ((96, 1, 1), (128, 1, 1))
+    assert trial_run(tmp_path).trials()["_Z1kv"].differing == ((96, 1, 1), (128, 1, 1))
     proven = replace(KERNEL, asserted=False)
-    assert read_trials([proven], NUMBERS, tmp_path)["_Z1kv"].differing == ()
+    assert trial_run(tmp_path, proven).trials()["_Z1kv"].differing == ()
 
 
 def test_a_broken_context_hides_candidates(tmp_path: Path) -> None:
     swept(tmp_path, b64="same", b32="illegal address")
-    broken = hiding_candidates([KERNEL], NUMBERS, tmp_path)
+    broken = trial_run(tmp_path).hiding_candidates()
     assert broken == {(SITE, "", (32, 1, 1))}
     swept(tmp_path, b64="same", b96="same", b128=NOT_ALLOWED)
-    differing = read_trials([KERNEL], NUMBERS, tmp_path, broken)["_Z1kv"].differing
+    differing = trial_run(tmp_path).trials(broken)["_Z1kv"].differing
     assert differing == ((32, 1, 1), (128, 1, 1))
 
 
 def test_nothing_is_hidden_where_all_were_tried(tmp_path: Path) -> None:
     swept(tmp_path, b64="same", b32="illegal address", b96="same", b128="same")
-    assert hiding_candidates([KERNEL], NUMBERS, tmp_path) == set()
+    assert trial_run(tmp_path).hiding_candidates() == set()
 
 
 def test_larger_blocks() -> None:

@@ -1,14 +1,16 @@
 """The table of operations: takes the machine's C++ sources, gives names and types of its handlers.
 
 One line of C++ such as `OP2(add_b32, u32, u32, u32, a + b)` is the only place that declares a
-handler. Here the lines are read, and `handler_name` maps a PTX opcode to a name. Whatever has no
-handler under that name is refused when a module is assembled.
+handler. What several types have in common is a family: `#define …_OPERATIONS(T)` holds the lines,
+with `##` as the preprocessor reads it, and is used once for each. Here the lines are read, and
+`handler_name` maps a PTX opcode to a name. Whatever has no handler under that name is refused when
+a module is assembled.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +20,7 @@ _DECLARATION = re.compile(
     r"^(OP1|OP2|OP3|EACH1|EACH2|EACH3|ROUNDED|ROUNDED_CONVERSION|ATOMIC|SPECIAL|HANDLER|HANDLER_OF)\((\w+)(?:,\s*([^\n]*))?",
     re.MULTILINE,
 )
+_FAMILY = re.compile(r"^#define (\w+_OPERATIONS)\(([\w, ]+)\) \\\n((?:.*\\\n)*.*)$", re.MULTILINE)
 _ARITY = {"OP1": 2, "OP2": 3, "OP3": 4, "EACH1": 2, "EACH2": 3, "EACH3": 4, "SPECIAL": 1}
 # Modifiers that do not change what the machine computes.
 _IGNORED = frozenset(("rn", "approx", "full", "uni", "lo", "sync", "aligned", "noftz", "default"))
@@ -38,12 +41,26 @@ def handlers() -> dict[str, tuple[str, ...]]:
     """Handler to the types of its operands, destination first; empty when it has its own form."""
     found = {}
     for path in sorted(NATIVE.glob("machine_*.cpp")):
-        for macro, name, rest in _DECLARATION.findall(path.read_text(encoding="utf-8")):
+        text = "\n".join(_with_families(path.read_text(encoding="utf-8")))
+        for macro, name, rest in _DECLARATION.findall(text):
             types = [part.strip() for part in rest.split(",")]
             found[name] = tuple(types[: _ARITY.get(macro, 0)])
             if macro == "ROUNDED":
                 found[name] = (types[0],) * 4
     return found
+
+
+def _with_families(text: str) -> Iterator[str]:
+    """The text, and each family as it is written out where it is used."""
+    yield text
+    for family, parameters, body in _FAMILY.findall(text):
+        lines = re.sub(r"^ +| *\\$", "", body, flags=re.MULTILINE)
+        for arguments in re.findall(rf"^{family}\((.*)\)$", text, re.MULTILINE):
+            written = lines
+            pairs = zip(parameters.split(", "), arguments.split(", "), strict=True)
+            for parameter, argument in pairs:
+                written = re.sub(rf"\b{parameter}\b", argument, written)
+            yield written.replace("##", "")
 
 
 def bits_type(kind: str) -> str:

@@ -137,89 +137,63 @@ OP1(sat_s64_s32, s64, s32, clamped<s64>(a))
 OP1(sat_s64_u64, s64, u64, clamped<s64>(a))
 
 OP1(cvt_rni_f32, f32, f32, canonical(std::nearbyint(a)))
-OP1(cvt_rni_u32_f32, u32, f32, integer_of<u32>(std::nearbyint(a)))
-OP1(cvt_rni_s32_f32, s32, f32, integer_of<s32>(std::nearbyint(a)))
-OP1(cvt_rni_u64_f32, u64, f32, integer_of<u64>(std::nearbyint(a)))
-OP1(cvt_rni_s64_f32, s64, f32, integer_of<s64>(std::nearbyint(a)))
 OP1(cvt_rzi_f32, f32, f32, canonical(std::trunc(a)))
-OP1(cvt_rzi_u32_f32, u32, f32, integer_of<u32>(std::trunc(a)))
-OP1(cvt_rzi_s32_f32, s32, f32, integer_of<s32>(std::trunc(a)))
-OP1(cvt_rzi_u64_f32, u64, f32, integer_of<u64>(std::trunc(a)))
-OP1(cvt_rzi_s64_f32, s64, f32, integer_of<s64>(std::trunc(a)))
 OP1(cvt_rmi_f32, f32, f32, canonical(std::floor(a)))
-OP1(cvt_rmi_u32_f32, u32, f32, integer_of<u32>(std::floor(a)))
-OP1(cvt_rmi_s32_f32, s32, f32, integer_of<s32>(std::floor(a)))
-OP1(cvt_rmi_u64_f32, u64, f32, integer_of<u64>(std::floor(a)))
-OP1(cvt_rmi_s64_f32, s64, f32, integer_of<s64>(std::floor(a)))
 OP1(cvt_rpi_f32, f32, f32, canonical(std::ceil(a)))
-OP1(cvt_rpi_u32_f32, u32, f32, integer_of<u32>(std::ceil(a)))
-OP1(cvt_rpi_s32_f32, s32, f32, integer_of<s32>(std::ceil(a)))
-OP1(cvt_rpi_u64_f32, u64, f32, integer_of<u64>(std::ceil(a)))
-OP1(cvt_rpi_s64_f32, s64, f32, integer_of<s64>(std::ceil(a)))
-OP1(cvt_f32_u32, f32, u32, f32(a))
-ROUNDED_CONVERSION(cvt_f32_u32_rounded, f32, u32)
-OP1(cvt_f32_s32, f32, s32, f32(a))
-ROUNDED_CONVERSION(cvt_f32_s32_rounded, f32, s32)
-OP1(cvt_f32_u64, f32, u64, f32(a))
-ROUNDED_CONVERSION(cvt_f32_u64_rounded, f32, u64)
-OP1(cvt_f32_s64, f32, s64, f32(a))
-ROUNDED_CONVERSION(cvt_f32_s64_rounded, f32, s64)
 OP1(cvt_rni_f64, f64, f64, std::nearbyint(a))
-OP1(cvt_rni_u32_f64, u32, f64, integer_of<u32>(std::nearbyint(a)))
-OP1(cvt_rni_s32_f64, s32, f64, integer_of<s32>(std::nearbyint(a)))
-OP1(cvt_rni_u64_f64, u64, f64, integer_of<u64>(std::nearbyint(a)))
-OP1(cvt_rni_s64_f64, s64, f64, integer_of<s64>(std::nearbyint(a)))
 OP1(cvt_rzi_f64, f64, f64, std::trunc(a))
-OP1(cvt_rzi_u32_f64, u32, f64, integer_of<u32>(std::trunc(a)))
-OP1(cvt_rzi_s32_f64, s32, f64, integer_of<s32>(std::trunc(a)))
-OP1(cvt_rzi_u64_f64, u64, f64, integer_of<u64>(std::trunc(a)))
-OP1(cvt_rzi_s64_f64, s64, f64, integer_of<s64>(std::trunc(a)))
 OP1(cvt_rmi_f64, f64, f64, std::floor(a))
-OP1(cvt_rmi_u32_f64, u32, f64, integer_of<u32>(std::floor(a)))
-OP1(cvt_rmi_s32_f64, s32, f64, integer_of<s32>(std::floor(a)))
-OP1(cvt_rmi_u64_f64, u64, f64, integer_of<u64>(std::floor(a)))
-OP1(cvt_rmi_s64_f64, s64, f64, integer_of<s64>(std::floor(a)))
 OP1(cvt_rpi_f64, f64, f64, std::ceil(a))
-OP1(cvt_rpi_u32_f64, u32, f64, integer_of<u32>(std::ceil(a)))
-OP1(cvt_rpi_s32_f64, s32, f64, integer_of<s32>(std::ceil(a)))
-OP1(cvt_rpi_u64_f64, u64, f64, integer_of<u64>(std::ceil(a)))
-OP1(cvt_rpi_s64_f64, s64, f64, integer_of<s64>(std::ceil(a)))
-OP1(cvt_f64_u32, f64, u32, f64(a))
-ROUNDED_CONVERSION(cvt_f64_u32_rounded, f64, u32)
-OP1(cvt_f64_s32, f64, s32, f64(a))
-ROUNDED_CONVERSION(cvt_f64_s32_rounded, f64, s32)
-OP1(cvt_f64_u64, f64, u64, f64(a))
-ROUNDED_CONVERSION(cvt_f64_u64_rounded, f64, u64)
-OP1(cvt_f64_s64, f64, s64, f64(a))
-ROUNDED_CONVERSION(cvt_f64_s64_rounded, f64, s64)
+
+// To integers by the rounding R, which F does; its results are those of cvt_R_T above.
+#define INTEGRAL_OPERATIONS(T, R, F) \
+    OP1(cvt_##R##_u32_##T, u32, T, integer_of<u32>(F(a))) \
+    OP1(cvt_##R##_s32_##T, s32, T, integer_of<s32>(F(a))) \
+    OP1(cvt_##R##_u64_##T, u64, T, integer_of<u64>(F(a))) \
+    OP1(cvt_##R##_s64_##T, s64, T, integer_of<s64>(F(a)))
+INTEGRAL_OPERATIONS(f32, rni, std::nearbyint)
+INTEGRAL_OPERATIONS(f32, rzi, std::trunc)
+INTEGRAL_OPERATIONS(f32, rmi, std::floor)
+INTEGRAL_OPERATIONS(f32, rpi, std::ceil)
+INTEGRAL_OPERATIONS(f64, rni, std::nearbyint)
+INTEGRAL_OPERATIONS(f64, rzi, std::trunc)
+INTEGRAL_OPERATIONS(f64, rmi, std::floor)
+INTEGRAL_OPERATIONS(f64, rpi, std::ceil)
+
+// From integers.
+#define NUMBER_OPERATIONS(T) \
+    OP1(cvt_##T##_u32, T, u32, T(a)) \
+    ROUNDED_CONVERSION(cvt_##T##_u32_rounded, T, u32) \
+    OP1(cvt_##T##_s32, T, s32, T(a)) \
+    ROUNDED_CONVERSION(cvt_##T##_s32_rounded, T, s32) \
+    OP1(cvt_##T##_u64, T, u64, T(a)) \
+    ROUNDED_CONVERSION(cvt_##T##_u64_rounded, T, u64) \
+    OP1(cvt_##T##_s64, T, s64, T(a)) \
+    ROUNDED_CONVERSION(cvt_##T##_s64_rounded, T, s64)
+NUMBER_OPERATIONS(f32)
+NUMBER_OPERATIONS(f64)
 
 OP1(cvt_f64_f32, f64, f32, a)
 OP1(cvt_f32_f64, f32, f64, f32(a))
 ROUNDED_CONVERSION(cvt_f32_f64_rounded, f32, f64)
 
 OP1(cvt_f32_f16, f32, u16, canonical(Half::widened(a)))
-OP1(cvt_f64_f16, f64, u16, Half::widened(a))
-OP1(cvt_f16_f32, u16, f32, Half::narrowed(a))
 OP1(cvt_f16_f64, u16, f64, a == a ? Half::narrowed(a) : quieted(a))
-HANDLER_OF(cvt_f16_f32_rounded, half_rounded<Half, f32>)
-HANDLER_OF(cvt_f16_f64_rounded, half_rounded<Half, f64>)
-OP1(cvt_f16_u32, u16, u32, Half::narrowed_integer(a))
-OP1(cvt_f16_s32, u16, s32, Half::narrowed_integer(a))
-OP1(cvt_f16_u64, u16, u64, Half::narrowed_integer(a))
-OP1(cvt_f16_s64, u16, s64, Half::narrowed_integer(a))
-OP1(relu_f16, u16, u16, Half::relu(a))
-OP1(saturate_f16, u16, u16, Half::saturated(a))
 OP1(cvt_f32_bf16, f32, u16, Brain::widened(a))
-OP1(cvt_f64_bf16, f64, u16, Brain::widened(a))
-OP1(cvt_bf16_f32, u16, f32, Brain::narrowed(a))
 OP1(cvt_bf16_f64, u16, f64, Brain::narrowed(a))
-HANDLER_OF(cvt_bf16_f32_rounded, half_rounded<Brain, f32>)
-HANDLER_OF(cvt_bf16_f64_rounded, half_rounded<Brain, f64>)
-OP1(cvt_bf16_u32, u16, u32, Brain::narrowed_integer(a))
-OP1(cvt_bf16_s32, u16, s32, Brain::narrowed_integer(a))
-OP1(cvt_bf16_u64, u16, u64, Brain::narrowed_integer(a))
-OP1(cvt_bf16_s64, u16, s64, Brain::narrowed_integer(a))
-OP1(relu_bf16, u16, u16, Brain::relu(a))
-OP1(saturate_bf16, u16, u16, Brain::saturated(a))
+// What both formats have in common: T is its name in PTX, F how it is read and written.
+#define HALF_OPERATIONS(T, F) \
+    OP1(cvt_f64_##T, f64, u16, F::widened(a)) \
+    OP1(cvt_##T##_f32, u16, f32, F::narrowed(a)) \
+    HANDLER_OF(cvt_##T##_f32_rounded, half_rounded<F, f32>) \
+    HANDLER_OF(cvt_##T##_f64_rounded, half_rounded<F, f64>) \
+    OP1(cvt_##T##_u32, u16, u32, F::narrowed_integer(a)) \
+    OP1(cvt_##T##_s32, u16, s32, F::narrowed_integer(a)) \
+    OP1(cvt_##T##_u64, u16, u64, F::narrowed_integer(a)) \
+    OP1(cvt_##T##_s64, u16, s64, F::narrowed_integer(a)) \
+    OP1(relu_##T, u16, u16, F::relu(a)) \
+    OP1(saturate_##T, u16, u16, F::saturated(a))
+HALF_OPERATIONS(f16, Half)
+HALF_OPERATIONS(bf16, Brain)
 
 }  // namespace cutune

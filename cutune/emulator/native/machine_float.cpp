@@ -87,20 +87,16 @@ template <class T, class F> const Instruction* rounded(const Instruction* i, War
 
 }  // namespace
 
-ROUNDED(add_rounded_f32, f32, a + b)
-ROUNDED(sub_rounded_f32, f32, a - b)
-ROUNDED(mul_rounded_f32, f32, a * b)
-ROUNDED(div_rounded_f32, f32, a / b)
-ROUNDED(rcp_rounded_f32, f32, 1.0f / a)
-ROUNDED(sqrt_rounded_f32, f32, std::sqrt(a))
-ROUNDED(fma_rounded_f32, f32, std::fma(a, b, c))
-ROUNDED(add_rounded_f64, f64, a + b)
-ROUNDED(sub_rounded_f64, f64, a - b)
-ROUNDED(mul_rounded_f64, f64, a * b)
-ROUNDED(div_rounded_f64, f64, a / b)
-ROUNDED(rcp_rounded_f64, f64, 1.0 / a)
-ROUNDED(sqrt_rounded_f64, f64, std::sqrt(a))
-ROUNDED(fma_rounded_f64, f64, std::fma(a, b, c))
+#define ROUNDED_OPERATIONS(T) \
+    ROUNDED(add_rounded_##T, T, a + b) \
+    ROUNDED(sub_rounded_##T, T, a - b) \
+    ROUNDED(mul_rounded_##T, T, a * b) \
+    ROUNDED(div_rounded_##T, T, a / b) \
+    ROUNDED(rcp_rounded_##T, T, T(1) / a) \
+    ROUNDED(sqrt_rounded_##T, T, std::sqrt(a)) \
+    ROUNDED(fma_rounded_##T, T, std::fma(a, b, c))
+ROUNDED_OPERATIONS(f32)
+ROUNDED_OPERATIONS(f64)
 
 OP1(flush_f32, f32, f32, canonical(flush(a)))
 OP1(flush_result_f32, f32, f32, flush(a))
@@ -150,45 +146,29 @@ OP2(max_xorsign_abs_f32, f32, f32, f32, with_sign(larger(absolute(a), absolute(b
 OP2(min_f64, f64, f64, f64, smaller(a, b))
 OP2(max_f64, f64, f64, f64, larger(a, b))
 
-OP2(setp_eq_f32, pred, f32, f32, a == b)
-OP2(setp_lt_f32, pred, f32, f32, a < b)
-OP2(setp_le_f32, pred, f32, f32, a <= b)
-OP2(setp_gt_f32, pred, f32, f32, a > b)
-OP2(setp_ge_f32, pred, f32, f32, a >= b)
-OP2(setp_equ_f32, pred, f32, f32, a == b || a != a || b != b)
-OP2(setp_ltu_f32, pred, f32, f32, a < b || a != a || b != b)
-OP2(setp_leu_f32, pred, f32, f32, a <= b || a != a || b != b)
-OP2(setp_gtu_f32, pred, f32, f32, a > b || a != a || b != b)
-OP2(setp_geu_f32, pred, f32, f32, a >= b || a != a || b != b)
-OP2(setp_ne_f32, pred, f32, f32, a < b || a > b)
-OP2(setp_neu_f32, pred, f32, f32, a != b)
-OP2(setp_num_f32, pred, f32, f32, a == a && b == b)
-OP2(setp_nan_f32, pred, f32, f32, a != a || b != b)
-OP1(testp_finite_f32, pred, f32, absolute(a) < f32(INFINITY))
-OP1(testp_infinite_f32, pred, f32, absolute(a) == f32(INFINITY))
-OP1(testp_number_f32, pred, f32, a == a)
-OP1(testp_notanumber_f32, pred, f32, a != a)
-OP1(testp_normal_f32, pred, f32, a == 0 || (absolute(a) >= 0x1p-126f && absolute(a) < f32(INFINITY)))
-OP1(testp_subnormal_f32, pred, f32, a != 0 && absolute(a) < 0x1p-126f)
-OP2(setp_eq_f64, pred, f64, f64, a == b)
-OP2(setp_lt_f64, pred, f64, f64, a < b)
-OP2(setp_le_f64, pred, f64, f64, a <= b)
-OP2(setp_gt_f64, pred, f64, f64, a > b)
-OP2(setp_ge_f64, pred, f64, f64, a >= b)
-OP2(setp_equ_f64, pred, f64, f64, a == b || a != a || b != b)
-OP2(setp_ltu_f64, pred, f64, f64, a < b || a != a || b != b)
-OP2(setp_leu_f64, pred, f64, f64, a <= b || a != a || b != b)
-OP2(setp_gtu_f64, pred, f64, f64, a > b || a != a || b != b)
-OP2(setp_geu_f64, pred, f64, f64, a >= b || a != a || b != b)
-OP2(setp_ne_f64, pred, f64, f64, a < b || a > b)
-OP2(setp_neu_f64, pred, f64, f64, a != b)
-OP2(setp_num_f64, pred, f64, f64, a == a && b == b)
-OP2(setp_nan_f64, pred, f64, f64, a != a || b != b)
-OP1(testp_finite_f64, pred, f64, absolute(a) < f64(INFINITY))
-OP1(testp_infinite_f64, pred, f64, absolute(a) == f64(INFINITY))
-OP1(testp_number_f64, pred, f64, a == a)
-OP1(testp_notanumber_f64, pred, f64, a != a)
-OP1(testp_normal_f64, pred, f64, a == 0 || (absolute(a) >= 0x1p-1022 && absolute(a) < f64(INFINITY)))
-OP1(testp_subnormal_f64, pred, f64, a != 0 && absolute(a) < 0x1p-1022)
+// Comparisons and tests of one type; LEAST is its smallest normal number.
+#define COMPARING_OPERATIONS(T, LEAST) \
+    OP2(setp_eq_##T, pred, T, T, a == b) \
+    OP2(setp_lt_##T, pred, T, T, a < b) \
+    OP2(setp_le_##T, pred, T, T, a <= b) \
+    OP2(setp_gt_##T, pred, T, T, a > b) \
+    OP2(setp_ge_##T, pred, T, T, a >= b) \
+    OP2(setp_equ_##T, pred, T, T, a == b || a != a || b != b) \
+    OP2(setp_ltu_##T, pred, T, T, a < b || a != a || b != b) \
+    OP2(setp_leu_##T, pred, T, T, a <= b || a != a || b != b) \
+    OP2(setp_gtu_##T, pred, T, T, a > b || a != a || b != b) \
+    OP2(setp_geu_##T, pred, T, T, a >= b || a != a || b != b) \
+    OP2(setp_ne_##T, pred, T, T, a < b || a > b) \
+    OP2(setp_neu_##T, pred, T, T, a != b) \
+    OP2(setp_num_##T, pred, T, T, a == a && b == b) \
+    OP2(setp_nan_##T, pred, T, T, a != a || b != b) \
+    OP1(testp_finite_##T, pred, T, absolute(a) < T(INFINITY)) \
+    OP1(testp_infinite_##T, pred, T, absolute(a) == T(INFINITY)) \
+    OP1(testp_number_##T, pred, T, a == a) \
+    OP1(testp_notanumber_##T, pred, T, a != a) \
+    OP1(testp_normal_##T, pred, T, a == 0 || (absolute(a) >= LEAST && absolute(a) < T(INFINITY))) \
+    OP1(testp_subnormal_##T, pred, T, a != 0 && absolute(a) < LEAST)
+COMPARING_OPERATIONS(f32, 0x1p-126f)
+COMPARING_OPERATIONS(f64, 0x1p-1022)
 
 }  // namespace cutune

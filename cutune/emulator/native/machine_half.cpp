@@ -55,61 +55,37 @@ template <u16 (*OP)(u16, u16, u16)> ALWAYS_INLINE u32 both(u32 a, u32 b, u32 c) 
 
 }  // namespace
 
-EACH2(add_f16, u16, u16, u16, add<Half>(a, b))
-EACH2(add_f16x2, u32, u32, u32, both<add<Half>>(a, b))
-EACH2(sub_f16, u16, u16, u16, sub<Half>(a, b))
-EACH2(sub_f16x2, u32, u32, u32, both<sub<Half>>(a, b))
-EACH2(mul_f16, u16, u16, u16, mul<Half>(a, b))
-EACH2(mul_f16x2, u32, u32, u32, both<mul<Half>>(a, b))
-EACH2(min_f16, u16, u16, u16, least<Half>(a, b))
-EACH2(min_f16x2, u32, u32, u32, both<least<Half>>(a, b))
-EACH2(max_f16, u16, u16, u16, greatest<Half>(a, b))
-EACH2(max_f16x2, u32, u32, u32, both<greatest<Half>>(a, b))
-EACH2(min_NaN_f16, u16, u16, u16, least_nan<Half>(a, b))
-EACH2(min_NaN_f16x2, u32, u32, u32, both<least_nan<Half>>(a, b))
-EACH2(max_NaN_f16, u16, u16, u16, greatest_nan<Half>(a, b))
-EACH2(max_NaN_f16x2, u32, u32, u32, both<greatest_nan<Half>>(a, b))
-EACH3(fma_f16, u16, u16, u16, u16, fma<Half>(a, b, c))
-EACH3(fma_f16x2, u32, u32, u32, u32, both<fma<Half>>(a, b, c))
-EACH1(ex2_f16, u16, u16, power_of_two<Half>(a))
-EACH1(ex2_f16x2, u32, u32, both<power_of_two<Half>>(a))
-EACH1(tanh_f16, u16, u16, hyperbolic<Half>(a))
-EACH1(tanh_f16x2, u32, u32, both<hyperbolic<Half>>(a))
-OP1(neg_f16, u16, u16, negated<Half>(a))
-OP1(neg_f16x2, u32, u32, both<negated<Half>>(a))
-OP1(abs_f16, u16, u16, absolute<Half>(a))
-OP1(abs_f16x2, u32, u32, both<absolute<Half>>(a))
-EACH1(saturate_f16x2, u32, u32, both<Half::saturated>(a))
-EACH1(relu_f16x2, u32, u32, both<Half::relu>(a))
-EACH1(flush_f16, u16, u16, Half::flushed(a))
-EACH1(flush_f16x2, u32, u32, both<Half::flushed>(a))
-EACH2(add_bf16, u16, u16, u16, add<Brain>(a, b))
-EACH2(add_bf16x2, u32, u32, u32, both<add<Brain>>(a, b))
-EACH2(sub_bf16, u16, u16, u16, sub<Brain>(a, b))
-EACH2(sub_bf16x2, u32, u32, u32, both<sub<Brain>>(a, b))
-EACH2(mul_bf16, u16, u16, u16, mul<Brain>(a, b))
-EACH2(mul_bf16x2, u32, u32, u32, both<mul<Brain>>(a, b))
-EACH2(min_bf16, u16, u16, u16, least<Brain>(a, b))
-EACH2(min_bf16x2, u32, u32, u32, both<least<Brain>>(a, b))
-EACH2(max_bf16, u16, u16, u16, greatest<Brain>(a, b))
-EACH2(max_bf16x2, u32, u32, u32, both<greatest<Brain>>(a, b))
-EACH2(min_NaN_bf16, u16, u16, u16, least_nan<Brain>(a, b))
-EACH2(min_NaN_bf16x2, u32, u32, u32, both<least_nan<Brain>>(a, b))
-EACH2(max_NaN_bf16, u16, u16, u16, greatest_nan<Brain>(a, b))
-EACH2(max_NaN_bf16x2, u32, u32, u32, both<greatest_nan<Brain>>(a, b))
-EACH3(fma_bf16, u16, u16, u16, u16, fma<Brain>(a, b, c))
-EACH3(fma_bf16x2, u32, u32, u32, u32, both<fma<Brain>>(a, b, c))
-EACH1(ex2_bf16, u16, u16, power_of_two<Brain>(a))
-EACH1(ex2_bf16x2, u32, u32, both<power_of_two<Brain>>(a))
-EACH1(tanh_bf16, u16, u16, hyperbolic<Brain>(a))
-EACH1(tanh_bf16x2, u32, u32, both<hyperbolic<Brain>>(a))
-OP1(neg_bf16, u16, u16, negated<Brain>(a))
-OP1(neg_bf16x2, u32, u32, both<negated<Brain>>(a))
-OP1(abs_bf16, u16, u16, absolute<Brain>(a))
-OP1(abs_bf16x2, u32, u32, both<absolute<Brain>>(a))
-EACH1(saturate_bf16x2, u32, u32, both<Brain::saturated>(a))
-EACH1(relu_bf16x2, u32, u32, both<Brain::relu>(a))
-EACH1(flush_bf16, u16, u16, Brain::flushed(a))
-EACH1(flush_bf16x2, u32, u32, both<Brain::flushed>(a))
+// The operations of one format: T is its name in PTX, F how it is read and written.
+#define HALF_OPERATIONS(T, F) \
+    EACH2(add_##T, u16, u16, u16, add<F>(a, b)) \
+    EACH2(add_##T##x2, u32, u32, u32, both<add<F>>(a, b)) \
+    EACH2(sub_##T, u16, u16, u16, sub<F>(a, b)) \
+    EACH2(sub_##T##x2, u32, u32, u32, both<sub<F>>(a, b)) \
+    EACH2(mul_##T, u16, u16, u16, mul<F>(a, b)) \
+    EACH2(mul_##T##x2, u32, u32, u32, both<mul<F>>(a, b)) \
+    EACH2(min_##T, u16, u16, u16, least<F>(a, b)) \
+    EACH2(min_##T##x2, u32, u32, u32, both<least<F>>(a, b)) \
+    EACH2(max_##T, u16, u16, u16, greatest<F>(a, b)) \
+    EACH2(max_##T##x2, u32, u32, u32, both<greatest<F>>(a, b)) \
+    EACH2(min_NaN_##T, u16, u16, u16, least_nan<F>(a, b)) \
+    EACH2(min_NaN_##T##x2, u32, u32, u32, both<least_nan<F>>(a, b)) \
+    EACH2(max_NaN_##T, u16, u16, u16, greatest_nan<F>(a, b)) \
+    EACH2(max_NaN_##T##x2, u32, u32, u32, both<greatest_nan<F>>(a, b)) \
+    EACH3(fma_##T, u16, u16, u16, u16, fma<F>(a, b, c)) \
+    EACH3(fma_##T##x2, u32, u32, u32, u32, both<fma<F>>(a, b, c)) \
+    EACH1(ex2_##T, u16, u16, power_of_two<F>(a)) \
+    EACH1(ex2_##T##x2, u32, u32, both<power_of_two<F>>(a)) \
+    EACH1(tanh_##T, u16, u16, hyperbolic<F>(a)) \
+    EACH1(tanh_##T##x2, u32, u32, both<hyperbolic<F>>(a)) \
+    OP1(neg_##T, u16, u16, negated<F>(a)) \
+    OP1(neg_##T##x2, u32, u32, both<negated<F>>(a)) \
+    OP1(abs_##T, u16, u16, absolute<F>(a)) \
+    OP1(abs_##T##x2, u32, u32, both<absolute<F>>(a)) \
+    EACH1(saturate_##T##x2, u32, u32, both<F::saturated>(a)) \
+    EACH1(relu_##T##x2, u32, u32, both<F::relu>(a)) \
+    EACH1(flush_##T, u16, u16, F::flushed(a)) \
+    EACH1(flush_##T##x2, u32, u32, both<F::flushed>(a))
+HALF_OPERATIONS(f16, Half)
+HALF_OPERATIONS(bf16, Brain)
 
 }  // namespace cutune

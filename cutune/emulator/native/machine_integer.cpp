@@ -145,131 +145,64 @@ u32 nth_set(u32 mask, u32 base, s32 offset) {
 
 }  // namespace
 
-OP2(add_b16, u16, u16, u16, a + b)
-OP2(sub_b16, u16, u16, u16, a - b)
-OP2(mul_b16, u16, u16, u16, u32(a) * b)
-OP3(mad_b16, u16, u16, u16, u16, u32(a) * b + c)
-OP1(neg_b16, u16, u16, -a)
-OP1(mov_b16, u16, u16, a)
-OP2(and_b16, u16, u16, u16, a & b)
-OP2(or_b16, u16, u16, u16, a | b)
-OP2(xor_b16, u16, u16, u16, a ^ b)
-OP1(not_b16, u16, u16, ~a)
-OP1(cnot_b16, u16, u16, a == 0)
-OP3(selp_b16, u16, u16, u16, pred, c ? a : b)
-OP3(slct_b16_s32, u16, u16, u16, s32, c >= 0 ? a : b)
-OP3(slct_b16_f32, u16, u16, u16, f32, c >= 0 ? a : b)
-OP2(setp_eq_b16, pred, u16, u16, a == b)
-OP2(setp_ne_b16, pred, u16, u16, a != b)
-OP2(setp_lt_u16, pred, u16, u16, a < b)
-OP2(setp_le_u16, pred, u16, u16, a <= b)
-OP2(setp_gt_u16, pred, u16, u16, a > b)
-OP2(setp_ge_u16, pred, u16, u16, a >= b)
-OP2(min_u16, u16, u16, u16, a < b ? a : b)
-OP2(max_u16, u16, u16, u16, a > b ? a : b)
-OP3(sad_u16, u16, u16, u16, u16, u16(c + (a < b ? u16(b) - u16(a) : u16(a) - u16(b))))
-EACH2(div_u16, u16, u16, u16, b == 0 ? u16(-1) : a / b)
-EACH2(rem_u16, u16, u16, u16, b == 0 ? u16(-1) : a % b)
-OP2(mul_hi_u16, u16, u16, u16, u16((u32(a) * b) >> 16))
-OP3(mad_hi_u16, u16, u16, u16, u16, u16(((u32(a) * b) >> 16) + c))
-OP2(mul_wide_u16, u32, u16, u16, u32(a) * b)
-OP3(mad_wide_u16, u32, u16, u16, u32, u32(a) * b + c)
-OP2(setp_lt_s16, pred, s16, s16, a < b)
-OP2(setp_le_s16, pred, s16, s16, a <= b)
-OP2(setp_gt_s16, pred, s16, s16, a > b)
-OP2(setp_ge_s16, pred, s16, s16, a >= b)
-OP2(min_s16, s16, s16, s16, a < b ? a : b)
-OP2(max_s16, s16, s16, s16, a > b ? a : b)
-OP3(sad_s16, u16, s16, s16, u16, u16(c + (a < b ? u16(b) - u16(a) : u16(a) - u16(b))))
-OP1(abs_s16, s16, s16, a < 0 ? -a : a)
-EACH2(div_s16, s16, s16, s16, b == 0 ? -1 : b == -1 ? -a : a / b)
-EACH2(rem_s16, s16, s16, s16, b == 0 ? -1 : b == -1 ? 0 : a % b)
-OP2(mul_hi_s16, s16, s16, s16, s16((s32(a) * b) >> 16))
-OP3(mad_hi_s16, s16, s16, s16, s16, s16(((s32(a) * b) >> 16) + c))
-OP2(mul_wide_s16, s32, s16, s16, s32(a) * b)
-OP3(mad_wide_s16, s32, s16, s16, s32, s32(a) * b + c)
+// The operations of one width; products are computed as P, which is not narrower than int.
+#define INTEGER_OPERATIONS(W, P) \
+    OP2(add_b##W, u##W, u##W, u##W, a + b) \
+    OP2(sub_b##W, u##W, u##W, u##W, a - b) \
+    OP2(mul_b##W, u##W, u##W, u##W, P(a) * b) \
+    OP3(mad_b##W, u##W, u##W, u##W, u##W, P(a) * b + c) \
+    OP1(neg_b##W, u##W, u##W, -a) \
+    OP1(mov_b##W, u##W, u##W, a) \
+    OP2(and_b##W, u##W, u##W, u##W, a & b) \
+    OP2(or_b##W, u##W, u##W, u##W, a | b) \
+    OP2(xor_b##W, u##W, u##W, u##W, a ^ b) \
+    OP1(not_b##W, u##W, u##W, ~a) \
+    OP1(cnot_b##W, u##W, u##W, a == 0) \
+    OP3(selp_b##W, u##W, u##W, u##W, pred, c ? a : b) \
+    OP3(slct_b##W##_s32, u##W, u##W, u##W, s32, c >= 0 ? a : b) \
+    OP3(slct_b##W##_f32, u##W, u##W, u##W, f32, c >= 0 ? a : b) \
+    OP2(setp_eq_b##W, pred, u##W, u##W, a == b) \
+    OP2(setp_ne_b##W, pred, u##W, u##W, a != b) \
+    OP3(sad_u##W, u##W, u##W, u##W, u##W, u##W(c + (a < b ? u##W(b) - u##W(a) : u##W(a) - u##W(b)))) \
+    EACH2(div_u##W, u##W, u##W, u##W, b == 0 ? u##W(-1) : a / b) \
+    EACH2(rem_u##W, u##W, u##W, u##W, b == 0 ? u##W(-1) : a % b) \
+    OP3(sad_s##W, u##W, s##W, s##W, u##W, u##W(c + (a < b ? u##W(b) - u##W(a) : u##W(a) - u##W(b)))) \
+    OP1(abs_s##W, s##W, s##W, a < 0 ? -a : a) \
+    EACH2(div_s##W, s##W, s##W, s##W, b == 0 ? -1 : b == -1 ? -a : a / b) \
+    EACH2(rem_s##W, s##W, s##W, s##W, b == 0 ? -1 : b == -1 ? 0 : a % b)
+INTEGER_OPERATIONS(16, u32)
+INTEGER_OPERATIONS(32, u32)
+INTEGER_OPERATIONS(64, u64)
 
-OP2(add_b32, u32, u32, u32, a + b)
-OP2(sub_b32, u32, u32, u32, a - b)
-OP2(mul_b32, u32, u32, u32, a * b)
-OP3(mad_b32, u32, u32, u32, u32, a * b + c)
-OP1(neg_b32, u32, u32, -a)
-OP1(mov_b32, u32, u32, a)
-OP2(and_b32, u32, u32, u32, a & b)
-OP2(or_b32, u32, u32, u32, a | b)
-OP2(xor_b32, u32, u32, u32, a ^ b)
-OP1(not_b32, u32, u32, ~a)
-OP1(cnot_b32, u32, u32, a == 0)
-OP3(selp_b32, u32, u32, u32, pred, c ? a : b)
-OP3(slct_b32_s32, u32, u32, u32, s32, c >= 0 ? a : b)
-OP3(slct_b32_f32, u32, u32, u32, f32, c >= 0 ? a : b)
-OP2(setp_eq_b32, pred, u32, u32, a == b)
-OP2(setp_ne_b32, pred, u32, u32, a != b)
-OP2(setp_lt_u32, pred, u32, u32, a < b)
-OP2(setp_le_u32, pred, u32, u32, a <= b)
-OP2(setp_gt_u32, pred, u32, u32, a > b)
-OP2(setp_ge_u32, pred, u32, u32, a >= b)
-OP2(min_u32, u32, u32, u32, a < b ? a : b)
-OP2(max_u32, u32, u32, u32, a > b ? a : b)
-OP3(sad_u32, u32, u32, u32, u32, u32(c + (a < b ? u32(b) - u32(a) : u32(a) - u32(b))))
-EACH2(div_u32, u32, u32, u32, b == 0 ? u32(-1) : a / b)
-EACH2(rem_u32, u32, u32, u32, b == 0 ? u32(-1) : a % b)
-OP2(mul_hi_u32, u32, u32, u32, u32(((u64)a * b) >> 32))
-OP3(mad_hi_u32, u32, u32, u32, u32, u32((((u64)a * b) >> 32) + c))
-OP2(mul_wide_u32, u64, u32, u32, u64(a) * b)
-OP3(mad_wide_u32, u64, u32, u32, u64, u64(a) * b + c)
-OP2(setp_lt_s32, pred, s32, s32, a < b)
-OP2(setp_le_s32, pred, s32, s32, a <= b)
-OP2(setp_gt_s32, pred, s32, s32, a > b)
-OP2(setp_ge_s32, pred, s32, s32, a >= b)
-OP2(min_s32, s32, s32, s32, a < b ? a : b)
-OP2(max_s32, s32, s32, s32, a > b ? a : b)
-OP3(sad_s32, u32, s32, s32, u32, u32(c + (a < b ? u32(b) - u32(a) : u32(a) - u32(b))))
-OP1(abs_s32, s32, s32, a < 0 ? -a : a)
-EACH2(div_s32, s32, s32, s32, b == 0 ? -1 : b == -1 ? -a : a / b)
-EACH2(rem_s32, s32, s32, s32, b == 0 ? -1 : b == -1 ? 0 : a % b)
-OP2(mul_hi_s32, s32, s32, s32, s32(((s64)a * b) >> 32))
-OP3(mad_hi_s32, s32, s32, s32, s32, s32((((s64)a * b) >> 32) + c))
-OP2(mul_wide_s32, s64, s32, s32, s64(a) * b)
-OP3(mad_wide_s32, s64, s32, s32, s64, s64(a) * b + c)
+// The order of one type.
+#define ORDER_OPERATIONS(T) \
+    OP2(setp_lt_##T, pred, T, T, a < b) \
+    OP2(setp_le_##T, pred, T, T, a <= b) \
+    OP2(setp_gt_##T, pred, T, T, a > b) \
+    OP2(setp_ge_##T, pred, T, T, a >= b) \
+    OP2(min_##T, T, T, T, a < b ? a : b) \
+    OP2(max_##T, T, T, T, a > b ? a : b)
+ORDER_OPERATIONS(u16)
+ORDER_OPERATIONS(s16)
+ORDER_OPERATIONS(u32)
+ORDER_OPERATIONS(s32)
+ORDER_OPERATIONS(u64)
+ORDER_OPERATIONS(s64)
 
-OP2(add_b64, u64, u64, u64, a + b)
-OP2(sub_b64, u64, u64, u64, a - b)
-OP2(mul_b64, u64, u64, u64, a * b)
-OP3(mad_b64, u64, u64, u64, u64, a * b + c)
-OP1(neg_b64, u64, u64, -a)
-OP1(mov_b64, u64, u64, a)
-OP2(and_b64, u64, u64, u64, a & b)
-OP2(or_b64, u64, u64, u64, a | b)
-OP2(xor_b64, u64, u64, u64, a ^ b)
-OP1(not_b64, u64, u64, ~a)
-OP1(cnot_b64, u64, u64, a == 0)
-OP3(selp_b64, u64, u64, u64, pred, c ? a : b)
-OP3(slct_b64_s32, u64, u64, u64, s32, c >= 0 ? a : b)
-OP3(slct_b64_f32, u64, u64, u64, f32, c >= 0 ? a : b)
-OP2(setp_eq_b64, pred, u64, u64, a == b)
-OP2(setp_ne_b64, pred, u64, u64, a != b)
-OP2(setp_lt_u64, pred, u64, u64, a < b)
-OP2(setp_le_u64, pred, u64, u64, a <= b)
-OP2(setp_gt_u64, pred, u64, u64, a > b)
-OP2(setp_ge_u64, pred, u64, u64, a >= b)
-OP2(min_u64, u64, u64, u64, a < b ? a : b)
-OP2(max_u64, u64, u64, u64, a > b ? a : b)
-OP3(sad_u64, u64, u64, u64, u64, u64(c + (a < b ? u64(b) - u64(a) : u64(a) - u64(b))))
-EACH2(div_u64, u64, u64, u64, b == 0 ? u64(-1) : a / b)
-EACH2(rem_u64, u64, u64, u64, b == 0 ? u64(-1) : a % b)
+// The upper half of a product, and all of it: D is twice the width.
+#define PRODUCT_OPERATIONS(W, D) \
+    OP2(mul_hi_u##W, u##W, u##W, u##W, u##W((u##D(a) * b) >> W)) \
+    OP3(mad_hi_u##W, u##W, u##W, u##W, u##W, u##W(((u##D(a) * b) >> W) + c)) \
+    OP2(mul_wide_u##W, u##D, u##W, u##W, u##D(a) * b) \
+    OP3(mad_wide_u##W, u##D, u##W, u##W, u##D, u##D(a) * b + c) \
+    OP2(mul_hi_s##W, s##W, s##W, s##W, s##W((s##D(a) * b) >> W)) \
+    OP3(mad_hi_s##W, s##W, s##W, s##W, s##W, s##W(((s##D(a) * b) >> W) + c)) \
+    OP2(mul_wide_s##W, s##D, s##W, s##W, s##D(a) * b) \
+    OP3(mad_wide_s##W, s##D, s##W, s##W, s##D, s##D(a) * b + c)
+PRODUCT_OPERATIONS(16, 32)
+PRODUCT_OPERATIONS(32, 64)
 EACH2(mul_hi_u64, u64, u64, u64, u64((u128(a) * b) >> 64))
 EACH3(mad_hi_u64, u64, u64, u64, u64, u64(((u128(a) * b) >> 64) + c))
-OP2(setp_lt_s64, pred, s64, s64, a < b)
-OP2(setp_le_s64, pred, s64, s64, a <= b)
-OP2(setp_gt_s64, pred, s64, s64, a > b)
-OP2(setp_ge_s64, pred, s64, s64, a >= b)
-OP2(min_s64, s64, s64, s64, a < b ? a : b)
-OP2(max_s64, s64, s64, s64, a > b ? a : b)
-OP3(sad_s64, u64, s64, s64, u64, u64(c + (a < b ? u64(b) - u64(a) : u64(a) - u64(b))))
-OP1(abs_s64, s64, s64, a < 0 ? -a : a)
-EACH2(div_s64, s64, s64, s64, b == 0 ? -1 : b == -1 ? -a : a / b)
-EACH2(rem_s64, s64, s64, s64, b == 0 ? -1 : b == -1 ? 0 : a % b)
 EACH2(mul_hi_s64, s64, s64, s64, s64((s128(a) * b) >> 64))
 EACH3(mad_hi_s64, s64, s64, s64, s64, s64(((s128(a) * b) >> 64) + c))
 

@@ -1,6 +1,7 @@
 // Handlers from expressions: OP2(add_b32, u32, u32, u32, a + b) registers the handler `add_b32`,
 // which gives d = a + b in every active lane. The front end reads names and types of all handlers
-// from these lines (cutune/emulator/lower/opcodes.py), so each stands on a line of its own.
+// from these lines (cutune/emulator/lower/opcodes.py), so each stands on a line of its own. Lines
+// that several types have in common form a family, a macro whose name ends in _OPERATIONS.
 #pragma once
 #include "machine_core.h"
 

@@ -24,25 +24,50 @@ struct Event {
     unsigned long long capture;  // the one in which it was recorded last, or 0
 };
 
-std::set<Stream*>& streams() {
-    static auto* const all = new std::set<Stream*>;
+// The objects of one kind that the program has made and not destroyed; a handle is the address.
+template <class Object, class Handle>
+class Living {
+  public:
+    Handle add(Object* fresh) {
+        all_.insert(fresh);
+        return reinterpret_cast<Handle>(fresh);
+    }
+
+    Object* find(Handle handle) const {
+        const auto entry = all_.find(reinterpret_cast<Object*>(handle));
+        return entry == all_.end() ? nullptr : *entry;
+    }
+
+    cudaError_t destroy(Handle handle) {
+        Object* const found = find(handle);
+        if (!found) return cudaErrorInvalidResourceHandle;
+        all_.erase(found);
+        delete found;
+        return cudaSuccess;
+    }
+
+    void clear() {
+        for (Object* each : all_) delete each;
+        all_.clear();
+    }
+
+  private:
+    std::set<Object*> all_;
+};
+
+Living<Stream, cudaStream_t>& streams() {
+    static auto* const all = new Living<Stream, cudaStream_t>;
     return *all;
 }
 
-std::set<Event*>& events() {
-    static auto* const all = new std::set<Event*>;
+Living<Event, cudaEvent_t>& events() {
+    static auto* const all = new Living<Event, cudaEvent_t>;
     return *all;
 }
 
-Event* find_event(cudaEvent_t handle) {
-    const auto entry = events().find(reinterpret_cast<Event*>(handle));
-    return entry == events().end() ? nullptr : *entry;
-}
+Event* find_event(cudaEvent_t handle) { return events().find(handle); }
 
-Stream* find_stream(cudaStream_t handle) {
-    const auto entry = streams().find(reinterpret_cast<Stream*>(handle));
-    return entry == streams().end() ? nullptr : *entry;
-}
+Stream* find_stream(cudaStream_t handle) { return streams().find(handle); }
 
 bool default_stream(cudaStream_t handle) {
     return handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread;
@@ -61,8 +86,6 @@ constexpr int kHighestPriority = -5;
 bool known_stream(cudaStream_t stream) { return default_stream(stream) || find_stream(stream); }
 
 void forget_streams() {
-    for (Stream* stream : streams()) delete stream;
-    for (Event* event : events()) delete event;
     streams().clear();
     events().clear();
 }
@@ -80,9 +103,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
         const int clamped = priority > 0                  ? 0
                             : priority < kHighestPriority ? kHighestPriority
                                                           : priority;
-        Stream* const fresh = new Stream{flags, clamped, ++made};
-        streams().insert(fresh);
-        *stream = reinterpret_cast<cudaStream_t>(fresh);
+        *stream = streams().add(new Stream{flags, clamped, ++made});
         return cudaSuccess;
     });
 }
@@ -94,13 +115,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    return call([&] {
-        Stream* const found = find_stream(stream);
-        if (!found) return cudaErrorInvalidResourceHandle;
-        streams().erase(found);
-        delete found;
-        return cudaSuccess;
-    });
+    return call([&] { return streams().destroy(stream); });
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -184,9 +199,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t func
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     return call([&] {
         if (!event) return cudaErrorInvalidValue;
-        Event* const fresh = new Event{flags, false, 0, 0};
-        events().insert(fresh);
-        *event = reinterpret_cast<cudaEvent_t>(fresh);
+        *event = events().add(new Event{flags, false, 0, 0});
         return cudaSuccess;
     });
 }
@@ -194,13 +207,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
-    return call([&] {
-        Event* const found = find_event(event);
-        if (!found) return cudaErrorInvalidResourceHandle;
-        events().erase(found);
-        delete found;
-        return cudaSuccess;
-    });
+    return call([&] { return events().destroy(event); });
 }
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {

@@ -105,6 +105,15 @@ cudaError_t destroy(uint64_t handle) {
     });
 }
 
+// `make` for the caller: his handle is written where the object could be made.
+cudaError_t make_for(unsigned long long* object, const cudaResourceDesc* resource,
+                     const cudaTextureDesc* reading) {
+    uint64_t handle = 0;
+    const cudaError_t error = make(&handle, resource, reading);
+    if (error == cudaSuccess && object) *object = handle;
+    return error;
+}
+
 template <class Body>
 cudaError_t with_object(uint64_t handle, const void* result, Body body) {
     return call([&] {
@@ -133,10 +142,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object, const cudaResou
                                     const cudaResourceViewDesc* view) {
     if (!reading) return remember(cudaErrorInvalidValue);
     if (view) return remember(refuse("a resource view"));
-    uint64_t handle = 0;
-    const cudaError_t error = make(&handle, resource, reading);
-    if (error == cudaSuccess && object) *object = handle;
-    return error;
+    return make_for(object, resource, reading);
 }
 
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object) { return destroy(object); }
@@ -153,10 +159,7 @@ cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object,
                                     const cudaResourceDesc* resource) {
     if (!resource || resource->resType != cudaResourceTypeArray)
         return remember(cudaErrorInvalidValue);
-    uint64_t handle = 0;
-    const cudaError_t error = make(&handle, resource, nullptr);
-    if (error == cudaSuccess && object) *object = handle;
-    return error;
+    return make_for(object, resource, nullptr);
 }
 
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t object) { return destroy(object); }

@@ -69,7 +69,14 @@ class Variable:
 
 @dataclass(frozen=True)
 class Function:
-    """A kernel or a device function. Without a body it is only declared."""
+    """A kernel or a device function. Without a body it is only declared.
+
+    Attributes:
+        directives: the numbers behind each, `maxntid` for instance.
+        line: of its head in the PTX.
+        registers: type of each, by name.
+        variables: those that are declared in its body.
+    """
 
     name: str
     is_kernel: bool

@@ -33,7 +33,13 @@ SELECTORS = 8
 
 @dataclass(frozen=True)
 class Covered:
-    """One dimension of a recorded launch: the data parameters, the blocks and their width."""
+    """One dimension of a recorded launch.
+
+    Attributes:
+        sizes: the values of the data parameters.
+        blocks: of the grid in this dimension.
+        width: threads of a block in it.
+    """
 
     sizes: tuple[int, ...]
     blocks: int

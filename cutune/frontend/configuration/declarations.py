@@ -20,7 +20,12 @@ PARAMETER = "parameter"
 
 @dataclass(frozen=True)
 class HostVariable:
-    """A local variable. `scope`: first and last token of where it is visible."""
+    """A local variable.
+
+    Attributes:
+        declared: the token of its name; of a parameter, where the body begins.
+        scope: first and last token of where it is visible.
+    """
 
     name: str
     declared: int

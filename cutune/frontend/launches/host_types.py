@@ -26,7 +26,13 @@ _DEEPEST = 5
 
 @dataclass(frozen=True)
 class Declared:
-    """A variable outside of functions, or a member of a class."""
+    """A variable outside of functions, or a member of a class.
+
+    Attributes:
+        words: what stands before its name.
+        is_plain: see `HostTypes.is_plain`.
+        is_class_constant: is it a `static` or `constexpr` member?
+    """
 
     words: tuple[str, ...]
     is_plain: bool

@@ -18,7 +18,12 @@ _INCLUDE = re.compile(r'\s*"([^"\n]+)"')
 
 @dataclass(frozen=True)
 class Directive:
-    """One preprocessor line. `index` is the number of significant tokens before it."""
+    """One preprocessor line.
+
+    Attributes:
+        index: the number of significant tokens before it.
+        token: all of it, from the `#` on, with continued lines.
+    """
 
     index: int
     token: Token

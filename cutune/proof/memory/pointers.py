@@ -72,7 +72,12 @@ _NUMBER = Origin()
 
 @dataclass(frozen=True)
 class PointerAccess:
-    """An access of memory: `load`, `store` or `atomic`, and where its address comes from."""
+    """An access of memory.
+
+    Attributes:
+        kind: `load`, `store` or `atomic`.
+        address: where its address comes from.
+    """
 
     kind: str
     address: Origin

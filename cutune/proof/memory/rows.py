@@ -36,7 +36,11 @@ _HALF = IntegerPolynomial.constant(MOST_THREADS // 2)
 
 @dataclass(frozen=True)
 class _OrderTest:
-    """small < large, read as a signed or as an unsigned number."""
+    """small < large.
+
+    Attributes:
+        signed: are both read as signed numbers?
+    """
 
     small: IntegerPolynomial
     large: IntegerPolynomial

@@ -44,7 +44,12 @@ class Not:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Any other condition. `name` tells them apart."""
+    """Any other condition.
+
+    Attributes:
+        name: tells these conditions apart.
+        properties: of the values that it depends on.
+    """
 
     name: str
     properties: AtomProperties

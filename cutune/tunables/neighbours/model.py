@@ -65,12 +65,19 @@ class Choice:
 
 @dataclass(frozen=True)
 class ChoiceModel:
-    """The classifiers that choose one or several host integers."""
+    """The classifiers that choose one or several host integers.
+
+    Attributes:
+        tunables: names of the integers.
+        sizes: names of what a classifier decides on.
+        given: names of values that were chosen before; each combination has its own classifier.
+        limit: the largest regret at a measured size that was accepted for the sake of fewer
+            intervals.
+    """
 
     tunables: tuple[str, ...]
     sizes: tuple[str, ...]
     given: tuple[str, ...]
-    #: The largest regret at a measured size that was accepted for the sake of fewer intervals.
     limit: float
     choices: tuple[Choice, ...]
 
