@@ -10,13 +10,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from benchmarks.program_sets import JUDGES, SAMPLES, recorded_sweep
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation, evaluate_sweep
 from cutune.evaluation.strategies import OWN
 from cutune.evaluation.sweep_gpu import by_name
-from cutune.fit.measurement.sweep import SCHEMA, SweptLaunch, read_sweep
+from cutune.fit.measurement.sweep import SweptLaunch, read_sweep
 from cutune.models.selection.registry import DEFAULT
-from tests.recorded.record_models import STORED, stored_models
+from tests.recorded.record_models import stored_models
 
 H200 = DeviceProfile.named("h200")
 #: Of the samples, launches up to here mostly cost what launching costs.
@@ -27,12 +28,11 @@ MEAN, WORST = 0.016, 0.16
 
 
 def swept() -> Iterator[SweptLaunch]:
-    """All launches of the recorded sweeps that are large enough."""
-    for path in sorted(STORED.parent.rglob("*_h200.json")):
-        if SCHEMA in path.read_text(encoding="utf-8")[:200]:
-            is_of_samples = path.stem.startswith("polybench")
-            launches = read_sweep(path).launches
-            yield from (one for one in launches if not is_of_samples or (one.size or 0) > SMALL)
+    """All launches of the recorded sweeps over blocks that are large enough."""
+    for folder in (*JUDGES, SAMPLES):
+        path, is_of_samples = recorded_sweep(folder), folder == SAMPLES
+        launches = read_sweep(path).launches if path.exists() else ()
+        yield from (one for one in launches if not is_of_samples or (one.size or 0) > SMALL)
 
 
 @pytest.fixture(scope="module")
