@@ -146,6 +146,18 @@ def test_launch_bounds(before: str, bounds: str, limit: int) -> None:
     assert [kernel.max_threads for kernel in program_of(text).kernels] == [limit]
 
 
+@pytest.mark.parametrize(("further", "is_tunable"), [(61, True), (62, False)])
+def test_each_argument_has_a_bit(further: int, is_tunable: bool) -> None:
+    # One that no bit tells is not part of what a remembered decision is for.
+    others = "".join(f"int a{number}, " for number in range(further))
+    kernel = f"__global__ void k(int *x, {others}int n) {{ {INDEX} if (i < n) x[i] = n; }}\n"
+    values = "0, " * further
+    program = program_of(f"{kernel}void f(int n, int *x) {{ k<<<n, 64>>>(x, {values}n); }}")
+    (site,) = program.launches
+    assert (site.code is None) == is_tunable
+    assert is_tunable or (site.code is Code.NOT_PROVEN and "63 arguments" in site.reason)
+
+
 def test_facts_of_a_kernel() -> None:
     text = f"""
         template <typename T, int Width>

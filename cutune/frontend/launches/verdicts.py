@@ -38,6 +38,8 @@ from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.macros import Unexpandable
 from cutune.frontend.unit.unit import Unit
 
+#: A launch says with a bit each which arguments are integers; `cutune_tuned.h` uses the last one.
+MOST_ARGUMENTS = 63
 _ANY_IMPURITY = Impurity(Code.BLOCK_DEPENDENT, "", Span(0, 0))
 
 
@@ -332,6 +334,10 @@ class _LaunchJudge:
         return self.declared[function.first]
 
     def _impure(self, kernel: Kernel) -> Refusal | None:
+        if len(kernel.argument_names) > MOST_ARGUMENTS:
+            what = f"more than {MOST_ARGUMENTS} arguments; put some into a structure"
+            message = Code.NOT_PROVEN.template.format(what=what)
+            return because(kernel, Impurity(Code.NOT_PROVEN, message, kernel.span))
         if kernel.pure_dimensions:
             return None
         message = Code.NO_INDEX.template
