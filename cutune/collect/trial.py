@@ -96,26 +96,12 @@ class TrialRun:
 
         So does one that was not tried, if only an annotation says that it is legal.
         """
-        entries = self._entries()
+        entries = [entry for entry in self._entries() if entry["schema"] == SCHEMA]
         found = {}
         for kernel in self.kernels:
             sites = {self.numbers.number(site) for site in kernel.sites}
-            own = [e for e in entries if e["schema"] == SCHEMA and e["site"] in sites]
-            own = [e for e in own if e["original"] or e.get("variant", "") == kernel.variant]
-            tried = {as_block(e["block"]) for e in own}
-            # A block that the rule does not allow at this size may be legal at others; if only an
-            # annotation says so, that is not enough.
-            judged = [e for e in own if kernel.asserted or not _is_not_allowed(e)]
-            differing = {as_block(e["block"]) for e in judged if not _same(e)}
-            differing |= {
-                block
-                for block in kernel.candidates()
-                for site in kernel.sites
-                if (site, kernel.variant, block) in broken
-            }
-            if kernel.asserted:
-                differing |= {*kernel.candidates()} - tried
-            differing = {block for block in differing if _may_differ(kernel, block)}
+            own = [e for e in entries if e["site"] in sites and _is_of(e, kernel)]
+            differing = _differing(kernel, own, broken)
             largest = max((e["difference"] for e in own if "difference" in e), default=0.0)
             found[kernel.entry] = Trial(tuple(sorted(differing)), largest)
         return found
@@ -128,6 +114,30 @@ class TrialRun:
         output = self._output
         lines = output.read_text(encoding="utf-8").splitlines() if output.exists() else []
         return [json.loads(line) for line in lines]
+
+
+def _is_of(entry: Mapping[str, Any], kernel: MeasuredKernel) -> bool:
+    """Was this variant tried, or the original that it is compared with?"""
+    return bool(entry["original"]) or entry.get("variant", "") == kernel.variant
+
+
+def _differing(
+    kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]], broken: Container[Attempt]
+) -> set[Block]:
+    """The blocks with other results than the original's. `entries`: those of the kernel."""
+    # A block that the rule does not allow at this size may be legal at others; if only an
+    # annotation says so, that is not enough.
+    judged = [e for e in entries if kernel.asserted or not _is_not_allowed(e)]
+    found = {as_block(e["block"]) for e in judged if not _same(e)}
+    found |= {
+        block
+        for block in kernel.candidates()
+        for site in kernel.sites
+        if (site, kernel.variant, block) in broken
+    }
+    if kernel.asserted:
+        found |= {*kernel.candidates()} - {as_block(e["block"]) for e in entries}
+    return {block for block in found if _may_differ(kernel, block)}
 
 
 def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -> set[Attempt]:

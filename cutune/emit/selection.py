@@ -10,7 +10,8 @@ remembers what it has decided.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -34,22 +35,34 @@ from cutune.rewrite.prelude import c_string
 class Decider:
     """What decides for one kernel in place of its model.
 
-    `text`: device and NAME to the C++ of `cutune_decide_NAME`, or None on other devices.
+    `decision`: of a device, and a NAME for `cutune_decide_NAME`; None on other devices.
     `positions`: which arguments of the kernel it reads.
     """
 
     kernel: str
     sites: tuple[SiteKey, ...]
     positions: tuple[int, ...]
-    text: Callable[[DeviceProfile, str], str | None]
+    decision: Callable[[DeviceProfile, str], DecisionText | None]
+
+
+@dataclass(frozen=True)
+class DecisionText:
+    """C++ that decides for one kernel on one device, and the variants that it may choose."""
+
+    text: str
+    variants: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class SelectionText:
-    """C++ of all routines, and which routine serves which launch site."""
+    """C++ of all routines, and which routine serves which launch site.
+
+    `variants`: names of those that are chosen somewhere, by the name of the kernel.
+    """
 
     text: str
     routines: tuple[tuple[SiteKey, str], ...]
+    variants: Mapping[str, frozenset[str]]
 
 
 def emit_selection(
@@ -68,29 +81,31 @@ def emit_selection(
     parts: list[str] = []
     routines: list[tuple[SiteKey, str]] = []
     taken: set[str] = set()
+    variants: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     decided = {decider.kernel for decider in measured}
     modelled = (
         _modelled(judge, model, tables) for model in models if model.kernel.name not in decided
     )
     for decider in (*measured, *modelled):
         name = _unique(re.sub(r"\W", "_", decider.kernel), taken)
-        variants = []
+        decided_on = []
         for number, device in enumerate(devices):
-            variant = name if len(devices) == 1 else f"{name}_on_{number}"
-            text = decider.text(device, variant)
-            if text is not None:
-                parts.append(text)
-                variants.append((device, variant))
-        if variants:
+            its_name = name if len(devices) == 1 else f"{name}_on_{number}"
+            decision = decider.decision(device, its_name)
+            if decision is not None:
+                parts.append(decision.text)
+                variants[decider.kernel] = variants[decider.kernel].union(decision.variants)
+                decided_on.append((device, its_name))
+        if decided_on:
             read = argument_bits(decider.positions)
             parts.append(
                 f"enum : unsigned long long {{ cutune_select_{name}_arguments = {read} }};\n"
             )
-            parts += [_dispatcher(variants, name), "\n"]
+            parts += [_dispatcher(decided_on, name), "\n"]
             routines += [(site, f"cutune_select_{name}") for site in decider.sites]
     names = " and ".join(device.name for device in devices)
     head = [f"// Emitted by cutune for {names}.\n", str(tables)]
-    return SelectionText("".join([*head, *parts]), tuple(routines))
+    return SelectionText("".join([*head, *parts]), tuple(routines), variants)
 
 
 def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> Decider:
@@ -100,21 +115,22 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
         program, rule = judge.compose(model, device), judge.rule(model, device)
         return emit_model(program, name, tables) + _routine(model, rule, name, tables, is_alone)
 
-    def text(device: DeviceProfile, name: str) -> str | None:
+    def decision(device: DeviceProfile, name: str) -> DecisionText | None:
         model = launchable(fitted, device)
         if not model.blocks:
             return None
         # The published models compare blocks of one kernel only.
         variants = worthwhile(fitted, device) if judge is MODELS[DEFAULT] else ()
         if not variants:
-            return one(model, device, name, True)
+            return DecisionText(one(model, device, name, True))
         named = [(variant, f"{name}_{variant.model.kernel.variant}") for variant in variants]
         parts = [one(model, device, f"{name}_plain", False)]
         parts += [one(variant.model, device, its_name, False) for variant, its_name in named]
-        return "".join([*parts, _preference(model.kernel, name, named)])
+        text = "".join([*parts, _preference(model.kernel, name, named)])
+        return DecisionText(text, tuple(variant.model.kernel.variant for variant in variants))
 
     facts = fitted.kernel
-    return Decider(facts.name, facts.sites, _read_arguments(facts), text)
+    return Decider(facts.name, facts.sites, _read_arguments(facts), decision)
 
 
 def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str:

@@ -17,9 +17,7 @@ from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
-from cutune.models.candidates import launchable
 from cutune.models.selection.registry import DEFAULT
-from cutune.models.selection.variants import worthwhile
 from cutune.passes import ReplaceLaunches, ReplaceTunables
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 from cutune.variants.registry import with_only
@@ -35,33 +33,15 @@ def replaced(
     deciders: Sequence[Decider] = (),
 ) -> TranslationUnit:
     """The program whose launches choose blocks, on each of the devices, and tunables values."""
-    program = _with_variants(session, program, models, devices, performance)
     selection = emit_selection(models, devices, performance, deciders)
+    if any(selection.variants.values()):
+        program = with_only(session.with_checked_variants(program), selection.variants)
     routines = tuple((site.id, routine) for site, routine in selection.routines)
     launches = ReplaceLaunches(selection=selection.text, routines=routines)
     steps = (launches, tunables or ReplaceTunables())
     unit = run_passes(steps, TranslationUnit(program))
     session.report(unit.diagnostics)
     return unit
-
-
-def _with_variants(
-    session: Session,
-    program: Program,
-    models: Sequence[FittedModel],
-    devices: Sequence[DeviceProfile],
-    performance: str,
-) -> Program:
-    """The program with those variants that are chosen somewhere."""
-    names: dict[str, set[str]] = {}
-    for model in models if performance == DEFAULT else ():
-        found = names.setdefault(model.kernel.name, set())
-        for device in devices:
-            if launchable(model, device).blocks:
-                found |= {one.model.kernel.variant for one in worthwhile(model, device)}
-    if not any(names.values()):
-        return program
-    return with_only(session.with_checked_variants(program), names)
 
 
 def models_of(

@@ -388,8 +388,6 @@ class Program:
     is_lent: bool = False
     #: Is what is said of variants proven on their own compiled code, too?
     has_checked_variants: bool = False
-    #: Headers that variants of kernels are inserted into.
-    varied_headers: tuple[Source, ...] = ()
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that name, if its definition was read."""
@@ -431,11 +429,7 @@ class Program:
     def rewritten_headers(self) -> tuple[Source, ...]:
         """Headers that a pass may rewrite."""
         copies = [kernel.copy for kernel in self.kernels if kernel.copy is not None]
-        rewritten = self._headers_of(
-            [*self.tunable_launches, *self.tunables, *self.regions, *copies]
-        )
-        found = {header.path: header for header in (*rewritten, *self.varied_headers)}
-        return tuple(found.values())
+        return self._headers_of([*self.tunable_launches, *self.tunables, *self.regions, *copies])
 
     def _headers_of(
         self, places: Iterable[LaunchSite | HostTunable | Region | KernelCopy]

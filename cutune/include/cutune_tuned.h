@@ -272,6 +272,7 @@ class cutune_controlled {
         cutune_limits limits = {0, 0};
         if (is_known && !holds(site, *decision_, arguments, integers, &allocations)) {
             // This time the pointers lead elsewhere: the decision stays, for when they do not.
+            if (cudaPeekAtLastError() != cudaSuccess) return;
             is_known = false;
             decision_ = nullptr;
         }
@@ -301,8 +302,9 @@ class cutune_controlled {
             keep();
     }
 
-    cutune_request question_of(const cutune_site &site, cutune_limits limits, const long long *arguments,
-                         unsigned long long integers, cutune_memory *allocations) const {
+    cutune_request question_of(const cutune_site &site, cutune_limits limits,
+                               const long long *arguments, unsigned long long integers,
+                               cutune_memory *allocations) const {
         return cutune_make_request(site, asked_grid_, asked_block_, asked_smem_, arguments,
                                    integers, limits, is_captured_, allocations);
     }

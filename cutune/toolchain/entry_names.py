@@ -27,11 +27,15 @@ class _Name(NamedTuple):
     is_nested: bool
 
 
-def renamed_entry(entry: str, name: str, other: str) -> str:
-    """The mangled name of an entry if its function, `name`, were called otherwise."""
-    if entry == name:
+def renamed_entry(entry: str, other: str) -> str:
+    """The mangled name of an entry if its function were called otherwise, with the same namespaces,
+    template arguments and parameters."""
+    name = _parsed(entry)
+    if name is None:
         return other
-    return entry.replace(f"{len(name)}{name}", f"{len(other)}{other}", 1)
+    written = f"{len(name.parts[-1])}{name.parts[-1]}"
+    before, _, _ = entry.removesuffix(name.rest).rpartition(written)
+    return f"{before}{len(other)}{other}{name.rest}"
 
 
 def base_name(symbol: str) -> str:

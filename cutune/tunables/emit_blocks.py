@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from cutune.device.profile import DeviceProfile
 from cutune.emit.emitter import Emitter
-from cutune.emit.selection import Decider, argument_bits, printed_extents
+from cutune.emit.selection import Decider, DecisionText, argument_bits, printed_extents
 from cutune.frontend.launch_sites import SiteKey
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.rewrite.prelude import c_string
@@ -39,11 +39,11 @@ def decider(
 ) -> Decider:
     """The decider of one kernel, with a classifier per name of a device."""
 
-    def text(device: DeviceProfile, name: str) -> str | None:
+    def decision(device: DeviceProfile, name: str) -> DecisionText | None:
         choice = by_device.get(device.name)
-        return _text(kernel, choice, name) if choice is not None else None
+        return DecisionText(_text(kernel, choice, name)) if choice is not None else None
 
-    return Decider(kernel.name, sites, tuple(_positions(kernel).values()), text)
+    return Decider(kernel.name, sites, tuple(_positions(kernel).values()), decision)
 
 
 def _positions(kernel: Kernel) -> dict[str, int]:

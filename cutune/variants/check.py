@@ -55,15 +55,12 @@ def checked(program: Program, compile_unit: Compile) -> Program:
 
 def launching(program: Program, written: Mapping[str, KernelVariant]) -> TranslationUnit:
     """The program in which variants are launched and nothing else is changed."""
-    headers = {one.source.path: one.source for one in written.values()}
-    headers.pop(program.source.path, None)
-    unit = TranslationUnit(replace(program, varied_headers=tuple(headers.values())))
 
     def callee(site: LaunchSite) -> str | None:
         variant = written.get(site.kernel)
         return callee_of_variant(site.callee, site.kernel, variant) if variant is not None else None
 
-    unit = with_callees(unit, _OWNER, callee)
+    unit = with_callees(TranslationUnit(program), _OWNER, callee)
     for variant in written.values():
         unit = unit.with_edits(_OWNER, [variant.edit], variant.source)
     return unit

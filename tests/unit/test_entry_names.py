@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.toolchain.entry_names import base_name, canonical, entry_name, is_among, is_instance
+from cutune.toolchain.entry_names import (
+    base_name,
+    canonical,
+    entry_name,
+    is_among,
+    is_instance,
+    renamed_entry,
+)
 
 
 def sized(name: str) -> str:
@@ -88,3 +95,17 @@ def test_instances_of_templates(symbol: str) -> None:
 @pytest.mark.parametrize("symbol", ["_Z1kPfi", "k", "_ZN2ns1kE1I", "_Z4fillSt6vectorIiE"])
 def test_others_are_no_instances(symbol: str) -> None:
     assert not is_instance(symbol)
+
+
+@pytest.mark.parametrize(
+    ("entry", "other", "expected"),
+    [
+        ("_Z4gemmiPf", "gemm__restrict", "_Z14gemm__restrictiPf"),
+        ("_ZN4gemm4gemmILi4EEEvPf", "gemm__restrict", "_ZN4gemm14gemm__restrictILi4EEEvPf"),
+        ("_ZN2nsL4gemmEPN2ns4gemmE", "gemm__restrict", "_ZN2nsL14gemm__restrictEPN2ns4gemmE"),
+        ("gemm", "gemm__restrict", "gemm__restrict"),
+    ],
+    ids=["plain", "in a namespace of its name", "with a type of its name", "extern C"],
+)
+def test_an_entry_under_another_name(entry: str, other: str, expected: str) -> None:
+    assert renamed_entry(entry, other) == expected

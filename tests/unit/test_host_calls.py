@@ -292,10 +292,8 @@ def test_another_entry_that_arrives_puts_its_site_out() -> None:
     # Nobody asked the compiler: what arrives is taken.
     unasked = replace(program, launches=tuple(replace(s, entries=()) for s in program.launches))
     warnings.clear()
-    assert (
-        len(list(launched_sites(unasked, [[record(1, "_Z1jPi")]], SiteNumbers(), warnings.append)))
-        == 1
-    )
+    arrived = [[record(1, "_Z1jPi")]]
+    assert len([*launched_sites(unasked, arrived, SiteNumbers(), warnings.append)]) == 1
 
 
 HOSTILE = """\

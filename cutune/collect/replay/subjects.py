@@ -114,7 +114,7 @@ def _variants(
     Work that data decide about is only counted while the program runs the kernel itself.
     """
     for variant in variants_at(program, site):
-        entry = renamed_entry(record.kernel, site.kernel, variant.kernel)
+        entry = renamed_entry(record.kernel, variant.kernel)
         code = module.kernels.get(entry)
         if code is not None and code.oblivious and module.kernels[record.kernel].oblivious:
             yield variant, replace(record, kernel=entry)

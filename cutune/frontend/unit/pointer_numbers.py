@@ -186,24 +186,28 @@ class _Names:
                 # The parameters of a lambda, perhaps.
                 for parameter in split_commas(_Reader(tokens, self).arguments(index - 1)):
                     self.declare_parameter([one.text for one in parameter], ())
-            if token.kind != "IDENTIFIER" or index == 0:
-                continue
-            before, following = texts[index - 1], texts[index + 1] if index + 1 < len(texts) else ""
-            if before in _ARITHMETIC:
-                self.numbers.add(token.text)
-            star = index - 1
-            while star > 0 and texts[star] in _QUALIFIERS:
-                star -= 1
-            if texts[star] in ("*", "&", "&&") and _is_declaration(texts, star):
-                self.pointers.add(token.text)
-                if following == "[" or texts[star - 1] == "*":
-                    self.arrays.add(token.text)
-            elif before in self.types:
-                self.pointers.add(token.text)
-            elif before == "auto" and following in ("=", "(", "{"):
-                end = next((i for i in range(index, len(texts)) if texts[i] == ";"), len(texts))
-                if _Reader(tokens, self).has_pointer(index + 1, end):
-                    self.pointers.add(token.text)
+            if token.kind == "IDENTIFIER" and index > 0:
+                self._declare_name(tokens, texts, index)
+
+    def _declare_name(self, tokens: Sequence[Token], texts: Sequence[str], index: int) -> None:
+        """Take a name into account that may be declared where it stands."""
+        name, before = texts[index], texts[index - 1]
+        following = texts[index + 1] if index + 1 < len(texts) else ""
+        if before in _ARITHMETIC:
+            self.numbers.add(name)
+        star = index - 1
+        while star > 0 and texts[star] in _QUALIFIERS:
+            star -= 1
+        if texts[star] in ("*", "&", "&&") and _is_declaration(texts, star):
+            self.pointers.add(name)
+            if following == "[" or texts[star - 1] == "*":
+                self.arrays.add(name)
+        elif before in self.types:
+            self.pointers.add(name)
+        elif before == "auto" and following in ("=", "(", "{"):
+            end = next((i for i in range(index, len(texts)) if texts[i] == ";"), len(texts))
+            if _Reader(tokens, self).has_pointer(index + 1, end):
+                self.pointers.add(name)
 
     def declare_parameter(self, texts: list[str], generic: Collection[str]) -> None:
         """Take a parameter into account; `generic`: types that may be any."""
@@ -276,13 +280,17 @@ class _Reader:
             opener = self.texts.index("(", index) if "(" in self.texts[index:] else index
             is_told = self.has_pointer(opener, self._end(opener))
             return "a pointer is handed to inline assembly" if is_told else None
-        is_call = self._text(index + 1) == "("
-        if is_call and text == "distance" and self._is_pointer(index + 1):
-            return "a pointer is subtracted"
+        return self._call(index) if self._text(index + 1) == "(" else None
+
+    def _call(self, index: int) -> str | None:
+        """A call that makes a number of a pointer, or a cast that is written as one."""
+        text = self.texts[index]
         is_type = text in _WIDE | self.names.types | self.names.aliases
-        if is_call and is_type and self._is_pointer(index + 1):
-            return "a pointer is cast to a number"
-        return None
+        if not (is_type or text == "distance") or not self._is_pointer(index + 1):
+            return None
+        if text == "distance":
+            return "a pointer is subtracted"
+        return "a pointer is cast to a number"
 
     def _is_moved_back(self, index: int) -> bool:
         """Does `p - n`, `p[-n]`, `--p` begin here, of a parameter of the kernel?"""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -269,6 +269,12 @@ class _Following:
         if instruction.line in self.assembly:
             # The compiler does not see what it is made of.
             return Origin(frozenset(), every)
+        return self._computed(instruction, values) or Origin(frozenset(), every)
+
+    @staticmethod
+    def _computed(instruction: Instruction, values: Sequence[Origin]) -> Origin | None:
+        """What an instruction makes of values that it keeps pointers in; None for any other."""
+        opcode, operands = instruction.opcode, instruction.operands
         is_long = bool(instruction.modifiers) and instruction.modifiers[-1] in _WORD
         is_plain_sum = not {"cc", "sat", "hi"} & set(instruction.modifiers)
         if len(values) == 1 and opcode in _COPIES and is_long and operands[0][0] != "{":
@@ -281,7 +287,7 @@ class _Following:
             return values[0].scrambled.plus(values[1].scrambled).plus(values[2])
         if opcode == "selp" and is_long:
             return values[0].or_else(values[1])
-        return Origin(frozenset(), every)
+        return None
 
     def _parameter(self, instruction: Instruction) -> Origin:
         """A whole parameter as long as a pointer; any other may be a part of one."""
