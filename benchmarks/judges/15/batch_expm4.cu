@@ -46,6 +46,7 @@ __global__ void batch_expm4(int n, const double *matrices, double *exponentials)
     sum = blend(1.0 / 6, 1.0 / 24, a, 1.0 / 120, a2, 1.0, sum);
     sum = sum * a3;
     sum = blend(1.0, 1.0, a, 0.5, a2, 1.0, sum);
+#pragma unroll
     for (int s = 0; s < SQUARINGS; s++) sum = sum * sum;
 #pragma unroll
     for (int i = 0; i < 16; i++) exponentials[i * n + m] = sum.entry[i];

@@ -1,11 +1,11 @@
-// Chromatography: n traces of 512 samples, one behind the other. A thread walks along its trace,
+// Chromatography: n peaks of 32 samples each, one behind the other. A thread walks along its peak,
 // for the area over a straight baseline and its centre, and once more for its width.
 //
-//     nvcc -O2 -o peak_area peak_area.cu && ./peak_area 20000
+//     nvcc -O2 -o peak_area peak_area.cu && ./peak_area 100000
 
 #include "../host.h"
 
-#define SAMPLES 512
+#define SAMPLES 32
 
 __global__ void peak_area(int n, const float *traces, float *area, float *centre, float *width) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -13,12 +13,14 @@ __global__ void peak_area(int n, const float *traces, float *area, float *centre
     const float *trace = traces + (long long)i * SAMPLES;
     const float start = trace[0], tilt = (trace[SAMPLES - 1] - start) / (SAMPLES - 1);
     float sum = 0.0f, moment = 0.0f, spread = 0.0f;
+#pragma unroll
     for (int t = 0; t < SAMPLES; t++) {
         const float over = fmaxf(trace[t] - start - tilt * t, 0.0f);
         sum += over;
         moment += over * t;
     }
     const float middle = moment / fmaxf(sum, 1e-6f);
+#pragma unroll
     for (int t = 0; t < SAMPLES; t++) {
         const float over = fmaxf(trace[t] - start - tilt * t, 0.0f);
         spread += over * (t - middle) * (t - middle);
@@ -29,7 +31,7 @@ __global__ void peak_area(int n, const float *traces, float *area, float *centre
 }
 
 int main(int argc, char **argv) {
-    const int n = size_argument(argc, argv, 300, 4000000);
+    const int n = size_argument(argc, argv, 300, 60000000);
     std::vector<float> traces = quick_values((size_t)n * SAMPLES, 1);
     for (size_t i = 0; i < (size_t)n; i++) traces[i * SAMPLES] *= 0.1f;
     float *device_traces = to_device(traces), *area = device_zeros<float>(n);

@@ -1,5 +1,5 @@
-// A robust mean of 32 sensors at each of n times: a thread sorts its readings by insertion and
-// leaves out the eight smallest and the eight largest.
+// A robust mean of 32 sensors at each of n times: a thread sorts its readings by Batcher's bitonic
+// network and leaves out the eight smallest and the eight largest.
 //
 //     nvcc -O2 -o trimmed_mean trimmed_mean.cu && ./trimmed_mean 100000
 
@@ -14,16 +14,22 @@ __global__ void trimmed_mean(int n, const float *readings, float *means) {
     const int time = blockIdx.x * blockDim.x + threadIdx.x;
     if (time >= n) return;
     float sorted[SENSORS];
-    for (int s = 0; s < SENSORS; s++) {
-        const float reading = readings[s * n + time];
-        int place = s;
-        while (place > 0 && sorted[place - 1] > reading) {
-            sorted[place] = sorted[place - 1];
-            place--;
-        }
-        sorted[place] = reading;
-    }
+#pragma unroll
+    for (int s = 0; s < SENSORS; s++) sorted[s] = readings[s * n + time];
+#pragma unroll
+    for (int run = 2; run <= SENSORS; run *= 2)
+#pragma unroll
+        for (int apart = run / 2; apart > 0; apart /= 2)
+#pragma unroll
+            for (int s = 0; s < SENSORS; s++) {
+                if (s & apart) continue;
+                const float low = fminf(sorted[s], sorted[s + apart]);
+                const float high = fmaxf(sorted[s], sorted[s + apart]);
+                sorted[s] = s & run ? high : low;
+                sorted[s + apart] = s & run ? low : high;
+            }
     float sum = 0.0f;
+#pragma unroll
     for (int s = TRIMMED; s < SENSORS - TRIMMED; s++) sum += sorted[s];
     means[time] = sum / (SENSORS - 2 * TRIMMED);
 }

@@ -18,7 +18,9 @@ __global__ void zernike_phase(int n, const float *cosines, const float *sines, f
     const float x = (2 * column + 1 - n) / (float)n, y = (2 * row + 1 - n) / (float)n;
     const float square = x * x + y * y;
     float real = 1.0f, imaginary = 0.0f, sum = 0.0f;
+#pragma unroll
     for (int m = 0; m < ANGULAR; m++) {
+#pragma unroll
         for (int s = 0; s < RADIAL; s++) {
             float polynomial = 0.0f;
 #pragma unroll
