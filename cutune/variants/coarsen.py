@@ -13,16 +13,17 @@ After, behind it, as `x2`:
 
     #line 1
     __global__ void scale__x2(int n, const float *A, float *B)
-    { const auto cutune_body = [&](const uint3 blockIdx) {
+    { const auto cutune_body = [](const uint3 blockIdx, int n, const float *A, float *B) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
         if (i >= n) return;
         B[i] = 2 * A[i];
     }; _Pragma("unroll") for (unsigned cutune_each = 0; cutune_each < 2; ++cutune_each)
-       cutune_body(uint3{blockIdx.x * 2 + cutune_each, blockIdx.y, blockIdx.z}); }
+       cutune_body(uint3{blockIdx.x * 2 + cutune_each, blockIdx.y, blockIdx.z}, n, A, B); }
     #line 6
 
 The body is called once for each id, so an early return ends that id alone. The ids of a thread are
-one block width apart: the threads of a warp stay neighbours. The grid has half as many blocks.
+one block width apart: the threads of a warp stay neighbours. The grid has half as many blocks. The
+body gets its parameters as values: of a captured one the compiler would make other code.
 
 In a pure dimension it is the same which thread does which id, and ids from the guard bound on do
 nothing; so this does what the kernel does, if the body depends on nothing but the `blockIdx` that
@@ -38,13 +39,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from cutune.core.codes import Code
+from cutune.core.source import Span
 from cutune.device.thread_block import Block
 from cutune.emulator.ptx.types import Function, Instruction, Module
 from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import DIMENSIONS, Impurity, Kernel, KernelVariant
+from cutune.frontend.unit.unit import split_commas
 from cutune.proof.entry import EntryProof
+from cutune.rewrite.one_line import one_line
 from cutune.variants import restrict
 from cutune.variants.restrict import Restriction, restriction
 from cutune.variants.text import Changes, Illegal, KernelText, not_repeated
@@ -56,6 +61,8 @@ FACTORS = (2, 4, 8)
 _MOVED = "moved"
 _PLACES = ("%envreg0", "%envreg1", "%envreg2")
 _BODY, _EACH = "cutune_body", "cutune_each"
+#: As the compiler knows them to be; a launch makes sure that ids lie in no other blocks.
+_MOST = ("2147483647u", "65535u", "65535u")
 _OWN_PLACE = ("ctaid", "nctaid")
 _READ_PLACE = re.compile(
     r"//\s*begin inline asm\s*\n\s*mov\.u32\s+(%\w+),\s*%envreg(\d);\s*\n\s*//\s*end inline asm"
@@ -109,7 +116,8 @@ def _variants(
     text: KernelText, axes: Sequence[int], proofs: Sequence[EntryProof]
 ) -> Iterator[KernelVariant]:
     kernel, source = text.kernel, text.syntax.source
-    moved = text.copy(moved_name(kernel), _moved(axes))
+    body = _body(text)
+    moved = text.copy(moved_name(kernel), body.moved(axes))
     try:
         base: Restriction | None = restriction(text, proofs)
     except Illegal:
@@ -119,7 +127,7 @@ def _variants(
         for factor in FACTORS:
             name = f"{prefix}{DIMENSIONS[axis]}{factor}"
             of_kernel = f"{kernel.name}__{name}"
-            changes = _several(axis, factor)
+            changes = body.several(axis, factor)
             changes = base.changes.around(changes) if base is not None else changes
             yield KernelVariant(
                 name,
@@ -138,31 +146,55 @@ def _ids(axis: int, factor: int) -> Block:
     return (x, y, z)
 
 
-def _several(axis: int, factor: int) -> Changes:
-    """The body for several ids."""
-    places = [f"blockIdx.{d}" for d in DIMENSIONS]
-    places[axis] += f" * {factor}u + {_EACH}"
-    return _around_body(factor, places)
+@dataclass(frozen=True)
+class _Body:
+    """The body of a kernel as a function. `parameters`: as declared; `values`: their names."""
+
+    parameters: str
+    values: str
+
+    def several(self, axis: int, factor: int) -> Changes:
+        """The body for several ids."""
+        places = [f"blockIdx.{d}" for d in DIMENSIONS]
+        places[axis] += f" * {factor}u + {_EACH}"
+        return self._called(factor, places)
+
+    def moved(self, axes: Sequence[int]) -> Changes:
+        """The body for one id of a block somewhere."""
+        registers, places = "", [f"blockIdx.{d}" for d in DIMENSIONS]
+        for axis in axes:
+            place = places[axis] = f"{_BODY}_{DIMENSIONS[axis]}"
+            registers += f'unsigned {place}; asm("mov.u32 %0, %{_PLACES[axis]};" : "=r"({place})); '
+            registers += f"__builtin_assume({place} < {_MOST[axis]}); "
+        return self._called(1, places, registers)
+
+    def _called(self, count: int, places: Sequence[str], first: str = "") -> Changes:
+        loop = f"for (unsigned {_EACH} = 0; {_EACH} < {count}u; ++{_EACH})"
+        call = f"{_BODY}(uint3{{{', '.join(places)}}}{self.values});"
+        return Changes(
+            opening=f" const auto {_BODY} = [](const uint3 blockIdx{self.parameters}) {{",
+            closing=f'}}; {first}_Pragma("unroll") {loop} {call} ',
+            taken=(_BODY, _EACH),
+        )
 
 
-def _moved(axes: Sequence[int]) -> Changes:
-    """The body for one id of a block somewhere."""
-    registers, places = "", [f"blockIdx.{d}" for d in DIMENSIONS]
-    for axis in axes:
-        places[axis] = f"{_BODY}_{DIMENSIONS[axis]}"
-        registers += f'unsigned {places[axis]}; asm("mov.u32 %0, %{_PLACES[axis]};" '
-        registers += f': "=r"({places[axis]})); '
-    return _around_body(1, places, registers)
+def _body(text: KernelText) -> _Body:
+    """The body of a kernel.
 
-
-def _around_body(count: int, places: Sequence[str], first: str = "") -> Changes:
-    loop = f"for (unsigned {_EACH} = 0; {_EACH} < {count}u; ++{_EACH})"
-    call = f"{_BODY}(uint3{{{', '.join(places)}}});"
-    return Changes(
-        opening=f" const auto {_BODY} = [&](const uint3 blockIdx) {{",
-        closing=f'}}; {first}_Pragma("unroll") {loop} {call} ',
-        taken=(_BODY, _EACH),
-    )
+    Raises:
+        Illegal: its parameters are not written so that they can be passed on.
+    """
+    names = [parameter.name for parameter in text.kernel.parameters]
+    opener, closer = text.function.parameters
+    tokens = text.syntax.tokens[opener + 1 : closer]
+    if not names:
+        return _Body("", "")
+    if not all(names) or any(token.text == "..." for token in tokens):
+        raise not_repeated("a parameter has no name")
+    if len(list(split_commas(tokens))) != len(names):
+        raise not_repeated("its parameters are made by a macro")
+    declared = text.syntax.source[Span(tokens[0].start, tokens[-1].end)]
+    return _Body(f", {one_line(declared)}", f", {', '.join(names)}")
 
 
 def moved_name(kernel: Kernel) -> str:
