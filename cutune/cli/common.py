@@ -14,6 +14,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 
 if TYPE_CHECKING:
     from cutune.analysis.session import Session
+    from cutune.collect.run import Experiment
     from cutune.core.workspace import Workspace
     from cutune.device.profile import DeviceProfile
     from cutune.fit.fitted_model import FittedModel
@@ -75,6 +76,17 @@ def workspace_of(options: argparse.Namespace) -> Workspace:
         file = getattr(options, "file", None) or next(iter(getattr(options, "files", ())), None)
         folder = Path(file).parent / WORKSPACE if file else WORKSPACE
     return Workspace(Path(folder))
+
+
+def experiment_of(options: argparse.Namespace) -> Experiment:
+    """What is measured.
+
+    Raises:
+        CutuneError: CT511.
+    """
+    from cutune.collect.run import Experiment
+
+    return Experiment(options.run, varied_values(options.vary), options.candidates)
 
 
 def varied_values(words: Sequence[str]) -> dict[str, list[str]]:
