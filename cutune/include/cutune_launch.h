@@ -31,6 +31,7 @@ static inline cutune_configuration cutune_only_block(dim3 block) {
 // A copy of a kernel that does the same where nobody else uses what certain pointers write to.
 struct cutune_variant {
     const char *name;
+    unsigned ids[3];  // that each thread does, per dimension
     // Bit i: its memory is used, and written, through argument i.
     unsigned long long pointers, written;
     // May it run? Always cutune_supposes_rightly, which is not compiled where there are none.
@@ -38,7 +39,7 @@ struct cutune_variant {
                     cutune_memory *allocations);
 };
 
-enum { cutune_most_variants = 4 };
+enum { cutune_most_variants = 12 };
 
 // Limits of the kernel as it was compiled: 0 where its code was not proven.
 struct cutune_limits {
@@ -64,6 +65,10 @@ struct cutune_request {
     const cutune_site *site;
     cutune_memory *allocations;  // of its pointers; nullptr where no site asks
     unsigned allowed;                 // bit v: variant v may run
+    // Ids that each thread does. Where that is more than 1, the extent is divided by it, and
+    // `used_ids` is not.
+    unsigned ids[3];
+    long long used_ids[3];
 };
 
 enum { cutune_most_listed = 4 };
@@ -218,7 +223,8 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
                                                  cutune_limits limits, bool is_captured,
                                                  cutune_memory *allocations) {
     cutune_request request = {grid, block,       smem,   {0, 0, 0}, arguments,   integers,
-                              0,    is_captured, limits, &site,     allocations, 0};
+                              0,    is_captured, limits, &site,     allocations, 0,
+                              {1, 1, 1}, {0, 0, 0}};
     const long long space[3] = {static_cast<long long>(grid.x) * block.x,
                                 static_cast<long long>(grid.y) * block.y,
                                 static_cast<long long>(grid.z) * block.z};
@@ -235,7 +241,24 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
         request.extent[d] = bound;
         request.guarded |= 1u << d;
     }
+    for (int d = 0; d < 3; ++d) request.used_ids[d] = request.extent[d];
     return request;
+}
+
+static inline bool cutune_does_several(const cutune_request &request) {
+    return request.ids[0] * request.ids[1] * request.ids[2] != 1;
+}
+
+// The same launch of a variant whose threads do several ids. False where more ids than the program
+// asked for might have an effect.
+static inline bool cutune_share_ids(const cutune_variant &variant, cutune_request *request) {
+    for (int d = 0; d < 3; ++d) {
+        if (variant.ids[d] == 1) continue;
+        if ((request->guarded >> d & 1u) == 0) return false;
+        request->ids[d] = variant.ids[d];
+        request->extent[d] = (request->extent[d] + variant.ids[d] - 1) / variant.ids[d];
+    }
+    return true;
 }
 
 static inline long long cutune_shared_bytes(const cutune_site &site, dim3 block) {
@@ -282,7 +305,8 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
     }
     if (!is_row || site.is_free == nullptr) return true;
     return !request.is_captured &&
-           site.is_free(request.arguments, request.integers, request.extent, request.allocations);
+           site.is_free(request.arguments, request.integers, request.used_ids,
+                        request.allocations);
 }
 
 // May this launch be made in another way at all? Not where CUDA refuses it as it is, where an id
@@ -309,13 +333,12 @@ static inline bool cutune_may_change(const cutune_site &site, const cutune_reque
 static inline bool cutune_needs_warps(const cutune_site &site, const cutune_request &request) {
     if (site.needs_warps) return true;
     if (site.is_free == nullptr) return false;
-    long long extent[3];
-    for (int d = 0; d < 3; ++d) {
-        // Arguments that a graph gets later are not known.
-        if (request.is_captured || site.rule[d] == cutune_kept) return true;
-        extent[d] = request.extent[d];
-    }
-    return !site.is_free(request.arguments, request.integers, extent, request.allocations);
+    // Arguments that a graph gets later are not known.
+    if (request.is_captured) return true;
+    for (int d = 0; d < 3; ++d)
+        if (site.rule[d] == cutune_kept) return true;
+    return !site.is_free(request.arguments, request.integers, request.used_ids,
+                         request.allocations);
 }
 
 // Grid and shared memory for another block. False when that block may not be used; then nothing is
@@ -327,7 +350,7 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
     const unsigned most[3] = {2147483647u, 65535u, 65535u};
     size_t bytes = 0;
     unsigned fitted[3] = {request.grid.x, request.grid.y, request.grid.z};
-    if (cutune_are_equal(block, request.block)) {
+    if (cutune_are_equal(block, request.block) && !cutune_does_several(request)) {
         *grid = request.grid;
         *smem = request.smem;
         return true;
@@ -340,6 +363,7 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
     for (int d = 0; d < 3; ++d) {
         const long long extent = request.extent[d], width = after[d];
         const bool guarded = (request.guarded >> d & 1u) != 0;
+        const long long ids = request.ids[d];
         if (after[d] == before[d] && !guarded) continue;
         if (site.rule[d] == cutune_fixed) return false;
         long long blocks = fitted[d];
@@ -347,11 +371,13 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
             if (!guarded && extent % width != 0) return false;
             blocks = (extent + width - 1) / width;
         }
-        if (blocks > static_cast<long long>(most[d]) || blocks * width > cutune_most_ids)
+        // What a kernel takes for its block's place is no larger than any grid.
+        if (blocks * ids > static_cast<long long>(most[d]) || blocks * ids * width > cutune_most_ids)
             return false;
         fitted[d] = static_cast<unsigned>(blocks);
     }
-    if (!cutune_keeps_warps(request.block, block) && cutune_needs_warps(site, request))
+    if ((cutune_does_several(request) || !cutune_keeps_warps(request.block, block)) &&
+        cutune_needs_warps(site, request))
         return false;
     if (!cutune_fit_shared(site, request, block, &bytes)) return false;
     *grid = dim3(fitted[0], fitted[1], fitted[2]);
