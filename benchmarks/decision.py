@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from cutune.analysis.session import Session
-from cutune.collect.run import Experiment
+from cutune.collect.run import RunPlan
 from cutune.core.reading import read_source
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
@@ -66,8 +66,8 @@ def main() -> None:
         folder = Path(name)
         workspace = Workspace(folder)
         program = session.load(str(SAMPLE), require_nvcc=True)
-        experiment = Experiment("./{program} {n}", {"n": ["64", "96"]}, "paper")
-        collect(session, program, experiment, device, workspace)
+        plan = RunPlan("./{program} {n}", {"n": ["64", "96"]}, "paper")
+        collect(session, program, plan, device, workspace)
         fit(session, workspace)
         target = Target(folder / "gemm.tuned.cu")
         tuned = read_source(emit(session, program, workspace, [device], target))

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from cutune.analysis.session import Session
-from cutune.collect.run import Experiment
+from cutune.collect.run import RunPlan
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.rewrite.output import Target
@@ -100,8 +100,8 @@ def main() -> None:
         source, workspace = folder / "nothing.cu", Workspace(folder / "workspace")
         source.write_text(PROGRAM)
         program = session.load(str(source), require_nvcc=True)
-        experiment = Experiment("./{program} {n}", {"n": ["256", "512"]}, "paper")
-        collect(session, program, experiment, device, workspace)
+        plan = RunPlan("./{program} {n}", {"n": ["256", "512"]}, "paper")
+        collect(session, program, plan, device, workspace)
         fit(session, workspace)
         tuned = emit(session, program, workspace, [device], Target(folder / "nothing.tuned.cu"))
         for flags in (["-O2"], []):

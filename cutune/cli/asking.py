@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from cutune.cli.common import device_of, experiment_of, named_model, session_of, workspace_of
+from cutune.cli.common import device_of, named_model, plan_of, session_of, workspace_of
 from cutune.cli.options import parser
 from cutune.tunables.method_names import NEIGHBOURS
 
@@ -66,8 +66,8 @@ def evaluate(options: argparse.Namespace) -> int:
 
     if not options.files and options.recorded is None and not options.training:
         parser().error("evaluate: name the sources to be swept, or a sweep with --from")
-    experiment, profile = experiment_of(options), device_of(options)
-    evaluate_verb(session_of(options), experiment, profile, workspace_of(options), options)
+    plan, profile = plan_of(options), device_of(options)
+    evaluate_verb(session_of(options), plan, profile, workspace_of(options), options)
     return 0
 
 

@@ -14,7 +14,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 
 if TYPE_CHECKING:
     from cutune.analysis.session import Session
-    from cutune.collect.run import Experiment
+    from cutune.collect.run import RunPlan
     from cutune.core.workspace import Workspace
     from cutune.device.profile import DeviceProfile
     from cutune.fit.fitted_model import FittedModel
@@ -78,15 +78,15 @@ def workspace_of(options: argparse.Namespace) -> Workspace:
     return Workspace(Path(folder))
 
 
-def experiment_of(options: argparse.Namespace) -> Experiment:
-    """What is measured.
+def plan_of(options: argparse.Namespace) -> RunPlan:
+    """The runs that are asked for.
 
     Raises:
         CutuneError: CT511.
     """
-    from cutune.collect.run import Experiment
+    from cutune.collect.run import RunPlan
 
-    return Experiment(options.run, varied_values(options.vary), options.candidates)
+    return RunPlan(options.run, varied_values(options.vary), options.candidates)
 
 
 def varied_values(words: Sequence[str]) -> dict[str, list[str]]:

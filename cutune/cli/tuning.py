@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cutune.cli.common import (
     device_of,
     devices_of,
-    experiment_of,
+    plan_of,
     session_of,
     sizes_to_show,
     varied_values,
@@ -43,8 +43,8 @@ def collect(options: argparse.Namespace) -> int:
     if options.on == "gpu":
         from cutune.cli.gpu import collect_verb
 
-        experiment, device = experiment_of(options), device_of(options)
-        collect_verb(session, programs, experiment, device, workspace_of(options), options.counters)
+        plan, device = plan_of(options), device_of(options)
+        collect_verb(session, programs, plan, device, workspace_of(options), options.counters)
         return 0
     if options.counters:
         parser().error("collect: --counters are those of a GPU; add --on gpu")
@@ -75,13 +75,11 @@ def _run_collect(
     from cutune.fit.fit import PAPER
     from cutune.stages.stages import collect
 
-    experiment = replace(
-        experiment_of(options),
-        training=options.fit == PAPER,
-        launches_only=options.launches_only,
+    plan = replace(
+        plan_of(options), training=options.fit == PAPER, launches_only=options.launches_only
     )
     device, workspace = device_of(options), workspace_of(options)
-    return collect(session, programs[0], experiment, device, workspace, programs[1:])
+    return collect(session, programs[0], plan, device, workspace, programs[1:])
 
 
 def fit(options: argparse.Namespace) -> int:

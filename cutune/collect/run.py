@@ -17,8 +17,8 @@ RUN_SECONDS = 600
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """What is measured of a program.
+class RunPlan:
+    """The runs that are asked for, and what is measured in them.
 
     Attributes:
         run: template of its command lines, with the names of `vary` in braces.

@@ -14,7 +14,7 @@ from cutune.collect.gpu.instrumented import (
     gpu_target,
     sweep_on_gpu,
 )
-from cutune.collect.run import Experiment
+from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines
@@ -37,7 +37,7 @@ METHOD = (
 def collect_on_gpu(
     session: Session,
     program: Program,
-    experiment: Experiment,
+    plan: RunPlan,
     device: DeviceProfile,
     workspace: Workspace,
     counters: bool,
@@ -48,14 +48,14 @@ def collect_on_gpu(
     With `counters`, hardware counters are read in a second run.
     """
     build, binary = _built(session, program, device, workspace)
-    runs = experiment.runs(binary)
-    swept = list(sweep_on_gpu(build, runs, experiment.candidate_set, session.progress))
+    runs = plan.runs(binary)
+    swept = list(sweep_on_gpu(build, runs, plan.candidate_set, session.progress))
     name, driver = gpu_name()
     origin = asdict(Origin.of(program.source, program.deciding_files))
     about = {"device": name, "driver": driver, "origin": origin}
     append_lines(workspace.measurements, ({**swept_line(one), **about} for one in swept))
     if counters:
-        counted = counters_on_gpu(build, runs, experiment.candidate_set, session.progress)
+        counted = counters_on_gpu(build, runs, plan.candidate_set, session.progress)
         append_lines(
             workspace.measurements,
             (
@@ -91,7 +91,7 @@ def _built(
 def sweep(
     session: Session,
     programs: Sequence[Program],
-    experiment: Experiment,
+    plan: RunPlan,
     device: DeviceProfile,
     workspace: Workspace,
 ) -> RecordedSweep:
@@ -99,8 +99,8 @@ def sweep(
     launches: list[SweptLaunch] = []
     for program in programs:
         build, binary = _built(session, program, device, workspace)
-        runs = experiment.runs(binary)
-        launches += sweep_on_gpu(build, runs, experiment.candidate_set, session.progress)
+        runs = plan.runs(binary)
+        launches += sweep_on_gpu(build, runs, plan.candidate_set, session.progress)
     name, driver = gpu_name()
     return RecordedSweep(name, driver, METHOD, tuple(launches))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from cutune.analysis.session import Session
 from cutune.collect.collect import Collected, Part, measure, measurements, silent
 from cutune.collect.resources import or_none, resources_of, with_lent
-from cutune.collect.run import Experiment
+from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Json, Workspace, read_lines
@@ -34,7 +34,7 @@ from cutune.tunables.method_names import NEIGHBOURS
 def collect(
     session: Session,
     program: Program,
-    experiment: Experiment,
+    plan: RunPlan,
     device: DeviceProfile,
     workspace: Workspace,
     others: Sequence[Program] = (),
@@ -63,8 +63,8 @@ def collect(
         for (one, own), its in zip(known, numbers, strict=True)
     ]
     session.progress("compiling", 1, 1)
-    runs, candidate_set = experiment.runs(binary), experiment.candidate_set
-    measured = measure(session, parts, runs, device, candidate_set, experiment.training)
+    runs, candidate_set = plan.runs(binary), plan.candidate_set
+    measured = measure(session, parts, runs, device, candidate_set, plan.training)
     return [kernel for kernels in measured for kernel in kernels]
 
 
