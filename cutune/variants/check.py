@@ -54,6 +54,14 @@ class _Judgement:
     variants: tuple[KernelVariant, ...]
 
 
+@dataclass(frozen=True)
+class _Proofs:
+    """Proofs about compiled copies; `against`: what is wrong with some, by their names."""
+
+    compiled: Compiled
+    against: Mapping[str, str]
+
+
 class _Step(Protocol):
     """One copy of each kernel, on which variants are proven."""
 
@@ -63,8 +71,8 @@ class _Step(Protocol):
     def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
         """The variants that are right only if the copy is."""
 
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, Kernel]) -> Compiled | str:
-        """Proofs about compiled copies, by their names; or why they are none."""
+    def proofs(self, texts: Sequence[str], copies: Mapping[str, Kernel]) -> _Proofs:
+        """Proofs about compiled copies. `copies`: their kernels, by the names of the copies."""
 
     def other_memory(self, kernel: Kernel, shown: KernelVariant, found: Compiled) -> str | None:
         """Does the copy access memory through other pointers than the variant says?"""
@@ -80,8 +88,8 @@ class _Themselves:
         # What asks about pointers is made with the same assertion.
         return tuple(one for one in kernel.variants if one.moved is None or one.pointers)
 
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, Kernel]) -> Compiled | str:
-        return proven(texts, lambda entry: base_name(entry) in copies)
+    def proofs(self, texts: Sequence[str], copies: Mapping[str, Kernel]) -> _Proofs:
+        return _Proofs(proven(texts, lambda entry: base_name(entry) in copies), {})
 
     def other_memory(self, kernel: Kernel, shown: KernelVariant, found: Compiled) -> str | None:
         return _other_memory(kernel, shown, found)
@@ -99,14 +107,16 @@ class _Moved:
     def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
         return tuple(one for one in kernel.variants if one.moved is not None)
 
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, Kernel]) -> Compiled | str:
+    def proofs(self, texts: Sequence[str], copies: Mapping[str, Kernel]) -> _Proofs:
+        against = {}
         for text in texts:
             module = parse(text)
             for entry in module.functions:
                 kernel = copies.get(base_name(entry))
                 if kernel is not None and (read := reads_own_place(module, entry, kernel)):
-                    return f"reads {read} beside the index"
-        return proven(list(map(with_places, texts)), lambda entry: base_name(entry) in copies)
+                    against[base_name(entry)] = f"reads {read} beside the index that it is given"
+        usual = list(map(with_places, texts))
+        return _Proofs(proven(usual, lambda entry: base_name(entry) in copies), against)
 
     def other_memory(self, kernel: Kernel, shown: KernelVariant, found: Compiled) -> str | None:
         return None
@@ -134,18 +144,19 @@ def _judgements(
     """What is said of each kernel with a copy, by the name of the kernel."""
     kernels = {kernel.name: kernel for kernel in program.kernels}
     found: dict[str, _Judgement] = {}
-    known: dict[int, Compiled | str] = {}
+    known: dict[int, _Proofs] = {}
     for name, shown in written.items():
-        kernel, reason = kernels[name], None
+        kernel = kernels[name]
         if name not in texts:
-            reason = _DOES_NOT_COMPILE
-        else:
-            own = texts[name]
-            if id(own) not in known:
-                copies = {written[n].kernel: kernels[n] for n in texts if texts[n] is own}
-                known[id(own)] = step.proofs(own, copies)
-            proofs = known[id(own)]
-            reason = proofs if isinstance(proofs, str) else _objection(kernel, shown, proofs, step)
+            found[name] = _Judgement(_DOES_NOT_COMPILE, step.proven_by(kernel))
+            continue
+        own = texts[name]
+        if id(own) not in known:
+            copies = {written[n].kernel: kernels[n] for n in texts if texts[n] is own}
+            known[id(own)] = step.proofs(own, copies)
+        proofs = known[id(own)]
+        reason = proofs.against.get(shown.kernel)
+        reason = reason or _objection(kernel, shown, proofs.compiled, step)
         found[name] = _Judgement(reason, step.proven_by(kernel))
     return found
 

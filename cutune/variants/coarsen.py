@@ -90,7 +90,9 @@ def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
     if not axes:
         raise Illegal(Code.VARIANT_USELESS, "no dimension has a guard bound")
     if not proofs or not all(proof.is_straight for proof in proofs):
-        raise Illegal(Code.VARIANT_USELESS, "ids that loop would follow each other")
+        raise Illegal(
+            Code.VARIANT_USELESS, "its threads loop or end early, so that ids follow each other"
+        )
     return axes
 
 
@@ -183,8 +185,10 @@ def reads_own_place(module: Module, entry: str, kernel: Kernel) -> str | None:
     `module`: before `with_places`.
     """
     names = {f"%{word}.{DIMENSIONS[axis]}" for axis in _guarded(kernel) for word in _OWN_PLACE}
-    called = (function for function in module.functions.values() if not function.is_kernel)
-    for function in (module.functions[entry], *called):
+    own = module.functions[entry]
+    calls = any(isinstance(item, Instruction) and item.opcode == "call" for item in own.body or ())
+    others = (function for function in module.functions.values() if not function.is_kernel)
+    for function in (own, *(others if calls else ())):
         read = _operands(function) & names
         if read:
             return min(read)
