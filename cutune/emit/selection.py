@@ -184,7 +184,11 @@ def _preference(
             with emit.braces(f"if (const int v_ = cutune_allowed(*asked_, {name_text}))"):
                 asked = "asked_"
                 if variant.coarsen != (1, 1, 1):
-                    emit("const cutune_request shared_ = cutune_of_variant(*asked_, v_);")
+                    emit("cutune_request shared_ = *asked_;")
+                    for axis, ids in enumerate(variant.coarsen):
+                        if ids > 1:
+                            extent = f"shared_.extent[{axis}]"
+                            emit(f"{extent} = ({extent} + {ids - 1}) / {ids};")
                     asked = "&shared_"
                 emit(f"cutune_prefer(&best_, cutune_decide_{its_name}({asked}, nullptr), v_,")
                 emit(f"              {texts}, &is_sure_);")

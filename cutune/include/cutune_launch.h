@@ -41,6 +41,8 @@ struct cutune_variant {
 
 enum { cutune_most_variants = 12 };
 
+static const unsigned cutune_one_id[3] = {1, 1, 1};
+
 // Limits of the kernel as it was compiled: 0 where its code was not proven.
 struct cutune_limits {
     unsigned threads;
@@ -65,10 +67,7 @@ struct cutune_request {
     const cutune_site *site;
     cutune_memory *allocations;  // of its pointers; nullptr where no site asks
     unsigned allowed;                 // bit v: variant v may run
-    // Ids that each thread does. Where that is more than 1, the extent is divided by it, and
-    // `used_ids` is not.
-    unsigned ids[3];
-    long long used_ids[3];
+    const unsigned *ids;  // that each thread does, per dimension
 };
 
 enum { cutune_most_listed = 4 };
@@ -82,6 +81,8 @@ struct cutune_shortlist {
     int count;
     dim3 blocks[cutune_most_listed];  // the choice, the program's own, then the fastest others
 };
+
+static const long long cutune_most_blocks[3] = {2147483647, 65535, 65535};
 
 enum cutune_rule {
     cutune_fixed,    // block and grid of this dimension stay
@@ -224,7 +225,7 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
                                                  cutune_memory *allocations) {
     cutune_request request = {grid, block,       smem,   {0, 0, 0}, arguments,   integers,
                               0,    is_captured, limits, &site,     allocations, 0,
-                              {1, 1, 1}, {0, 0, 0}};
+                              cutune_one_id};
     const long long space[3] = {static_cast<long long>(grid.x) * block.x,
                                 static_cast<long long>(grid.y) * block.y,
                                 static_cast<long long>(grid.z) * block.z};
@@ -241,24 +242,7 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
         request.extent[d] = bound;
         request.guarded |= 1u << d;
     }
-    for (int d = 0; d < 3; ++d) request.used_ids[d] = request.extent[d];
     return request;
-}
-
-static inline bool cutune_does_several(const cutune_request &request) {
-    return request.ids[0] * request.ids[1] * request.ids[2] != 1;
-}
-
-// The same launch of a variant whose threads do several ids. False where more ids than the program
-// asked for might have an effect.
-static inline bool cutune_share_ids(const cutune_variant &variant, cutune_request *request) {
-    for (int d = 0; d < 3; ++d) {
-        if (variant.ids[d] == 1) continue;
-        if ((request->guarded >> d & 1u) == 0) return false;
-        request->ids[d] = variant.ids[d];
-        request->extent[d] = (request->extent[d] + variant.ids[d] - 1) / variant.ids[d];
-    }
-    return true;
 }
 
 static inline long long cutune_shared_bytes(const cutune_site &site, dim3 block) {
@@ -305,8 +289,7 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
     }
     if (!is_row || site.is_free == nullptr) return true;
     return !request.is_captured &&
-           site.is_free(request.arguments, request.integers, request.used_ids,
-                        request.allocations);
+           site.is_free(request.arguments, request.integers, request.extent, request.allocations);
 }
 
 // May this launch be made in another way at all? Not where CUDA refuses it as it is, where an id
@@ -315,14 +298,13 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
 static inline bool cutune_may_change(const cutune_site &site, const cutune_request &request) {
     const unsigned grid[3] = {request.grid.x, request.grid.y, request.grid.z};
     const unsigned block[3] = {request.block.x, request.block.y, request.block.z};
-    const unsigned most_blocks[3] = {2147483647u, 65535u, 65535u};
     const unsigned most_threads[3] = {1024u, 1024u, 64u};
     if (request.is_captured && site.edits_graphs) return false;
     if (!cutune_shares_rows(site, request, request.block)) return false;
     for (int d = 0; d < 3; ++d) {
         const long long space = static_cast<long long>(grid[d]) * block[d];
         if (space == 0 || space > cutune_most_ids) return false;
-        if (grid[d] > most_blocks[d] || block[d] > most_threads[d]) return false;
+        if (grid[d] > cutune_most_blocks[d] || block[d] > most_threads[d]) return false;
         if ((site.indexed >> d & 1u) == 0 && space != 1) return false;
     }
     return cutune_threads(request.block) <= static_cast<long long>(request.limits.threads) &&
@@ -337,7 +319,7 @@ static inline bool cutune_needs_warps(const cutune_site &site, const cutune_requ
     if (request.is_captured) return true;
     for (int d = 0; d < 3; ++d)
         if (site.rule[d] == cutune_kept) return true;
-    return !site.is_free(request.arguments, request.integers, request.used_ids,
+    return !site.is_free(request.arguments, request.integers, request.extent,
                          request.allocations);
 }
 
@@ -347,10 +329,10 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
                                      dim3 block, dim3 *grid, size_t *smem) {
     const unsigned before[3] = {request.block.x, request.block.y, request.block.z};
     const unsigned after[3] = {block.x, block.y, block.z};
-    const unsigned most[3] = {2147483647u, 65535u, 65535u};
     size_t bytes = 0;
     unsigned fitted[3] = {request.grid.x, request.grid.y, request.grid.z};
-    if (cutune_are_equal(block, request.block) && !cutune_does_several(request)) {
+    const bool several = request.ids[0] * request.ids[1] * request.ids[2] != 1;
+    if (!several && cutune_are_equal(block, request.block)) {
         *grid = request.grid;
         *smem = request.smem;
         return true;
@@ -361,10 +343,10 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
     if (!cutune_may_change(site, request)) return false;
     if (!cutune_shares_rows(site, request, block)) return false;
     for (int d = 0; d < 3; ++d) {
-        const long long extent = request.extent[d], width = after[d];
+        // Of the ids that a block covers.
+        const long long extent = request.extent[d], ids = request.ids[d], width = after[d] * ids;
         const bool guarded = (request.guarded >> d & 1u) != 0;
-        const long long ids = request.ids[d];
-        if (after[d] == before[d] && !guarded) continue;
+        if (after[d] == before[d] && ids == 1 && !guarded) continue;
         if (site.rule[d] == cutune_fixed) return false;
         long long blocks = fitted[d];
         if (!cutune_keeps_grid(site.rule[d])) {
@@ -372,11 +354,11 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
             blocks = (extent + width - 1) / width;
         }
         // What a kernel takes for its block's place is no larger than any grid.
-        if (blocks * ids > static_cast<long long>(most[d]) || blocks * ids * width > cutune_most_ids)
+        if (blocks * ids > cutune_most_blocks[d] || blocks * width > cutune_most_ids)
             return false;
         fitted[d] = static_cast<unsigned>(blocks);
     }
-    if ((cutune_does_several(request) || !cutune_keeps_warps(request.block, block)) &&
+    if ((several || !cutune_keeps_warps(request.block, block)) &&
         cutune_needs_warps(site, request))
         return false;
     if (!cutune_fit_shared(site, request, block, &bytes)) return false;

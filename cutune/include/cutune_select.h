@@ -69,12 +69,6 @@ inline int cutune_allowed(const cutune_request &asked, const char *name) {
     return 0;
 }
 
-// The same launch as the model of a variant sees it, whose threads may do several ids.
-inline cutune_request cutune_of_variant(cutune_request asked, int variant) {
-    cutune_share_ids(asked.site->variants[variant - 1], &asked);
-    return asked;
-}
-
 // Take a variant if it is faster than `best`, after its pointers were asked about, which takes
 // `asking_us`. From `sure_us` on it is known to be faster than the kernel itself.
 inline void cutune_prefer(cutune_configuration *best, cutune_configuration other, int variant,

@@ -316,7 +316,7 @@ class cutune_controlled {
         if (made.relies_on_memory) {
             const cutune_limits none = {0, 0};
             const cutune_request request = question_of(site, none, arguments, integers, allocations);
-            if (!site.is_free(arguments, integers, request.used_ids, allocations)) return false;
+            if (!site.is_free(arguments, integers, request.extent, allocations)) return false;
         }
         return made.variant == 0 || may_run(site, made.variant, arguments, allocations);
     }
@@ -383,12 +383,10 @@ class cutune_controlled {
         if (variants == nullptr || is_captured_ || asked_smem_ != 0 ||
             (site.is_free != nullptr && cutune_needs_warps(site, request)))
             return 0;
-        for (int v = 1; v <= site.variant_count; ++v) {
-            cutune_request shared = request;
-            if (variants[v - 1] != nullptr && cutune_share_ids(site.variants[v - 1], &shared) &&
+        for (int v = 1; v <= site.variant_count; ++v)
+            if (variants[v - 1] != nullptr &&
                 may_run(site, v, request.arguments, request.allocations))
                 found |= 1u << v;
-        }
         return found;
     }
 
@@ -396,8 +394,8 @@ class cutune_controlled {
     bool take(int row, cutune_request request, int device, const void *const *variants,
               const cutune_configuration &chosen) {
         const long long threads = cutune_threads(chosen.block);
-        if (!cutune_share_ids(cutune_sites[row].variants[chosen.variant - 1], &request) ||
-            !cutune_limits_of(row, device, variants[chosen.variant - 1], &request.limits,
+        request.ids = cutune_sites[row].variants[chosen.variant - 1].ids;
+        if (!cutune_limits_of(row, device, variants[chosen.variant - 1], &request.limits,
                               chosen.variant) ||
             threads > static_cast<long long>(request.limits.threads) ||
             !fit(cutune_sites[row], request, chosen.block))
