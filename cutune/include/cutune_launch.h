@@ -298,7 +298,7 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
 static inline bool cutune_may_change(const cutune_site &site, const cutune_request &request) {
     const unsigned grid[3] = {request.grid.x, request.grid.y, request.grid.z};
     const unsigned block[3] = {request.block.x, request.block.y, request.block.z};
-    const unsigned most_threads[3] = {1024u, 1024u, 64u};
+    const unsigned most_threads[3] = {1024, 1024, 64};
     if (request.is_captured && site.edits_graphs) return false;
     if (!cutune_shares_rows(site, request, request.block)) return false;
     for (int d = 0; d < 3; ++d) {
@@ -337,7 +337,7 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
         *smem = request.smem;
         return true;
     }
-    if (after[0] == 0 || after[1] == 0 || after[2] == 0) return false;
+    if (cutune_threads(block) == 0) return false;
     if (after[0] > 1024 || after[1] > 1024 || after[2] > 64) return false;
     if (cutune_threads(block) > static_cast<long long>(request.limits.threads)) return false;
     if (!cutune_may_change(site, request)) return false;
