@@ -53,8 +53,7 @@ def binaries(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tupl
 
 
 def _names(axes: str) -> set[str]:
-    factors = (2, 4, 8) if axes == "x" else (2, 4)
-    return {"restrict", *(f"restrict_{axis}{ids}" for axis in axes for ids in factors)}
+    return {"restrict", *(f"restrict_{axis}{ids}" for axis in axes for ids in (2, 4))}
 
 
 def test_only_kernels_whose_place_comes_from_their_index_have_them(program: Program) -> None:
