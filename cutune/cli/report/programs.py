@@ -130,6 +130,7 @@ def _variant_json(kernel: Kernel, variant: KernelVariant) -> Json:
     return {
         "variant": variant.name,
         "kernel": variant.kernel,
+        "coarsen": list(variant.coarsen),
         "pointers": [kernel.parameters[index].name for index in variant.pointers],
         "written": [kernel.parameters[index].name for index in variant.written],
     }
