@@ -19,14 +19,12 @@ Resources = Mapping[str, StaticCounters]
 
 
 def resources_of(session: Session, program: Program, device: DeviceProfile) -> Resources:
-    """Compile the source as it is, for one device.
+    """Those of the source as it is, for one device.
 
     Raises:
         CutuneError: CT701 when nvcc cannot.
     """
-    path = program.source.path
-    flags = session.compile_flags(path)
-    return session.nvcc.static_counters(path, flags, device.architecture)
+    return session.static_counters(program.source.path, device.architecture)
 
 
 def or_none(session: Session, program: Program, ask: Callable[[], Resources]) -> Resources:

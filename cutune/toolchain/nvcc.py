@@ -148,15 +148,29 @@ class Nvcc:
             return output.read_text(encoding="latin-1")
 
     def static_counters(
-        self, path: str | Path, flags: Sequence[str] = (), architecture: str = "sm_90"
+        self,
+        path: str | Path,
+        flags: Sequence[str] = (),
+        architecture: str = "sm_90",
+        ptx: str | None = None,
     ) -> dict[str, StaticCounters]:
-        """Registers and shared memory by mangled kernel name, from ptxas."""
+        """Registers and shared memory by mangled kernel name, from ptxas.
+
+        `ptx`: what the source was compiled to, with these flags and for that architecture.
+        """
+        other_flags = without_target_flags(flags)
+        target = f"-arch={self.architecture(architecture)}"
         with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
-            output = Path(folder) / "module.cubin"
-            target = f"-arch={self.architecture(architecture)}"
-            other_flags = without_target_flags(flags)
-            verbose = ["-Xptxas", "-v", "-cubin", str(path), "-o", str(output)]
-            result = self.check([*other_flags, target, *verbose])
+            output = ["-o", str(Path(folder) / "module.cubin")]
+            verbose = [target, "-Xptxas", "-v", *output, "-cubin"]
+            if ptx is not None:
+                module = Path(folder) / "module.ptx"
+                module.write_text(ptx, encoding="latin-1")
+                result = self.run([*_without(other_flags, _LANGUAGE), *verbose, str(module)])
+                if result.returncode == 0:
+                    return parse_ptxas(result.stderr + result.stdout)
+            # There may be options that nvcc takes with a source alone.
+            result = self.check([*other_flags, *verbose, str(path)])
             return parse_ptxas(result.stderr + result.stdout)
 
 
@@ -169,6 +183,8 @@ _TARGET_FLAGS_WITH_VALUE = _OUTPUT_FLAGS | {
     "--gpu-code",
     "--generate-code",
 }
+#: It would read PTX as C++.
+_LANGUAGE = frozenset(["-x", "--x"])
 _PHASE_FLAGS = frozenset(
     [
         "-c",
