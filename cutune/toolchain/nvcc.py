@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from cutune.core.codes import Code
@@ -234,11 +234,17 @@ def find_nvcc(option: str | None = None) -> Nvcc:
         path = shutil.which(os.path.expanduser(asked))
         if path is None:
             raise _unusable(asked, "no such program")
-        return Nvcc(Path(path), "--nvcc" if option else "$CUDACXX")
+        return _nvcc_at(Path(path), "--nvcc" if option else "$CUDACXX")
     for candidate, origin in candidates():
         if is_program(candidate):
-            return Nvcc(Path(candidate), origin)
+            return _nvcc_at(Path(candidate), origin)
     raise CutuneError(Diagnostic.at(Code.MISSING_NVCC, None))
+
+
+@cache
+def _nvcc_at(path: Path, origin: str) -> Nvcc:
+    """One object, so that the compiler is asked about itself once."""
+    return Nvcc(path, origin)
 
 
 def quote_folder(folder: str) -> str:
