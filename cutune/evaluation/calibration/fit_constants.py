@@ -18,6 +18,7 @@ from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
 from cutune.evaluation.calibration.prior import Belief
 from cutune.fit.fitted_model import FittedModel
+from cutune.fit.rational.one_thread import one_thread
 from cutune.fit.rational.program import RationalProgram, point
 from cutune.fit.rational.values import evaluate
 from cutune.models.definitions import TIME
@@ -102,14 +103,15 @@ def fit_constants(
         slopes: Floats = (moved[1:] - moved[0]).T / STEP
         return slopes
 
-    found = least_squares(
-        residual,
-        np.zeros(len(names)),
-        jac=jacobian,
-        bounds=(-2.5, 2.5),
-        loss="soft_l1",
-        max_nfev=MAX_EVALUATIONS,
-    )
+    with one_thread():
+        found = least_squares(
+            residual,
+            np.zeros(len(names)),
+            jac=jacobian,
+            bounds=(-2.5, 2.5),
+            loss="soft_l1",
+            max_nfev=MAX_EVALUATIONS,
+        )
     chosen = {n: start[n] * float(np.exp(x)) for n, x in zip(names, found.x, strict=True)}
     slopes = jacobian(found.x)
     precision = np.linalg.inv(slopes.T @ slopes)

@@ -29,6 +29,7 @@ from cutune.fit.rational.functions import (
     exponents_up_to,
     monomials,
 )
+from cutune.fit.rational.one_thread import one_thread
 
 REFINEMENTS = 8
 #: Degrees of numerator and denominator that are tried, the simplest first.
@@ -46,6 +47,13 @@ def fit_numerical(
     variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
 ) -> RationalFunction:
     """The simplest function whose held-out error is `GOOD_ENOUGH`, else the one with the least."""
+    with one_thread():
+        return _fitted(variables, points, values)
+
+
+def _fitted(
+    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
+) -> RationalFunction:
     sizes = np.array(points, dtype=np.float64)
     targets = np.array(values, dtype=np.float64)
     order = np.argsort(sizes.sum(axis=1), kind="stable")

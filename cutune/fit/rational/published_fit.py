@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq
 
 from cutune.fit.rational.functions import Exponents, Polynomial, RationalFunction, constant_function
+from cutune.fit.rational.one_thread import one_thread
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +41,13 @@ def fit_paper(
     variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[float]
 ) -> RationalFunction:
     """The quotient with the least training error; the mean where none is accepted."""
+    with one_thread():
+        return _fitted(variables, points, values)
+
+
+def _fitted(
+    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[float]
+) -> RationalFunction:
     targets = np.array(values, dtype=np.float64)
     if np.all(targets == targets[0]):
         return constant_function(variables, Fraction(float(targets[0])))
