@@ -11,7 +11,7 @@ from cutune.emulator.launch_log import read_launches
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from tests.end_to_end.tuning import SAMPLES, STANDARD, Tuned, compiled, run, select
+from tests.end_to_end.tuning import QUICK_FLAGS, SAMPLES, Tuned, compiled, run, select
 
 pytestmark = pytest.mark.nvcc
 
@@ -31,7 +31,7 @@ enum : unsigned long long { cutune_select_any_arguments = 0 };
 def binaries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The program as it is, and one that prefers the variant."""
     folder = tmp_path_factory.mktemp("aliasing")
-    session = Session(flags=(STANDARD,))
+    session = Session(flags=QUICK_FLAGS)
     program = session.with_checked_variants(session.load(str(PROGRAM), require_nvcc=True))
     assert [variant.name for variant in program.kernels[0].variants] == ["restrict"]
     routines = tuple((site.id, "cutune_select_any") for site in program.tunable_launches)
