@@ -45,7 +45,7 @@ def _dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     left = len(items)
     for number, part in enumerate(parts):
         share = left // (workers - number)
-        part += islice(quick, max(0, share - len(part)))
+        part.extend(islice(quick, max(0, share - len(part))))
         left -= len(part)
     return [*chain.from_iterable(parts), *quick]
 
