@@ -13,20 +13,23 @@ from cutune.core.codes import Code
 from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import Impurity, Kernel, KernelVariant, Program
 from cutune.proof.entry import EntryProof
-from cutune.variants import restrict
+from cutune.variants import coarsen, restrict
 
-Make = Callable[[Kernel, Sequence[EntryProof], KernelTexts], KernelVariant | Impurity]
+Make = Callable[[Kernel, Sequence[EntryProof], KernelTexts], tuple[KernelVariant, ...] | Impurity]
 
 
 @dataclass(frozen=True)
 class Transform:
-    """What is done to a kernel, under the name of the variant."""
+    """What is done to a kernel, and the name of that."""
 
     name: str
     make: Make
 
 
-TRANSFORMS = (Transform(restrict.NAME, restrict.restrict),)
+TRANSFORMS = (
+    Transform(restrict.NAME, restrict.restrict),
+    Transform(coarsen.NAME, coarsen.coarsen),
+)
 
 
 def with_variants(kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTexts) -> Kernel:
@@ -36,7 +39,7 @@ def with_variants(kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTex
     made = [(one.name, one.make(kernel, proofs, texts)) for one in TRANSFORMS]
     return replace(
         kernel,
-        variants=tuple(one for _, one in made if isinstance(one, KernelVariant)),
+        variants=tuple(one for _, found in made if isinstance(found, tuple) for one in found),
         variant_reasons=tuple((name, one) for name, one in made if isinstance(one, Impurity)),
     )
 
@@ -45,19 +48,20 @@ def with_written_variants(kernel: Kernel, written: Collection[str]) -> Kernel:
     """The kernel without variants in files that are not rewritten. `written`: paths of those."""
     left_out = [one for one in kernel.variants if one.source.path not in written]
     template = Code.VARIANT_HEADER.template
-    reasons = (
-        Impurity(
-            Code.VARIANT_HEADER,
-            template.format(variant=one.name, header=one.source.path),
-            kernel.span,
+    named = {
+        coarsen.NAME if one.moved is not None else one.name: one.source.path for one in left_out
+    }
+    reasons = tuple(
+        (
+            name,
+            Impurity(Code.VARIANT_HEADER, template.format(variant=name, header=path), kernel.span),
         )
-        for one in left_out
+        for name, path in named.items()
     )
-    named = zip((one.name for one in left_out), reasons, strict=True)
     return replace(
         kernel,
         variants=tuple(one for one in kernel.variants if one not in left_out),
-        variant_reasons=(*kernel.variant_reasons, *named),
+        variant_reasons=(*kernel.variant_reasons, *reasons),
     )
 
 
