@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from itertools import chain, groupby, islice
 
 import pytest
+
+# Threads of linear algebra would wait for each other. Set before numpy is loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from cutune.core.diagnostics import CutuneError
 from cutune.toolchain.nvcc import find_nvcc
@@ -15,8 +20,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite expected outputs")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what the machine cannot run."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what the machine cannot run; several workers begin with what takes long."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    if workers > 1:
+        items[:] = _dealt(items, workers)
     missing = {
         "gpu": None if shutil.which("nvidia-smi") else "no GPU",
         "nvcc": None if _has_nvcc() else "no nvcc",
@@ -25,6 +33,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, reason in missing.items():
             if reason is not None and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """The tests in another order: workers get equal parts of it, and take from others at the end.
+
+    Each part begins with files whose tests compile, and ends with quick tests, so that all workers
+    end together.
+    """
+    slow = [item for item in items if item.get_closest_marker("nvcc")]
+    quick = (item for item in items if not item.get_closest_marker("nvcc"))
+    parts: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    for number, (_, file) in enumerate(groupby(slow, lambda item: item.path)):
+        parts[number % workers] += file
+    left = len(items)
+    for number, part in enumerate(parts):
+        share = left // (workers - number)
+        part.extend(islice(quick, max(0, share - len(part))))
+        left -= len(part)
+    return [*chain.from_iterable(parts), *quick]
 
 
 def _has_nvcc() -> bool:

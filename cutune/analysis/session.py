@@ -39,6 +39,7 @@ from cutune.rewrite.launch_edit import is_rewritten
 from cutune.rewrite.output import ShadowTree, Target
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
+from cutune.toolchain.ptxas import StaticCounters
 
 if TYPE_CHECKING:
     from cutune.analysis.linked import ReadSource
@@ -61,6 +62,8 @@ class Session:
     with_variants: bool = True
     #: Programs whose variants were checked, and what came of it, by the identity of the former.
     _checked: dict[int, tuple[Program, Program]] = field(default_factory=dict, compare=False)
+    #: What sources are compiled to, as they were read last, by their paths and flags.
+    _compiled: dict[tuple[str, ...], Compilation] = field(default_factory=dict, compare=False)
 
     @cached_property
     def nvcc(self) -> Nvcc:
@@ -135,6 +138,8 @@ class Session:
 
         nvcc = self.nvcc if compiling is not None else None
         flags = tuple(self.compile_flags(path))
+        if compiling is not None:
+            self._compiled[os.path.realpath(path), *flags] = compiling
         folder, compile_unit = os.getcwd(), self.compiled_unit
         read = ReadSource(
             nvcc, folder, flags, syntax, expanded, headers, early, compiling, compile_unit
@@ -202,6 +207,19 @@ class Session:
             early += [forced, *find_headers(forced, folders, early)]
         late = find_headers(source, folders, early)
         return (*early, *late), frozenset(header.path for header in early)
+
+    def static_counters(self, path: str, architecture: str) -> dict[str, StaticCounters]:
+        """Registers and shared memory by mangled kernel name, for one architecture.
+
+        Raises:
+            CutuneError: CT701 when nvcc cannot compile the source.
+        """
+        flags = self.compile_flags(path)
+        compiled = self._compiled.get((os.path.realpath(path), *flags))
+        number = self.nvcc.architecture(architecture).removeprefix("sm_")
+        text = compiled.texts.get(number) if compiled is not None else None
+        ptx = text.result() if text is not None else None
+        return self.nvcc.static_counters(path, flags, architecture, ptx)
 
     def with_flags(self, flags: Sequence[str]) -> Session:
         """The same with further flags."""

@@ -23,15 +23,14 @@ Resources = Mapping[str, StaticCounters]
 
 
 def resources_of(session: Session, program: Program, device: DeviceProfile) -> Resources:
-    """Compile the source, with the variants of its kernels, for one device.
+    """Those of the source, with the variants of its kernels, for one device.
 
     Raises:
         CutuneError: CT701 when nvcc cannot.
     """
     path = program.source.path
-    flags = session.compile_flags(path)
     if not any(variants_at(program, site) for site in program.tunable_launches):
-        return session.nvcc.static_counters(path, flags, device.architecture)
+        return session.static_counters(path, device.architecture)
     # Its launches name all variants, so that those of templates are instantiated, too.
     with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
         source, flags = session.write_instrumented(program, Path(folder))

@@ -8,6 +8,7 @@ The library is compiled with the headers of that nvcc, so that structures look a
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shlex
@@ -42,7 +43,8 @@ def runtime_library(nvcc: Nvcc) -> Path:
         CutuneError: CT007 without a compiler, CT450 when it fails.
     """
     names = _declared_names(nvcc)
-    sources = (*sorted(NATIVE.glob("runtime*.cpp")), _generated_source(names))
+    generated = (_missing_functions(names), _python_of_the_library())
+    sources = (*sorted(NATIVE.glob("runtime*.cpp")), *generated)
     return build_library(LIBRARY, sources, _build_flags(nvcc, names))
 
 
@@ -91,13 +93,9 @@ def _versioned_name(nvcc: Nvcc) -> str:
 
 def _build_flags(nvcc: Nvcc, names: Iterable[str]) -> list[str]:
     machine = machine_library().parent
-    root = Path(cutune.__file__).resolve().parent.parent
     return [
         *(f"-I{path}" for path in nvcc.include_directories),
-        f"-I{NATIVE}",
         "-Wno-deprecated-declarations",
-        f'-DCUTUNE_DEFAULT_PYTHON="{sys.executable}"',
-        f'-DCUTUNE_PACKAGE_ROOT="{root}"',
         "-Wl,-Bsymbolic,--no-undefined",
         f"-Wl,-soname,lib{LIBRARY}.so",
         f"-Wl,--version-script={_version_script(nvcc)}",
@@ -136,7 +134,7 @@ def _preprocessed(nvcc: Nvcc, text: str) -> str:
     return done.stdout
 
 
-def _generated_source(names: Iterable[str]) -> Path:
+def _missing_functions(names: Iterable[str]) -> Path:
     """Weak definitions of all functions: those that the library lacks say so when called."""
     lines = ['extern "C" int cutune_unsupported_call(const char*);', 'extern "C" {']
     for name in names:
@@ -144,6 +142,16 @@ def _generated_source(names: Iterable[str]) -> Path:
             body = f'return cutune_unsupported_call("{name}");'
             lines.append(f"__attribute__((weak)) int {name}() {{ {body} }}")
     return _kept_file("runtime_missing.cpp", "\n".join([*lines, "}", ""]))
+
+
+def _python_of_the_library() -> Path:
+    """What differs from one environment to the next, by itself: the rest is compiled for all."""
+    root = Path(cutune.__file__).resolve().parent.parent
+    lines = ["namespace cutune {"]
+    for name, text in (("default_python", sys.executable), ("package_root", str(root))):
+        literal = json.dumps(text, ensure_ascii=False)
+        lines.append(f"extern const char {name}[];\nconst char {name}[] = {literal};")
+    return _kept_file("runtime_python.cpp", "\n".join([*lines, "}", ""]))
 
 
 def _version_script(nvcc: Nvcc) -> Path:

@@ -82,8 +82,7 @@ def _built(
     folder = workspace.create().folder / "gpu"
     session.progress("compiling", 0, 1)
     binary = session.build_instrumented([program], folder, gpu_target(device.architecture))
-    flags = session.compile_flags(program.source.path)
-    counters = session.nvcc.static_counters(program.source.path, flags, device.architecture)
+    counters = session.static_counters(program.source.path, device.architecture)
     session.progress("compiling", 1, 1)
     return GpuBuild(program, by_kernel(counters)), binary
 

@@ -66,7 +66,7 @@ def targets(flags: Iterable[str], devices: Iterable[str], nvcc: Nvcc) -> tuple[s
 class Compilation:
     """nvcc at work, one run for each architecture."""
 
-    texts: Sequence[Future[str]]
+    texts: Mapping[str, Future[str]]
     #: Earlier proofs: a source may be analyzed again, with copies or other sources.
     _known: dict[frozenset[str], Compiled] = field(default_factory=dict, compare=False)
 
@@ -88,7 +88,7 @@ class Compilation:
         Raises:
             CutuneError: CT701 with what nvcc said.
         """
-        return [future.result() for future in self.texts]
+        return [future.result() for future in self.texts.values()]
 
 
 def compilation(
@@ -99,7 +99,7 @@ def compilation(
     pool: ThreadPoolExecutor,
 ) -> Compilation:
     """Begin to compile a source."""
-    return Compilation([pool.submit(nvcc.ptx, path, flags, a) for a in architectures])
+    return Compilation({a: pool.submit(nvcc.ptx, path, flags, a) for a in architectures})
 
 
 def compiled_changes(

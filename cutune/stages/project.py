@@ -34,7 +34,6 @@ from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.settings import EMULATED, INSTRUMENT, TUNED
 from cutune.nvcc.units import CompiledSource, forget, registered, working_in
 from cutune.stages.stages import fit_collected
-from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,7 @@ class _Sources:
     def resources(self, unit: CompiledSource, program: Program) -> Resources:
         """What the compiler says of its kernels."""
         with working_in(unit):
-            own = unit.session(self.session).with_flags(COMPATIBILITY_FLAGS)
+            own = unit.session(self.session)
             return or_none(self.session, program, partial(resources_of, own, program, self.device))
 
 

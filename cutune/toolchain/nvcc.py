@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from cutune.core.codes import Code
@@ -148,15 +148,29 @@ class Nvcc:
             return output.read_text(encoding="latin-1")
 
     def static_counters(
-        self, path: str | Path, flags: Sequence[str] = (), architecture: str = "sm_90"
+        self,
+        path: str | Path,
+        flags: Sequence[str] = (),
+        architecture: str = "sm_90",
+        ptx: str | None = None,
     ) -> dict[str, StaticCounters]:
-        """Registers and shared memory by mangled kernel name, from ptxas."""
+        """Registers and shared memory by mangled kernel name, from ptxas.
+
+        `ptx`: what the source was compiled to, with these flags and for that architecture.
+        """
+        other_flags = without_target_flags(flags)
+        target = f"-arch={self.architecture(architecture)}"
         with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
-            output = Path(folder) / "module.cubin"
-            target = f"-arch={self.architecture(architecture)}"
-            other_flags = without_target_flags(flags)
-            verbose = ["-Xptxas", "-v", "-cubin", str(path), "-o", str(output)]
-            result = self.check([*other_flags, target, *verbose])
+            output = ["-o", str(Path(folder) / "module.cubin")]
+            verbose = [target, "-Xptxas", "-v", *output, "-cubin"]
+            if ptx is not None:
+                module = Path(folder) / "module.ptx"
+                module.write_text(ptx, encoding="latin-1")
+                result = self.run([*_without(other_flags, _LANGUAGE), *verbose, str(module)])
+                if result.returncode == 0:
+                    return parse_ptxas(result.stderr + result.stdout)
+            # There may be options that nvcc takes with a source alone.
+            result = self.check([*other_flags, *verbose, str(path)])
             return parse_ptxas(result.stderr + result.stdout)
 
 
@@ -169,6 +183,8 @@ _TARGET_FLAGS_WITH_VALUE = _OUTPUT_FLAGS | {
     "--gpu-code",
     "--generate-code",
 }
+#: It would read PTX as C++.
+_LANGUAGE = frozenset(["-x", "--x"])
 _PHASE_FLAGS = frozenset(
     [
         "-c",
@@ -218,11 +234,17 @@ def find_nvcc(option: str | None = None) -> Nvcc:
         path = shutil.which(os.path.expanduser(asked))
         if path is None:
             raise _unusable(asked, "no such program")
-        return Nvcc(Path(path), "--nvcc" if option else "$CUDACXX")
+        return _nvcc_at(Path(path), "--nvcc" if option else "$CUDACXX")
     for candidate, origin in candidates():
         if is_program(candidate):
-            return Nvcc(Path(candidate), origin)
+            return _nvcc_at(Path(candidate), origin)
     raise CutuneError(Diagnostic.at(Code.MISSING_NVCC, None))
+
+
+@cache
+def _nvcc_at(path: Path, origin: str) -> Nvcc:
+    """One object, so that the compiler is asked about itself once."""
+    return Nvcc(path, origin)
 
 
 def quote_folder(folder: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cutune.core.workspace import locked
-from tests.end_to_end.tuning import SAMPLES, Tuned, tune
+from tests.end_to_end.tuning import AS_USERS_DO, SAMPLE_OPTIONS, SAMPLES, Tuned, tune
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +26,8 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
         source = folder / f"{name}.tuned.cu"
         with locked(folder / "lock"):
             if not source.exists():
-                tune(SAMPLES / f"{name}.cu", folder, options=())
+                options = () if name in AS_USERS_DO else SAMPLE_OPTIONS
+                tune(SAMPLES / f"{name}.cu", folder, options=options)
         return source
 
     return get

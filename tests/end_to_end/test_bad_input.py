@@ -12,7 +12,7 @@ from cutune.cli.common import sizes_to_show, varied_values
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.fit.models_file import SCHEMA
-from tests.end_to_end.tuning import SAMPLES, cutune
+from tests.end_to_end.tuning import QUICK, SAMPLES, cutune
 
 GEMM = SAMPLES / "gemm.cu"
 
@@ -47,17 +47,17 @@ def test_a_file_that_is_not_cuda(tmp_path: Path) -> None:
 def test_bytes_that_are_no_text(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "bytes.cu"
     path.write_bytes(content)
-    refused(cutune("inspect", path), "CT102")
+    refused(cutune("inspect", path, *QUICK), "CT102")
 
 
 @pytest.mark.parametrize("text", ["#include <cmath>\n", "int main() { return 0; }\r\n"])
 def test_a_file_without_kernels_comes_back(text: str, tmp_path: Path) -> None:
     path = tmp_path / "host.cu"
     path.write_bytes(text.encode())
-    done = cutune("instrument", path, "-o", tmp_path / "out.cu")
+    done = cutune("instrument", path, *QUICK, "-o", tmp_path / "out.cu")
     assert (done.returncode, done.stdout) == (0, "")
     assert (tmp_path / "out.cu").read_bytes() == text.encode()
-    done = cutune("inspect", path, path)
+    done = cutune("inspect", path, path, *QUICK)
     assert (done.returncode, done.stdout) == (0, "0 launches, 0 tunable\n")
     assert done.stderr.count("note: no kernel and no launch here") == 2
 
@@ -65,7 +65,7 @@ def test_a_file_without_kernels_comes_back(text: str, tmp_path: Path) -> None:
 def test_an_unbalanced_brace_is_shown_where_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "open.cu"
     path.write_text(GEMM.read_text().replace("if (i < NI && j < NJ) {", "if (i < NI && j < NJ) {{"))
-    done = cutune("inspect", path)
+    done = cutune("inspect", path, *QUICK)
     refused(done, "CT101")
     assert re.search(rf"^{re.escape(str(path))}:\d+:\d+: error: ", done.stderr, re.MULTILINE)
 
@@ -77,7 +77,7 @@ def test_nothing_to_tune(tmp_path: Path) -> None:
         " __syncthreads(); a[threadIdx.x] = s[31 - threadIdx.x]; }\n"
         "int main() { float *a = 0; k<<<1, 32>>>(a); }\n"
     )
-    refused(cutune("tune", path, cwd=tmp_path), "CT415")
+    refused(cutune("tune", path, *QUICK, cwd=tmp_path), "CT415")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_damaged_document(models: str, tmp_path: Path) -> None:
 
 
 def test_unknown_device(tmp_path: Path) -> None:
-    done = cutune("tune", GEMM, "--device", "h9000", "--workspace", tmp_path / "w")
+    done = cutune("tune", GEMM, *QUICK, "--device", "h9000", "--workspace", tmp_path / "w")
     refused(done, "CT004")
     assert "h200" in done.stderr
     assert not (tmp_path / "w").exists()
@@ -148,20 +148,22 @@ def test_a_size_that_is_none(text: str) -> None:
 
 def test_sizes_that_are_none(tmp_path: Path) -> None:
     words = ("--workspace", tmp_path / "w")
-    refused(cutune("tune", GEMM, *words, "--sizes=-64"), "CT008")
-    refused(cutune("tune", GEMM, *words, "--vary", "n=64", "--vary", "n=128"), "CT008")
+    refused(cutune("tune", GEMM, *QUICK, *words, "--sizes=-64"), "CT008")
+    refused(cutune("tune", GEMM, *QUICK, *words, "--vary", "n=64", "--vary", "n=128"), "CT008")
     assert not (tmp_path / "w").exists()
 
 
 @pytest.mark.nvcc
 def test_a_run_template_that_names_nothing(tmp_path: Path) -> None:
-    done = cutune("tune", GEMM, "--run", "./{program} {size}", "--workspace", tmp_path / "w")
+    done = cutune(
+        "tune", GEMM, *QUICK, "--run", "./{program} {size}", "--workspace", tmp_path / "w"
+    )
     refused(done, "CT410")
 
 
 @pytest.mark.nvcc
 def test_a_program_that_fails(tmp_path: Path) -> None:
-    done = cutune("tune", GEMM, "--run", "./{program} never", "--workspace", tmp_path / "w")
+    done = cutune("tune", GEMM, *QUICK, "--run", "./{program} never", "--workspace", tmp_path / "w")
     refused(done, "CT411")
     assert "usage" in done.stderr  # what the program itself said
 
@@ -170,7 +172,7 @@ def test_a_program_that_fails(tmp_path: Path) -> None:
 def test_a_source_that_nvcc_refuses(tmp_path: Path) -> None:
     path = tmp_path / "wrong.cu"
     path.write_text(GEMM.read_text().replace("alpha *", "alpha_that_is_not *", 1))
-    done = cutune("tune", path, "-I", SAMPLES, "--workspace", tmp_path / "w")
+    done = cutune("tune", path, *QUICK, "-I", SAMPLES, "--workspace", tmp_path / "w")
     assert done.returncode == 1
     assert "wrong.cu(" in done.stderr  # nvcc's own message names the user's file
     assert "alpha_that_is_not" in done.stderr
@@ -179,13 +181,13 @@ def test_a_source_that_nvcc_refuses(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     obstacle = tmp_path / "file"
     obstacle.write_text("")
-    refused(cutune("instrument", GEMM, "-o", obstacle / "out.cu"), "CT002")
-    refused(cutune("instrument", GEMM, "-o", tmp_path / "absent" / "out.cu"), "CT002")
+    refused(cutune("instrument", GEMM, *QUICK, "-o", obstacle / "out.cu"), "CT002")
+    refused(cutune("instrument", GEMM, *QUICK, "-o", tmp_path / "absent" / "out.cu"), "CT002")
     assert list(tmp_path.iterdir()) == [obstacle]
 
 
 def test_a_full_disk() -> None:
-    done = cutune("instrument", GEMM, "-o", "/dev/full")
+    done = cutune("instrument", GEMM, *QUICK, "-o", "/dev/full")
     refused(done, "CT002")
     assert "No space left on device" in done.stderr
     assert Path("/dev/full").is_char_device()

@@ -8,7 +8,7 @@ import pytest
 
 from cutune.analysis.session import Session
 from cutune.frontend.program import Program
-from tests.end_to_end.tuning import QUICK, STANDARD, cutune
+from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, cutune
 
 pytestmark = pytest.mark.nvcc
 
@@ -113,7 +113,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def program(source: Path) -> Program:
-    return Session(flags=(STANDARD,)).load(str(source), require_nvcc=True)
+    return Session(flags=QUICK_FLAGS).load(str(source), require_nvcc=True)
 
 
 def test_what_is_proven_of_the_copy_is_tunable(program: Program) -> None:

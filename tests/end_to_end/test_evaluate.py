@@ -128,14 +128,14 @@ def test_nothing_to_judge(workspace: Path) -> None:
 def test_without_a_gpu(tmp_path: Path) -> None:
     """The program is built for a GPU; where there is none, it ends with its own message."""
     words = ("--run", "./{program} {n}", "--vary", "n=64", "--workspace", tmp_path)
-    done = cutune("collect", SAMPLES / "mvt.cu", "--on", "gpu", *words)
+    done = cutune("collect", SAMPLES / "mvt.cu", "--on", "gpu", *words, *QUICK)
     assert done.returncode in (0, 1)
     if done.returncode == 1:
         assert "[CT411]" in done.stderr and "on the GPU" in done.stderr
 
 
 def test_counters_ask_for_a_gpu(tmp_path: Path) -> None:
-    done = cutune("collect", SAMPLES / "mvt.cu", "--counters", "--workspace", tmp_path)
+    done = cutune("collect", SAMPLES / "mvt.cu", *QUICK, "--counters", "--workspace", tmp_path)
     assert done.returncode == 2
     assert "--on gpu" in done.stderr
 

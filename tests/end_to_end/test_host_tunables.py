@@ -16,12 +16,12 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_source
 from cutune.core.workspace import append_lines
 from cutune.device.profile import DeviceProfile
-from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
 from cutune.fit.measurement.measurement import Origin
 from cutune.toolchain.nvcc import find_nvcc
 from cutune.tunables import collect
 from cutune.tunables.regions import HostMeasurement, measure
+from tests.end_to_end.tuning import QUICK, STANDARD, build_flags
 
 pytestmark = pytest.mark.nvcc
 
@@ -65,7 +65,7 @@ def test_configurations_are_tried_and_never_timed_without_a_gpu(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["collect", str(program), "--tunables", "--run", "{program} {n}", "--vary", "n=64"]
-    assert main([*arguments, "--on", "emulated", "-q"]) == 0
+    assert main([*arguments, "--on", "emulated", "-q", *QUICK]) == 0
     said = capsys.readouterr()
     assert "4 configurations run on the emulated device, which has no time" in said.out
     assert "2 runs failed and are left out" in said.err and "[CT426]" in said.err
@@ -88,7 +88,7 @@ def test_configurations_are_tried_and_never_timed_without_a_gpu(
 
 @pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="there is a GPU")
 def test_times_need_a_gpu(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["collect", str(program), "--tunables", "--on", "gpu", "-q"]) == 1
+    assert main(["collect", str(program), "--tunables", "--on", "gpu", "-q", *QUICK]) == 1
     assert "[CT421]" in capsys.readouterr().err
 
 
@@ -118,7 +118,7 @@ def test_a_search_runs_a_part_and_stays_within_conditions(
     monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
     monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
     monkeypatch.setattr(collect, "build", lambda *arguments: timed)
-    sweep = ["--tunables", "--on", "gpu", "--repetitions", "1", "--search", "4", "-q"]
+    sweep = ["--tunables", "--on", "gpu", "--repetitions", "1", "--search", "4", "-q", *QUICK]
     run = ["--run", "{program} {n}", "--vary", "n=50,1000"]
     assert main(["collect", str(program), *sweep, *run]) == 0
     assert "8 configurations timed" in capsys.readouterr().out
@@ -132,7 +132,7 @@ def test_a_search_runs_a_part_and_stays_within_conditions(
 
 def test_a_search_needs_times(program: Path) -> None:
     with pytest.raises(SystemExit):
-        main(["collect", str(program), "--tunables", "--search", "4", "-q"])
+        main(["collect", str(program), "--tunables", "--search", "4", "-q", *QUICK])
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,9 @@ def test_what_cannot_be_swept_is_diagnosed(
     program: Path, capsys: pytest.CaptureFixture[str], text: str, names: str, code: str
 ) -> None:
     program.write_text(text)
-    assert main(["collect", str(program), "--tunables", names, "--on", "emulated", "-q"]) == 1
+    assert (
+        main(["collect", str(program), "--tunables", names, "--on", "emulated", "-q", *QUICK]) == 1
+    )
     assert code in capsys.readouterr().err
 
 
@@ -165,14 +167,13 @@ def test_measured_times_become_a_program_that_chooses(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fill_workspace(program)
-    assert main(["fit", str(program), "--model", "neighbours", "-q"]) == 0
+    assert main(["fit", str(program), "--model", "neighbours", "-q", *QUICK]) == 0
     said = capsys.readouterr().out
     assert "N <= 2766: R = 0\n  above: R = 1" in said
     assert "given R = 1:\n  above: m = 8" in said
-    assert main(["emit", str(program), "-q"]) == 0
+    assert main(["emit", str(program), "-q", *QUICK]) == 0
     tuned, binary = tmp_path / "program.tuned.cu", tmp_path / "tuned"
-    nvcc = find_nvcc()
-    nvcc.check([str(tuned), *own_build_flags(nvcc), "-o", str(binary)])
+    find_nvcc().check([str(tuned), STANDARD, *build_flags(), "-o", str(binary)])
 
     def run(n: int, **settings: str) -> subprocess.CompletedProcess[str]:
         environment = {**program_environment(binary), **settings}
@@ -190,9 +191,9 @@ def test_measured_times_become_a_program_that_chooses(
     assert "cutune: m = 8 for N = 50000, R = 1\n" in run(50_000, CUTUNE="verbose").stderr
 
     program.write_text(PROGRAM + "// changed\n")
-    assert main(["emit", str(program), "-q"]) == 1
+    assert main(["emit", str(program), "-q", *QUICK]) == 1
     assert "[CT513]" in capsys.readouterr().err
-    assert main(["fit", str(program), "--model", "neighbours", "-q"]) == 1
+    assert main(["fit", str(program), "--model", "neighbours", "-q", *QUICK]) == 1
     assert "[CT423]" in capsys.readouterr().err
 
 
@@ -201,7 +202,7 @@ def test_times_of_several_gpus_are_not_mixed(
 ) -> None:
     fill_workspace(program)
     fill_workspace(program, DeviceProfile.named("h200").name, 100)
-    fit = ["fit", str(program), "--model", "neighbours", "-q"]
+    fit = ["fit", str(program), "--model", "neighbours", "-q", *QUICK]
     assert main(fit) == 0
     assert "N <= 276: R = 0\n  above: R = 1" in capsys.readouterr().out
     assert main([*fit, "--device", "a100"]) == 1
@@ -239,7 +240,7 @@ def test_host_tunables_of_a_header(tmp_path: Path, capsys: pytest.CaptureFixture
     for path, text in ((header, SOLVER), (source, CALLER)):
         path.parent.mkdir()
         path.write_text(text)
-    found = ["-I", str(header.parent), "-q"]
+    found = ["-I", str(header.parent), "-q", *QUICK]
     sweep = ["--tunables", "--on", "emulated", "--run", "{program} {n}", "--vary", "n=64"]
     assert main(["collect", str(source), *sweep, *found]) == 0
     assert "2 configurations run" in capsys.readouterr().out
@@ -259,11 +260,9 @@ def test_host_tunables_of_a_header(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["fit", str(source), "--model", "neighbours", *found]) == 0
     assert main(["emit", str(source), *found]) == 0
     tuned, binary = source.with_name("caller.tuned"), tmp_path / "tuned"
-    nvcc = find_nvcc()
     include = f"-I{tuned / 'include'}"
-    nvcc.check(
-        [str(tuned / "src" / "caller.cu"), include, *own_build_flags(nvcc), "-o", str(binary)]
-    )
+    rewritten = str(tuned / "src" / "caller.cu")
+    find_nvcc().check([rewritten, include, STANDARD, *build_flags(), "-o", str(binary)])
     environment = program_environment(binary)
     for n, m in ((20, 4), (900, 8), (2000, 5)):
         done = subprocess.run(

@@ -164,6 +164,18 @@ def test_the_compiler_says_what_a_kernel_needs(nvcc: Nvcc) -> None:
     assert resources.registers > 10
 
 
+def test_what_was_read_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session(flags=("-x", "cu", STANDARD), architectures=("sm_80", "sm_90"))
+    program, path = session.load(str(GEMM), require_nvcc=True), str(GEMM)
+    expected = session.nvcc.static_counters(path, session.compile_flags(path), "sm_90")
+
+    def fails(*_: object) -> None:
+        raise AssertionError("the source is compiled again")
+
+    monkeypatch.setattr(Nvcc, "check", fails)
+    assert resources_of(session, program, DeviceProfile.named("h200")) == expected
+
+
 def test_a_source_that_does_not_compile_needs_nothing(nvcc: Nvcc, tmp_path: Path) -> None:
     broken = tmp_path / "broken.cu"
     broken.write_text("__global__ void k() { nothing; }")

@@ -20,7 +20,7 @@ from cutune.frontend.program import DistinctPlaces, Kernel, Program
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from tests.end_to_end.tuning import QUICK, STANDARD, cutune, run
+from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, STANDARD, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
@@ -47,7 +47,7 @@ def test_the_same_is_printed(name: str, standard: int, tmp_path: Path) -> None:
     if name == "staying" and standard == 11:
         pytest.skip("its launches are the same in each standard")
     path = PROGRAMS / f"{name}.cu"
-    session = Session(flags=(f"-std=c++{standard}",))
+    session = Session(flags=(f"-std=c++{standard}", QUICK_FLAGS[1]))
     program = session.load(str(path), require_nvcc=True)
     expected = run(session.build_emulated(str(path), tmp_path))
     assert expected.returncode == 0 and expected.stdout.count("cudaSuccess") >= 5
@@ -61,7 +61,7 @@ def test_the_same_is_printed(name: str, standard: int, tmp_path: Path) -> None:
 
 
 def test_how_launches_are_rewritten() -> None:
-    program = Session(flags=("-std=c++17",)).load(str(PROGRAMS / "arguments.cu"))
+    program = Session(flags=("-std=c++17", QUICK_FLAGS[1])).load(str(PROGRAMS / "arguments.cu"))
     refused = [site for site in program.launches if site.code is not None]
     # Where arguments are left out the call is repeated, if it is harmless.
     assert [site.reason.split()[0] for site in refused] == ["'NEXT'"] * 2
@@ -104,7 +104,7 @@ void run(int n, int *x) {
 def test_launches_that_the_compiler_sees_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "hidden.cu"
     path.write_text(HIDDEN)
-    launches = Session(flags=(STANDARD,)).load(str(path), require_nvcc=True).launches
+    launches = Session(flags=QUICK_FLAGS).load(str(path), require_nvcc=True).launches
     hidden = Code.HIDDEN_LAUNCH
     # `#line` gives others the same numbers: of those that are shown it is not told which is which.
     untold = [Code.UNRESOLVED_LAUNCH] * 3
@@ -162,7 +162,7 @@ def widths(binary: Path, log: Path, *arguments: str) -> list[int]:
 def test_pointers_decide_whether_warps_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "meeting.cu"
     path.write_text(MEETING)
-    session = Session(flags=(STANDARD,))
+    session = Session(flags=QUICK_FLAGS)
     program = with_kernel(session.load(str(path), require_nvcc=True), may_meet=((1, 2),))
     binary = tuned(session, program, tmp_path)
     log = tmp_path / "log"
@@ -175,7 +175,7 @@ def test_pointers_decide_whether_warps_are_kept(tmp_path: Path) -> None:
 def test_steps_decide_whether_warps_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "steps.cu"
     path.write_text(MEETING)
-    session = Session(flags=(STANDARD,))
+    session = Session(flags=QUICK_FLAGS)
     loaded = session.load(str(path), require_nvcc=True)
     conditions = {
         "4 * n": (DistinctPlaces("4 * n", "4", 0), 48),
@@ -195,7 +195,7 @@ def test_what_was_not_proven_for_this_code_stays(is_called: bool, tmp_path: Path
     path = tmp_path / "proven.cu"
     overload = "__global__ void copy(int, float *, const int *);" if not is_called else ""
     path.write_text(overload + MEETING)
-    session = Session(flags=(STANDARD,))
+    session = Session(flags=QUICK_FLAGS)
     loaded = session.load(str(path), require_nvcc=True)
     assert all((site.called is not None) == is_called for site in loaded.tunable_launches)
     for versions, width in (((80, 90), 48), ((90,), 32)):
@@ -228,7 +228,7 @@ def test_blocks_follow_from_the_seed(tmp_path: Path) -> None:
     path.write_text(ANNOTATED)
     done = cutune("emit", path, "--choose", "random:5", "-o", output, *QUICK)
     assert done.returncode == 0, done.stderr
-    session = Session(flags=(STANDARD,))
+    session = Session(flags=QUICK_FLAGS)
     binary = session.build(output, [STANDARD], tmp_path / "random")
     first = run(binary, CUTUNE="verbose").stderr
     assert first.count("-> 64x1x1") > 5 and first.count("-> 96x1x1") > 5
@@ -242,7 +242,7 @@ def test_blocks_follow_from_the_seed(tmp_path: Path) -> None:
 
 def test_which_blocks_are_drawn_from() -> None:
     path = str(PROGRAMS / "staying.cu")
-    kernels = {kernel.name: kernel for kernel in Session(flags=(STANDARD,)).load(path).kernels}
+    kernels = {kernel.name: kernel for kernel in Session(flags=QUICK_FLAGS).load(path).kernels}
     assert random_blocks(kernels["count"]) == tuple((width, 0, 0) for width in WIDTHS)
     assert max(random_blocks(kernels["few"]))[0] == 128
     assert max(random_blocks(kernels["deep"])) == (0, 0, 64)

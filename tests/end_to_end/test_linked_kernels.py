@@ -14,7 +14,7 @@ from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.frontend.program import LaunchSite, Program
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import QUICK, STANDARD, build_flags, cutune, run
+from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, STANDARD, build_flags, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
@@ -145,7 +145,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> list[Program]:
     for name, text in (("main", MAIN), ("first", FIRST), ("second", SECOND)):
         (folder / f"{name}.cu").write_text(text)
     paths = [str(folder / f"{name}.cu") for name in ("main", "first", "second")]
-    return Session(flags=("-DWITH_BAD", STANDARD)).load_all(paths)
+    return Session(flags=("-DWITH_BAD", *QUICK_FLAGS)).load_all(paths)
 
 
 def sites(program: Program) -> dict[str, LaunchSite]:

@@ -11,7 +11,7 @@ from cutune.core.reading import read_source
 from cutune.core.workspace import append_lines
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import SweptLaunch, swept_line
-from tests.end_to_end.tuning import H200, SAMPLES, compiled, cutune
+from tests.end_to_end.tuning import H200, QUICK, SAMPLES, compiled, cutune
 
 pytestmark = pytest.mark.nvcc
 
@@ -36,7 +36,7 @@ def test_the_program_launches_what_was_best(
     append_lines(workspace / "measurements.jsonl", lines)
     for verb in (("fit",), ("emit", "-o", tuned)):
         place = ("--model", "neighbours", "--workspace", workspace)
-        result = cutune(verb[0], source, *verb[1:], *place, "-q")
+        result = cutune(verb[0], source, *verb[1:], *place, "-q", *QUICK)
         assert result.returncode == 0, result.stderr
 
     binary = compiled(tuned, source, tmp_path / "tuned")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,68 +12,77 @@ from tests.end_to_end.tuning import compiled, run, select, tune
 
 pytestmark = pytest.mark.nvcc
 
-PROGRAM = r"""
-#include <cstdio>
-#include <cstdlib>
-__global__ void damp(int COUNT, int ROUNDS, float *x) {
+#: The parameters of kernels that do the same: names that mean nothing, and others.
+NAMES = (("n", "m"), ("working", "steps"), ("row", "warps"), ("blocks", "time_us"))
+#: One that is called as an extent is no size.
+EXTENT = (EXTENTS[0], "steps")
+KERNEL = r"""
+__global__ void damp_KERNEL(int COUNT, int ROUNDS, float *x) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= COUNT) return;
     float v = x[i];
     for (int k = 0; k < ROUNDS; ++k) v = v * 0.5f + i;
     x[i] = v;
 }
+"""
+LAUNCH = r"""
+    cudaMemset(x, 0, n * sizeof(float));
+    damp_KERNEL<<<(n + 31) / 32, 32>>>(n, n / 8, x);
+    cudaMemcpy(first, x, sizeof first, cudaMemcpyDeviceToHost);
+    printf("%g %g\n", first[0], first[1]);
+"""
+PROGRAM = r"""
+#include <cstdio>
+#include <cstdlib>
+KERNELS
 int main(int count, char **words) {
     const int n = atoi(words[1]);
     float *x, first[2];
     cudaMalloc(&x, n * sizeof(float));
-    cudaMemset(x, 0, n * sizeof(float));
-    damp<<<(n + 31) / 32, 32>>>(n, n / 8, x);
-    cudaMemcpy(first, x, sizeof first, cudaMemcpyDeviceToHost);
-    printf("%g %g\n", first[0], first[1]);
+    LAUNCHES
 }
 """
 
 
-def tuned(folder: Path, count: str, rounds: str) -> Path:
-    """The tuned program, its parameters called so."""
-    folder.mkdir()
-    source = folder / "damp.cu"
-    source.write_text(PROGRAM.replace("COUNT", count).replace("ROUNDS", rounds))
-    return tune(source, folder, "256,512,768")
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tuned program with a kernel for each pair of names."""
+    source = tmp_path_factory.mktemp("names") / "damp.cu"
+    kernels = [
+        KERNEL.replace("KERNEL", str(number)).replace("COUNT", count).replace("ROUNDS", rounds)
+        for number, (count, rounds) in enumerate((*NAMES, EXTENT))
+    ]
+    launches = [LAUNCH.replace("KERNEL", str(number)) for number in range(len(kernels))]
+    text = PROGRAM.replace("KERNELS", "".join(kernels)).replace("LAUNCHES", "".join(launches))
+    source.write_text(text)
+    return tune(source, source.parent, "256,512,768")
 
 
-def output(program: Path) -> tuple[str, str]:
-    """What it prints, and which blocks it chose."""
-    binary = compiled(program, program, program.with_suffix(""))
+@pytest.fixture(scope="module")
+def output(tuned: Path) -> tuple[list[str], dict[str, str]]:
+    """What it prints, and which block it chose for each kernel."""
+    binary = compiled(tuned, tuned, tuned.with_suffix(""))
     done = run(binary, "2000", CUTUNE="verbose")
     assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program with names that mean nothing, tuned."""
-    return tuned(tmp_path_factory.mktemp("names") / "plain", "n", "m")
-
-
-@pytest.fixture(scope="module")
-def usual(plain: Path) -> tuple[str, str]:
-    """What that prints, and which blocks it chose."""
-    return output(plain)
+    chosen = re.findall(r"^cutune: (damp_\d), (.+)$", done.stderr, re.MULTILINE)
+    return done.stdout.splitlines(), dict(chosen)
 
 
 def test_predictions_do_not_depend_on_names(
-    plain: Path, usual: tuple[str, str], tmp_path: Path
+    tuned: Path, output: tuple[list[str], dict[str, str]]
 ) -> None:
-    expected = select("damp", plain.parent, "n=1000000", "m=700")["ranked"]
-    for count, rounds in (("working", "steps"), ("row", "warps"), ("blocks", "time_us")):
-        folder = tmp_path / count
-        program = tuned(folder, count, rounds)
-        answer = select("damp", folder, f"{count}=1000000", f"{rounds}=700")
+    printed, chosen = output
+    expected = select("damp_0", tuned.parent, "n=1000000", "m=700")["ranked"]
+    for number, (count, rounds) in enumerate(NAMES):
+        kernel = f"damp_{number}"
+        answer = select(kernel, tuned.parent, f"{count}=1000000", f"{rounds}=700")
         assert answer["ranked"] == expected, (count, rounds)
-        assert output(program) == usual
+        assert chosen[kernel] == chosen["damp_0"], (count, rounds)
+        assert printed[number] == printed[0]
 
 
-def test_a_parameter_called_as_an_extent_is_no_size(usual: tuple[str, str], tmp_path: Path) -> None:
-    program = tuned(tmp_path / "named", EXTENTS[0], "steps")
-    assert output(program)[0] == usual[0]
+def test_a_parameter_called_as_an_extent_is_no_size(
+    output: tuple[list[str], dict[str, str]],
+) -> None:
+    printed, _ = output
+    assert len(printed) == len(NAMES) + 1 and printed[-1] == printed[0]

@@ -121,11 +121,17 @@ def tuned_at(source: Path, small: str, large: str) -> tuple[CompletedProcess[str
     return done, chosen.stderr
 
 
-def test_rows_of_many_lengths(tmp_path: Path) -> None:
-    source = tmp_path / "ragged.cu"
+@pytest.fixture(scope="module")
+def ragged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A program with rows of many lengths, tuned, and what it says of a large launch."""
+    source = tmp_path_factory.mktemp("ragged") / "ragged.cu"
     source.write_text(BINS)
     _, said = tuned_at(source, "500,2000", "30000")
-    assert "block 96x1x1 -> " in said, said
+    return source, said
+
+
+def test_rows_of_many_lengths(ragged: tuple[Path, str]) -> None:
+    assert "block 96x1x1 -> " in ragged[1], ragged[1]
 
 
 def counted_sizes(source: Path) -> set[int]:
@@ -134,11 +140,8 @@ def counted_sizes(source: Path) -> set[int]:
     return {size for m in measured for _, size in m.sizes}
 
 
-def test_the_program_runs_once_more_at_a_size_that_tells_more(tmp_path: Path) -> None:
-    source = tmp_path / "ragged.cu"
-    source.write_text(BINS)
-    tuned_at(source, "500,2000", "30000")
-    smaller, larger = sorted(counted_sizes(source))
+def test_the_program_runs_once_more_at_a_size_that_tells_more(ragged: tuple[Path, str]) -> None:
+    smaller, larger = sorted(counted_sizes(ragged[0]))
     assert smaller == 2000
     assert larger in {2000 << times for times in range(3, MOST_DOUBLINGS + 1)}
 

@@ -13,7 +13,7 @@ from cutune.frontend.program import Program
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from tests.end_to_end.tuning import STANDARD, compiled, run
+from tests.end_to_end.tuning import QUICK_FLAGS, compiled, run
 
 pytestmark = pytest.mark.nvcc
 
@@ -37,7 +37,7 @@ BY_AXIS = {"x": 0, "y": 1, "z": 2}
 @pytest.fixture(scope="module")
 def program() -> Program:
     """The program with the variants that are proven."""
-    session = Session(flags=(STANDARD,))
+    session = Session(flags=QUICK_FLAGS)
     return session.with_checked_variants(session.load(str(PROGRAM), require_nvcc=True))
 
 

@@ -22,7 +22,7 @@ from cutune.evaluation.shake import trials_of
 from cutune.evaluation.shaken_build import build_both
 from cutune.frontend.program import Program
 from cutune.rewrite.output import Target
-from tests.end_to_end.tuning import QUICK, STANDARD, cutune, run
+from tests.end_to_end.tuning import QUICK, QUICK_FLAGS, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
@@ -161,7 +161,7 @@ def by_seed(session: Session, program: Program, seed: int, target: Target) -> Pa
 @pytest.mark.parametrize("kernel", [PURE, SHAPED])
 def test_another_writer_of_configurations(kernel: str, tmp_path: Path) -> None:
     path = written(tmp_path, HEAD + ASSERTED + kernel + MAIN)
-    session = Session(flags=(STANDARD,))
+    session = Session(flags=QUICK_FLAGS)
     program = session.load(str(path))
     binaries = build_both(session, [program], tmp_path, None, by_seed)
     plans = [plan_runs("{program} {n}", {"n": ["100", "1000"]}, one) for one in binaries]
@@ -178,7 +178,7 @@ def broken(session: Session, program: Program, seed: int, target: Target) -> Pat
 
 
 def test_who_does_not_compile_is_said(tmp_path: Path) -> None:
-    session = Session(flags=(STANDARD,))
+    session = Session(flags=QUICK_FLAGS)
     for text, code in (
         (HEAD + PURE + MAIN, Code.SHAKEN_NOT_COMPILED),
         (HEAD + PURE + MAIN + "int x = y;", Code.NVCC_FAILED),

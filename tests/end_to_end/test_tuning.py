@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import H200, SAMPLES, Tuned, compiled, cutune, run, select, tune
+from tests.end_to_end.tuning import H200, QUICK, SAMPLES, Tuned, compiled, cutune, run, select, tune
 
 pytestmark = pytest.mark.nvcc
 
@@ -153,11 +153,12 @@ def test_models_of_another_version_are_refused(tmp_path: Path) -> None:
     tune(source, tmp_path / "work", "1000")
     before = source.read_text()
     source.write_text(before.replace("factor * data[i]", "data[i] + factor"))
-    done = cutune("emit", source, "--workspace", tmp_path / "work", "-o", tmp_path / "out.cu")
+    words = ("--workspace", tmp_path / "work", *QUICK)
+    done = cutune("emit", source, *words, "-o", tmp_path / "out.cu")
     assert done.returncode == 1
     assert "[CT513]" in done.stderr
     assert not (tmp_path / "out.cu").exists()
-    done = cutune("tune", source, "--workspace", tmp_path / "work", "-o", source)
+    done = cutune("tune", source, *words, "-o", source)
     assert (done.returncode, "[CT010]" in done.stderr) == (1, True)
     assert "cutune_launch" not in source.read_text()
 
@@ -255,7 +256,7 @@ int main(int argc, char **argv) {
 
 
 def test_inspect_lists_every_kernel_of_the_samples() -> None:
-    done = cutune("inspect", "--json", *sorted(SAMPLES.glob("*.cu")))
+    done = cutune("inspect", "--json", *QUICK, *sorted(SAMPLES.glob("*.cu")))
     assert done.returncode == 0, done.stderr
     launches = json.loads(done.stdout)["launches"]
     assert {entry["verdict"] for entry in launches} == {"tunable"}

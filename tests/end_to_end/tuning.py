@@ -26,10 +26,14 @@ H200 = DeviceProfile.named("h200")
 #: Options for programs of which nothing is asked about the standard of C++ or the architecture:
 #: the headers of C++14 are shorter, and the emulated device's code is all that has to be compiled
 #: besides that of the device that is tuned for. Variants would be compiled and counted as well.
-#: The samples are tuned without these options.
 STANDARD = "-std=c++14"
-ARCHITECTURE = "--nvcc-flag=-arch=compute_80"
+#: The same for sessions.
+QUICK_FLAGS = (STANDARD, "-arch=compute_80")
+ARCHITECTURE = f"--nvcc-flag={QUICK_FLAGS[1]}"
 QUICK = (STANDARD, ARCHITECTURE, "--variants=none")
+#: Options for the samples: without any, as users begin, and with variants alone.
+AS_USERS_DO = ("gemm",)
+SAMPLE_OPTIONS = QUICK[:2]
 #: Gives the tuned source of a sample; its folder is the workspace.
 Tuned = Callable[[str], Path]
 

@@ -8,6 +8,7 @@ import pytest
 
 from cutune.analysis.session import Session
 from cutune.frontend.program import Verdict
+from tests.end_to_end.tuning import QUICK_FLAGS
 
 pytestmark = pytest.mark.nvcc
 
@@ -23,7 +24,7 @@ def verdict_of(folder: Path, text: str) -> tuple[Verdict, str | None]:
     """What becomes of the last launch."""
     source = folder / "app.cu"
     source.write_text(KERNELS + text)
-    site = Session().load(str(source), require_nvcc=True).launches[-1]
+    site = Session(flags=QUICK_FLAGS).load(str(source), require_nvcc=True).launches[-1]
     return site.verdict, site.code.number if site.code is not None else None
 
 

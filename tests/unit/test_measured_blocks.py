@@ -28,6 +28,7 @@ from cutune.frontend.program import Program
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.tunables.emit_blocks import block_deciders
 from cutune.tunables.measured_blocks import BlockClassifier, fit_kernel
+from tests.end_to_end.tuning import QUICK, QUICK_FLAGS
 from tests.unit.test_emitted_code import FAKE_CUDART, SITES, build
 
 RECORDED = Path(__file__).parents[1] / "recorded"
@@ -56,7 +57,7 @@ def swept(n: int, m: int) -> SweptLaunch:
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    return Session().load(str(RECORDED / "add.cu"))
+    return Session(flags=QUICK_FLAGS).load(str(RECORDED / "add.cu"))
 
 
 def fitted(
@@ -208,11 +209,11 @@ def test_a_swept_program_is_fitted_and_emitted(
     source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep_into(source, H200.name)
-    assert main(["fit", str(source), "--model", "neighbours", "-q"]) == 0
+    assert main(["fit", str(source), "--model", "neighbours", "-q", *QUICK]) == 0
     said = capsys.readouterr().out
     assert f"add on {H200.name}:" in said
     assert "above: x = 64, y = 8, z = 1" in said
-    assert main(["emit", str(source), "--model", "neighbours", "-q"]) == 0
+    assert main(["emit", str(source), "--model", "neighbours", "-q", *QUICK]) == 0
     text = source.with_name("add.tuned.cu").read_text()
     assert "cutune_select_add,cutune_select_add_arguments,nullptr,false,true,3u" in text.replace(
         "\n", ""
@@ -234,18 +235,18 @@ def test_a_swept_program_is_fitted_and_emitted(
         assert f"[{code}]" in capsys.readouterr().err
 
     source.write_text(source.read_text() + "// changed\n")
-    assert main(["emit", str(source), "--model", "neighbours", "-q"]) == 1
+    assert main(["emit", str(source), "--model", "neighbours", "-q", *QUICK]) == 1
     assert "[CT513]" in capsys.readouterr().err
-    assert main(["fit", str(source), "--model", "neighbours", "-q"]) == 1
+    assert main(["fit", str(source), "--model", "neighbours", "-q", *QUICK]) == 1
     assert "[CT431]" in capsys.readouterr().err, "times of another version do not count"
 
 
 def test_without_a_sweep_there_is_nothing_to_choose_by(
     source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["fit", str(source), "--model", "neighbours", "-q"]) == 1
+    assert main(["fit", str(source), "--model", "neighbours", "-q", *QUICK]) == 1
     assert "[CT431]" in capsys.readouterr().err
-    assert main(["emit", str(source), "--model", "neighbours", "-q"]) == 1
+    assert main(["emit", str(source), "--model", "neighbours", "-q", *QUICK]) == 1
     assert "[CT009]" in capsys.readouterr().err
 
 
@@ -253,6 +254,6 @@ def test_times_of_another_device_decide_nothing(
     source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep_into(source, "Another GPU")
-    assert main(["fit", str(source), "--model", "neighbours", "-q"]) == 0
-    assert main(["emit", str(source), "--model", "neighbours", "-q"]) == 1
+    assert main(["fit", str(source), "--model", "neighbours", "-q", *QUICK]) == 0
+    assert main(["emit", str(source), "--model", "neighbours", "-q", *QUICK]) == 1
     assert "[CT431]" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from cutune.core.codes import Code
 from cutune.frontend.program import Program
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.variants.check import checked
+from tests.end_to_end.tuning import QUICK_FLAGS
 
 PROGRAM = """\
 namespace ns {
@@ -90,7 +91,7 @@ int main()
 def loaded(folder: Path, text: str) -> tuple[Session, Program]:
     path = folder / "program.cu"
     path.write_text(text)
-    session = Session()
+    session = Session(flags=QUICK_FLAGS)
     return session, session.load(str(path), require_nvcc=True)
 
 

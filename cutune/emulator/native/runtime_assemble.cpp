@@ -19,17 +19,13 @@
 #include "runtime.h"
 #include "runtime_modules.h"
 
-// Given when the library is built: the interpreter, and the folder that holds the package.
-#ifndef CUTUNE_DEFAULT_PYTHON
-#define CUTUNE_DEFAULT_PYTHON "python3"
-#endif
-#ifndef CUTUNE_PACKAGE_ROOT
-#define CUTUNE_PACKAGE_ROOT ""
-#endif
-
 extern char** environ;
 
 namespace cutune {
+
+// Defined where the library is made (link.py): the interpreter, the folder that holds the package.
+extern const char default_python[];
+extern const char package_root[];
 
 namespace {
 
@@ -57,7 +53,7 @@ class Fingerprint {
 // An image is as good as the assembler that made it: names, sizes and times of its files stand for
 // its version, so that neither an upgrade nor an edit meets stale images.
 void add_assembler(Fingerprint* key) {
-    const std::string folder = std::string(CUTUNE_PACKAGE_ROOT) + "/cutune/emulator";
+    const std::string folder = std::string(package_root) + "/cutune/emulator";
     DIR* const open = opendir(folder.c_str());
     if (!open) return;
     std::vector<std::string> parts;
@@ -115,7 +111,7 @@ std::vector<std::string> assembler_environment() {
             std::strncmp(*entry, "PYTHONPATH=", 11) != 0 &&
             std::strncmp(*entry, "PYTHONHOME=", 11) != 0)
             result.push_back(*entry);
-    result.push_back(std::string("PYTHONPATH=") + CUTUNE_PACKAGE_ROOT);
+    result.push_back(std::string("PYTHONPATH=") + package_root);
     return result;
 }
 
@@ -139,7 +135,7 @@ constexpr int UNSUPPORTED = 3;
 // Run the assembler; its complaints go to the program's stderr. True when it made `image`, false
 // where it does not support the PTX.
 bool assemble(const std::string& ptx_path, const std::string& image) {
-    const std::string python = environment("CUTUNE_PYTHON", CUTUNE_DEFAULT_PYTHON);
+    const std::string python = environment("CUTUNE_PYTHON", default_python);
     // -P: a file of the working folder must not shadow a module.
     std::vector<std::string> words = {python,   "-P", "-m", "cutune.emulator.bytecode.assemble",
                                       ptx_path, image};
