@@ -187,6 +187,11 @@ class Code(Enum):
         "has no variant '{variant}': {header} holds no launch that is tuned, and is not rewritten;"
         " move the kernel to the file of its launch",
     )
+    VARIANT_ELSEWHERE = (
+        279,
+        NOTE,
+        "has no variant '{variant}': another source, {path}, defines it; launch it from there",
+    )
     UNPROVEN_CODE = (263, WARNING, "is not proven on its compiled code, which {what}")
     KERNEL_REASON = (229, NOTE, "kernel '{kernel}' {message}")
     REDUNDANT_THREADS = (
