@@ -185,7 +185,7 @@ class Code(Enum):
         275,
         NOTE,
         "has no variant '{variant}': {header} holds no launch that is tuned, and is not rewritten;"
-        " move the kernel to the file of its launch",
+        " move the kernel to the file of its launch, or build with cutune nvcc",
     )
     VARIANT_ELSEWHERE = (
         279,

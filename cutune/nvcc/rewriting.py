@@ -128,7 +128,12 @@ def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, Shad
     compatibility = COMPATIBILITY_FLAGS if EMULATED in settings.modes else ()
     for source in command.sources:
         unit = CompiledSource.of(command, source)
-        plain = Session(str(nvcc.path), compatibility, with_variants=settings.variants)
+        plain = Session(
+            str(nvcc.path),
+            compatibility,
+            with_variants=settings.variants,
+            rewrites_headers=True,
+        )
         session = unit.session(plain)
         rewriter = _Rewriter(session, unit, _workspace(unit, settings), settings, plain)
         rewritten = rewriter.rewritten()

@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -72,6 +72,8 @@ def tune_project(
     forget_lending(workspace)
     outputs = workspace.folder / "outputs"
     outputs.unlink(missing_ok=True)
+    # Each source is compiled as a copy, beside which its headers may have copies, too.
+    session = replace(session, rewrites_headers=True)
     build = _Build(project, session, device_name, workspace)
     session.progress("building", 0, 1)
     build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})

@@ -41,8 +41,14 @@ def with_variants(kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTex
     )
 
 
-def with_written_variants(kernel: Kernel, written: Collection[str]) -> Kernel:
-    """The kernel without variants in files that are not rewritten. `written`: paths of those."""
+def with_written_variants(program: Program) -> Program:
+    """The program without variants in headers that are not rewritten for their launches."""
+    written = {file.path for file in (program.source, *program.launching_headers)}
+    kernels = tuple(_with_written_variants(kernel, written) for kernel in program.kernels)
+    return replace(program, kernels=kernels)
+
+
+def _with_written_variants(kernel: Kernel, written: Collection[str]) -> Kernel:
     left_out = [one for one in kernel.variants if one.source.path not in written]
     template = Code.VARIANT_HEADER.template
     reasons = (
