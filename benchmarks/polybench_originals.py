@@ -1,13 +1,13 @@
 """The original PolyBench/GPU programs, tuned through the compiler wrapper, timed on a GPU.
 
     python -m benchmarks.polybench_originals build COLLECTION FOLDER [PROGRAM …]
-    python3 FOLDER/time_originals.py FOLDER OUTPUT     # on the GPU
+    python3 FOLDER/time_originals.py FOLDER OUTPUT     # on the GPU; without its CUDA, common
     python -m benchmarks.polybench_originals table OUTPUT …
 
 COLLECTION is a checkout of sgrauerg/polybenchGpu. Its sizes are macros, and so are the strides of
 its arrays: each program is tuned and built at five of them, with nvcc and with `cutune nvcc`.
 Models are made of its launches at this size, replayed on the emulated device; nothing is timed
-before the result is.
+before the result is. Variants are chosen as well; plan.json names those of each program.
 """
 
 from __future__ import annotations
@@ -140,10 +140,11 @@ def _edit(path: Path, pattern: re.Pattern[str], replacement: str) -> None:
 def table(outputs: Sequence[Path]) -> None:
     """Time of all launches as they were by that of the tuned program, per program and size.
 
-    Of several outputs of the same programs the runs of all count. Where both launch the same blocks
-    they do the same on the GPU: what they differ by is noise of the measurement.
+    Of several outputs of the same programs the runs of all count. Where both launch the same
+    kernels in the same blocks they do the same on the GPU: what they differ by is noise of the
+    measurement.
     """
-    print("program    size     as it was        tuned         gain  refined  blocks")
+    print("program    size     as it was        tuned         gain  refined  launches")
     gains: dict[str, list[tuple[float, float]]] = defaultdict(list)
     changes = []
     for entry in _merged(outputs):
@@ -159,7 +160,7 @@ def table(outputs: Sequence[Path]) -> None:
         means = np.exp(np.log(np.array(found)).mean(axis=0))
         print(f"{program:9} {means[0]:5.2f} {means[1]:5.2f}")
     everything = np.array([gain for found in gains.values() for gain in found])
-    for which, rows in (("all", everything), ("other blocks", everything[changes])):
+    for which, rows in (("all", everything), ("other launches", everything[changes])):
         for way, column in zip(("tuned", "refined"), rows.T, strict=True):
             share = np.mean(column >= 0.97)
             mean = np.exp(np.log(column).mean())
