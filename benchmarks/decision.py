@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from cutune.analysis.session import Session
+from cutune.collect.run import RunPlan
 from cutune.core.reading import read_source
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
@@ -65,9 +66,8 @@ def main() -> None:
         folder = Path(name)
         workspace = Workspace(folder)
         program = session.load(str(SAMPLE), require_nvcc=True)
-        collect(
-            session, program, "./{program} {n}", {"n": ["64", "96"]}, device, workspace, "paper"
-        )
+        plan = RunPlan("./{program} {n}", {"n": ["64", "96"]}, "paper")
+        collect(session, program, plan, device, workspace)
         fit(session, workspace)
         target = Target(folder / "gemm.tuned.cu")
         tuned = read_source(emit(session, program, workspace, [device], target))

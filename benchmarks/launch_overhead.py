@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from cutune.analysis.session import Session
+from cutune.collect.run import RunPlan
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.rewrite.output import Target
@@ -99,8 +100,8 @@ def main() -> None:
         source, workspace = folder / "nothing.cu", Workspace(folder / "workspace")
         source.write_text(PROGRAM)
         program = session.load(str(source), require_nvcc=True)
-        run = "./{program} {n}"
-        collect(session, program, run, {"n": ["256", "512"]}, device, workspace, "paper")
+        plan = RunPlan("./{program} {n}", {"n": ["256", "512"]}, "paper")
+        collect(session, program, plan, device, workspace)
         fit(session, workspace)
         tuned = emit(session, program, workspace, [device], Target(folder / "nothing.tuned.cu"))
         for flags in (["-O2"], []):

@@ -20,6 +20,7 @@ from pathlib import Path
 from benchmarks.program_sets import JUDGES, SAMPLES, recorded_sweep, set_name
 from cutune.analysis.session import Session
 from cutune.cli.report.evaluations import print_evaluation
+from cutune.collect.run import RunPlan
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation
@@ -99,7 +100,8 @@ def tuned(path: Path, sizes: Sequence[str], device: DeviceProfile) -> list[Fitte
         program = session.load(str(path), require_nvcc=True)
         if not program.tunable_launches:
             return []
-        collect(session, program, "./{program} {n}", {"n": sizes}, device, workspace, "paper")
+        plan = RunPlan("./{program} {n}", {"n": sizes}, "paper")
+        collect(session, program, plan, device, workspace)
         # A program whose work depends on its data is left alone.
         return fit(session, workspace) if workspace.measurements.exists() else []
 

@@ -126,4 +126,9 @@ def optimized(text: str) -> str:
 @cache
 def _header(name: str) -> tuple[Token, ...]:
     text = (INCLUDE_DIRECTORY / name).read_text(encoding="ascii")
-    return tuple(with_short_casts(tokens(text)))
+    # Each stands in the file once: the guard of its text is not needed.
+    guard = re.compile(
+        r"^#ifndef (\w+_H)\n#define \1\n(.*)^#endif[^\n]*\n\Z", re.MULTILINE | re.DOTALL
+    )
+    guarded = guard.search(text)
+    return tuple(with_short_casts(tokens(guarded[2] if guarded is not None else text)))

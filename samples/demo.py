@@ -14,6 +14,7 @@ from pathlib import Path
 from cutune.analysis.session import Session
 from cutune.cli.report.choices import print_choices
 from cutune.cli.report.programs import print_programs
+from cutune.collect.run import RunPlan
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import progress_for
 from cutune.core.workspace import Workspace
@@ -23,7 +24,7 @@ from cutune.rewrite.output import Target
 from cutune.stages.stages import collect, emit, fit
 
 SAMPLE = Path(__file__).parent / "polybench" / "gemm.cu"
-VARIED = {"n": ["128", "256", "512"]}
+PLAN = RunPlan("./{program} {n}", {"n": ["128", "256", "512"]}, "paper")
 SHOWN_SIZES = (512, 1000, 1024, 2048, 3000, 4096)
 CHECKED_SIZE = "200"
 
@@ -39,7 +40,7 @@ def main() -> int:
         workspace = Workspace(Path(folder))
         program = session.load(str(SAMPLE), require_nvcc=True)
         print_programs([program])
-        collect(session, program, "./{program} {n}", VARIED, device, workspace, "paper")
+        collect(session, program, PLAN, device, workspace)
         models = fit(session, workspace)
         target = Target(Path(folder) / "gemm.tuned.cu")
         tuned = emit(session, program, workspace, [device], target)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from cutune.cli.common import device_of, named_model, session_of, varied_values, workspace_of
+from cutune.cli.common import device_of, named_model, plan_of, session_of, workspace_of
 from cutune.cli.options import parser
 from cutune.tunables.method_names import NEIGHBOURS
 
@@ -66,12 +66,12 @@ def evaluate(options: argparse.Namespace) -> int:
 
     if not options.files and options.recorded is None and not options.training:
         parser().error("evaluate: name the sources to be swept, or a sweep with --from")
-    varied, device = varied_values(options.vary), device_of(options)
-    evaluate_verb(session_of(options), varied, device, workspace_of(options), options)
+    plan, profile = plan_of(options), device_of(options)
+    evaluate_verb(session_of(options), plan, profile, workspace_of(options), options)
     return 0
 
 
-def show_device(options: argparse.Namespace) -> int:
+def device(options: argparse.Namespace) -> int:
     """Show profiles, or calibrate one."""
     from cutune.cli.report.devices import print_profile, print_profiles
     from cutune.device.profile import DeviceProfile, shipped_profiles

@@ -14,6 +14,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 
 if TYPE_CHECKING:
     from cutune.analysis.session import Session
+    from cutune.collect.run import RunPlan
     from cutune.core.workspace import Workspace
     from cutune.device.profile import DeviceProfile
     from cutune.fit.fitted_model import FittedModel
@@ -75,6 +76,17 @@ def workspace_of(options: argparse.Namespace) -> Workspace:
         file = getattr(options, "file", None) or next(iter(getattr(options, "files", ())), None)
         folder = Path(file).parent / WORKSPACE if file else WORKSPACE
     return Workspace(Path(folder))
+
+
+def plan_of(options: argparse.Namespace) -> RunPlan:
+    """The runs that are asked for.
+
+    Raises:
+        CutuneError: CT511.
+    """
+    from cutune.collect.run import RunPlan
+
+    return RunPlan(options.run, varied_values(options.vary), options.candidates)
 
 
 def varied_values(words: Sequence[str]) -> dict[str, list[str]]:

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cutune.core.options import add_list
+
 if TYPE_CHECKING:
     # Not public, and all that `add_subparsers` gives.
     Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -69,9 +71,7 @@ def _add_conditions(verb: argparse.ArgumentParser) -> None:
         help="relative, for all numbers (default: 1e-5, and 0 for integers)",
     )
     verb.add_argument("--absolute", type=float, default=0.0, help="tolerance of small numbers")
-    verb.add_argument(
-        "--file", action="append", default=[], metavar="PATH", help="compare this file, too"
-    )
+    add_list(verb, "--file", metavar="PATH", help="compare this file, too")
     verb.add_argument("--ignore", metavar="REGEX", help="leave out lines that match")
     verb.add_argument(
         "--status",

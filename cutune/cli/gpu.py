@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from cutune.analysis.session import Session
@@ -11,6 +11,7 @@ from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.evaluations import print_evaluation, save
 from cutune.cli.report.training import print_training, training_rows
 from cutune.collect.collect import measurements
+from cutune.collect.run import RunPlan
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.sweep_gpu import collect_on_gpu, evaluate, sweep
@@ -20,35 +21,24 @@ from cutune.fit.measurement.sweep import RecordedSweep, read_sweep, write_sweep
 from cutune.fit.models_file import read_models
 from cutune.frontend.program import Program
 
-Varied = Mapping[str, Sequence[str]]
-
 
 def collect_verb(
     session: Session,
     programs: Sequence[Program],
-    varied: Varied,
+    plan: RunPlan,
     device: DeviceProfile,
     workspace: Workspace,
-    options: argparse.Namespace,
+    counters: bool,
 ) -> None:
     """Sweep each program on the GPU of this machine, and show what was timed."""
     for program in programs:
-        swept = collect_on_gpu(
-            session,
-            program,
-            options.run,
-            varied,
-            device,
-            workspace,
-            options.candidates,
-            options.counters,
-        )
+        swept = collect_on_gpu(session, program, plan, device, workspace, counters)
         print_sweep(swept, device)
 
 
 def evaluate_verb(
     session: Session,
-    varied: Varied,
+    plan: RunPlan,
     device: DeviceProfile,
     workspace: Workspace,
     options: argparse.Namespace,
@@ -61,7 +51,7 @@ def evaluate_verb(
     if options.recorded is not None:
         swept = read_sweep(Path(options.recorded))
     else:
-        swept = _swept_now(session, varied, device, workspace, options)
+        swept = _swept_now(session, plan, device, workspace, options)
     found = evaluate(swept, models, device, options.files, options.train, options.model)
     print_evaluation(found, not options.scores)
     save(found, options.json, options.csv)
@@ -69,13 +59,13 @@ def evaluate_verb(
 
 def _swept_now(
     session: Session,
-    varied: Varied,
+    plan: RunPlan,
     device: DeviceProfile,
     workspace: Workspace,
     options: argparse.Namespace,
 ) -> RecordedSweep:
     programs = session.load_all(options.files, require_nvcc=True)
-    swept = sweep(session, programs, options.run, varied, device, workspace, options.candidates)
+    swept = sweep(session, programs, plan, device, workspace)
     if options.save is not None:
         write_sweep(Path(options.save), swept)
     return swept

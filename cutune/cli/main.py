@@ -14,21 +14,14 @@ from cutune.cli.common import show
 from cutune.cli.options import parse
 from cutune.core.diagnostics import CutuneError
 
-#: The module below `cutune.cli` and the function of each verb; imported when it is asked for.
+#: The modules below `cutune.cli`, imported when they are asked for, and the verbs: functions of
+#: these names.
 VERBS = {
-    "inspect": ("source", "inspect"),
-    "instrument": ("source", "instrument"),
-    "collect": ("tuning", "collect"),
-    "fit": ("tuning", "fit"),
-    "emit": ("tuning", "emit"),
-    "tune": ("tuning", "tune"),
-    "select": ("asking", "select"),
-    "evaluate": ("asking", "evaluate"),
-    "device": ("asking", "show_device"),
-    "run": ("running", "run"),
-    "verify": ("comparing", "verify"),
-    "shake": ("comparing", "shake"),
-    "doctor": ("running", "doctor"),
+    "asking": ("select", "evaluate", "device"),
+    "comparing": ("verify", "shake"),
+    "running": ("run", "doctor"),
+    "source": ("inspect", "instrument"),
+    "tuning": ("collect", "fit", "emit", "tune"),
 }
 
 
@@ -54,8 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _verb(name: str) -> Callable[[argparse.Namespace], int]:
-    module, function = VERBS[name]
-    verb: Callable[[argparse.Namespace], int] = getattr(
-        import_module(f"cutune.cli.{module}"), function
-    )
+    module = next(module for module, verbs in VERBS.items() if name in verbs)
+    verb: Callable[[argparse.Namespace], int] = getattr(import_module(f"cutune.cli.{module}"), name)
     return verb

@@ -9,6 +9,7 @@ from typing import Any
 
 from cutune import __version__
 from cutune.cli.comparing_options import add_shake, add_verify
+from cutune.core.options import add_list
 from cutune.tunables.method_names import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
@@ -230,19 +231,13 @@ def _source_options() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(add_help=False)
     group = options.add_argument_group("compiling")
     _add_nvcc_option(group)
-    group.add_argument("-I", dest="include", action="append", default=[], metavar="DIR")
-    group.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]")
-    group.add_argument("-include", dest="forced", action="append", default=[], metavar="FILE")
+    add_list(group, "-I", dest="include", metavar="DIR")
+    add_list(group, "-D", dest="define", metavar="NAME[=VALUE]")
+    add_list(group, "-include", dest="forced", metavar="FILE")
     group.add_argument("-std", dest="std", metavar="c++17")
-    group.add_argument(
-        "--nvcc-flag", action="append", default=[], metavar="FLAG", help="any other option of nvcc"
-    )
-    group.add_argument(
-        "--options-file",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="further options of nvcc, also written @FILE",
+    add_list(group, "--nvcc-flag", metavar="FLAG", help="any other option of nvcc")
+    add_list(
+        group, "--options-file", metavar="FILE", help="further options of nvcc, also written @FILE"
     )
     group.add_argument(
         "--variants",
@@ -331,13 +326,7 @@ def _running_options(with_candidates: bool = True) -> argparse.ArgumentParser:
         metavar="COMMAND",
         help="how to run the program, for instance './{program} {n}'",
     )
-    options.add_argument(
-        "--vary",
-        action="append",
-        default=[],
-        metavar="NAME=V1,V2,…",
-        help="values for {NAME} in --run",
-    )
+    add_list(options, "--vary", metavar="NAME=V1,V2,…", help="values for {NAME} in --run")
     if with_candidates:
         options.add_argument(
             "--candidates",

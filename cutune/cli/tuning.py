@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from cutune.cli.common import (
     device_of,
     devices_of,
+    plan_of,
     session_of,
     sizes_to_show,
     varied_values,
@@ -41,8 +43,8 @@ def collect(options: argparse.Namespace) -> int:
     if options.on == "gpu":
         from cutune.cli.gpu import collect_verb
 
-        varied, device = varied_values(options.vary), device_of(options)
-        collect_verb(session, programs, varied, device, workspace_of(options), options)
+        plan, device = plan_of(options), device_of(options)
+        collect_verb(session, programs, plan, device, workspace_of(options), options.counters)
         return 0
     if options.counters:
         parser().error("collect: --counters are those of a GPU; add --on gpu")
@@ -73,18 +75,11 @@ def _run_collect(
     from cutune.fit.fit import PAPER
     from cutune.stages.stages import collect
 
-    return collect(
-        session,
-        programs[0],
-        options.run,
-        varied_values(options.vary),
-        device_of(options),
-        workspace_of(options),
-        options.candidates,
-        programs[1:],
-        options.fit == PAPER,
-        options.launches_only,
+    plan = replace(
+        plan_of(options), training=options.fit == PAPER, launches_only=options.launches_only
     )
+    device, workspace = device_of(options), workspace_of(options)
+    return collect(session, programs[0], plan, device, workspace, programs[1:])
 
 
 def fit(options: argparse.Namespace) -> int:

@@ -17,6 +17,28 @@ RUN_SECONDS = 600
 
 
 @dataclass(frozen=True)
+class RunPlan:
+    """The runs that are asked for, and what is measured in them.
+
+    Attributes:
+        run: template of its command lines, with the names of `vary` in braces.
+        candidate_set: the thread blocks that its launches may have.
+        training: are kernels replayed at the sizes of the published method, too?
+        launches_only: see `Run`.
+    """
+
+    run: str
+    vary: Mapping[str, Sequence[str]]
+    candidate_set: str
+    training: bool = False
+    launches_only: bool = False
+
+    def runs(self, program: Path) -> list[Run]:
+        """See `plan_runs`."""
+        return plan_runs(self.run, self.vary, program, launches_only=self.launches_only)
+
+
+@dataclass(frozen=True)
 class Run:
     """One run of the program: its command line before substitution, and the values to substitute.
 

@@ -688,17 +688,10 @@ class Code(Enum):
     )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
-    @property
-    def number(self) -> str:
-        """The code as it is printed, for instance `CT201`."""
-        return f"CT{self.value[0]:03d}"
-
-    @property
-    def severity(self) -> str:
-        """error, warning or note."""
-        return self.value[1]
-
-    @property
-    def template(self) -> str:
-        """The message with named holes."""
-        return self.value[2]
+    def __init__(self, index: int, severity: str, template: str) -> None:
+        #: As it is printed, for instance `CT201`.
+        self.number = f"CT{index:03d}"
+        #: error, warning or note.
+        self.severity = severity
+        #: The message with named holes.
+        self.template = template

@@ -24,30 +24,29 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
+class _File:
+    """A file of a workspace by its name: read from a workspace it is a path."""
+
+    name: str
+
+    def __get__(self, workspace: Workspace, _: type[Workspace]) -> Path:
+        return workspace.folder / self.name
+
+
+@dataclass(frozen=True)
 class Workspace:
     """The folder that holds everything cutune knows of one program."""
 
     folder: Path
 
-    @property
-    def measurements(self) -> Path:
-        """Counts and features of replayed or real launches."""
-        return self.folder / "measurements.jsonl"
-
-    @property
-    def models(self) -> Path:
-        """Fitted models, one per kernel."""
-        return self.folder / "models.json"
-
-    @property
-    def host_measurements(self) -> Path:
-        """Times of regions by host tunables."""
-        return self.folder / "host-measurements.jsonl"
-
-    @property
-    def choices(self) -> Path:
-        """Classifiers of host tunables."""
-        return self.folder / "choices.json"
+    #: Counts and features of replayed or real launches.
+    measurements = _File("measurements.jsonl")
+    #: Fitted models, one per kernel.
+    models = _File("models.json")
+    #: Times of regions by host tunables.
+    host_measurements = _File("host-measurements.jsonl")
+    #: Classifiers of host tunables.
+    choices = _File("choices.json")
 
     def create(self) -> Workspace:
         """Make the folder.
@@ -69,6 +68,20 @@ def writing(path: Path) -> Iterator[None]:
         raise CutuneError(
             Diagnostic.at(Code.UNWRITABLE_FILE, None, path=path, reason=reason)
         ) from error
+
+
+@contextmanager
+def _reading(path: Path, command: str) -> Iterator[None]:
+    """The same for reading (CT001); where `path` is missing, `command` makes it (CT009)."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        missing = Diagnostic.at(Code.MISSING_STAGE, None, path=path, command=command)
+        raise CutuneError(missing) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        unreadable = Diagnostic.at(Code.UNREADABLE_FILE, None, path=path, reason=reason)
+        raise CutuneError(unreadable) from error
 
 
 def make_folder(path: Path) -> None:
@@ -132,15 +145,8 @@ def read_document(path: Path, schema: str, command: str) -> Json:
             else.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        missing = Diagnostic.at(Code.MISSING_STAGE, None, path=path, command=command)
-        raise CutuneError(missing) from error
-    except OSError as error:
-        unreadable = Diagnostic.at(
-            Code.UNREADABLE_FILE, None, path=path, reason=error.strerror or str(error)
-        )
-        raise CutuneError(unreadable) from error
+        with _reading(path, command):
+            data = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise CutuneError(_unknown(path, schema, "no JSON")) from error
     found = data.get("schema") if isinstance(data, dict) else None
@@ -206,18 +212,10 @@ def read_lines(
         command: what makes the file, for the diagnostic when it is missing.
 
     Raises:
-        CutuneError: CT009 when the file is missing.
+        CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
     """
-    try:
+    with _reading(path, command):
         file = path.open(encoding="utf-8", errors="replace")
-    except FileNotFoundError as error:
-        missing = Diagnostic.at(Code.MISSING_STAGE, None, path=path, command=command)
-        raise CutuneError(missing) from error
-    except OSError as error:
-        unreadable = Diagnostic.at(
-            Code.UNREADABLE_FILE, None, path=path, reason=error.strerror or str(error)
-        )
-        raise CutuneError(unreadable) from error
     with file:
         for number, line in enumerate(file, start=1):
             try:

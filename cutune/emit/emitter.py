@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
-from cutune.fit.rational.program import Constant, Expression, Lookup, Operation, Operator, Parameter
+from cutune.fit.rational.nodes import Constant, Expression, Lookup, Operation, Operator, Parameter
 
 INFIX = {
     Operator.ADD: "+",
@@ -113,7 +113,7 @@ def c_text(node: Expression, array: Callable[[str], str]) -> str:
     if isinstance(node, Parameter):
         return c_variable(node.name)
     if isinstance(node, Lookup):
-        return f"cutune_at({array(node.table)}, {c_text(node.index, array)})"
+        return f"cutune_at({array(node.table)}, {c_text(node.place, array)})"
     assert isinstance(node, Operation)
     return operation_text(node, [c_text(operand, array) for operand in node.operands])
 

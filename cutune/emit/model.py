@@ -25,20 +25,20 @@ from cutune.emit.emitter import (
 )
 from cutune.emit.simpler import simpler
 from cutune.emit.tables import ROWS, SMALL, Tables
-from cutune.fit.rational.program import (
+from cutune.fit.rational.nodes import (
     CANDIDATE,
     NORMS,
     Cell,
-    Definition,
     Expression,
     Lookup,
     Operation,
     Operator,
     Parameter,
-    RationalProgram,
+    TableEntry,
     parameters,
-    tables_of,
+    parts,
 )
+from cutune.fit.rational.program import Definition, RationalProgram
 from cutune.models.definitions import TIME, TIME_WITH_FLOOR
 
 T = TypeVar("T")
@@ -208,19 +208,19 @@ class _ModelText:
         return c_text(node, self._floats)
 
     def _look(self, node: Lookup) -> str:
-        if node.index == Parameter(CANDIDATE):
+        if node.place == Parameter(CANDIDATE):
             return f"cutune_load({self._cells(node.table)}[0] + c_)"
-        return f"cutune_look({self._floats(node.table)}, {self._lanes(node.index)})"
+        return f"cutune_look({self._floats(node.table)}, {self._lanes(node.place)})"
 
     def _cell(self, node: Cell) -> str:
-        key = (node.table, self._once(node.row))
+        key = (node.table, self._once(node.place))
         number = self.rows.setdefault(key, len(self.rows))
         self._cells(node.table)
         return f"cutune_load(row_{number}_ + c_)"
 
     def _part(self, node: Operation) -> str | None:
         column = self._column_of(node)
-        if column is None or not any(o in _EXPENSIVE for o in _operators(node)):
+        if column is None or not any(map(_is_expensive, parts(node))):
             return None
         distinct = self._distinct(column)
         if 2 * padded(len(distinct)) > self.program.candidate_count or len(distinct) > SMALL:
@@ -233,7 +233,7 @@ class _ModelText:
     def _column_of(self, node: Expression) -> str | None:
         """The one property that an expression reads, apart from values of the launch."""
         names = {name for name in parameters(node) if name in self.varying}
-        if len(names) != 1 or next(tables_of(node), None) is not None:
+        if len(names) != 1 or any(isinstance(part, TableEntry) for part in parts(node)):
             return None
         name = names.pop()
         return name if name in self.program.properties else None
@@ -272,11 +272,8 @@ def _numbers(data: bytes) -> array[float]:
     return array("d", data)
 
 
-def _operators(node: Expression) -> Iterator[Operator]:
-    if isinstance(node, Operation):
-        yield node.operator
-        for operand in node.operands:
-            yield from _operators(operand)
+def _is_expensive(node: Expression) -> bool:
+    return isinstance(node, Operation) and node.operator in _EXPENSIVE
 
 
 def _needed(program: RationalProgram) -> frozenset[str]:

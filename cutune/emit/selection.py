@@ -180,9 +180,18 @@ def _preference(
             variant = one.model.kernel
             numbers = ASKING_US * variant.asked_pointers, one.sure_us
             texts = ", ".join(map(double_text, numbers))
-            emit(f"if (const int v_ = cutune_allowed(*asked_, {c_string(variant.variant)}))")
-            emit(f"    cutune_prefer(&best_, cutune_decide_{its_name}(asked_, nullptr), v_,")
-            emit(f"                  {texts}, &is_sure_);")
+            name_text = c_string(variant.variant)
+            with emit.braces(f"if (const int v_ = cutune_allowed(*asked_, {name_text}))"):
+                asked = "asked_"
+                if variant.coarsen != (1, 1, 1):
+                    emit("cutune_request shared_ = *asked_;")
+                    for axis, ids in enumerate(variant.coarsen):
+                        if ids > 1:
+                            extent = f"shared_.extent[{axis}]"
+                            emit(f"{extent} = ({extent} + {ids - 1}) / {ids};")
+                    asked = "&shared_"
+                emit(f"cutune_prefer(&best_, cutune_decide_{its_name}({asked}, nullptr), v_,")
+                emit(f"              {texts}, &is_sure_);")
         with emit.braces("if (!is_sure_)"):
             emit("const cutune_configuration plain_ =")
             emit(f"    cutune_decide_{name}_plain(asked_, list_);")

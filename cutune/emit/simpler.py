@@ -11,17 +11,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from cutune.fit.rational.program import (
-    Cell,
+from cutune.fit.rational.nodes import (
     Constant,
-    Definition,
     Expression,
-    Lookup,
     Operation,
     Operator,
     Parameter,
-    RationalProgram,
+    TableEntry,
 )
+from cutune.fit.rational.program import Definition, RationalProgram
 
 _ONE = Constant(Fraction(1))
 _ZERO = Constant(Fraction(0))
@@ -65,10 +63,8 @@ def simpler(program: RationalProgram, kept: tuple[str, ...]) -> RationalProgram:
 def _simpler(node: Expression, constants: Mapping[str, Constant], positive: set[str]) -> Expression:
     if isinstance(node, Parameter):
         return constants.get(node.name, node)
-    if isinstance(node, Lookup):
-        return replace(node, index=_simpler(node.index, constants, positive))
-    if isinstance(node, Cell):
-        return replace(node, row=_simpler(node.row, constants, positive))
+    if isinstance(node, TableEntry):
+        return replace(node, place=_simpler(node.place, constants, positive))
     if not isinstance(node, Operation):
         return node
     operands = tuple(_simpler(operand, constants, positive) for operand in node.operands)
@@ -109,7 +105,7 @@ def _is_positive(node: Expression, positive: set[str]) -> bool:
         return node.value >= 0
     if isinstance(node, Parameter):
         return node.name in positive
-    if isinstance(node, Lookup | Cell):
+    if isinstance(node, TableEntry):
         return node.table in positive
     if not isinstance(node, Operation) or node.operator not in _KEEPS_SIGN:
         return False

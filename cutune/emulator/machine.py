@@ -12,7 +12,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.emulator.build import machine_library
 from cutune.emulator.bytecode.module import AssembledModule, KernelCode
 from cutune.emulator.counters import site_counters
+
+Total = TypeVar("Total", int, float)
+Entry = TypeVar("Entry", np.uint64, np.float64)
 
 SITE = np.dtype([(counter.name, np.uint64) for counter in site_counters()])
 """Counters of a static memory instruction, as `struct Site` of machine.h has them."""
@@ -85,25 +88,34 @@ class _Totals(ctypes.Structure):
 
 
 @dataclass(frozen=True)
-class LaunchCounters:
-    """Counters of a launch; totals are over all executed blocks.
+class Counters(Generic[Total, Entry]):
+    """Counters of a launch, as whole numbers or as estimates.
 
     Attributes:
         warp_instructions, thread_instructions: executed, by warps and by active lanes.
         executed_blocks: thread blocks.
         working_threads: threads that ran a basic block with an access to global memory.
-        leapt_instructions: warp instructions that were counted without being executed.
         block_executions, block_lanes: per basic block of the kernel, warps and active lanes.
+    """
+
+    warp_instructions: Total
+    thread_instructions: Total
+    executed_blocks: int
+    working_threads: Total
+    block_executions: NDArray[Entry]
+    block_lanes: NDArray[Entry]
+
+
+@dataclass(frozen=True)
+class LaunchCounters(Counters[int, np.uint64]):
+    """What the executed blocks of a launch counted.
+
+    Attributes:
+        leapt_instructions: warp instructions that were counted without being executed.
         sites: per memory instruction of the kernel, see `SITE`.
     """
 
-    warp_instructions: int
-    thread_instructions: int
-    executed_blocks: int
-    working_threads: int
     leapt_instructions: int
-    block_executions: NDArray[np.uint64]
-    block_lanes: NDArray[np.uint64]
     sites: NDArray[np.void]
 
 

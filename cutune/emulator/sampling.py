@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.emulator.launch_log import Triple
-from cutune.emulator.machine import SITE, LaunchCounters, LoadedModule
+from cutune.emulator.machine import SITE, Counters, LaunchCounters, LoadedModule
 
 #: Warp instructions that a sampled launch should take: some ten milliseconds of one core.
 BUDGET = 500_000
@@ -52,15 +52,10 @@ class Stratum:
 
 
 @dataclass(frozen=True)
-class SampledCounters:
-    """As `LaunchCounters`, estimated for the whole grid; `sites`: totals by name of the counter."""
+class SampledCounters(Counters[float, np.float64]):
+    """Estimates for the whole grid."""
 
-    warp_instructions: float
-    thread_instructions: float
-    working_threads: float
-    executed_blocks: int
-    block_executions: NDArray[np.float64]
-    block_lanes: NDArray[np.float64]
+    #: Totals of all memory instructions, by name of the counter.
     sites: dict[str, NDArray[np.float64]]
     #: Per site the addresses that it touched: lowest, and one past the highest.
     ranges: NDArray[np.uint64]
@@ -77,10 +72,10 @@ class SampledCounters:
             round(self.thread_instructions),
             self.executed_blocks,
             round(self.working_threads),
-            0,
             np.rint(self.block_executions).astype(np.uint64),
             np.rint(self.block_lanes).astype(np.uint64),
-            sites,
+            leapt_instructions=0,
+            sites=sites,
         )
 
 
@@ -202,8 +197,8 @@ def _combined(parts: list[tuple[LaunchCounters, float]]) -> SampledCounters:
     return SampledCounters(
         total("warp_instructions"),
         total("thread_instructions"),
-        total("working_threads"),
         sum(counters.executed_blocks for counters, _ in parts),
+        total("working_threads"),
         array("block_executions"),
         array("block_lanes"),
         sites,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from cutune.collect.gpu.instrumented import (
     gpu_target,
     sweep_on_gpu,
 )
-from cutune.collect.run import plan_runs
+from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines
@@ -37,11 +37,9 @@ METHOD = (
 def collect_on_gpu(
     session: Session,
     program: Program,
-    template: str,
-    vary: Mapping[str, Sequence[str]],
+    plan: RunPlan,
     device: DeviceProfile,
     workspace: Workspace,
-    candidate_set: str,
     counters: bool,
 ) -> list[SweptLaunch]:
     """Sweep every tunable launch on the GPU of this machine; append to the workspace.
@@ -50,14 +48,14 @@ def collect_on_gpu(
     With `counters`, hardware counters are read in a second run.
     """
     build, binary = _built(session, program, device, workspace)
-    runs = plan_runs(template, vary, binary)
-    swept = list(sweep_on_gpu(build, runs, candidate_set, session.progress))
+    runs = plan.runs(binary)
+    swept = list(sweep_on_gpu(build, runs, plan.candidate_set, session.progress))
     name, driver = gpu_name()
     origin = asdict(Origin.of(program.source, program.deciding_files))
     about = {"device": name, "driver": driver, "origin": origin}
     append_lines(workspace.measurements, ({**swept_line(one), **about} for one in swept))
     if counters:
-        counted = counters_on_gpu(build, runs, candidate_set, session.progress)
+        counted = counters_on_gpu(build, runs, plan.candidate_set, session.progress)
         append_lines(
             workspace.measurements,
             (
@@ -93,18 +91,16 @@ def _built(
 def sweep(
     session: Session,
     programs: Sequence[Program],
-    template: str,
-    vary: Mapping[str, Sequence[str]],
+    plan: RunPlan,
     device: DeviceProfile,
     workspace: Workspace,
-    candidate_set: str,
 ) -> RecordedSweep:
     """Time every block of every tunable launch of some programs, each run on its own."""
     launches: list[SweptLaunch] = []
     for program in programs:
         build, binary = _built(session, program, device, workspace)
-        runs = plan_runs(template, vary, binary)
-        launches += sweep_on_gpu(build, runs, candidate_set, session.progress)
+        runs = plan.runs(binary)
+        launches += sweep_on_gpu(build, runs, plan.candidate_set, session.progress)
     name, driver = gpu_name()
     return RecordedSweep(name, driver, METHOD, tuple(launches))
 

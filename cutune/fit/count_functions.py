@@ -65,6 +65,11 @@ class CountFunctions(Totals):
         return max(function.held_out_error for function in functions)
 
     @property
+    def holds(self) -> bool:
+        """Do all of these functions give the counts at held-out sizes?"""
+        return self.worst_error <= HELD_OUT_LIMIT
+
+    @property
     def typical_error(self) -> float:
         """Held-out error of a data-dependent kernel, relative.
 
@@ -159,13 +164,20 @@ def is_in_loop(kernel: MeasuredKernel, index: int) -> bool:
     return kernel.code_blocks[kernel.memory[index].block].loop >= 0
 
 
-def is_bounded_by_no_size(
-    kernel: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement] = ()
-) -> bool:
-    """Is the work independent of all sizes, as where the true size is a member of a structure?
+def bounded_elsewhere(
+    kernel: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement]
+) -> str:
+    """Why no model is made where the work is bounded by none of the sizes; empty where it is.
 
     `features`: launches larger than those that were counted. They may show it.
     """
+    return BOUNDED_BY_NO_SIZE if _is_bounded_by_no_size(kernel, counts, features) else ""
+
+
+def _is_bounded_by_no_size(
+    kernel: MeasuredKernel, counts: CountFunctions, features: Iterable[Measurement]
+) -> bool:
+    """Is the work independent of all sizes, as where the true size is a member of a structure?"""
     if kernel.asserted:
         return False
     launches = [(m.working_threads, _expected_to_work(kernel, counts, m)) for m in features]
@@ -195,11 +207,12 @@ def _expected_to_work(kernel: MeasuredKernel, counts: CountFunctions, launch: Me
     return share * float(counts.working(sizes))
 
 
-def uncertain_share(kernel: MeasuredKernel, largest: Measurement) -> float:
-    """The share of the global memory accesses of a launch that depends on data."""
+def uncertain_accesses(kernel: MeasuredKernel, largest: Measurement) -> str:
+    """Why no model is made where too many global accesses of a launch depend on data, or empty."""
     pairs = zip(kernel.memory, largest.sites, strict=True)
     accesses = sum(site.lanes for memory, site in pairs if not memory.shared)
-    return kernel.compiled.uncertain * largest.working_threads / max(1, accesses)
+    share = kernel.compiled.uncertain * largest.working_threads / max(1, accesses)
+    return UNCERTAIN_ACCESSES if share > UNCERTAIN_LIMIT else ""
 
 
 def _arrays(

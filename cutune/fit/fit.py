@@ -9,15 +9,12 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.device.thread_block import Block
 from cutune.fit.count_functions import (
-    BOUNDED_BY_NO_SIZE,
     HELD_OUT_LIMIT,
-    UNCERTAIN_ACCESSES,
-    UNCERTAIN_LIMIT,
     CountFunctions,
+    bounded_elsewhere,
     count_functions,
-    is_bounded_by_no_size,
     is_looped,
-    uncertain_share,
+    uncertain_accesses,
 )
 from cutune.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
 from cutune.fit.feature_columns import feature_columns, transaction_columns
@@ -71,8 +68,8 @@ def _counts(
     features = [m for m in measurements if m.purpose == FEATURES]
     if not counted or not features:
         return Diagnostic.at(Code.NO_MEASUREMENTS, None, kernel=kernel.name)
-    if not kernel.on_data and uncertain_share(kernel, counted[-1]) > UNCERTAIN_LIMIT:
-        return _data_dependent(kernel, UNCERTAIN_ACCESSES)
+    if not kernel.on_data and (reason := uncertain_accesses(kernel, counted[-1])):
+        return _data_dependent(kernel, reason)
     fitter = proportions(kernel, counted) if kernel.on_data else None
     limit = PROPORTION_LIMIT if kernel.on_data else HELD_OUT_LIMIT
     counts = count_functions(kernel, counted, fitter)
@@ -85,8 +82,8 @@ def _counts(
             error=f"{100 * error:.1f}",
             limit=f"{100 * limit:.0f}",
         )
-    if not kernel.on_data and is_bounded_by_no_size(kernel, counts, features):
-        return _data_dependent(kernel, BOUNDED_BY_NO_SIZE)
+    if not kernel.on_data and (reason := bounded_elsewhere(kernel, counts, features)):
+        return _data_dependent(kernel, reason)
     return counts
 
 

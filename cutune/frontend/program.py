@@ -148,17 +148,23 @@ class KernelCopy:
 class KernelVariant:
     """A copy of a kernel that does the same, under a condition that is asked at the launch."""
 
-    #: What is done to the kernel: `restrict`.
+    #: What is done to the kernel: `restrict_x2`.
     name: str
-    #: Name of the copy: `gemm_kernel__restrict`.
+    #: Name of the copy: `gemm_kernel__restrict_x2`.
     kernel: str
     #: The file that it is inserted into, and the edit that inserts it.
     source: Source
     edit: Edit
-    #: Positions of the pointer parameters that the kernel accesses memory through.
-    pointers: tuple[int, ...]
+    #: Positions of the pointers about which the launch asks: the kernel accesses memory through
+    #: them. Empty: there is no condition.
+    pointers: tuple[int, ...] = ()
     #: Those of them that it writes through (stores, atomics).
-    written: tuple[int, ...]
+    written: tuple[int, ...] = ()
+    #: Ids that each thread does, per dimension.
+    coarsen: Block = (1, 1, 1)
+    #: The edit that inserts a copy, of name `gemm_kernel__moved`, whose thread blocks get their
+    #: place from elsewhere. What is proven about it holds for the body of the variant.
+    moved: Edit | None = None
 
 
 @dataclass(frozen=True)

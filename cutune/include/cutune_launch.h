@@ -31,6 +31,7 @@ static inline cutune_configuration cutune_only_block(dim3 block) {
 // A copy of a kernel that does the same where nobody else uses what certain pointers write to.
 struct cutune_variant {
     const char *name;
+    unsigned ids[3];  // that each thread does, per dimension
     // Bit i: its memory is used, and written, through argument i.
     unsigned long long pointers, written;
     // May it run? Always cutune_supposes_rightly, which is not compiled where there are none.
@@ -38,7 +39,9 @@ struct cutune_variant {
                     cutune_memory *allocations);
 };
 
-enum { cutune_most_variants = 4 };
+enum { cutune_most_variants = 12 };
+
+static const unsigned cutune_one_id[3] = {1, 1, 1};
 
 // Limits of the kernel as it was compiled: 0 where its code was not proven.
 struct cutune_limits {
@@ -64,6 +67,7 @@ struct cutune_request {
     const cutune_site *site;
     cutune_memory *allocations;  // of its pointers; nullptr where no site asks
     unsigned allowed;                 // bit v: variant v may run
+    const unsigned *ids;  // that each thread does, per dimension
 };
 
 enum { cutune_most_listed = 4 };
@@ -77,6 +81,8 @@ struct cutune_shortlist {
     int count;
     dim3 blocks[cutune_most_listed];  // the choice, the program's own, then the fastest others
 };
+
+static const long long cutune_most_blocks[3] = {2147483647, 65535, 65535};
 
 enum cutune_rule {
     cutune_fixed,    // block and grid of this dimension stay
@@ -218,7 +224,8 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
                                                  cutune_limits limits, bool is_captured,
                                                  cutune_memory *allocations) {
     cutune_request request = {grid, block,       smem,   {0, 0, 0}, arguments,   integers,
-                              0,    is_captured, limits, &site,     allocations, 0};
+                              0,    is_captured, limits, &site,     allocations, 0,
+                              cutune_one_id};
     const long long space[3] = {static_cast<long long>(grid.x) * block.x,
                                 static_cast<long long>(grid.y) * block.y,
                                 static_cast<long long>(grid.z) * block.z};
@@ -291,14 +298,13 @@ static inline bool cutune_shares_rows(const cutune_site &site, const cutune_requ
 static inline bool cutune_may_change(const cutune_site &site, const cutune_request &request) {
     const unsigned grid[3] = {request.grid.x, request.grid.y, request.grid.z};
     const unsigned block[3] = {request.block.x, request.block.y, request.block.z};
-    const unsigned most_blocks[3] = {2147483647u, 65535u, 65535u};
-    const unsigned most_threads[3] = {1024u, 1024u, 64u};
+    const unsigned most_threads[3] = {1024, 1024, 64};
     if (request.is_captured && site.edits_graphs) return false;
     if (!cutune_shares_rows(site, request, request.block)) return false;
     for (int d = 0; d < 3; ++d) {
         const long long space = static_cast<long long>(grid[d]) * block[d];
         if (space == 0 || space > cutune_most_ids) return false;
-        if (grid[d] > most_blocks[d] || block[d] > most_threads[d]) return false;
+        if (grid[d] > cutune_most_blocks[d] || block[d] > most_threads[d]) return false;
         if ((site.indexed >> d & 1u) == 0 && space != 1) return false;
     }
     return cutune_threads(request.block) <= static_cast<long long>(request.limits.threads) &&
@@ -309,13 +315,12 @@ static inline bool cutune_may_change(const cutune_site &site, const cutune_reque
 static inline bool cutune_needs_warps(const cutune_site &site, const cutune_request &request) {
     if (site.needs_warps) return true;
     if (site.is_free == nullptr) return false;
-    long long extent[3];
-    for (int d = 0; d < 3; ++d) {
-        // Arguments that a graph gets later are not known.
-        if (request.is_captured || site.rule[d] == cutune_kept) return true;
-        extent[d] = request.extent[d];
-    }
-    return !site.is_free(request.arguments, request.integers, extent, request.allocations);
+    // Arguments that a graph gets later are not known.
+    if (request.is_captured) return true;
+    for (int d = 0; d < 3; ++d)
+        if (site.rule[d] == cutune_kept) return true;
+    return !site.is_free(request.arguments, request.integers, request.extent,
+                         request.allocations);
 }
 
 // Grid and shared memory for another block. False when that block may not be used; then nothing is
@@ -324,34 +329,37 @@ static inline bool cutune_fit_launch(const cutune_site &site, const cutune_reque
                                      dim3 block, dim3 *grid, size_t *smem) {
     const unsigned before[3] = {request.block.x, request.block.y, request.block.z};
     const unsigned after[3] = {block.x, block.y, block.z};
-    const unsigned most[3] = {2147483647u, 65535u, 65535u};
     size_t bytes = 0;
     unsigned fitted[3] = {request.grid.x, request.grid.y, request.grid.z};
-    if (cutune_are_equal(block, request.block)) {
+    const bool several = request.ids[0] * request.ids[1] * request.ids[2] != 1;
+    if (!several && cutune_are_equal(block, request.block)) {
         *grid = request.grid;
         *smem = request.smem;
         return true;
     }
-    if (after[0] == 0 || after[1] == 0 || after[2] == 0) return false;
+    if (cutune_threads(block) == 0) return false;
     if (after[0] > 1024 || after[1] > 1024 || after[2] > 64) return false;
     if (cutune_threads(block) > static_cast<long long>(request.limits.threads)) return false;
     if (!cutune_may_change(site, request)) return false;
     if (!cutune_shares_rows(site, request, block)) return false;
     for (int d = 0; d < 3; ++d) {
-        const long long extent = request.extent[d], width = after[d];
+        // Of the ids that a block covers.
+        const long long extent = request.extent[d], ids = request.ids[d], width = after[d] * ids;
         const bool guarded = (request.guarded >> d & 1u) != 0;
-        if (after[d] == before[d] && !guarded) continue;
+        if (after[d] == before[d] && ids == 1 && !guarded) continue;
         if (site.rule[d] == cutune_fixed) return false;
         long long blocks = fitted[d];
         if (!cutune_keeps_grid(site.rule[d])) {
             if (!guarded && extent % width != 0) return false;
             blocks = (extent + width - 1) / width;
         }
-        if (blocks > static_cast<long long>(most[d]) || blocks * width > cutune_most_ids)
+        // What a kernel takes for its block's place is no larger than any grid.
+        if (blocks * ids > cutune_most_blocks[d] || blocks * width > cutune_most_ids)
             return false;
         fitted[d] = static_cast<unsigned>(blocks);
     }
-    if (!cutune_keeps_warps(request.block, block) && cutune_needs_warps(site, request))
+    if ((several || !cutune_keeps_warps(request.block, block)) &&
+        cutune_needs_warps(site, request))
         return false;
     if (!cutune_fit_shared(site, request, block, &bytes)) return false;
     *grid = dim3(fitted[0], fitted[1], fitted[2]);

@@ -190,10 +190,11 @@ class cutune_experiment {
         }
         steps_.push_back(original);
         cutune_memory allocations;
-        const cutune_request request = launch_.request(&allocations);
         for (const cutune_candidate &candidate : cutune_read_candidates(*launch_.site)) {
             if (candidate.variant == 0 && cutune_are_equal(candidate.block, original.block)) continue;
             cutune_step step = {original.grid, candidate.block, original.smem, candidate.variant};
+            cutune_request request = launch_.request(&allocations);
+            if (step.variant != 0) request.ids = launch_.site->variants[step.variant - 1].ids;
             if (!cutune_fit_launch(*launch_.site, request, step.block, &step.grid, &step.smem))
                 write(step, "this block is not allowed here");
             else if (step.variant != 0 && !may_run(step.variant, &allocations))

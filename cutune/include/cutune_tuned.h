@@ -394,6 +394,7 @@ class cutune_controlled {
     bool take(int row, cutune_request request, int device, const void *const *variants,
               const cutune_configuration &chosen) {
         const long long threads = cutune_threads(chosen.block);
+        request.ids = cutune_sites[row].variants[chosen.variant - 1].ids;
         if (!cutune_limits_of(row, device, variants[chosen.variant - 1], &request.limits,
                               chosen.variant) ||
             threads > static_cast<long long>(request.limits.threads) ||

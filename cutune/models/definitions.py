@@ -10,16 +10,8 @@ from dataclasses import dataclass, field
 from cutune.device.occupancy import BlockResources
 from cutune.device.thread_block import EXTENTS, Block, threads_of
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.rational.program import (
-    Definition,
-    Expression,
-    Lookup,
-    Number,
-    Parameter,
-    RationalProgram,
-    expression,
-    size_name,
-)
+from cutune.fit.rational.nodes import Expression, Lookup, Number, Parameter, expression
+from cutune.fit.rational.program import Definition, RationalProgram, size_name
 from cutune.models.meanings import meaning_of
 
 #: Results of every program, per candidate: the time of the launch, the time that the host sees,

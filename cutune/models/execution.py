@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import ISSUE, in_single_precision
-from cutune.fit.rational.program import (
+from cutune.fit.rational.nodes import (
     CANDIDATE,
     Expression,
     Lookup,

@@ -8,7 +8,7 @@ from fractions import Fraction
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FeatureColumn, FittedModel
 from cutune.fit.rational.functions import RationalFunction
-from cutune.fit.rational.program import (
+from cutune.fit.rational.nodes import (
     Cell,
     Constant,
     Expression,

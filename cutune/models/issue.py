@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from cutune.device.thread_block import WARP
 from cutune.fit.fitted_model import BARRIER, FIXED, ISSUE, STEP, in_single_precision
 from cutune.fit.rational.functions import RationalFunction
-from cutune.fit.rational.program import (
+from cutune.fit.rational.nodes import (
     CANDIDATE,
     Expression,
     Lookup,

@@ -14,7 +14,8 @@ from dataclasses import fields
 
 from cutune.device.profile import DeviceProfile, ModelConstants
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.rational.program import TERM, Expression, Parameter, RationalProgram, maximum, norm
+from cutune.fit.rational.nodes import Expression, Parameter, maximum, norm
+from cutune.fit.rational.program import TERM, RationalProgram
 from cutune.models.candidates import describe_candidates
 from cutune.models.constants import NEARLY_MAXIMUM, SIDE_BY_SIDE
 from cutune.models.definitions import ALIGNMENT_CLASS, CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR, Lines

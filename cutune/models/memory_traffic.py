@@ -15,7 +15,7 @@ from math import sqrt
 
 from cutune.device.thread_block import threads_of, warps_of
 from cutune.fit.fitted_model import ATOMIC, ATOMIC_REAL, FeatureColumn, in_single_precision
-from cutune.fit.rational.program import (
+from cutune.fit.rational.nodes import (
     Expression,
     Parameter,
     choice,

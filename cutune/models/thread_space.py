@@ -10,7 +10,7 @@ Three kinds of launches:
 from __future__ import annotations
 
 from cutune.device.thread_block import WARP
-from cutune.fit.rational.program import (
+from cutune.fit.rational.nodes import (
     Expression,
     Parameter,
     ceiling,

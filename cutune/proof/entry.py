@@ -18,6 +18,7 @@ from cutune.frontend.program import Role
 from cutune.frontend.values.polynomial import IntegerPolynomial
 from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible
+from cutune.proof.flow.straight import is_straight
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.places import Meetings, Spread, meetings
@@ -92,6 +93,8 @@ class EntryProof:
     roles: tuple[tuple[str, Role], ...] = ()
     #: Through which parameters it accesses memory.
     uses: PointerUses = UNKNOWN_USES
+    #: Has it no loop, and does each thread run to its end?
+    is_straight: bool = False
 
 
 _UNKNOWN = EntryDimension(False)
@@ -101,7 +104,11 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
     """Judge one entry. `assembly`: lines of PTX that the program has written itself."""
     function = without_cas_loops(module.functions[name])
     variables = {v.name: v for v in (*module.variables, *function.variables)}
-    return replace(_either(module, function), uses=pointer_uses(function, variables, assembly))
+    return replace(
+        _either(module, function),
+        uses=pointer_uses(function, variables, assembly),
+        is_straight=is_straight(function, assembly),
+    )
 
 
 def _either(module: Module, function: Function) -> EntryProof:

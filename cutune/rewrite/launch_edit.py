@@ -34,7 +34,7 @@ from cutune.rewrite.prelude import prelude_edit
 #: Members that follow a dot in a repeated launch: a macro of that name would break it.
 LAUNCH_MEMBERS = ("grid", "block", "smem", "stream", "next")
 #: As many variants as `cutune_launch.h` has room for.
-MOST_VARIANTS = 4
+MOST_VARIANTS = 12
 #: Words that only a rewritten source holds.
 _MARKS = re.compile(
     r"\bcutune_launch\(\d|\bcutune_repeated cutune_\d|\bcutune_proven_[0-9a-f]{16}\[\] = \{"
@@ -196,8 +196,10 @@ def with_copies(unit: TranslationUnit, owner: str, names: Collection[str]) -> Tr
             continue
         if kernel.copy is not None:
             unit = unit.with_edits(owner, [kernel.copy.edit], kernel.copy.source)
-        for variant in kernel.variants if unit.program.has_checked_variants else ():
-            unit = unit.with_edits(owner, [variant.edit], variant.source)
+        if kernel.variants and unit.program.has_checked_variants:
+            # All stand behind the kernel: to the pipeline that is one place.
+            first, text = kernel.variants[0], "".join(one.edit.text for one in kernel.variants)
+            unit = unit.with_edits(owner, [Edit(first.edit.span, text)], first.source)
     return unit
 
 

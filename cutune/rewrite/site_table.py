@@ -251,8 +251,8 @@ def _variant_table(program: Program, site: LaunchSite) -> list[str]:
     if not variants:
         return []
     rows = (
-        f"{{{c_string(one.name)}, {_bits(one.pointers)}, {_bits(one.written)}, "
-        "cutune_supposes_rightly}"
+        f"{{{c_string(one.name)}, {{{', '.join(f'{ids}u' for ids in one.coarsen)}}}, "
+        f"{_bits(one.pointers)}, {_bits(one.written)}, cutune_supposes_rightly}}"
         for one in variants
     )
     return [f"static const cutune_variant cutune_variants_{site.id}[] = {{{', '.join(rows)}}};"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cutune.analysis.session import Session
 from cutune.collect.collect import Collected, Part, measure, measurements, silent
 from cutune.collect.resources import or_none, resources_of, with_lent
-from cutune.collect.run import plan_runs
+from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Json, Workspace, read_lines
@@ -34,19 +34,14 @@ from cutune.tunables.method_names import NEIGHBOURS
 def collect(
     session: Session,
     program: Program,
-    template: str,
-    vary: Mapping[str, Sequence[str]],
+    plan: RunPlan,
     device: DeviceProfile,
     workspace: Workspace,
-    candidate_set: str,
     others: Sequence[Program] = (),
-    training: bool = False,
-    launches_only: bool = False,
 ) -> list[Collected]:
     """Instrument, compile, run on the emulated device, replay; append to the workspace.
 
-    `others` are the further sources that the program is linked from. `training`: kernels are
-    replayed at the sizes of the published method too. `launches_only`: see `Run`.
+    `others` are the further sources that the program is linked from.
     """
     programs = [session.with_checked_variants(one) for one in (program, *others)]
     if not any(one.tunable_launches for one in programs):
@@ -68,8 +63,8 @@ def collect(
         for (one, own), its in zip(known, numbers, strict=True)
     ]
     session.progress("compiling", 1, 1)
-    runs = plan_runs(template, vary, binary, launches_only=launches_only)
-    measured = measure(session, parts, runs, device, candidate_set, training)
+    runs, candidate_set = plan.runs(binary), plan.candidate_set
+    measured = measure(session, parts, runs, device, candidate_set, plan.training)
     return [kernel for kernels in measured for kernel in kernels]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from cutune.core.options import add_list
+
 #: Not a model: the best measured block at the nearest sizes.
 NEIGHBOURS = "neighbours"
 
@@ -38,10 +40,9 @@ def add_table_options(fit: argparse.ArgumentParser) -> None:
         help="program whose host tunables or blocks were measured",
     )
     group = fit.add_argument_group("measured times as CSV")
-    group.add_argument(
+    add_list(
+        group,
         "--table",
-        action="append",
-        default=[],
         metavar="[NAME=]FILE",
         help="a table of measured times; several: loss when the choice of one device is used on "
         "another",
@@ -51,9 +52,7 @@ def add_table_options(fit: argparse.ArgumentParser) -> None:
     group.add_argument("--choose", metavar="m,…", help="columns of what is chosen")
     group.add_argument("--given", metavar="R,…", help="columns on whose value the choice depends")
     group.add_argument("--time", metavar="ms", help="column of times; without it, rows are optima")
-    group.add_argument(
-        "--where", action="append", default=[], metavar="COLUMN=TEXT", help="read only these rows"
-    )
+    add_list(group, "--where", metavar="COLUMN=TEXT", help="read only these rows")
     group.add_argument(
         "--allow",
         metavar="CONDITION",

@@ -1,16 +1,18 @@
 """Variants whose compiled code is proven, too. Takes a `Program` and a compiler, gives a `Program`.
 
-All variants of one kind are compiled at once, each launched in place of its kernel, so that
+All copies of one kind are compiled at once, each launched in place of its kernel, so that
 templates are instantiated as for the kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
 from cutune.core.codes import Code
+from cutune.emulator.ptx.parse import parse
 from cutune.frontend.launches.copies import callee_of_variant
 from cutune.frontend.program import (
     DIMENSIONS,
@@ -27,7 +29,7 @@ from cutune.proof.memory.pointers import NotReached, reached
 from cutune.rewrite.launch_edit import with_callees
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.entry_names import base_name
-from cutune.variants.registry import TRANSFORMS
+from cutune.variants.coarsen import moved_name, reads_own_place, with_places
 
 _OWNER = "variants"
 _DOES_NOT_COMPILE = "does not compile"
@@ -35,22 +37,89 @@ _DOES_NOT_COMPILE = "does not compile"
 
 def checked(program: Program, compile_unit: Compile) -> Program:
     """The program without variants that are not proven as their kernels are."""
-    for transform in TRANSFORMS:
-        written = {
-            kernel.name: variant
-            for kernel in program.kernels
-            for variant in kernel.variants
-            if variant.name == transform.name
-        }
-        compiled = _compiled(program, written, compile_unit)
-        kernels = (
-            _judged(kernel, written[kernel.name], compiled.get(kernel.name))
-            if kernel.name in written
-            else kernel
-            for kernel in program.kernels
-        )
+    for step in (_Themselves(), _Moved()):
+        written = {k.name: one for k in program.kernels if (one := step.shown(k)) is not None}
+        texts = compiled_changes(written, partial(launching, program), compile_unit)
+        found = _judgements(program, step, written, texts)
+        kernels = (_judged(kernel, found.get(kernel.name)) for kernel in program.kernels)
         program = replace(program, kernels=tuple(kernels))
     return replace(program, has_checked_variants=True)
+
+
+@dataclass(frozen=True)
+class _Judgement:
+    """What is against a copy, if anything is, and the variants that go with it."""
+
+    reason: str | None
+    variants: tuple[KernelVariant, ...]
+
+
+@dataclass(frozen=True)
+class _Proofs:
+    """Proofs about compiled copies; `against`: what is wrong with some, by their names."""
+
+    compiled: Compiled
+    against: Mapping[str, str]
+
+
+class _Step(Protocol):
+    """One copy of each kernel, on which variants are proven."""
+
+    def shown(self, kernel: Kernel) -> KernelVariant | None:
+        """The copy that is compiled; None: no variant needs it."""
+
+    def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
+        """The variants that are right only if the copy is."""
+
+    def proofs(self, texts: Sequence[str], copies: Mapping[str, Kernel]) -> _Proofs:
+        """Proofs about compiled copies. `copies`: their kernels, by the names of the copies."""
+
+    def other_memory(self, kernel: Kernel, shown: KernelVariant, found: Compiled) -> str | None:
+        """Does the copy access memory through other pointers than the variant says?"""
+
+
+class _Themselves:
+    """Variants whose text is compiled as it is."""
+
+    def shown(self, kernel: Kernel) -> KernelVariant | None:
+        return next((one for one in kernel.variants if one.moved is None), None)
+
+    def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
+        # What asks about pointers is made with the same assertion.
+        return tuple(one for one in kernel.variants if one.moved is None or one.pointers)
+
+    def proofs(self, texts: Sequence[str], copies: Mapping[str, Kernel]) -> _Proofs:
+        return _Proofs(proven(texts, lambda entry: base_name(entry) in copies), {})
+
+    def other_memory(self, kernel: Kernel, shown: KernelVariant, found: Compiled) -> str | None:
+        return _other_memory(kernel, shown, found)
+
+
+class _Moved:
+    """Variants whose threads do several ids: a copy whose block's place comes from elsewhere."""
+
+    def shown(self, kernel: Kernel) -> KernelVariant | None:
+        one = next((one for one in kernel.variants if one.moved is not None), None)
+        if one is None or one.moved is None:
+            return None
+        return replace(one, kernel=moved_name(kernel), edit=one.moved)
+
+    def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
+        return tuple(one for one in kernel.variants if one.moved is not None)
+
+    def proofs(self, texts: Sequence[str], copies: Mapping[str, Kernel]) -> _Proofs:
+        against = {}
+        for text in texts:
+            module = parse(text)
+            for entry in module.functions:
+                kernel = copies.get(base_name(entry))
+                if kernel is not None and (read := reads_own_place(module, entry, kernel)):
+                    against[base_name(entry)] = f"reads {read} beside the index that it is given"
+        usual = list(map(with_places, texts))
+        return _Proofs(proven(usual, lambda entry: base_name(entry) in copies), against)
+
+    def other_memory(self, kernel: Kernel, shown: KernelVariant, found: Compiled) -> str | None:
+        return None
 
 
 def launching(program: Program, written: Mapping[str, KernelVariant]) -> TranslationUnit:
@@ -66,45 +135,60 @@ def launching(program: Program, written: Mapping[str, KernelVariant]) -> Transla
     return unit
 
 
-def _compiled(
-    program: Program, written: Mapping[str, KernelVariant], compile_unit: Compile
-) -> dict[str, Compiled]:
-    """Proofs about each variant that compiles, by the name of its kernel."""
-    texts = compiled_changes(written, partial(launching, program), compile_unit)
-    known: dict[int, Compiled] = {}
-    for one in texts.values():
-        if id(one) not in known:
-            wanted = {written[name].kernel for name in texts if texts[name] is one}
-            known[id(one)] = _proven(one, wanted)
-    return {name: known[id(one)] for name, one in texts.items()}
+def _judgements(
+    program: Program,
+    step: _Step,
+    written: Mapping[str, KernelVariant],
+    texts: Mapping[str, Sequence[str]],
+) -> dict[str, _Judgement]:
+    """What is said of each kernel with a copy, by the name of the kernel."""
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    found: dict[str, _Judgement] = {}
+    known: dict[int, _Proofs] = {}
+    for name, shown in written.items():
+        kernel = kernels[name]
+        if name not in texts:
+            found[name] = _Judgement(_DOES_NOT_COMPILE, step.proven_by(kernel))
+            continue
+        own = texts[name]
+        if id(own) not in known:
+            copies = {written[n].kernel: kernels[n] for n in texts if texts[n] is own}
+            known[id(own)] = step.proofs(own, copies)
+        proofs = known[id(own)]
+        reason = proofs.against.get(shown.kernel)
+        reason = reason or _objection(kernel, shown, proofs.compiled, step)
+        found[name] = _Judgement(reason, step.proven_by(kernel))
+    return found
 
 
-def _proven(texts: Sequence[str], wanted: set[str]) -> Compiled:
-    return proven(texts, lambda entry: base_name(entry) in wanted)
-
-
-def _judged(kernel: Kernel, variant: KernelVariant, compiled: Compiled | None) -> Kernel:
-    """The kernel, without the variant if there is anything against it."""
-    reason = _DOES_NOT_COMPILE if compiled is None else _objection(kernel, variant, compiled)
-    if reason is None:
+def _judged(kernel: Kernel, judgement: _Judgement | None) -> Kernel:
+    """The kernel, without variants if there is anything against them."""
+    if judgement is None or judgement.reason is None:
         return kernel
-    code = Code.VARIANT_UNPROVEN
-    message = code.template.format(variant=variant.name, what=reason)
+    code, left_out = Code.VARIANT_UNPROVEN, judgement.variants
+    reasons = (
+        (
+            one.name,
+            Impurity(
+                code, code.template.format(variant=one.name, what=judgement.reason), kernel.span
+            ),
+        )
+        for one in left_out
+    )
     return replace(
         kernel,
-        variants=tuple(one for one in kernel.variants if one != variant),
-        variant_reasons=(
-            *kernel.variant_reasons,
-            (variant.name, Impurity(code, message, kernel.span)),
-        ),
+        variants=tuple(one for one in kernel.variants if one not in left_out),
+        variant_reasons=(*kernel.variant_reasons, *reasons),
     )
 
 
-def _objection(kernel: Kernel, variant: KernelVariant, compiled: Compiled) -> str | None:
-    """What is not proven about a variant; None if all is that is known of its kernel."""
+def _objection(
+    kernel: Kernel, variant: KernelVariant, compiled: Compiled, step: _Step
+) -> str | None:
+    """What is not proven about a copy; None if all is that is known of its kernel."""
     if not compiled.proofs.get(variant.kernel):
         return "is not compiled: nothing instantiates it"
-    reason = _other_memory(kernel, variant, compiled)
+    reason = step.other_memory(kernel, variant, compiled)
     if reason is not None:
         return reason
     places = _places(kernel)

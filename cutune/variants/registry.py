@@ -13,20 +13,23 @@ from cutune.core.codes import Code
 from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import Impurity, Kernel, KernelVariant, Program
 from cutune.proof.entry import EntryProof
-from cutune.variants import restrict
+from cutune.variants import coarsen, restrict
 
-Make = Callable[[Kernel, Sequence[EntryProof], KernelTexts], KernelVariant | Impurity]
+Make = Callable[[Kernel, Sequence[EntryProof], KernelTexts], tuple[KernelVariant, ...] | Impurity]
 
 
 @dataclass(frozen=True)
 class Transform:
-    """What is done to a kernel, under the name of the variant."""
+    """What is done to a kernel, and the name of that."""
 
     name: str
     make: Make
 
 
-TRANSFORMS = (Transform(restrict.NAME, restrict.restrict),)
+TRANSFORMS = (
+    Transform(restrict.NAME, restrict.restrict),
+    Transform(coarsen.NAME, coarsen.coarsen),
+)
 
 
 def with_variants(kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTexts) -> Kernel:
@@ -36,7 +39,7 @@ def with_variants(kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTex
     made = [(one.name, one.make(kernel, proofs, texts)) for one in TRANSFORMS]
     return replace(
         kernel,
-        variants=tuple(one for _, one in made if isinstance(one, KernelVariant)),
+        variants=tuple(one for _, found in made if isinstance(found, tuple) for one in found),
         variant_reasons=tuple((name, one) for name, one in made if isinstance(one, Impurity)),
     )
 

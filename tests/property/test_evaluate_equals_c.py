@@ -18,18 +18,17 @@ from cutune.emit.model import OUTPUTS, emit_model, padded
 from cutune.emit.selection import emit_rule
 from cutune.emit.simpler import simpler
 from cutune.emit.tables import Tables
-from cutune.fit.rational.program import (
+from cutune.fit.rational.nodes import (
     CANDIDATE,
     Cell,
     Constant,
-    Definition,
     Expression,
     Lookup,
     Operation,
     Operator,
     Parameter,
-    RationalProgram,
 )
+from cutune.fit.rational.program import Definition, RationalProgram
 from cutune.fit.rational.values import evaluate
 from cutune.models.constants import (
     OWN_BAND_DATA_LARGER,
@@ -291,15 +290,15 @@ class EmittedFunction:
                 return self.is_same(tree.args.exprs[0], value)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick" | "cutune_load")), Cell():
                 table, row = self.rows[read_from(tree)]
-                return table == f"cutune_{value.table}" and self.is_same(row, value.row)
+                return table == f"cutune_{value.table}" and self.is_same(row, value.place)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick" | "cutune_load")), Lookup():
                 is_table = read_from(tree) == f"cutune_{value.table}"
-                return is_table and value.index == Parameter(CANDIDATE)
+                return is_table and value.place == Parameter(CANDIDATE)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick")), _:
                 return self.is_same(self.parts[tree.args.exprs[0].name], value)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_look" | "cutune_at")), Lookup():
                 table, index = tree.args.exprs
-                return table.name == f"cutune_t_{value.table}" and self.is_same(index, value.index)
+                return table.name == f"cutune_t_{value.table}" and self.is_same(index, value.place)
             case c_ast.Constant(), Constant():
                 return float(tree.value) == float(value.value)
             case c_ast.UnaryOp(op="-"), Constant():

@@ -43,7 +43,7 @@ def test_known_constants_are_found_again() -> None:
         sizes = point({}, case.extents)
         constants = {name: float(getattr(H200.model, name)) for name in CONSTANTS}
         times = evaluate(compose_symbolic(model, H200), {**sizes, **constants, **true})[TIME]
-        timed.append(TimedCase(case.name, model, case.extents, tuple(map(float, times))))
+        timed.append(TimedCase(case, model, tuple(map(float, times))))
     prior = beliefs(H200.compute_capability, H200.clock_ghz)
     found = fit_constants(timed, H200, prior)
     for name, value in true.items():

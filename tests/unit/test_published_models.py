@@ -10,7 +10,8 @@ import pytest
 from cutune.cli.options import MODEL_NAMES
 from cutune.device.profile import DeviceProfile
 from cutune.fit.models_file import read_models
-from cutune.fit.rational.program import TERM, RationalProgram, expression
+from cutune.fit.rational.nodes import expression
+from cutune.fit.rational.program import TERM, RationalProgram
 from cutune.fit.rational.values import evaluate, value_of
 from cutune.models.constants import PUBLISHED_BAND
 from cutune.models.definitions import Lines

@@ -12,6 +12,7 @@ from cutune.analysis.analyze import analyze
 from cutune.analysis.session import Session
 from cutune.collect.collect import Collected
 from cutune.collect.resources import with_lent
+from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
@@ -158,7 +159,7 @@ def test_a_program_without_tunable_launches_is_refused(
     session: Session, workspace: Workspace, tmp_path: Path
 ) -> None:
     with pytest.raises(CutuneError) as caught:
-        collect(session, program(tmp_path, TEXT), "./app", {}, H200, workspace, "paper")
+        collect(session, program(tmp_path, TEXT), RunPlan("./app", {}, "paper"), H200, workspace)
     assert caught.value.diagnostic.code is Code.NOTHING_TUNABLE
 
 

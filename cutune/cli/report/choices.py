@@ -16,6 +16,7 @@ from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.measurement.sweep import SweptLaunch
+from cutune.frontend.program import DIMENSIONS
 from cutune.models.constants import LAUNCH_BOUND
 from cutune.models.selection.choose import Prediction
 from cutune.models.selection.registry import DEFAULT
@@ -53,10 +54,12 @@ PLAIN = "plain"
 
 def variant_to_json(name: str) -> dict[str, Any]:
     """A variant by what was done to the kernel; no name: the kernel itself."""
+    words = name.split("_")
+    ids = {word[0]: int(word[1:]) for word in words if word[1:].isdigit()}
     return {
         "name": name or PLAIN,
-        "restrict": name == "restrict",
-        "coarsen": [1, 1, 1],
+        "restrict": "restrict" in words,
+        "coarsen": [ids.get(d, 1) for d in DIMENSIONS],
         "bounds": None,
     }
 

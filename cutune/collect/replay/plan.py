@@ -63,7 +63,8 @@ class Replay:
 
 
 def count_block(kernel: MeasuredKernel) -> Block:
-    """One warp wide in the first free dimension: it divides all sizes that are counted.
+    """One warp wide in the first free dimension: it divides all sizes that are counted. Where each
+    thread does several ids, those of a warp are as many.
 
     A kernel that is tunable by annotation alone may not be right with such a block, nor do its
     counts have to be independent of it: there the program's own block is taken, or another that
@@ -76,7 +77,8 @@ def count_block(kernel: MeasuredKernel) -> Block:
         fitting = [own, *(block for block in _tried(kernel) if block != own)]
         return next((b for b in fitting if all(WARP % size == 0 for size in b)), own)
     block = [1 if free else own for free, own in zip(kernel.free, kernel.original, strict=True)]
-    block[kernel.free.index(True)] = WARP
+    first = kernel.free.index(True)
+    block[first] = WARP // kernel.coarsen[first]
     x, y, z = block
     return (x, y, z)
 

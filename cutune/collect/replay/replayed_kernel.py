@@ -26,14 +26,10 @@ from cutune.collect.replay.subjects import Subject
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
 from cutune.fit.count_functions import (
-    BOUNDED_BY_NO_SIZE,
-    HELD_OUT_LIMIT,
-    UNCERTAIN_ACCESSES,
-    UNCERTAIN_LIMIT,
     CountFunctions,
+    bounded_elsewhere,
     count_functions,
-    is_bounded_by_no_size,
-    uncertain_share,
+    uncertain_accesses,
 )
 from cutune.fit.measurement.alignment_classes import alignment_classes
 from cutune.fit.measurement.alignment_table import all_misaligned, all_rows, cells
@@ -51,21 +47,8 @@ class CountedKernel:
     subject: Subject
     new: tuple[Measurement, ...]
     functions: CountFunctions
-    #: The share of memory accesses that depend on loaded data.
-    uncertain: float
-    #: See `is_bounded_by_no_size`.
-    is_bounded_elsewhere: bool
-
-    @property
-    def problem(self) -> str:
-        """Why no model can be made of this; empty if one can."""
-        if self.functions.worst_error > HELD_OUT_LIMIT:
-            return "no function of its sizes was found that gives its work"
-        if self.is_bounded_elsewhere:
-            return BOUNDED_BY_NO_SIZE
-        if self.uncertain > UNCERTAIN_LIMIT:
-            return UNCERTAIN_ACCESSES
-        return ""
+    #: Why no model can be made of this; empty if one can.
+    problem: str
 
 
 def counted_kernel(
@@ -82,7 +65,7 @@ def counted_kernel(
         subject = replace(subject, kernel=held)
         found = _counted(subject, known, progress)
     functions = count_functions(subject.kernel, _counts(found))
-    tied = with_sizes_tied(subject.kernel) if functions.worst_error > HELD_OUT_LIMIT else None
+    tied = None if functions.holds else with_sizes_tied(subject.kernel)
     if tied is not None:
         subject = replace(subject, kernel=tied)
         found = _counted(subject, known, progress)
@@ -92,9 +75,19 @@ def counted_kernel(
     repeated = _own(kernel, known)
     looked = _looked(subject, functions, repeated)
     new = tuple(m for m in (*found.values(), *looked) if m.key not in repeated)
-    uncertain = uncertain_share(kernel, _counts(found)[-1])
-    is_bounded = is_bounded_by_no_size(kernel, functions, looked)
-    return CountedKernel(subject, new, functions, uncertain, is_bounded)
+    problem = _problem(kernel, functions, _counts(found)[-1], looked)
+    return CountedKernel(subject, new, functions, problem)
+
+
+def _problem(
+    kernel: MeasuredKernel,
+    functions: CountFunctions,
+    largest: Measurement,
+    looked: Sequence[Measurement],
+) -> str:
+    if not functions.holds:
+        return "no function of its sizes was found that gives its work"
+    return bounded_elsewhere(kernel, functions, looked) or uncertain_accesses(kernel, largest)
 
 
 def _strides(subject: Subject) -> tuple[str, ...]:
@@ -115,7 +108,7 @@ def _looked(
     subject: Subject, functions: CountFunctions, done: Mapping[tuple[object, ...], Measurement]
 ) -> list[Measurement]:
     """A launch larger than those that were counted; none if no functions were found."""
-    if functions.worst_error > HELD_OUT_LIMIT or subject.kernel.asserted:
+    if not functions.holds or subject.kernel.asserted:
         return []
     return [subject.replayer().replay(first_look(subject.kernel, functions), done)]
 

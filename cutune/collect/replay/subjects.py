@@ -98,8 +98,12 @@ def subjects(
                 kernel, sites, one, records, its_code, content, origin, static, candidate_set
             )
             if variant is not None:
-                asked = len(variant.pointers)
-                described = replace(described, variant=variant.name, asked_pointers=asked)
+                described = replace(
+                    described,
+                    variant=variant.name,
+                    asked_pointers=len(_asked_pointers(kernel, variant)),
+                    coarsen=variant.coarsen,
+                )
             if its_code.oblivious:
                 described = replayable(described, one, its_code)
             found.append(Subject(module, its_code, one, described, made, numbers))
@@ -118,6 +122,12 @@ def _variants(
         code = module.kernels.get(entry)
         if code is not None and code.oblivious and module.kernels[record.kernel].oblivious:
             yield variant, replace(record, kernel=entry)
+
+
+def _asked_pointers(kernel: Kernel, variant: KernelVariant) -> set[int]:
+    """Pointers whose memory a launch asks about: those that must not meet, too."""
+    meeting = {pointer for pair in kernel.may_meet for pointer in pair}
+    return {*variant.pointers, *(meeting if variant.coarsen != (1, 1, 1) else ())}
 
 
 def _describe(

@@ -52,15 +52,20 @@ def handlers() -> dict[str, tuple[str, ...]]:
 
 def _with_families(text: str) -> Iterator[str]:
     """The text, and each family as it is written out where it is used."""
-    yield text
-    for family, parameters, body in _FAMILY.findall(text):
-        lines = re.sub(r"^ +| *\\$", "", body, flags=re.MULTILINE)
-        for arguments in re.findall(rf"^{family}\((.*)\)$", text, re.MULTILINE):
-            written = lines
-            pairs = zip(parameters.split(", "), arguments.split(", "), strict=True)
-            for parameter, argument in pairs:
-                written = re.sub(rf"\b{parameter}\b", argument, written)
-            yield written.replace("##", "")
+    families = {family: (names, body) for family, names, body in _FAMILY.findall(text)}
+    waiting = [text]
+    while waiting:
+        yield (written := waiting.pop())
+        uses = re.findall(r"^(\w+_OPERATIONS)\((.*)\)$", written, re.MULTILINE)
+        waiting += [_written_out(*families[family], arguments) for family, arguments in uses]
+
+
+def _written_out(parameters: str, body: str, arguments: str) -> str:
+    """The lines of a family for one use of it."""
+    lines = re.sub(r"^ +| *\\$", "", body, flags=re.MULTILINE)
+    for parameter, argument in zip(parameters.split(", "), arguments.split(", "), strict=True):
+        lines = re.sub(rf"\b{parameter}\b", argument, lines)
+    return lines.replace("##", "")
 
 
 def bits_type(kind: str) -> str:

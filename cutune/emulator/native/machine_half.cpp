@@ -55,32 +55,30 @@ template <u16 (*OP)(u16, u16, u16)> ALWAYS_INLINE u32 both(u32 a, u32 b, u32 c) 
 
 }  // namespace
 
+// An operation of PTX on single numbers and on pairs, by what computes it. Of two operands:
+#define SINGLE_AND_PAIR_2_OPERATIONS(NAME, OF, T, F) \
+    EACH2(NAME##_##T, u16, u16, u16, OF<F>(a, b)) \
+    EACH2(NAME##_##T##x2, u32, u32, u32, both<OF<F>>(a, b))
+// Of one, lane by lane (`HOW` is EACH1) or all lanes at once (OP1).
+#define SINGLE_AND_PAIR_1_OPERATIONS(HOW, NAME, OF, T, F) \
+    HOW(NAME##_##T, u16, u16, OF<F>(a)) \
+    HOW(NAME##_##T##x2, u32, u32, both<OF<F>>(a))
+
 // The operations of one format: T is its name in PTX, F how it is read and written.
 #define HALF_OPERATIONS(T, F) \
-    EACH2(add_##T, u16, u16, u16, add<F>(a, b)) \
-    EACH2(add_##T##x2, u32, u32, u32, both<add<F>>(a, b)) \
-    EACH2(sub_##T, u16, u16, u16, sub<F>(a, b)) \
-    EACH2(sub_##T##x2, u32, u32, u32, both<sub<F>>(a, b)) \
-    EACH2(mul_##T, u16, u16, u16, mul<F>(a, b)) \
-    EACH2(mul_##T##x2, u32, u32, u32, both<mul<F>>(a, b)) \
-    EACH2(min_##T, u16, u16, u16, least<F>(a, b)) \
-    EACH2(min_##T##x2, u32, u32, u32, both<least<F>>(a, b)) \
-    EACH2(max_##T, u16, u16, u16, greatest<F>(a, b)) \
-    EACH2(max_##T##x2, u32, u32, u32, both<greatest<F>>(a, b)) \
-    EACH2(min_NaN_##T, u16, u16, u16, least_nan<F>(a, b)) \
-    EACH2(min_NaN_##T##x2, u32, u32, u32, both<least_nan<F>>(a, b)) \
-    EACH2(max_NaN_##T, u16, u16, u16, greatest_nan<F>(a, b)) \
-    EACH2(max_NaN_##T##x2, u32, u32, u32, both<greatest_nan<F>>(a, b)) \
+    SINGLE_AND_PAIR_2_OPERATIONS(add, add, T, F) \
+    SINGLE_AND_PAIR_2_OPERATIONS(sub, sub, T, F) \
+    SINGLE_AND_PAIR_2_OPERATIONS(mul, mul, T, F) \
+    SINGLE_AND_PAIR_2_OPERATIONS(min, least, T, F) \
+    SINGLE_AND_PAIR_2_OPERATIONS(max, greatest, T, F) \
+    SINGLE_AND_PAIR_2_OPERATIONS(min_NaN, least_nan, T, F) \
+    SINGLE_AND_PAIR_2_OPERATIONS(max_NaN, greatest_nan, T, F) \
     EACH3(fma_##T, u16, u16, u16, u16, fma<F>(a, b, c)) \
     EACH3(fma_##T##x2, u32, u32, u32, u32, both<fma<F>>(a, b, c)) \
-    EACH1(ex2_##T, u16, u16, power_of_two<F>(a)) \
-    EACH1(ex2_##T##x2, u32, u32, both<power_of_two<F>>(a)) \
-    EACH1(tanh_##T, u16, u16, hyperbolic<F>(a)) \
-    EACH1(tanh_##T##x2, u32, u32, both<hyperbolic<F>>(a)) \
-    OP1(neg_##T, u16, u16, negated<F>(a)) \
-    OP1(neg_##T##x2, u32, u32, both<negated<F>>(a)) \
-    OP1(abs_##T, u16, u16, absolute<F>(a)) \
-    OP1(abs_##T##x2, u32, u32, both<absolute<F>>(a)) \
+    SINGLE_AND_PAIR_1_OPERATIONS(EACH1, ex2, power_of_two, T, F) \
+    SINGLE_AND_PAIR_1_OPERATIONS(EACH1, tanh, hyperbolic, T, F) \
+    SINGLE_AND_PAIR_1_OPERATIONS(OP1, neg, negated, T, F) \
+    SINGLE_AND_PAIR_1_OPERATIONS(OP1, abs, absolute, T, F) \
     EACH1(saturate_##T##x2, u32, u32, both<F::saturated>(a)) \
     EACH1(relu_##T##x2, u32, u32, both<F::relu>(a)) \
     EACH1(flush_##T, u16, u16, F::flushed(a)) \

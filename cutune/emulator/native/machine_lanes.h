@@ -7,108 +7,67 @@
 
 namespace cutune {
 
-// `i` is the instruction, for operations that depend on its flags.
-template <class Op, class D, class A>
-const Instruction* unary(const Instruction* i, Warp& w) {
+// An operand: the value that each lane of a register holds.
+template <class T, u32 Instruction::*REGISTER> class Operand {
+  public:
+    ALWAYS_INLINE Operand(const Instruction* i, Warp& w) : lanes_(lanes<T>(w, i->*REGISTER)) {}
+    ALWAYS_INLINE T operator[](u32 l) const { return unpack<T>(lanes_[l]); }
+
+  private:
+    const Lane<T>* lanes_;
+};
+template <class T> using First = Operand<T, &Instruction::a>;
+template <class T> using Second = Operand<T, &Instruction::b>;
+template <class T> using Third = Operand<T, &Instruction::c>;
+
+template <class Op, class D, class... From>
+ALWAYS_INLINE const Instruction* give_together(const Instruction* i, Warp& w, const From... from) {
     Lane<D>* d = lanes<D>(w, i->d);
-    const Lane<A>* a = lanes<A>(w, i->a);
     if (w.full) {
 #pragma GCC ivdep
-        for (u32 l = 0; l < LANES; l++) d[l] = pack<D>(Op::of(unpack<A>(a[l])));
+        for (u32 l = 0; l < LANES; l++) d[l] = pack<D>(Op::of(from[l]...));
     } else {
 #pragma GCC ivdep
         for (u32 l = 0; l < LANES; l++) {
-            const Lane<D> value = pack<D>(Op::of(unpack<A>(a[l])));
+            const Lane<D> value = pack<D>(Op::of(from[l]...));
             d[l] = w.active[l] ? value : d[l];
         }
     }
     return i + 1;
 }
-
-template <class Op, class D, class A, class B>
-const Instruction* binary(const Instruction* i, Warp& w) {
-    Lane<D>* d = lanes<D>(w, i->d);
-    const Lane<A>* a = lanes<A>(w, i->a);
-    const Lane<B>* b = lanes<B>(w, i->b);
-    if (w.full) {
-#pragma GCC ivdep
-        for (u32 l = 0; l < LANES; l++) d[l] = pack<D>(Op::of(unpack<A>(a[l]), unpack<B>(b[l])));
-    } else {
-#pragma GCC ivdep
-        for (u32 l = 0; l < LANES; l++) {
-            const Lane<D> value = pack<D>(Op::of(unpack<A>(a[l]), unpack<B>(b[l])));
-            d[l] = w.active[l] ? value : d[l];
-        }
-    }
-    return i + 1;
-}
-
-template <class Op, class D, class A, class B, class C>
-const Instruction* ternary(const Instruction* i, Warp& w) {
-    Lane<D>* d = lanes<D>(w, i->d);
-    const Lane<A>* a = lanes<A>(w, i->a);
-    const Lane<B>* b = lanes<B>(w, i->b);
-    const Lane<C>* c = lanes<C>(w, i->c);
-    if (w.full) {
-#pragma GCC ivdep
-        for (u32 l = 0; l < LANES; l++)
-            d[l] = pack<D>(Op::of(unpack<A>(a[l]), unpack<B>(b[l]), unpack<C>(c[l])));
-    } else {
-#pragma GCC ivdep
-        for (u32 l = 0; l < LANES; l++) {
-            const Lane<D> value =
-                pack<D>(Op::of(unpack<A>(a[l]), unpack<B>(b[l]), unpack<C>(c[l])));
-            d[l] = w.active[l] ? value : d[l];
-        }
-    }
-    return i + 1;
+template <class Op, class D, class... From>
+const Instruction* together(const Instruction* i, Warp& w) {
+    return give_together<Op, D>(i, w, From(i, w)...);
 }
 
 // The same lane by lane, for what no vector unit does (calls, integer division).
-template <class Op, class D, class A>
-const Instruction* unary_each(const Instruction* i, Warp& w) {
+template <class Op, class D, class... From>
+ALWAYS_INLINE const Instruction* give_each(const Instruction* i, Warp& w, const From... from) {
     Lane<D>* d = lanes<D>(w, i->d);
-    const Lane<A>* a = lanes<A>(w, i->a);
-    FOR_ACTIVE(w, l) d[l] = pack<D>(Op::of(unpack<A>(a[l])));
+    FOR_ACTIVE(w, l) d[l] = pack<D>(Op::of(from[l]...));
     return i + 1;
 }
-
-template <class Op, class D, class A, class B>
-const Instruction* binary_each(const Instruction* i, Warp& w) {
-    Lane<D>* d = lanes<D>(w, i->d);
-    const Lane<A>* a = lanes<A>(w, i->a);
-    const Lane<B>* b = lanes<B>(w, i->b);
-    FOR_ACTIVE(w, l) d[l] = pack<D>(Op::of(unpack<A>(a[l]), unpack<B>(b[l])));
-    return i + 1;
-}
-
-template <class Op, class D, class A, class B, class C>
-const Instruction* ternary_each(const Instruction* i, Warp& w) {
-    Lane<D>* d = lanes<D>(w, i->d);
-    const Lane<A>* a = lanes<A>(w, i->a);
-    const Lane<B>* b = lanes<B>(w, i->b);
-    const Lane<C>* c = lanes<C>(w, i->c);
-    FOR_ACTIVE(w, l)
-        d[l] = pack<D>(Op::of(unpack<A>(a[l]), unpack<B>(b[l]), unpack<C>(c[l])));
-    return i + 1;
+template <class Op, class D, class... From>
+const Instruction* each(const Instruction* i, Warp& w) {
+    return give_each<Op, D>(i, w, From(i, w)...);
 }
 
 #define OPERATION_1(name, how, D, A, ...) \
     namespace { struct Op_##name { static ALWAYS_INLINE D of(A a) { return __VA_ARGS__; } }; \
-    const Registration register_##name(#name, &how<Op_##name, D, A>); }
+    const Registration register_##name(#name, &how<Op_##name, D, First<A>>); }
 #define OPERATION_2(name, how, D, A, B, ...) \
     namespace { struct Op_##name { static ALWAYS_INLINE D of(A a, B b) { return __VA_ARGS__; } }; \
-    const Registration register_##name(#name, &how<Op_##name, D, A, B>); }
+    const Registration register_##name(#name, &how<Op_##name, D, First<A>, Second<B>>); }
 #define OPERATION_3(name, how, D, A, B, C, ...) \
     namespace { struct Op_##name { static ALWAYS_INLINE D of(A a, B b, C c) { return __VA_ARGS__; } }; \
-    const Registration register_##name(#name, &how<Op_##name, D, A, B, C>); }
+    const Registration register_##name(#name, &how<Op_##name, D, First<A>, Second<B>, Third<C>>); }
 
-#define OP1(name, D, A, ...) OPERATION_1(name, unary, D, A, __VA_ARGS__)
-#define OP2(name, D, A, B, ...) OPERATION_2(name, binary, D, A, B, __VA_ARGS__)
-#define OP3(name, D, A, B, C, ...) OPERATION_3(name, ternary, D, A, B, C, __VA_ARGS__)
-#define EACH1(name, D, A, ...) OPERATION_1(name, unary_each, D, A, __VA_ARGS__)
-#define EACH2(name, D, A, B, ...) OPERATION_2(name, binary_each, D, A, B, __VA_ARGS__)
-#define EACH3(name, D, A, B, C, ...) OPERATION_3(name, ternary_each, D, A, B, C, __VA_ARGS__)
+#define OP1(name, D, A, ...) OPERATION_1(name, together, D, A, __VA_ARGS__)
+#define OP2(name, D, A, B, ...) OPERATION_2(name, together, D, A, B, __VA_ARGS__)
+#define OP3(name, D, A, B, C, ...) OPERATION_3(name, together, D, A, B, C, __VA_ARGS__)
+#define EACH1(name, D, A, ...) OPERATION_1(name, each, D, A, __VA_ARGS__)
+#define EACH2(name, D, A, B, ...) OPERATION_2(name, each, D, A, B, __VA_ARGS__)
+#define EACH3(name, D, A, B, C, ...) OPERATION_3(name, each, D, A, B, C, __VA_ARGS__)
 
 // A handler written out: the front end knows its operands by name (lower.py).
 #define HANDLER(name) \

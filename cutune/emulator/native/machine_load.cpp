@@ -28,6 +28,10 @@ class Reader {
         return value;
     }
     u32 u() { return number<u32>(); }
+    // Reads a word for each of these fields, in their order.
+    template <class... Field> void words(Field&... fields) {
+        ((fields = static_cast<Field>(u())), ...);
+    }
     std::string text() {
         const u32 size = u();
         return std::string(reinterpret_cast<const char*>(take(size)), size);
@@ -110,15 +114,9 @@ void read_functions(Reader& in, ModuleImage& module,
     for (Function& function : module.functions) {
         KernelCode& code = function.code;
         code.name = in.text();
-        function.is_kernel = in.u();
-        function.calls = in.u();
-        function.register_bytes = in.u();
-        code.local_bytes = in.u();
-        code.static_shared_bytes = in.u();
-        code.max_threads = in.u();
-        code.parameter_bytes = in.u();
-        function.first_block = in.u();
-        function.block_count = in.u();
+        in.words(function.is_kernel, function.calls, function.register_bytes, code.local_bytes,
+                 code.static_shared_bytes, code.max_threads, code.parameter_bytes,
+                 function.first_block, function.block_count);
         const u32 parameters = in.u();
         for (u32 k = 0; k < parameters; k++) {
             code.parameter_offsets.push_back(in.u());
@@ -132,17 +130,12 @@ void read_functions(Reader& in, ModuleImage& module,
     }
 }
 
-LeapRegister read_register(Reader& in) {
-    const u32 offset = in.u();
-    return {offset, in.u()};
-}
-
 LeapSum read_sum(Reader& in) {
     LeapSum sum;
     sum.number = in.number<u64>();
     sum.terms.resize(in.u());
     for (LeapTerm& term : sum.terms) {
-        term.from = read_register(in);
+        in.words(term.from.offset, term.from.width);
         term.count = in.number<s64>();
     }
     return sum;
@@ -150,15 +143,12 @@ LeapSum read_sum(Reader& in) {
 
 std::unique_ptr<Leap> read_leap(Reader& in) {
     std::unique_ptr<Leap> leap(new Leap());
-    leap->comparison = static_cast<decltype(leap->comparison)>(in.u());
-    leap->is_signed = in.u();
-    leap->width = in.u();
-    leap->tested = in.u();
+    in.words(leap->comparison, leap->is_signed, leap->width, leap->tested);
     leap->ahead = read_sum(in);
     leap->bound = read_sum(in);
     leap->steps.resize(in.u());
     for (LeapStep& each : leap->steps) {
-        each.to = read_register(in);
+        in.words(each.to.offset, each.to.width);
         each.step = read_sum(in);
     }
     if (leap->tested >= leap->steps.size()) throw Malformed{"a leap that tests nothing"};
@@ -169,12 +159,7 @@ void read_code(Reader& in, ModuleImage& module, const std::vector<Handler>& used
     module.code.resize(in.u());
     for (Instruction& i : module.code) {
         i.handler = used.at(in.u());
-        i.d = in.u();
-        i.a = in.u();
-        i.b = in.u();
-        i.c = in.u();
-        i.x = in.u();
-        i.flags = in.u();
+        in.words(i.d, i.a, i.b, i.c, i.x, i.flags);
         i.imm = in.number<s64>();
         module.lines.push_back(in.u());
         module.source_lines.push_back(in.u());
@@ -195,12 +180,7 @@ void read_code(Reader& in, ModuleImage& module, const std::vector<Handler>& used
     for (u32& operand : module.operands) operand = in.u();
     module.sites.resize(in.u());
     for (StaticSite& site : module.sites) {
-        site.bytes = in.u();
-        site.region = in.u();
-        site.block = in.u();
-        site.kind = Kind(in.u());
-        site.space = Space(in.u());
-        site.guarded = in.u();
+        in.words(site.bytes, site.region, site.block, site.kind, site.space, site.guarded);
         if (site.block >= module.blocks.size()) throw Malformed{"a site in no block"};
         Block& block = module.blocks[site.block];
         if (!block.site_count++) block.first_site = u32(&site - module.sites.data());

@@ -354,38 +354,25 @@ u64 lane_base(const Warp& w, u32 l) {
     return reinterpret_cast<u64>(w.local_memory) + l * w.execution->local_stride;
 }
 
+u64 shared_base(const Warp& w) { return reinterpret_cast<u64>(w.execution->shared); }
+
+// What `f` gives for the address that an active lane holds.
+template <class T, class F> const Instruction* of_address(const Instruction* i, Warp& w, F f) {
+    Lane<T>* d = lanes<T>(w, i->d);
+    const u64* a = w.wide(i->a);
+    FOR_ACTIVE(w, l) d[l] = f(a[l], l);
+    return i + 1;
+}
+
 // Generic addresses are host addresses; those in the shared and local windows are offsets.
-HANDLER(cvta_local) {
-    u64* d = w.wide(i->d);
-    const u64* a = w.wide(i->a);
-    FOR_ACTIVE(w, l) d[l] = a[l] + lane_base(w, l);
-    return i + 1;
-}
-
-HANDLER(cvta_to_local) {
-    u64* d = w.wide(i->d);
-    const u64* a = w.wide(i->a);
-    FOR_ACTIVE(w, l) d[l] = a[l] - lane_base(w, l);
-    return i + 1;
-}
-
-HANDLER(cvta_shared) {
-    u64* d = w.wide(i->d);
-    const u64* a = w.wide(i->a);
-    FOR_ACTIVE(w, l) d[l] = a[l] + reinterpret_cast<u64>(w.execution->shared);
-    return i + 1;
-}
-
-HANDLER(cvta_to_shared) {
-    u64* d = w.wide(i->d);
-    const u64* a = w.wide(i->a);
-    FOR_ACTIVE(w, l) d[l] = a[l] - reinterpret_cast<u64>(w.execution->shared);
-    return i + 1;
-}
+HANDLER(cvta_local) { return of_address<u64>(i, w, [&](u64 a, u32 l) { return a + lane_base(w, l); }); }
+HANDLER(cvta_to_local) { return of_address<u64>(i, w, [&](u64 a, u32 l) { return a - lane_base(w, l); }); }
+HANDLER(cvta_shared) { return of_address<u64>(i, w, [&](u64 a, u32) { return a + shared_base(w); }); }
+HANDLER(cvta_to_shared) { return of_address<u64>(i, w, [&](u64 a, u32) { return a - shared_base(w); }); }
 
 template <Space S> bool is_in(const Warp& w, u64 address) {
     const Execution& x = *w.execution;
-    if (S == SHARED_SPACE) return address - reinterpret_cast<u64>(x.shared) < x.shared_bytes;
+    if (S == SHARED_SPACE) return address - shared_base(w) < x.shared_bytes;
     const u64 locals = reinterpret_cast<u64>(w.local_memory);
     if (S == LOCAL_SPACE) return address - locals < x.local_stride * LANES;
     if (is_in<SHARED_SPACE>(w, address) || is_in<LOCAL_SPACE>(w, address)) return false;
@@ -393,10 +380,7 @@ template <Space S> bool is_in(const Warp& w, u64 address) {
 }
 
 template <Space S> const Instruction* isspacep(const Instruction* i, Warp& w) {
-    u32* d = w.narrow(i->d);
-    const u64* a = w.wide(i->a);
-    FOR_ACTIVE(w, l) d[l] = is_in<S>(w, a[l]);
-    return i + 1;
+    return of_address<u32>(i, w, [&](u64 a, u32) { return is_in<S>(w, a); });
 }
 
 }  // namespace

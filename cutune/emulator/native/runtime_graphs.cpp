@@ -72,7 +72,7 @@ cudaError_t add(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_
 template <class Given>
 cudaError_t add(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_t* after,
                 size_t count, cudaGraphNodeType type, const Given* given,
-                Work (*work)(const Given&), bool calls_user = false) {
+                Work (*work)(const Given&), bool calls_user) {
     if (!given) return remember(cudaErrorInvalidValue);
     return add(result, graph, after, count, type, work(*given), calls_user);
 }
@@ -241,16 +241,21 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGra
     });
 }
 
-cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                   const cudaGraphNode_t* after, size_t count,
-                                   const cudaMemcpy3DParms* given) {
-    return add(node, graph, after, count, cudaGraphNodeTypeMemcpy, given, request_work);
-}
-
-cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                             const cudaMemcpy3DParms* given) {
-    return replace(executable, node, given, request_work);
-}
+// Both functions of a kind of node that one structure describes, for instance
+// `cudaGraphAddMemsetNode` and `cudaGraphExecMemsetNodeSetParams`.
+#define NODE_BY_DESCRIPTION(KIND, GIVEN, WORK, CALLS_USER) \
+    cudaError_t cudaGraphAdd##KIND##Node(cudaGraphNode_t* node, cudaGraph_t graph, \
+                                         const cudaGraphNode_t* after, size_t count, \
+                                         const GIVEN* given) { \
+        return add(node, graph, after, count, cudaGraphNodeType##KIND, given, WORK, CALLS_USER); \
+    } \
+    cudaError_t cudaGraphExec##KIND##NodeSetParams(cudaGraphExec_t executable, \
+                                                   cudaGraphNode_t node, const GIVEN* given) { \
+        return replace(executable, node, given, WORK); \
+    }
+NODE_BY_DESCRIPTION(Memcpy, cudaMemcpy3DParms, request_work, false)
+NODE_BY_DESCRIPTION(Memset, cudaMemsetParams, memset_work, false)
+NODE_BY_DESCRIPTION(Host, cudaHostNodeParams, host_work, true)
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
                                      const cudaGraphNode_t* after, size_t count, void* to,
@@ -263,28 +268,6 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaG
                                                void* to, const void* from, size_t bytes,
                                                cudaMemcpyKind kind) {
     return replace(executable, node, line_work(to, from, bytes, kind));
-}
-
-cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                   const cudaGraphNode_t* after, size_t count,
-                                   const cudaMemsetParams* given) {
-    return add(node, graph, after, count, cudaGraphNodeTypeMemset, given, memset_work);
-}
-
-cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                             const cudaMemsetParams* given) {
-    return replace(executable, node, given, memset_work);
-}
-
-cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                 const cudaGraphNode_t* after, size_t count,
-                                 const cudaHostNodeParams* given) {
-    return add(node, graph, after, count, cudaGraphNodeTypeHost, given, host_work, true);
-}
-
-cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                           const cudaHostNodeParams* given) {
-    return replace(executable, node, given, host_work);
 }
 
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,

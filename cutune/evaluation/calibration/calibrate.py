@@ -102,7 +102,7 @@ def timed_cases(
 ) -> list[TimedCase]:
     """Cases with the time of each block."""
     return [
-        TimedCase(case.name, model, case.extents, tuple(measured[b] for b in model.blocks))
+        TimedCase(case, model, tuple(measured[b] for b in model.blocks))
         for case, model, measured in zip(suite, models, times, strict=True)
     ]
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import Block
 from cutune.evaluation.calibration.prior import Belief
+from cutune.evaluation.calibration.suite import MicroBenchmark
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.rational.program import RationalProgram, point
 from cutune.fit.rational.values import evaluate
@@ -39,15 +39,13 @@ class TimedCase:
     """A micro-benchmark of the suite with its times.
 
     Attributes:
-        name: see `MicroBenchmark`.
+        case: what was timed.
         model: its fitted model.
-        extents: threads per dimension that it covers.
         microseconds: of each block, in the order of the model's.
     """
 
-    name: str
+    case: MicroBenchmark
     model: FittedModel
-    extents: Block
     microseconds: tuple[float, ...]
 
 
@@ -116,20 +114,20 @@ def fit_constants(
     narrowed = 1 - np.sqrt(np.diag(precision)) / deviations
     seen = {name: float(max(0.0, s)) for name, s in zip(names, narrowed, strict=True)}
     remaining = zip(cases, errors(found.x[None, :]), strict=True)
-    left = {case.name: float(np.sqrt(np.mean(error**2))) for case, error in remaining}
+    left = {timed.case.name: float(np.sqrt(np.mean(error**2))) for timed, error in remaining}
     return Calibration({**start, **chosen}, seen, left)
 
 
-def _errors(case: TimedCase, program: RationalProgram, constants: Mapping[str, object]) -> Floats:
+def _errors(timed: TimedCase, program: RationalProgram, constants: Mapping[str, object]) -> Floats:
     """Logarithm of predicted over measured: a column per block, a row per point of constants."""
-    predicted = evaluate(program, point({}, case.extents) | dict(constants))[TIME]
-    result: Floats = np.log(predicted / np.array(case.microseconds))
+    predicted = evaluate(program, point({}, timed.case.extents) | dict(constants))[TIME]
+    result: Floats = np.log(predicted / np.array(timed.microseconds))
     return result
 
 
-def _weights(case: TimedCase) -> Floats:
+def _weights(timed: TimedCase) -> Floats:
     """Every case counts the same, blocks near its best more than others."""
-    times = np.array(case.microseconds)
+    times = np.array(timed.microseconds)
     weights = times.min() / times
     result: Floats = weights / np.sqrt(np.sum(weights**2))
     return result

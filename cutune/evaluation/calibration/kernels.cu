@@ -191,14 +191,19 @@ __global__ void stride_loop(PARAMETERS)
     if (i < n) c[i] = sum;
 }
 
-__global__ void column_walk(PARAMETERS)
-{
-    const int i = COLUMN;
-    if (i >= n) return;
-    float sum = 0.0f;
-    LOOP sum += a[k * p + i];
-    c[i] = sum;
-}
+// Each thread walks through a matrix by itself: down a column, which its neighbours do beside it, or
+// along a row.
+#define WALK(name, place)            \
+    __global__ void name(PARAMETERS) \
+    {                                \
+        const int i = COLUMN;        \
+        if (i >= n) return;          \
+        float sum = 0.0f;            \
+        LOOP sum += a[place];        \
+        c[i] = sum;                  \
+    }
+WALK(column_walk, k * p + i)
+WALK(row_walk, i * p + k)
 
 // Four loads in flight, none of which L1 has.
 __global__ void wide_walk(PARAMETERS)
@@ -213,15 +218,6 @@ __global__ void wide_walk(PARAMETERS)
         v += a[(at + 3 * p) & (n - 1)];
     }
     c[i] = s + t + u + v;
-}
-
-__global__ void row_walk(PARAMETERS)
-{
-    const int i = COLUMN;
-    if (i >= n) return;
-    float sum = 0.0f;
-    LOOP sum += a[i * p + k];
-    c[i] = sum;
 }
 
 __global__ void row_update(PARAMETERS)

@@ -185,6 +185,8 @@ class MeasuredKernel:
     variant: str = ""
     #: Pointers whose memory a launch of the variant asks about.
     asked_pointers: int = 0
+    #: Ids of the kernel that each thread of the variant does, per dimension. Extents count threads.
+    coarsen: Block = (1, 1, 1)
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The candidate blocks, of the kernel's own candidate set or of `which`."""

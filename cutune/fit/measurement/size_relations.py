@@ -207,7 +207,8 @@ def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
         if kernel.variable_extents[axis]:
             extents.append(sizes[f"extent_{name}"])
         elif expression is not None:
-            extents.append(int(value_of(expression, values)))
+            ids = int(value_of(expression, values))
+            extents.append(-(-ids // kernel.coarsen[axis]))
         else:
             extents.append(kernel.recorded[0][1][axis])
     x, y, z = extents

@@ -7,7 +7,7 @@ from functools import cache
 from pycparser import c_ast, c_parser
 from pycparser.c_parser import ParseError
 
-from cutune.fit.rational.program import Expression, Parameter, choice, expression, floor, less
+from cutune.fit.rational.nodes import Expression, Parameter, choice, expression, floor, less
 
 
 @cache

@@ -14,8 +14,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.fit.rational.program import Expression, expression, size_name
-from cutune.fit.rational.program import Parameter as Name
+from cutune.fit.rational.nodes import Expression, expression
+from cutune.fit.rational.nodes import Parameter as Name
+from cutune.fit.rational.program import size_name
 
 Exponents = tuple[int, ...]
 Floats = NDArray[np.float64]

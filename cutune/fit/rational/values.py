@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.fit.rational.program import (
+from cutune.fit.rational.nodes import (
     CANDIDATE,
     NORMS,
     Cell,
@@ -21,8 +21,8 @@ from cutune.fit.rational.program import (
     Operation,
     Operator,
     Parameter,
-    RationalProgram,
 )
+from cutune.fit.rational.program import RationalProgram
 
 Values = NDArray[np.float64]
 
@@ -60,12 +60,12 @@ def _value(
     if isinstance(node, Parameter):
         return values[node.name]
     if isinstance(node, Lookup):
-        index = _value(node.index, values, tables)
+        index = _value(node.place, values, tables)
         entries: Values = tables[node.table][np.asarray(index, dtype=np.int64)]
         return entries
     if isinstance(node, Cell):
         candidate = values[CANDIDATE].astype(np.int64)
-        row = np.asarray(_value(node.row, values, tables), dtype=np.int64)
+        row = np.asarray(_value(node.place, values, tables), dtype=np.int64)
         cells: Values = tables[node.table].reshape(-1, len(candidate))[row, candidate]
         return cells
     assert isinstance(node, Operation)

@@ -9,17 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from cutune.frontend.host_formula import (
-    Call,
-    Cast,
-    Formula,
-    HostOperation,
-    MemberAccess,
-    Name,
-    Number,
-    Opaque,
-    number,
-)
+from cutune.frontend import host_formula as tree
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.integers import integer_type, literal_value
 from cutune.frontend.unit.unit import split_commas
@@ -65,7 +55,7 @@ class _NoFormula(Exception):
     """The tokens are not an expression of this small language."""
 
 
-def formula_of(tokens: Sequence[Token], size_of: SizeOfType) -> Formula:
+def formula_of(tokens: Sequence[Token], size_of: SizeOfType) -> tree.Formula:
     """The tree of an expression."""
     try:
         reader = _FormulaReader(tokens, size_of)
@@ -74,7 +64,7 @@ def formula_of(tokens: Sequence[Token], size_of: SizeOfType) -> Formula:
             return found
     except _NoFormula:
         pass
-    return Opaque(" ".join(token.text for token in tokens))
+    return tree.Opaque(" ".join(token.text for token in tokens))
 
 
 def basic_size(words: Sequence[str]) -> int | None:
@@ -107,7 +97,7 @@ class _FormulaReader:
             raise _NoFormula
         self.index += 1
 
-    def conditional(self, depth: int) -> Formula:
+    def conditional(self, depth: int) -> tree.Formula:
         """conditional = binary ["?" conditional ":" conditional]."""
         if depth > _DEEPEST:
             raise _NoFormula
@@ -117,7 +107,7 @@ class _FormulaReader:
         self.index += 1
         if_true = self.conditional(depth + 1)
         self._take(":")
-        return HostOperation("?:", (condition, if_true, self.conditional(depth + 1)))
+        return tree.HostOperation("?:", (condition, if_true, self.conditional(depth + 1)))
 
     def _operator(self) -> str:
         """`>` is always a token of its own."""
@@ -128,7 +118,7 @@ class _FormulaReader:
                 return text + following.text
         return text
 
-    def _binary(self, least: int, depth: int) -> Formula:
+    def _binary(self, least: int, depth: int) -> tree.Formula:
         left = self._unary(depth)
         while True:
             operator = self._operator()
@@ -136,16 +126,16 @@ class _FormulaReader:
             if level < least:
                 return left
             self.index += 2 if operator in (">>", ">=") and self._peek() == ">" else 1
-            left = HostOperation(operator, (left, self._binary(level + 1, depth + 1)))
+            left = tree.HostOperation(operator, (left, self._binary(level + 1, depth + 1)))
 
-    def _unary(self, depth: int) -> Formula:
+    def _unary(self, depth: int) -> tree.Formula:
         """unary = ("-" | "+" | "!" | "~") unary | cast | postfix."""
         if depth > _DEEPEST:
             raise _NoFormula
         text = self._peek()
         if text in ("-", "+", "!", "~"):
             self.index += 1
-            return HostOperation(text, (self._unary(depth + 1),))
+            return tree.HostOperation(text, (self._unary(depth + 1),))
         if text == "sizeof":
             return self._sizeof()
         if text == "(":
@@ -157,7 +147,7 @@ class _FormulaReader:
             )
             if begins and self._is_arithmetic_type(words):
                 self.index = closer + 1
-                return Cast(" ".join(words), self._unary(depth + 1))
+                return tree.Cast(" ".join(words), self._unary(depth + 1))
         return self._postfix(depth)
 
     def _is_arithmetic_type(self, words: Sequence[str]) -> bool:
@@ -169,24 +159,23 @@ class _FormulaReader:
         name = [word for word in words if word not in ("std", "::", "const")]
         return len(name) == 1 and (name[0].endswith("_t") or self.size_of(name) is not None)
 
-    def _sizeof(self) -> Formula:
+    def _sizeof(self) -> tree.Formula:
         """sizeof = "sizeof" "(" type ")"; of an expression it is not known."""
         if self._peek(1) != "(":
             raise _NoFormula
-        closer = self._closer(self.index + 1)
-        tokens = self.tokens[self.index : closer + 1]
+        first, closer = self.index, self._closer(self.index + 1)
         self.index = closer + 1
-        size = self.size_of([token.text for token in tokens[2:-1]])
-        return number(size) if size is not None else Opaque("".join(t.text for t in tokens))
+        size = self.size_of([token.text for token in self.tokens[first + 2 : closer]])
+        return tree.number(size) if size is not None else self._unread(first)
 
-    def _postfix(self, depth: int) -> Formula:
+    def _postfix(self, depth: int) -> tree.Formula:
         """postfix = primary ("." NAME | "->" NAME | "[" … "]" | "(" … ")")*."""
         first = self.index
         found = self._primary(depth)
         while True:
             text = self._peek()
             if text == "." and self._peek(2) != "(" and self.index + 1 < len(self.tokens):
-                found = MemberAccess(found, self._peek(1))
+                found = tree.MemberAccess(found, self._peek(1))
                 self.index += 2
             elif text in (".", "->") and self.index + 1 < len(self.tokens):
                 self.index += 2
@@ -197,11 +186,11 @@ class _FormulaReader:
             else:
                 return found
 
-    def _unread(self, first: int) -> Formula:
+    def _unread(self, first: int) -> tree.Formula:
         """What was read from there on, as text: an element, a method's result, a remote member."""
-        return Opaque("".join(token.text for token in self.tokens[first : self.index]))
+        return tree.Opaque("".join(token.text for token in self.tokens[first : self.index]))
 
-    def _primary(self, depth: int) -> Formula:
+    def _primary(self, depth: int) -> tree.Formula:
         if self.index >= len(self.tokens):
             raise _NoFormula
         token = self.tokens[self.index]
@@ -211,7 +200,7 @@ class _FormulaReader:
             self._take(")")
             return inner
         if token.text == "{":
-            return Call("", self._arguments())
+            return tree.Call("", self._arguments())
         if token.kind == "NUMBER":
             self.index += 1
             return _literal(token.text)
@@ -223,11 +212,11 @@ class _FormulaReader:
         if self._peek() == "<":
             self._skip_template_arguments()
         if self._peek() not in ("(", "{"):
-            return Name(name)
+            return tree.Name(name)
         arguments = self._arguments()
         if len(arguments) == 1 and self._is_arithmetic_type([name]):
-            return Cast(name, arguments[0])
-        return Call(name, arguments)
+            return tree.Cast(name, arguments[0])
+        return tree.Call(name, arguments)
 
     def _qualified_name(self) -> str:
         """name = IDENTIFIER ("::" IDENTIFIER)*."""
@@ -238,7 +227,7 @@ class _FormulaReader:
             self.index += 2
         return name
 
-    def _named_cast(self) -> Formula:
+    def _named_cast(self) -> tree.Formula:
         """cast = NAME "<" type ">" "(" expression ")"."""
         first = self.index + 1
         self._skip_template_arguments()
@@ -246,7 +235,7 @@ class _FormulaReader:
         arguments = self._arguments()
         if len(arguments) != 1 or not self._is_arithmetic_type(words):
             raise _NoFormula
-        return Cast(" ".join(words), arguments[0])
+        return tree.Cast(" ".join(words), arguments[0])
 
     def _skip_template_arguments(self) -> None:
         """ "<" … ">" that a call follows; else `<` compares."""
@@ -261,7 +250,7 @@ class _FormulaReader:
             if text in ("&&", "||", ";", ")", "("):
                 return
 
-    def _arguments(self) -> tuple[Formula, ...]:
+    def _arguments(self) -> tuple[tree.Formula, ...]:
         """arguments = ("(" | "{") [conditional ("," conditional)*] (")" | "}")."""
         closer = self._closer(self.index)
         inner = self.tokens[self.index + 1 : closer]
@@ -278,11 +267,11 @@ class _FormulaReader:
         raise _NoFormula
 
 
-def _literal(text: str) -> Formula:
+def _literal(text: str) -> tree.Formula:
     integer = literal_value(text)
     if integer is not None:
-        return number(integer)
+        return tree.number(integer)
     try:
-        return Number(Fraction(text.replace("'", "").rstrip("fFlL")), True)
+        return tree.Number(Fraction(text.replace("'", "").rstrip("fFlL")), True)
     except ValueError:
-        return Opaque(text)
+        return tree.Opaque(text)

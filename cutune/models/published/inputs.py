@@ -14,16 +14,16 @@ from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import warps_of
 from cutune.fit.fitted_model import SCATTERED, SECTORS, UNCOALESCED, FittedModel, PublishedCounts
 from cutune.fit.rational.functions import RationalFunction
-from cutune.fit.rational.program import (
+from cutune.fit.rational.nodes import (
     Cell,
     Expression,
     Parameter,
-    RationalProgram,
     ceiling,
     expression,
     maximum,
     minimum,
 )
+from cutune.fit.rational.program import RationalProgram
 from cutune.models.constants import NEARLY_NONE
 from cutune.models.definitions import (
     ALIGNMENT_CLASS,

@@ -12,13 +12,8 @@ from fractions import Fraction
 
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.rational.program import (
-    Expression,
-    RationalProgram,
-    ceiling,
-    expression,
-    maximum,
-)
+from cutune.fit.rational.nodes import Expression, ceiling, expression, maximum
+from cutune.fit.rational.program import RationalProgram
 from cutune.models.definitions import Lines
 from cutune.models.published.inputs import (
     LaunchShape,

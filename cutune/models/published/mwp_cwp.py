@@ -13,10 +13,9 @@ from fractions import Fraction
 
 from cutune.device.profile import DeviceProfile
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.rational.program import (
+from cutune.fit.rational.nodes import (
     Expression,
     Number,
-    RationalProgram,
     choice,
     equal,
     less,
@@ -24,6 +23,7 @@ from cutune.fit.rational.program import (
     maximum,
     minimum,
 )
+from cutune.fit.rational.program import RationalProgram
 from cutune.models.constants import NEARLY_NONE
 from cutune.models.definitions import Lines
 from cutune.models.published.inputs import (

@@ -16,6 +16,7 @@ from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.rational.exact_fit import fit_polynomial
 from cutune.models.candidates import launchable
+from cutune.models.constants import ASKING_US
 from cutune.models.selection.choose import LARGEST_SIZE, Selection, select
 from cutune.models.selection.registry import DEFAULT, MODELS
 
@@ -109,6 +110,9 @@ class Chooser:
         judge = MODELS[performance]
         self._program = judge.compose(self._model, device)
         self._rule = judge.rule(self._model, device)
+        #: How sizes are named, and what asking about pointers takes.
+        self.size_names = model.kernel.parameters
+        self.asking_us = float(ASKING_US) * model.kernel.asked_pointers
 
     def choose(self, sizes: Mapping[str, int], every: int | None = None) -> Selection:
         """The block at these sizes.

@@ -17,11 +17,13 @@ from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
 from cutune.models.candidates import launchable
-from cutune.models.constants import ASKING_US, NEAR_BEST, VARIANT_SHARE
+from cutune.models.constants import NEAR_BEST, VARIANT_SHARE
 from cutune.models.selection.choose import Prediction, Selection
 from cutune.models.selection.question import Chooser
 from cutune.models.selection.registry import DEFAULT
 
+#: So many variants of a kernel are emitted: each takes its time in a decision.
+MOST_EMITTED = 4
 #: Sizes at which candidates have to be near the best: powers of two, three quarters of them, and
 #: beside them sizes of which no power of two is a factor.
 _POWERS = tuple(1 << exponent for exponent in range(6, 15))
@@ -92,7 +94,7 @@ class VariantChooser:
         """
         self._plain = Chooser(model, device, performance)
         #: How sizes are named, and extents that no guard tells.
-        self.size_names = model.kernel.parameters
+        self.size_names = self._plain.size_names
         self.extent_words = model.kernel.extent_words
         # The published models compare blocks of one kernel only.
         variants = worthwhile(model, device) if performance == DEFAULT else ()
@@ -106,7 +108,7 @@ class VariantChooser:
         for one, chooser in self._of_variants:
             kernel, choice = one.model.kernel, chooser.choose(sizes, every)
             of_variants[kernel.variant] = choice
-            us = _chosen_us(choice) + float(ASKING_US) * kernel.asked_pointers
+            us = _chosen_us(choice) + chooser.asking_us
             if choice.ranked and us < best_us:
                 best_us, variant, is_sure = us, kernel.variant, us >= one.sure_us
         if not is_sure and best_us >= float(VARIANT_SHARE) * _chosen_us(plain):
@@ -127,42 +129,70 @@ class Worthwhile:
 
 
 def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[Worthwhile, ...]:
-    """The variants that are faster at some size."""
+    """The variants that are faster at some size, each than the kernel itself and the others."""
     if not model.variants:
         return ()
-    own = Chooser(model, device)
+    fitting = {v.kernel.variant: launchable(v, device) for v in model.variants}
+    choosers = {name: Chooser(one, device) for name, one in fitting.items() if one.blocks}
+    rows = list(_rows(Chooser(model, device), choosers))
+    names = _faster_somewhere(rows, list(choosers))
     found = []
-    for variant in model.variants:
-        fitting = launchable(variant, device)
-        if fitting.blocks:
-            samples = list(_sampled(own, Chooser(fitting, device), fitting))
-            blocks = _near_best(samples)
-            if blocks:
-                found.append(Worthwhile(fitting.restricted(blocks), _sure_from(samples)))
+    for name in choosers:
+        blocks = _near_best(name, names, rows) if name in names else set()
+        if blocks:
+            own = [row for row in rows if name in row.of_variants]
+            found.append(Worthwhile(fitting[name].restricted(blocks), _sure_from(name, own)))
     return tuple(found)
 
 
 @dataclass(frozen=True)
-class _Sample:
-    """What is chosen at some sizes. `us`: the variant's prediction, with the asking."""
+class _Row:
+    """What is chosen at some sizes. `us`: predictions for variants, with the asking, by name."""
 
     plain: Selection
-    choice: Selection
-    us: float
+    of_variants: Mapping[str, Selection]
+    us: Mapping[str, float]
 
     @property
-    def is_faster(self) -> bool:
-        """Is the variant preferred?"""
-        return self.us < float(VARIANT_SHARE) * _chosen_us(self.plain)
+    def plain_us(self) -> float:
+        """The prediction for the kernel itself."""
+        return _chosen_us(self.plain)
+
+    def is_faster(self, name: str) -> bool:
+        """Is the variant preferred to the kernel itself?"""
+        return name in self.us and self.us[name] < float(VARIANT_SHARE) * self.plain_us
+
+    def best_us(self, names: Iterable[str]) -> float:
+        """The prediction for what is launched, where these variants are there."""
+        return min((self.us[n] for n in names if self.is_faster(n)), default=self.plain_us)
 
 
-def _near_best(samples: Iterable[_Sample]) -> set[Block]:
-    """The blocks that are near the best where the variant is worth its while."""
+def _faster_somewhere(rows: Sequence[_Row], names: Sequence[str]) -> list[str]:
+    """The variants that gain most over all sizes, one after the other: as many as are emitted."""
+    chosen: list[str] = []
+    while len(chosen) < MOST_EMITTED:
+        gains = {name: _gain(rows, chosen, name) for name in names if name not in chosen}
+        best = max(gains, key=gains.__getitem__, default=None)
+        if best is None or gains[best] <= 0:
+            break
+        chosen.append(best)
+    return chosen
+
+
+def _gain(rows: Sequence[_Row], chosen: Sequence[str], name: str) -> float:
+    """What one more variant gains, as a sum of logarithms; 0 if it is no better anywhere."""
+    ratios = [row.best_us([*chosen, name]) / row.best_us(chosen) for row in rows]
+    is_better = any(ratio < float(VARIANT_SHARE) for ratio in ratios)
+    return -sum(map(math.log, ratios)) if is_better else 0.0
+
+
+def _near_best(name: str, names: Sequence[str], rows: Iterable[_Row]) -> set[Block]:
+    """The blocks of a variant that are near the best where it is chosen."""
     blocks: set[Block] = set()
-    for sample in samples:
-        choice = sample.choice
-        if not sample.is_faster:
+    for row in rows:
+        if not row.is_faster(name) or row.us[name] > row.best_us(names):
             continue
+        choice = row.of_variants[name]
         blocks.add(choice.block)
         if not choice.launch_bound:
             limit = float(NEAR_BEST) * choice.ranked[0].predicted_ms
@@ -170,23 +200,31 @@ def _near_best(samples: Iterable[_Sample]) -> set[Block]:
     return blocks
 
 
-def _sure_from(samples: Sequence[_Sample]) -> Fraction:
+def _sure_from(name: str, rows: Sequence[_Row]) -> Fraction:
     """Predictions of the variant from which on it is faster in all samples."""
-    slower = [sample.us for sample in samples if not sample.is_faster]
+    slower = [row.us[name] for row in rows if not row.is_faster(name)]
     # As much again: sizes between the samples may be slower for longer.
     return Fraction(2 * max(slower, default=0.0)).limit_denominator(1000)
 
 
-def _sampled(own: Chooser, chooser: Chooser, variant: FittedModel) -> Iterator[_Sample]:
-    """The choices of both with all sizes alike, and with one far from the others."""
-    asking_us = float(ASKING_US) * variant.kernel.asked_pointers
-    for sizes, every in _sample_sizes(variant.kernel.parameters):
+def _rows(own: Chooser, choosers: Mapping[str, Chooser]) -> Iterator[_Row]:
+    """The choices of all with all sizes alike, and with one far from the others."""
+    for sizes, every in _sample_sizes(own.size_names):
+        found = {}
         try:
-            plain, choice = own.choose(sizes, every), chooser.choose(sizes, every)
+            plain = own.choose(sizes, every)
         except CutuneError:
             continue  # too large for a grid
-        if plain.ranked and choice.ranked:
-            yield _Sample(plain, choice, _chosen_us(choice) + asking_us)
+        for name, chooser in choosers.items():
+            try:
+                choice = chooser.choose(sizes, every)
+            except CutuneError:
+                continue
+            if choice.ranked:
+                found[name] = choice
+        if plain.ranked:
+            us = {n: _chosen_us(c) + choosers[n].asking_us for n, c in found.items()}
+            yield _Row(plain, found, us)
 
 
 def _sample_sizes(names: Sequence[str]) -> Iterator[tuple[dict[str, int], int]]:

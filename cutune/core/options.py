@@ -1,0 +1,11 @@
+"""Options of a command line that may be given several times."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_list(group: argparse._ActionsContainer, *names: str, **about: Any) -> None:
+    """Add one to a parser or a group of it; its value is a list, empty without it."""
+    group.add_argument(*names, action="append", default=[], **about)

@@ -1,0 +1,232 @@
+"""The variants `x2`, `y4`, `restrict_x8`, …: each thread does several ids of one dimension.
+
+Before:
+
+    __global__ void scale(int n, const float *A, float *B)
+    {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        B[i] = 2 * A[i];
+    }
+
+After, behind it, as `x2`:
+
+    #line 1
+    __global__ void scale__x2(int n, const float *A, float *B)
+    { const auto cutune_body = [](const uint3 blockIdx, int n, const float *A, float *B) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        B[i] = 2 * A[i];
+    }; _Pragma("unroll") for (unsigned cutune_each = 0; cutune_each < 2; ++cutune_each)
+       cutune_body(uint3{blockIdx.x * 2 + cutune_each, blockIdx.y, blockIdx.z}, n, A, B); }
+    #line 6
+
+The body is called once for each id, so an early return ends that id alone. The ids of a thread are
+one block width apart: the threads of a warp stay neighbours. The grid has half as many blocks. The
+body gets its parameters as values: of a captured one the compiler would make other code.
+
+In a pure dimension it is the same which thread does which id, and ids from the guard bound on do
+nothing; so this does what the kernel does, if the body depends on nothing but the `blockIdx` that
+it is given. That is proven on compiled code: in a copy, `moved`, the block's place comes from a
+register that no program reads. Its code must not read the block's place in any other way, and must
+be proven as the kernel's is, with that register as the block's place.
+
+Ids follow each other, so a kernel with a loop gains nothing: while one id waits, the next cannot
+begin. Where the kernel may have the variant `restrict`, that is done as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cutune.core.codes import Code
+from cutune.core.source import Span
+from cutune.device.thread_block import Block
+from cutune.emulator.ptx.types import Function, Instruction, Module
+from cutune.frontend.launches.texts import KernelTexts
+from cutune.frontend.program import DIMENSIONS, Impurity, Kernel, KernelVariant
+from cutune.frontend.unit.unit import split_commas
+from cutune.proof.entry import EntryProof
+from cutune.rewrite.one_line import one_line
+from cutune.variants import restrict
+from cutune.variants.restrict import Restriction, restriction
+from cutune.variants.text import Changes, Illegal, KernelText, not_repeated
+
+NAME = "coarsen"
+#: Ids of a thread.
+FACTORS = (2, 4, 8)
+#: Names of the copy, and registers that its block's place comes from.
+_MOVED = "moved"
+_PLACES = ("%envreg0", "%envreg1", "%envreg2")
+_BODY, _EACH = "cutune_body", "cutune_each"
+#: As the compiler knows them to be; a launch makes sure that ids lie in no other blocks.
+_MOST = ("2147483647u", "65535u", "65535u")
+_OWN_PLACE = ("ctaid", "nctaid")
+_READ_PLACE = re.compile(
+    r"//\s*begin inline asm\s*\n\s*mov\.u32\s+(%\w+),\s*%envreg(\d);\s*\n\s*//\s*end inline asm"
+)
+
+
+def coarsen(
+    kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTexts
+) -> tuple[KernelVariant, ...] | Impurity:
+    """The variants of a kernel, or why it has none. `proofs`: of all its instances."""
+    text = KernelText(kernel, texts)
+    try:
+        axes = _axes(kernel, proofs)
+        if any("envreg" in file.text for file in texts.files):
+            raise not_repeated("the program reads environment registers")
+        return tuple(_variants(text, axes, proofs))
+    except Illegal as illegal:
+        return illegal.as_impurity(NAME, kernel)
+
+
+def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
+    """The dimensions in which a thread may do several ids.
+
+    Raises:
+        Illegal: there is none, or that is of no use.
+    """
+    if kernel.asserted or kernel.needs_warps:
+        raise Illegal(Code.VARIANT_ORDER, "threads of a warp may exchange values")
+    if kernel.shared is not None:
+        raise Illegal(Code.VARIANT_ORDER, "threads share memory of their block")
+    axes = _guarded(kernel)
+    if not axes:
+        raise Illegal(Code.VARIANT_USELESS, "no dimension has a guard bound")
+    if not proofs or not all(proof.is_straight for proof in proofs):
+        raise Illegal(
+            Code.VARIANT_USELESS, "its threads loop or end early, so that ids follow each other"
+        )
+    return axes
+
+
+def _guarded(kernel: Kernel) -> list[int]:
+    """The dimensions in which more ids than there are have no effect."""
+    return [
+        axis
+        for axis, proof in enumerate(kernel.dimensions)
+        if kernel.free[axis] and proof.guard and not proof.grid_stride and not proof.grid_kept
+    ]
+
+
+def _variants(
+    text: KernelText, axes: Sequence[int], proofs: Sequence[EntryProof]
+) -> Iterator[KernelVariant]:
+    kernel, source = text.kernel, text.syntax.source
+    body = _body(text)
+    moved = text.copy(moved_name(kernel), body.moved(axes))
+    try:
+        base: Restriction | None = restriction(text, proofs)
+    except Illegal:
+        base = None
+    prefix = f"{restrict.NAME}_" if base is not None else ""
+    for axis in axes:
+        for factor in FACTORS:
+            name = f"{prefix}{DIMENSIONS[axis]}{factor}"
+            of_kernel = f"{kernel.name}__{name}"
+            changes = body.several(axis, factor)
+            changes = base.changes.around(changes) if base is not None else changes
+            yield KernelVariant(
+                name,
+                of_kernel,
+                source,
+                text.copy(of_kernel, changes),
+                base.pointers if base is not None else (),
+                base.written if base is not None else (),
+                _ids(axis, factor),
+                moved,
+            )
+
+
+def _ids(axis: int, factor: int) -> Block:
+    x, y, z = (factor if other == axis else 1 for other in range(3))
+    return (x, y, z)
+
+
+@dataclass(frozen=True)
+class _Body:
+    """The body of a kernel as a function. `parameters`: as declared; `values`: their names."""
+
+    parameters: str
+    values: str
+
+    def several(self, axis: int, factor: int) -> Changes:
+        """The body for several ids."""
+        places = [f"blockIdx.{d}" for d in DIMENSIONS]
+        places[axis] += f" * {factor}u + {_EACH}"
+        return self._called(factor, places)
+
+    def moved(self, axes: Sequence[int]) -> Changes:
+        """The body for one id of a block somewhere."""
+        registers, places = "", [f"blockIdx.{d}" for d in DIMENSIONS]
+        for axis in axes:
+            place = places[axis] = f"{_BODY}_{DIMENSIONS[axis]}"
+            registers += f'unsigned {place}; asm("mov.u32 %0, %{_PLACES[axis]};" : "=r"({place})); '
+            registers += f"__builtin_assume({place} < {_MOST[axis]}); "
+        return self._called(1, places, registers)
+
+    def _called(self, count: int, places: Sequence[str], first: str = "") -> Changes:
+        loop = f"for (unsigned {_EACH} = 0; {_EACH} < {count}u; ++{_EACH})"
+        call = f"{_BODY}(uint3{{{', '.join(places)}}}{self.values});"
+        return Changes(
+            opening=f" const auto {_BODY} = [](const uint3 blockIdx{self.parameters}) {{",
+            closing=f'}}; {first}_Pragma("unroll") {loop} {call} ',
+            taken=(_BODY, _EACH),
+        )
+
+
+def _body(text: KernelText) -> _Body:
+    """The body of a kernel.
+
+    Raises:
+        Illegal: its parameters are not written so that they can be passed on.
+    """
+    names = [parameter.name for parameter in text.kernel.parameters]
+    opener, closer = text.function.parameters
+    tokens = text.syntax.tokens[opener + 1 : closer]
+    if not names:
+        return _Body("", "")
+    if not all(names) or any(token.text == "..." for token in tokens):
+        raise not_repeated("a parameter has no name")
+    if len(list(split_commas(tokens))) != len(names):
+        raise not_repeated("its parameters are made by a macro")
+    declared = text.syntax.source[Span(tokens[0].start, tokens[-1].end)]
+    return _Body(f", {one_line(declared)}", f", {', '.join(names)}")
+
+
+def moved_name(kernel: Kernel) -> str:
+    """What the copy with moved blocks is called."""
+    return f"{kernel.name}__{_MOVED}"
+
+
+def with_places(ptx: str) -> str:
+    """PTX with moved blocks, in which the block's place is what it always is."""
+
+    def place(found: re.Match[str]) -> str:
+        return f"mov.u32 {found[1]}, %ctaid.{DIMENSIONS[int(found[2])]};"
+
+    return _READ_PLACE.sub(place, ptx)
+
+
+def reads_own_place(module: Module, entry: str, kernel: Kernel) -> str | None:
+    """The register by which code reads its block's place, besides what it is given; or None.
+
+    `module`: before `with_places`.
+    """
+    names = {f"%{word}.{DIMENSIONS[axis]}" for axis in _guarded(kernel) for word in _OWN_PLACE}
+    own = module.functions[entry]
+    calls = any(isinstance(item, Instruction) and item.opcode == "call" for item in own.body or ())
+    others = (function for function in module.functions.values() if not function.is_kernel)
+    for function in (own, *(others if calls else ())):
+        read = _operands(function) & names
+        if read:
+            return min(read)
+    return None
+
+
+def _operands(function: Function) -> set[str]:
+    body = (item for item in function.body or () if isinstance(item, Instruction))
+    return {operand for item in body for operand in item.operands}

@@ -1,0 +1,189 @@
+"""The text of a kernel that is repeated under another name. Takes a kernel and the user's files.
+
+A transform says what is changed: parameters, what stands at the beginning of the body, and at its
+end. The copy stands behind its kernel, with `#line` so that messages and `__LINE__` stay right.
+Where the same text might mean something else there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.core.codes import Code
+from cutune.core.edits import Edit, apply_edits
+from cutune.core.source import Source, Span
+from cutune.frontend.launches.texts import KernelTexts
+from cutune.frontend.program import Impurity, Kernel
+from cutune.frontend.syntax.functions import SourceFunction
+from cutune.frontend.syntax.parse import Syntax
+from cutune.frontend.syntax.tokens import Token
+from cutune.frontend.unit.macros import macros_of
+
+#: Words by which a body may tell the copy from the kernel.
+_TELLING = ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__FUNCSIG__", "__FUNCDNAME__")
+#: Words by which any function may tell who calls it.
+_ASKING = re.compile(r"\b(?:__builtin_FUNCTION|__builtin_source_location|source_location)\b")
+
+
+class Illegal(Exception):
+    """Why there is no variant."""
+
+    def __init__(self, code: Code, what: str) -> None:
+        super().__init__(what)
+        self.code, self.what = code, what
+
+    def as_impurity(self, variant: str, kernel: Kernel) -> Impurity:
+        """The same about a variant of this name."""
+        message = self.code.template.format(variant=variant, what=self.what)
+        return Impurity(self.code, message, kernel.span)
+
+
+def not_repeated(what: str) -> Illegal:
+    """The text, under another name, may mean something else."""
+    return Illegal(Code.VARIANT_TEXT, what)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is changed in a copy. `taken`: names that it needs, which nothing else may have.
+
+    `parameters`: edits of the source. `opening`, `closing`: text behind `{`, and before `}`.
+    """
+
+    parameters: tuple[Edit, ...] = ()
+    opening: str = ""
+    closing: str = ""
+    taken: tuple[str, ...] = ()
+
+    def around(self, inner: Changes) -> Changes:
+        """These changes around others."""
+        return Changes(
+            (*self.parameters, *inner.parameters),
+            self.opening + inner.opening,
+            inner.closing + self.closing,
+            (*self.taken, *inner.taken),
+        )
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """The text of a kernel, among the user's files."""
+
+    kernel: Kernel
+    texts: KernelTexts
+
+    @cached_property
+    def _definition(self) -> tuple[Syntax, SourceFunction]:
+        """The only definition in the user's files.
+
+        Raises:
+            Illegal: there is none, there are several, or its text means something else elsewhere.
+        """
+        found = list(self.texts.definitions(self.kernel.name))
+        if not found:
+            raise not_repeated("its definition is made by a macro")
+        if len(found) > 1:
+            raise not_repeated("it has several definitions")
+        syntax, function = found[0]
+        if not self.texts.may_be_repeated(syntax, function):
+            raise not_repeated("its text may mean something else where it is repeated")
+        return syntax, function
+
+    @property
+    def syntax(self) -> Syntax:
+        """The file of the definition."""
+        return self._definition[0]
+
+    @property
+    def function(self) -> SourceFunction:
+        """The definition."""
+        return self._definition[1]
+
+    @property
+    def body(self) -> Sequence[Token]:
+        """Its body, from `{` to `}`."""
+        assert self.function.body is not None, "kernels of a syntax are defined"
+        first, last = self.function.body
+        return self.syntax.tokens[first : last + 1]
+
+    def copy(self, name: str, changes: Changes) -> Edit:
+        """The edit that inserts a copy of this name.
+
+        Raises:
+            Illegal: the text, under another name, may mean something else.
+        """
+        self._check([name, *changes.taken])
+        function, tokens = self.function, self.syntax.tokens
+        opener, closer = self.body[0], self.body[-1]
+        first = tokens[function.first]
+        edits = [
+            Edit(span_of(tokens[function.parameters[0] - 1]), name),
+            *changes.parameters,
+            Edit.insert(opener.end, changes.opening),
+            Edit.insert(closer.start, changes.closing),
+        ]
+        text = self.syntax.source[Span(first.start, closer.end)]
+        shifted = [
+            Edit(Span(e.span.start - first.start, e.span.end - first.start), e.text)
+            for e in edits
+            if e.text
+        ]
+        begin, end = (self.syntax.source.location(at).line for at in (first.start, closer.start))
+        copy = apply_edits(Source("", text), shifted).text
+        return Edit.insert(closer.end, f"\n#line {begin}\n{copy}\n#line {end}\n")
+
+    def _check(self, names: Collection[str]) -> None:
+        """Raises:
+        Illegal: the text, under another name, may mean something else.
+        """
+        function, tokens = self.function, self.syntax.tokens
+        opener, closer = function.parameters
+        for name in names:
+            if any(name in file.text for file in self.texts.files):
+                raise not_repeated(f"the name {name} is taken")
+        if tokens[opener - 1].text != self.kernel.name:
+            raise not_repeated("it is specialised for template arguments")
+        head = [token.text for token in tokens[function.first : opener]]
+        if any(head[i : i + 3] == ["template", "<", ">"] for i in range(len(head))):
+            raise not_repeated("it is specialised for template arguments")
+        if not _is_in_namespaces(self.syntax, function.first):
+            raise not_repeated("it is defined in a class")
+        if self.syntax.directives_within(function.first, closer):
+            raise not_repeated("its head depends on an #if")
+        telling = macros_of(_TELLING, self.texts.files)
+        told = sorted({token.text for token in self.body} & telling)
+        if told:
+            raise not_repeated(f"its text uses {told[0]}")
+        if any(_ASKING.search(file.text) for file in self.texts.files):
+            raise not_repeated("a function may ask for the name of its caller")
+
+
+def span_of(token: Token) -> Span:
+    """Where a token stands."""
+    return Span(token.start, token.end)
+
+
+def _is_in_namespaces(syntax: Syntax, index: int) -> bool:
+    """Is the place in nothing but namespaces and linkage specifications?"""
+    tokens, partner, index = syntax.tokens, syntax.brackets.partner, index - 1
+    while index >= 0:
+        text = tokens[index].text
+        if text in (")", "]", "}") and partner[index] >= 0:
+            index = partner[index] - 1
+            continue
+        if text in ("(", "[") or (text == "{" and not _opens_namespace(syntax, index)):
+            return False
+        index -= 1
+    return True
+
+
+def _opens_namespace(syntax: Syntax, brace: int) -> bool:
+    tokens, first = syntax.tokens, brace
+    while first > 0 and tokens[first - 1].text not in (";", "{", "}"):
+        first -= 1
+    words = [token.text for token in tokens[first:brace]]
+    is_linkage = len(words) > 1 and words[-2] == "extern" and tokens[brace - 1].kind == "STRING"
+    return is_linkage or "namespace" in words

@@ -1,0 +1,94 @@
+"""Variants whose threads do several ids: results are those of the kernel itself, in any block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.session import Session
+from cutune.core.codes import Code
+from cutune.emulator.launch_log import read_launches
+from cutune.frontend.program import Program
+from cutune.passes import ReplaceLaunches
+from cutune.rewrite.output import Target
+from cutune.rewrite.pipeline import TranslationUnit, run_passes
+from tests.end_to_end.tuning import STANDARD, compiled, run
+
+pytestmark = pytest.mark.nvcc
+
+PROGRAM = Path(__file__).parent / "programs" / "several_ids.cu"
+#: The variant that the environment names, in blocks half as wide, wherever it may run.
+ROUTINE = """
+static cutune_configuration cutune_select_named(const cutune_request *asked, cutune_shortlist *) {
+    cutune_configuration chosen = cutune_only_block(asked->block);
+    const char *const name = getenv("VARIANT"), *const halved = getenv("HALVED");
+    for (int v = 1; v <= asked->site->variant_count; ++v)
+        if ((asked->allowed >> v & 1u) != 0 && strcmp(asked->site->variants[v - 1].name, name) == 0)
+            chosen.variant = v;
+    if (*halved != 0 && chosen.variant != 0) chosen.block.x /= 2;
+    return chosen;
+}
+enum : unsigned long long { cutune_select_named_arguments = 0 };
+"""
+BY_AXIS = {"x": 0, "y": 1, "z": 2}
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    """The program with the variants that are proven."""
+    session = Session(flags=(STANDARD,))
+    return session.with_checked_variants(session.load(str(PROGRAM), require_nvcc=True))
+
+
+@pytest.fixture(scope="module")
+def binaries(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The program as it is, and one that takes the variant that it is told."""
+    folder = tmp_path_factory.mktemp("several")
+    routines = tuple((site.id, "cutune_select_named") for site in program.tunable_launches)
+    unit = run_passes([ReplaceLaunches(ROUTINE, routines)], TranslationUnit(program))
+    source = Target(folder / "tuned.cu").write(unit)
+    original = compiled(PROGRAM, PROGRAM, folder / "original")
+    return original, compiled(source, PROGRAM, folder / "tuned")
+
+
+def _names(axes: str) -> set[str]:
+    return {"restrict", *(f"restrict_{axis}{ids}" for axis in axes for ids in (2, 4, 8))}
+
+
+def test_only_kernels_whose_place_comes_from_their_index_have_them(program: Program) -> None:
+    found = {k.name: {one.name for one in k.variants} for k in program.kernels}
+    assert found == {
+        "early": _names("x"),
+        "interior": _names("xy"),
+        "planes": _names("xyz"),
+        "by_function": {"restrict"},
+        "ending": {"restrict"},
+        "looping": {"restrict"},
+        "without_guard": {"restrict"},
+    }
+    reasons = {k.name: {r.code: r.message for _, r in k.variant_reasons} for k in program.kernels}
+    said = reasons["by_function"][Code.VARIANT_UNPROVEN]
+    assert said.endswith("its copy reads %ctaid.x beside the index that it is given")
+    assert "end early" in reasons["ending"][Code.VARIANT_USELESS]
+    assert "follow each other" in reasons["looping"][Code.VARIANT_USELESS]
+    assert "guard" in reasons["without_guard"][Code.VARIANT_USELESS]
+
+
+@pytest.mark.parametrize("size", ["64", "101"])
+@pytest.mark.parametrize("name", sorted(_names("xyz") - {"restrict"}))
+def test_results_are_those_of_the_kernel_itself(
+    name: str, size: str, binaries: tuple[Path, Path], tmp_path: Path
+) -> None:
+    original, tuned = binaries
+    expected, log = run(original, size), str(tmp_path / "log")
+    halved = "1" if size == "101" else ""
+    found = run(tuned, size, VARIANT=name, HALVED=halved, CUTUNE_LAUNCH_LOG=log)
+    assert expected.returncode == 0
+    assert (found.returncode, found.stdout) == (expected.returncode, expected.stdout)
+    launched = {r.kernel: r for r in read_launches(Path(log)) if name in r.kernel}
+    assert any("planes" in kernel for kernel in launched)
+    axis, ids = BY_AXIS[name[-2]], int(name[-1])
+    planes = next(record for kernel, record in launched.items() if "planes" in kernel)
+    extent = (int(size), int(size), 9)[axis]
+    assert planes.grid[axis] == -(-extent // (planes.block[axis] * ids))
