@@ -29,6 +29,7 @@ from cutune.proof.memory.pointers import NotReached, reached
 from cutune.rewrite.launch_edit import with_callees
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.entry_names import base_name
+from cutune.variants import coarsen, restrict
 from cutune.variants.coarsen import moved_name, reads_own_place, with_places
 
 _OWNER = "variants"
@@ -48,8 +49,12 @@ def checked(program: Program, compile_unit: Compile) -> Program:
 
 @dataclass(frozen=True)
 class _Judgement:
-    """What is against a copy, if anything is, and the variants that go with it."""
+    """What is against a copy, if anything is, and the variants that go with it.
 
+    `name`: what is done in the copy.
+    """
+
+    name: str
     reason: str | None
     variants: tuple[KernelVariant, ...]
 
@@ -64,6 +69,8 @@ class _Proofs:
 
 class _Step(Protocol):
     """One copy of each kernel, on which variants are proven."""
+
+    name: str
 
     def shown(self, kernel: Kernel) -> KernelVariant | None:
         """The copy that is compiled; None: no variant needs it."""
@@ -81,6 +88,8 @@ class _Step(Protocol):
 class _Themselves:
     """Variants whose text is compiled as it is."""
 
+    name = restrict.NAME
+
     def shown(self, kernel: Kernel) -> KernelVariant | None:
         return next((one for one in kernel.variants if one.moved is None), None)
 
@@ -97,6 +106,8 @@ class _Themselves:
 
 class _Moved:
     """Variants whose threads do several ids: a copy whose block's place comes from elsewhere."""
+
+    name = coarsen.NAME
 
     def shown(self, kernel: Kernel) -> KernelVariant | None:
         one = next((one for one in kernel.variants if one.moved is not None), None)
@@ -148,7 +159,7 @@ def _judgements(
     for name, shown in written.items():
         kernel = kernels[name]
         if name not in texts:
-            found[name] = _Judgement(_DOES_NOT_COMPILE, step.proven_by(kernel))
+            found[name] = _Judgement(step.name, _DOES_NOT_COMPILE, step.proven_by(kernel))
             continue
         own = texts[name]
         if id(own) not in known:
@@ -157,7 +168,7 @@ def _judgements(
         proofs = known[id(own)]
         reason = proofs.against.get(shown.kernel)
         reason = reason or _objection(kernel, shown, proofs.compiled, step)
-        found[name] = _Judgement(reason, step.proven_by(kernel))
+        found[name] = _Judgement(step.name, reason, step.proven_by(kernel))
     return found
 
 
@@ -165,20 +176,13 @@ def _judged(kernel: Kernel, judgement: _Judgement | None) -> Kernel:
     """The kernel, without variants if there is anything against them."""
     if judgement is None or judgement.reason is None:
         return kernel
-    code, left_out = Code.VARIANT_UNPROVEN, judgement.variants
-    reasons = (
-        (
-            one.name,
-            Impurity(
-                code, code.template.format(variant=one.name, what=judgement.reason), kernel.span
-            ),
-        )
-        for one in left_out
-    )
+    code = Code.VARIANT_UNPROVEN
+    message = code.template.format(variant=judgement.name, what=judgement.reason)
+    reason = (judgement.name, Impurity(code, message, kernel.span))
     return replace(
         kernel,
-        variants=tuple(one for one in kernel.variants if one not in left_out),
-        variant_reasons=(*kernel.variant_reasons, *reasons),
+        variants=tuple(one for one in kernel.variants if one not in judgement.variants),
+        variant_reasons=(*kernel.variant_reasons, reason),
     )
 
 

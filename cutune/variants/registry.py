@@ -54,19 +54,20 @@ def with_written_variants(program: Program) -> Program:
 def _with_written_variants(kernel: Kernel, written: Collection[str]) -> Kernel:
     left_out = [one for one in kernel.variants if one.source.path not in written]
     template = Code.VARIANT_HEADER.template
-    reasons = (
-        Impurity(
-            Code.VARIANT_HEADER,
-            template.format(variant=one.name, header=one.source.path),
-            kernel.span,
+    named = {
+        coarsen.NAME if one.moved is not None else one.name: one.source.path for one in left_out
+    }
+    reasons = tuple(
+        (
+            name,
+            Impurity(Code.VARIANT_HEADER, template.format(variant=name, header=path), kernel.span),
         )
-        for one in left_out
+        for name, path in named.items()
     )
-    named = zip((one.name for one in left_out), reasons, strict=True)
     return replace(
         kernel,
         variants=tuple(one for one in kernel.variants if one not in left_out),
-        variant_reasons=(*kernel.variant_reasons, *named),
+        variant_reasons=(*kernel.variant_reasons, *reasons),
     )
 
 
