@@ -20,13 +20,13 @@ from cutune.analysis.host_calls import HostLaunch, exported_kernels, host_launch
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.source import Source
-from cutune.frontend.program import Impurity, Kernel, Program
+from cutune.frontend.program import Kernel, Program
 from cutune.frontend.syntax.parse import Syntax
 from cutune.proof.compiled import Compilation, Compile
 from cutune.toolchain.cudafe import front_end_failed
 from cutune.toolchain.entry_names import base_name, is_instance
 from cutune.toolchain.nvcc import Nvcc
-from cutune.variants.registry import with_written_variants
+from cutune.variants.registry import with_written_variants, without_variants
 
 
 @dataclass(frozen=True)
@@ -180,15 +180,7 @@ def _defined(name: str, entries: frozenset[str], defining: Sequence[ReadSource])
     if kernels[0].copy is not None:
         # The copy is nowhere but there.
         return None
-    kernel = replace(_without_variants(kernels[0]), elsewhere=program.code)
+    # A variant is a name of the unit that defines it alone.
+    kernel = without_variants(kernels[0], Code.VARIANT_ELSEWHERE)
+    kernel = replace(kernel, elsewhere=program.code)
     return kernel if kernel.proven_for else None
-
-
-def _without_variants(kernel: Kernel) -> Kernel:
-    """The kernel as other sources see it, to which the names of its variants are unknown."""
-    code, path = Code.VARIANT_ELSEWHERE, kernel.source.path
-    reasons = (
-        (one.name, code.template.format(variant=one.name, path=path)) for one in kernel.variants
-    )
-    left_out = ((name, Impurity(code, text, kernel.span)) for name, text in reasons)
-    return replace(kernel, variants=(), variant_reasons=(*kernel.variant_reasons, *left_out))

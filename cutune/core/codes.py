@@ -184,7 +184,7 @@ class Code(Enum):
     VARIANT_HEADER = (
         275,
         NOTE,
-        "has no variant '{variant}': {header} holds no launch that is tuned, and is not rewritten;"
+        "has no variant '{variant}': {path} holds no launch that is tuned, and is not rewritten;"
         " move the kernel to the file of its launch, or build with cutune nvcc",
     )
     VARIANT_ELSEWHERE = (

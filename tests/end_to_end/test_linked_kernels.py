@@ -294,8 +294,8 @@ def test_inspect_reads_sources_together(tuned: Path) -> None:
     (launch,) = found["launches"]
     assert (done.returncode, launch["verdict"], launch["guards"]) == (0, "tunable", {"x": "n"})
     # Variants are known where the kernel is.
-    reasons = [[one["code"] for one in k["variant_reasons"]] for k in found["kernels"]]
-    assert reasons == [["CT279"], []]
+    reasons = [{one["code"] for one in k["variant_reasons"]} for k in found["kernels"]]
+    assert reasons == [{"CT279"}, set()]
     alone = cutune("inspect", *QUICK, "main.cu", cwd=tuned)
     assert "name that source too [CT201]" in alone.stderr
     # One that cannot be read keeps nobody from looking at the others.
