@@ -238,10 +238,10 @@ class Session:
         `target`: nvcc's options for the target; by default the emulated device.
         """
         if len(programs) == 1:
-            units = [self._write_instrumented(programs[0], folder)]
+            units = [self.write_instrumented(programs[0], folder)]
             return self.build_units(units, units[0][0].with_suffix(""), folder, target)
         units = [
-            self._write_instrumented(program, folder / f"source-{number}")
+            self.write_instrumented(program, folder / f"source-{number}")
             for number, program in enumerate(programs, 1)
         ]
         binary = folder / f"{Path(programs[0].source.path).stem}.instrumented"
@@ -266,7 +266,8 @@ class Session:
         self.nvcc.check([*linked, "-o", str(binary)])
         return binary
 
-    def _write_instrumented(self, program: Program, folder: Path) -> tuple[Path, list[str]]:
+    def write_instrumented(self, program: Program, folder: Path) -> tuple[Path, list[str]]:
+        """Write a program with hooks into a folder; returns the flags to compile it with."""
         return self.write_rewritten(program, folder, "instrumented", (InstrumentLaunches(),))
 
     def write_rewritten(

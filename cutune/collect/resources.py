@@ -6,27 +6,37 @@ instance.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.device.profile import DeviceProfile
 from cutune.frontend.program import Program
+from cutune.rewrite.launch_edit import variants_at
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.ptxas import StaticCounters
 
 Resources = Mapping[str, StaticCounters]
 
 
 def resources_of(session: Session, program: Program, device: DeviceProfile) -> Resources:
-    """Compile the source as it is, for one device.
+    """Compile the source, with the variants of its kernels, for one device.
 
     Raises:
         CutuneError: CT701 when nvcc cannot.
     """
     path = program.source.path
     flags = session.compile_flags(path)
-    return session.nvcc.static_counters(path, flags, device.architecture)
+    if not any(variants_at(program, site) for site in program.tunable_launches):
+        return session.nvcc.static_counters(path, flags, device.architecture)
+    # Its launches name all variants, so that those of templates are instantiated, too.
+    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        source, flags = session.write_instrumented(program, Path(folder))
+        flags = [*flags, f"-I{INCLUDE_DIRECTORY}"]
+        return session.nvcc.static_counters(source, flags, device.architecture)
 
 
 def or_none(session: Session, program: Program, ask: Callable[[], Resources]) -> Resources:
