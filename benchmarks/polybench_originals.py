@@ -1,13 +1,13 @@
 """The original PolyBench/GPU programs, tuned through the compiler wrapper, timed on a GPU.
 
     python -m benchmarks.polybench_originals build COLLECTION FOLDER [PROGRAM …]
-    python3 FOLDER/time_originals.py FOLDER OUTPUT     # on the GPU
+    python3 FOLDER/time_originals.py FOLDER OUTPUT     # on the GPU; without its CUDA, common
     python -m benchmarks.polybench_originals table OUTPUT …
 
 COLLECTION is a checkout of sgrauerg/polybenchGpu. Its sizes are macros, and so are the strides of
 its arrays: each program is tuned and built at five of them, with nvcc and with `cutune nvcc`.
 Models are made of its launches at this size, replayed on the emulated device; nothing is timed
-before the result is.
+before the result is. Variants are chosen as well; plan.json names those of each program.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ WHOLE = {
 SIZE_MACRO = re.compile(r"^(\s*#\s*define\s+(?:N[IJKLMXYQRP]?|M|LENGTH|SIZE)\s+)\d+", re.MULTILINE)
 STEPS_MACRO = re.compile(r"^(\s*#\s*define\s+(?:TSTEPS|TMAX)\s+)\d+", re.MULTILINE)
 STEPS = 20
+_MANGLED = re.compile(rb"_Z(\d+)(\w+)")
 
 
 def sizes_of(name: str) -> Sequence[int]:
@@ -48,40 +49,63 @@ def sizes_of(name: str) -> Sequence[int]:
 
 
 def build(collection: Path, folder: Path, only: Sequence[str]) -> None:
-    """Tune every program at five sizes, and build it in both ways."""
+    """Tune every program at five sizes, and build it in both ways; what is there stays.
+
+    The first size of all programs comes first: what was not built to its end can be run, too.
+    """
     shutil.copytree(collection / "common", folder / "common", dirs_exist_ok=True)
-    plan = []
-    for program in sorted((collection / "CUDA").iterdir()):
-        if not program.is_dir() or (only and program.name not in only):
-            continue
-        copy = folder / "CUDA" / program.name
-        shutil.copytree(program, copy, dirs_exist_ok=True)
-        source = next(copy.glob("*.cu"))
-        # The check on the host takes minutes; it is looked at elsewhere (`public_programs`).
-        _edit(source, re.compile(r"^#define RUN_ON_CPU", re.MULTILINE), "")
-        try:
-            plan += [*_built(source, folder / "bin")]
-        except subprocess.CalledProcessError as error:
-            print(f"{program.name}: {(error.stderr or '').strip()[-300:]}", flush=True)
-            continue
-        print(program.name, flush=True)
-        (folder / "plan.json").write_text(json.dumps(plan, indent=1))
+    (folder / "bin").mkdir(exist_ok=True)
     shutil.copy(HERE / "launch_times.cpp", folder)
     shutil.copy(HERE / "time_originals.py", folder)
+    listed = folder / "plan.json"
+    plan = json.loads(listed.read_text()) if listed.exists() else []
+    known = {(case["program"], case["size"]) for case in plan}
+    for name, size in _cases(collection, only):
+        if (name, size) in known:
+            continue
+        try:
+            plan.append(_built(collection / "CUDA" / name, folder, size))
+        except subprocess.CalledProcessError as error:
+            print(f"{name} {size}: {(error.stderr or '').strip()[-300:]}", flush=True)
+            continue
+        print(name, size, ", ".join(plan[-1]["variants"]), flush=True)
+        listed.write_text(json.dumps(sorted(plan, key=_in_order), indent=1))
 
 
-def _built(source: Path, binaries: Path) -> Iterator[dict[str, object]]:
-    binaries.mkdir(parents=True, exist_ok=True)
-    for size in sizes_of(source.parent.name):
-        _resize(source.parent, size)
-        shutil.rmtree(source.parent / ".cutune", ignore_errors=True)
-        _cutune("tune", "-q", source.name, *_defines(), "--launches-only", at=source)
-        names = {}
-        for word, compiler in (("original", ("nvcc",)), ("tuned", _wrapper())):
-            names[word] = f"{source.parent.name}-{size}.{word}"
-            command = [*compiler, *FLAGS, "-arch=sm_90", "-cudart", "shared", source.name]
-            _run([*command, "-o", str(binaries / names[word])], source.parent)
-        yield {"program": source.parent.name, "size": size, **names}
+def _cases(collection: Path, only: Sequence[str]) -> Iterator[tuple[str, int]]:
+    folders = sorted(path for path in (collection / "CUDA").iterdir() if path.is_dir())
+    names = [path.name for path in folders if not only or path.name in only]
+    for sizes in zip(*map(sizes_of, names), strict=True):
+        yield from zip(names, sizes, strict=True)
+
+
+def _in_order(case: dict[str, Any]) -> tuple[str, int]:
+    return case["program"], case["size"]
+
+
+def _built(program: Path, folder: Path, size: int) -> dict[str, Any]:
+    """Both programs at one size, and the variants that the tuned one holds."""
+    copy = folder / "CUDA" / program.name
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(program, copy)
+    source = next(copy.glob("*.cu"))
+    # The check on the host takes minutes; it is looked at elsewhere (`public_programs`).
+    _edit(source, re.compile(r"^#define RUN_ON_CPU", re.MULTILINE), "")
+    _resize(copy, size)
+    _cutune("tune", "-q", source.name, *_defines(), "--launches-only", at=source)
+    names = {}
+    for word, compiler in (("original", ("nvcc",)), ("tuned", _wrapper())):
+        names[word] = f"{program.name}-{size}.{word}"
+        command = [*compiler, *FLAGS, "-arch=sm_90", "-cudart", "shared", source.name]
+        _run([*command, "-o", str(folder / "bin" / names[word])], copy)
+    before, after = (_functions(folder / "bin" / name) for name in names.values())
+    variants = sorted(name for name in after - before if name.partition("__")[0] in before)
+    return {"program": program.name, "size": size, **names, "variants": variants}
+
+
+def _functions(binary: Path) -> set[str]:
+    """Names of functions outside of namespaces, as the symbols of a program hold them."""
+    return {name[: int(size)].decode() for size, name in _MANGLED.findall(binary.read_bytes())}
 
 
 def _wrapper() -> tuple[str, ...]:
@@ -116,10 +140,11 @@ def _edit(path: Path, pattern: re.Pattern[str], replacement: str) -> None:
 def table(outputs: Sequence[Path]) -> None:
     """Time of all launches as they were by that of the tuned program, per program and size.
 
-    Of several outputs of the same programs the runs of all count. Where both launch the same blocks
-    they do the same on the GPU: what they differ by is noise of the measurement.
+    Of several outputs of the same programs the runs of all count. Where both launch the same
+    kernels in the same blocks they do the same on the GPU: what they differ by is noise of the
+    measurement.
     """
-    print("program    size     as it was        tuned         gain  refined  blocks")
+    print("program    size     as it was        tuned         gain  refined  launches")
     gains: dict[str, list[tuple[float, float]]] = defaultdict(list)
     changes = []
     for entry in _merged(outputs):
@@ -135,7 +160,7 @@ def table(outputs: Sequence[Path]) -> None:
         means = np.exp(np.log(np.array(found)).mean(axis=0))
         print(f"{program:9} {means[0]:5.2f} {means[1]:5.2f}")
     everything = np.array([gain for found in gains.values() for gain in found])
-    for which, rows in (("all", everything), ("other blocks", everything[changes])):
+    for which, rows in (("all", everything), ("other launches", everything[changes])):
         for way, column in zip(("tuned", "refined"), rows.T, strict=True):
             share = np.mean(column >= 0.97)
             mean = np.exp(np.log(column).mean())

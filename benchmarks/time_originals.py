@@ -1,8 +1,9 @@
 """Runs what polybench_originals built, on the machine with the GPU. Needs Python and g++ only.
 
-python3 time_originals.py FOLDER OUTPUT [SECONDS]
+python3 time_originals.py FOLDER OUTPUT [SECONDS [FIRST]]
 
-Three ways in turn: as it was, tuned, and tuned with CUTUNE=refine.
+After SECONDS it stops, and says with which number another call goes on. Three ways in turn: as it
+was, tuned, and tuned with CUTUNE=refine.
 """
 
 from __future__ import annotations
@@ -30,17 +31,18 @@ WAYS: dict[str, tuple[str, dict[str, str]]] = {
 LIMIT = 600
 
 
-def main(folder: Path, output: Path, seconds: float) -> None:
-    """All programs in turn, each in all ways alternating."""
+def main(folder: Path, output: Path, seconds: float, first: int) -> None:
+    """All programs from the first on in turn, each in all ways alternating."""
     shim = output / "launch_times.so"
     compile_shim = ["g++", "-O2", "-shared", "-fPIC", f"-I{CUDA}/include"]
     source = str(folder / "launch_times.cpp")
     subprocess.run([*compile_shim, source, "-o", str(shim), "-ldl"], check=True)
     end = time.monotonic() + seconds
     with (output / "times.jsonl").open("w") as file:
-        for entry in json.loads((folder / "plan.json").read_text()):
+        plan = json.loads((folder / "plan.json").read_text())
+        for number, entry in enumerate(plan[first:], first):
             if time.monotonic() > end:
-                print("no time left")
+                print(f"no time left; go on with FIRST = {number} of {len(plan)}")
                 break
             start = time.monotonic()
             try:
@@ -96,4 +98,5 @@ def is_settled(runs: list[list[float]]) -> bool:
 
 if __name__ == "__main__":
     limit = float(sys.argv[3]) if len(sys.argv) > 3 else 1e9
-    main(Path(sys.argv[1]), Path(sys.argv[2]), limit)
+    begin = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+    main(Path(sys.argv[1]), Path(sys.argv[2]), limit, begin)

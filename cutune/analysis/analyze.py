@@ -32,7 +32,6 @@ from cutune.frontend.program import (
     LaunchSite,
     Layout,
     Program,
-    Verdict,
 )
 from cutune.frontend.purity.proof import Proof
 from cutune.frontend.purity.prove import Prover
@@ -48,7 +47,7 @@ from cutune.frontend.unit.preprocess import expanded_parts
 from cutune.frontend.unit.unit import Unit, UnitPart
 from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import MemberPlaces, confirmed
-from cutune.variants.registry import with_variants, with_written_variants
+from cutune.variants.registry import with_variants
 
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
 
@@ -105,9 +104,6 @@ def analyze(
     kernels, unlaunched = _kernels_of(syntax.source, by_name, launches)
     if compilation is not None:
         kernels = _varied(kernels, own, (syntax.source, *headers), compiled)
-        tunable = (site.source.path for site in launches if site.verdict is Verdict.TUNABLE)
-        written = {syntax.source.path, *tunable}
-        kernels = tuple(with_written_variants(kernel, written) for kernel in kernels)
     diagnostics = (*syntax.diagnostics, *ignored, *remarks)
     if not kernels and not launches and not diagnostics:
         diagnostics = (Diagnostic.at(Code.HOST_ONLY, syntax.source),)

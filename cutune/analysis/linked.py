@@ -26,6 +26,7 @@ from cutune.proof.compiled import Compilation, Compile
 from cutune.toolchain.cudafe import front_end_failed
 from cutune.toolchain.entry_names import base_name, is_instance
 from cutune.toolchain.nvcc import Nvcc
+from cutune.variants.registry import with_written_variants, without_variants
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class ReadSource:
 
     `expanded`, `headers`, `early`, `compilation`: see `analyze`. `nvcc`: None, as `compilation` is,
     where the text alone has to do. `folder`: relative paths are seen from there. `compile_unit`:
-    compiles the source with edits.
+    compiles the source with edits. `rewrites_headers`: see `Session`.
     """
 
     nvcc: Nvcc | None
@@ -46,6 +47,7 @@ class ReadSource:
     early: frozenset[str]
     compilation: Compilation | None = None
     compile_unit: Compile | None = None
+    rewrites_headers: bool = False
 
     def with_program(self) -> ReadSource:
         """The same, analyzed; errors are raised now.
@@ -72,7 +74,8 @@ class ReadSource:
             program = self._analyzed(self._copies, elsewhere)
         if self.compilation is None:
             return program
-        return without_unproven(with_entries_of_copies(self._told(program)))
+        program = without_unproven(with_entries_of_copies(self._told(program)))
+        return program if self.rewrites_headers else with_written_variants(program)
 
     def _told(self, program: Program) -> Program:
         """With the kernels that the compiler says its launches call."""
@@ -178,5 +181,6 @@ def _defined(name: str, entries: frozenset[str], defining: Sequence[ReadSource])
         # The copy is nowhere but there.
         return None
     # A variant is a name of the unit that defines it alone.
-    kernel = replace(kernels[0], elsewhere=program.code, variants=(), variant_reasons=())
+    kernel = without_variants(kernels[0], Code.VARIANT_ELSEWHERE)
+    kernel = replace(kernel, elsewhere=program.code)
     return kernel if kernel.proven_for else None

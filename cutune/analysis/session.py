@@ -60,6 +60,8 @@ class Session:
     architectures: tuple[str, ...] = (EMULATED,)
     #: May launches choose among variants of their kernels?
     with_variants: bool = True
+    #: May a header be rewritten for the variants of its kernels alone?
+    rewrites_headers: bool = False
     #: Programs whose variants were checked, and what came of it, by the identity of the former.
     _checked: dict[int, tuple[Program, Program]] = field(default_factory=dict, compare=False)
     #: What sources are compiled to, as they were read last, by their paths and flags.
@@ -141,8 +143,9 @@ class Session:
         if compiling is not None:
             self._compiled[os.path.realpath(path), *flags] = compiling
         folder, compile_unit = os.getcwd(), self.compiled_unit
+        texts = syntax, expanded, headers, early
         read = ReadSource(
-            nvcc, folder, flags, syntax, expanded, headers, early, compiling, compile_unit
+            nvcc, folder, flags, *texts, compiling, compile_unit, self.rewrites_headers
         )
         try:
             return read.with_program()

@@ -184,8 +184,13 @@ class Code(Enum):
     VARIANT_HEADER = (
         275,
         NOTE,
-        "has no variant '{variant}': {header} holds no launch that is tuned, and is not rewritten;"
-        " move the kernel to the file of its launch",
+        "has no variant '{variant}': {path} holds no launch that is tuned, and is not rewritten;"
+        " move the kernel to the file of its launch, or build with cutune nvcc",
+    )
+    VARIANT_ELSEWHERE = (
+        279,
+        NOTE,
+        "has no variant '{variant}': another source, {path}, defines it; launch it from there",
     )
     UNPROVEN_CODE = (263, WARNING, "is not proven on its compiled code, which {what}")
     KERNEL_REASON = (229, NOTE, "kernel '{kernel}' {message}")

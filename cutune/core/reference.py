@@ -43,7 +43,9 @@ MEANINGS: dict[Code, str] = {
     "of making it by a macro, and its pointers as `float *A`.",
     Code.VARIANT_USELESS: "The compiler knows already what the variant would tell it.",
     Code.VARIANT_HEADER: "A variant stands behind its kernel. A header in which no launch is tuned "
-    "stays as it is, so that a tuned program is one file.",
+    "stays as it is, so that a tuned program is one file; in projects it need not.",
+    Code.VARIANT_ELSEWHERE: "A variant is known in the source of its kernel alone, so that no "
+    "object relies on how another one was compiled.",
     Code.VARIANT_ORDER: "With a variant the compiler may keep values in registers, and a thread "
     "then sees later, or never, what another one writes. Nothing helps where that is meant.",
     Code.VARIANT_UNPROVEN: "The copy was compiled to see whether it may be launched wherever the "

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
@@ -33,6 +34,8 @@ def replaced(
     deciders: Sequence[Decider] = (),
 ) -> TranslationUnit:
     """The program whose launches choose blocks, on each of the devices, and tunables values."""
+    if not session.with_variants:
+        models = [replace(model, variants=()) for model in models]
     selection = emit_selection(models, devices, performance, deciders)
     if any(selection.variants.values()):
         program = with_only(session.with_checked_variants(program), selection.variants)

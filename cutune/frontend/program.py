@@ -435,10 +435,13 @@ class Program:
     def rewritten_headers(self) -> tuple[Source, ...]:
         """Headers that a pass may rewrite."""
         copies = [kernel.copy for kernel in self.kernels if kernel.copy is not None]
-        return self._headers_of([*self.tunable_launches, *self.tunables, *self.regions, *copies])
+        variants = [variant for kernel in self.kernels for variant in kernel.variants]
+        return self._headers_of(
+            [*self.tunable_launches, *self.tunables, *self.regions, *copies, *variants]
+        )
 
     def _headers_of(
-        self, places: Iterable[LaunchSite | HostTunable | Region | KernelCopy]
+        self, places: Iterable[LaunchSite | HostTunable | Region | KernelCopy | KernelVariant]
     ) -> tuple[Source, ...]:
         found = {place.source.path: place.source for place in places}
         found.pop(self.source.path, None)

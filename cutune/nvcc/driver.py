@@ -11,6 +11,8 @@ is something to rewrite.
                             then in the current folder or above it).
                             Also $CUTUNE_WORKSPACE
     --cutune-device=A,B     the GPUs to tune for (h200). Also $CUTUNE_DEVICE
+    --cutune-variants=V     all (the default) or none: may launches choose among variants of their
+                            kernels, too? Also $CUTUNE_VARIANTS
     --cutune-nvcc=PATH      the nvcc to run; it may also be the first argument, behind ccache
     --cutune-strict         a failure of cutune's own ends with status 1. Also $CUTUNE_STRICT=1
 """

@@ -128,7 +128,12 @@ def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, Shad
     compatibility = COMPATIBILITY_FLAGS if EMULATED in settings.modes else ()
     for source in command.sources:
         unit = CompiledSource.of(command, source)
-        plain = Session(str(nvcc.path), compatibility)
+        plain = Session(
+            str(nvcc.path),
+            compatibility,
+            with_variants=settings.variants,
+            rewrites_headers=True,
+        )
         session = unit.session(plain)
         rewriter = _Rewriter(session, unit, _workspace(unit, settings), settings, plain)
         rewritten = rewriter.rewritten()
@@ -176,7 +181,8 @@ class _Rewriter:
         note(self.unit, self.workspace, program)
         if not program.tunable_launches:
             return self.session.instrument(program) if program.is_lent else None
-        unit = register(self.unit, self.workspace, len(program.launches))
+        program = self.session.with_checked_variants(program)
+        unit = register(self.unit, self.workspace, program)
         return self.session.instrument(SiteNumbers(unit.first_site).written(program))
 
     def _tuned(self) -> TranslationUnit | None:

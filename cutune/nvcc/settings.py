@@ -14,7 +14,11 @@ MODES = (TUNED, INSTRUMENT, EMULATED, OFF)
 WORKSPACE = ".cutune"
 DEFAULT_DEVICE = "h200"
 _PREFIX = "--cutune-"
-_SETTINGS = ("mode", "workspace", "device", "nvcc", "strict")
+_SETTINGS = ("mode", "workspace", "device", "nvcc", "strict", "variants")
+#: May launches choose among variants of their kernels, too? As `cutune tune --variants`.
+ALL, NONE = "all", "none"
+#: Variable that says so.
+VARIANTS = "CUTUNE_VARIANTS"
 
 
 class Settings(NamedTuple):
@@ -25,6 +29,7 @@ class Settings(NamedTuple):
     devices: tuple[str, ...]
     nvcc: str | None
     strict: bool
+    variants: bool
 
 
 class Usage(Exception):
@@ -35,7 +40,7 @@ def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
     """The `--cutune-` options, wherever they stand, and the other words.
 
     Raises:
-        Usage: an option or mode that does not exist.
+        Usage: an option, or a value of one, that does not exist.
     """
     words: list[str] = []
     found: dict[str, str] = {}
@@ -58,8 +63,15 @@ def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
         tuple(devices.split(",")),
         found.get("nvcc"),
         strict,
+        _variants(found["variants"]) if "variants" in found else environment.get(VARIANTS) != NONE,
     )
     return settings, words
+
+
+def _variants(text: str) -> bool:
+    if text not in (ALL, NONE):
+        raise Usage(f"unknown value of --cutune-variants '{text}'; known: {ALL}, {NONE}")
+    return text == ALL
 
 
 def _modes(text: str) -> frozenset[str]:

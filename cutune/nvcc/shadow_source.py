@@ -51,8 +51,9 @@ class ShadowSource:
             CutuneError: CT002.
         """
         source = _named(unit.rewritten())
-        if unit.program.launching_headers:
-            return _write_tree(unit, source, folder)
+        if any(owned.path != source.path for owned in unit.edits):
+            # Not beside the copy of a source alone, which would find old copies of headers there.
+            return _write_tree(unit, source, folder.with_name(f"{folder.name}-tree"))
         make_folder(folder)
         path = folder / os.path.basename(source.path)
         write_text(path, source.text)
@@ -69,7 +70,8 @@ def _write_tree(unit: TranslationUnit, source: Source, folder: Path) -> ShadowSo
     path = tree.write(source, headers)
     files = [file.path for file in (source, *headers)]
     folders = list(dict.fromkeys(os.path.dirname(file) or os.curdir for file in files))
-    spelled = "" if not os.path.isabs(source.path) else str(tree.root)
+    root = str(tree.root) if os.path.isabs(source.path) else os.path.relpath(tree.root)
+    spelled = "" if root == os.curdir else root
     # Copies first: a folder that -I names too is found here before it is found there.
     copied = [copy for one in folders if (copy := tree.copy_of(one)) is not None]
     options = _host_options([*copied, *folders], folder, spelled)

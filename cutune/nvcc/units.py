@@ -23,9 +23,11 @@ from cutune.core.workspace import (
     read_document,
     write_document,
 )
+from cutune.frontend.program import Program
 from cutune.nvcc.command import IN_ENVIRONMENT, Command, Item
 from cutune.nvcc.options import NOT_ABOUT_SOURCE
 from cutune.nvcc.unit_key import UNITS, unit_key
+from cutune.variants.registry import with_only
 
 SCHEMA = "cutune-unit-1"
 
@@ -39,6 +41,7 @@ class CompiledSource:
         flags: the options that say how it is compiled.
         key: names its files in the workspace.
         first_site: its launch sites in the instrumented program have ids above this.
+        variants: kernels with the names of those variants that the instrumented program has.
     """
 
     source: str
@@ -46,6 +49,7 @@ class CompiledSource:
     flags: tuple[str, ...]
     key: str
     first_site: int = 0
+    variants: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @staticmethod
     def of(command: Command, source: Item) -> CompiledSource:
@@ -70,11 +74,15 @@ class CompiledSource:
         """A session with its flags."""
         return session.with_flags(self.flags)
 
+    def instrumented(self, program: Program) -> Program:
+        """Its program with those variants that were proven when it was instrumented."""
+        return with_only(replace(program, has_checked_variants=True), dict(self.variants))
 
-def register(unit: CompiledSource, workspace: Workspace, launches: int) -> CompiledSource:
+
+def register(unit: CompiledSource, workspace: Workspace, program: Program) -> CompiledSource:
     """Note a unit of an instrumented build; its launch sites get ids that no other unit has.
 
-    Several compilers may run at the same time.
+    `program`: with checked variants. Several compilers may run at the same time.
 
     Raises:
         CutuneError: CT002.
@@ -83,8 +91,10 @@ def register(unit: CompiledSource, workspace: Workspace, launches: int) -> Compi
     counter = workspace.folder / UNITS / "last-site"
     with locked(workspace.folder / UNITS / "lock"):
         first = int(counter.read_text()) if counter.exists() else 0
-        counter.write_text(str(first + launches))
-    numbered = replace(unit, first_site=first)
+        counter.write_text(str(first + len(program.launches)))
+    kernels = program.kernels if program.has_checked_variants else ()
+    variants = tuple((k.name, tuple(v.name for v in k.variants)) for k in kernels if k.variants)
+    numbered = replace(unit, first_site=first, variants=variants)
     write_document(_document(numbered, workspace), SCHEMA, asdict(numbered))
     return numbered
 
@@ -118,6 +128,8 @@ def _read(workspace: Workspace) -> Iterator[CompiledSource]:
 def unit_of(entry: Json) -> CompiledSource:
     """A unit as it was written."""
     flags = tuple(entry["flags"])
+    # Those that lend kernels may be of an earlier version of cutune.
+    variants = tuple((kernel, tuple(names)) for kernel, names in entry.get("variants", ()))
     return CompiledSource(
-        entry["source"], entry["folder"], flags, entry["key"], entry["first_site"]
+        entry["source"], entry["folder"], flags, entry["key"], entry["first_site"], variants
     )

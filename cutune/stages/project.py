@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Program
 from cutune.nvcc.lending import connect, forget_lending, lenders_of
 from cutune.nvcc.rewriting import OUTPUTS
-from cutune.nvcc.settings import EMULATED, INSTRUMENT, TUNED
+from cutune.nvcc.settings import ALL, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
 from cutune.nvcc.units import CompiledSource, forget, registered, working_in
 from cutune.stages.stages import fit_collected
 
@@ -71,6 +71,8 @@ def tune_project(
     forget_lending(workspace)
     outputs = workspace.folder / "outputs"
     outputs.unlink(missing_ok=True)
+    # Each source is compiled as a copy, beside which its headers may have copies, too.
+    session = replace(session, rewrites_headers=True)
     build = _Build(project, session, device_name, workspace)
     session.progress("building", 0, 1)
     build.run(f"{INSTRUMENT},{EMULATED}", {OUTPUTS: str(outputs)})
@@ -105,6 +107,7 @@ def _models(
         lenders = lenders_of(unit, workspace)
         program, *others = linked([read.source(one) for one in (unit, *lenders)])
         session.reported([program])
+        program = unit.instrumented(program)
         lent = [(p, read.resources(lender, p)) for lender, p in zip(lenders, others, strict=True)]
         resources = with_lent(program, read.resources(unit, program), lent)
         own = unit.own_workspace(workspace).create()
@@ -175,6 +178,7 @@ class _Build:
             "CUTUNE_MODE": mode,
             "CUTUNE_WORKSPACE": str(self.workspace.folder),
             "CUTUNE_DEVICE": self.device_name,
+            VARIANTS: ALL if self.session.with_variants else NONE,
             # If a build calls `ccache nvcc`, ccache knows neither our modes nor our models: it is
             # switched off for instrumented sources and recaches tuned ones.
             "CCACHE_RECACHE" if mode == TUNED else "CCACHE_DISABLE": "1",

@@ -44,25 +44,23 @@ def with_variants(kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTex
     )
 
 
-def with_written_variants(kernel: Kernel, written: Collection[str]) -> Kernel:
-    """The kernel without variants in files that are not rewritten. `written`: paths of those."""
-    left_out = [one for one in kernel.variants if one.source.path not in written]
-    template = Code.VARIANT_HEADER.template
-    named = {
-        coarsen.NAME if one.moved is not None else one.name: one.source.path for one in left_out
-    }
-    reasons = tuple(
-        (
-            name,
-            Impurity(Code.VARIANT_HEADER, template.format(variant=name, header=path), kernel.span),
-        )
-        for name, path in named.items()
+def with_written_variants(program: Program) -> Program:
+    """The program without variants in headers that are not rewritten for their launches."""
+    written = {file.path for file in (program.source, *program.launching_headers)}
+    kernels = (
+        kernel if kernel.source.path in written else without_variants(kernel, Code.VARIANT_HEADER)
+        for kernel in program.kernels
     )
-    return replace(
-        kernel,
-        variants=tuple(one for one in kernel.variants if one not in left_out),
-        variant_reasons=(*kernel.variant_reasons, *reasons),
-    )
+    return replace(program, kernels=tuple(kernels))
+
+
+def without_variants(kernel: Kernel, code: Code) -> Kernel:
+    """The kernel without its variants, and the reason, which its file is."""
+    names = dict.fromkeys(coarsen.NAME if v.moved is not None else v.name for v in kernel.variants)
+    path = kernel.source.path
+    reasons = ((name, code.template.format(variant=name, path=path)) for name in names)
+    left_out = ((name, Impurity(code, text, kernel.span)) for name, text in reasons)
+    return replace(kernel, variants=(), variant_reasons=(*kernel.variant_reasons, *left_out))
 
 
 def with_only(program: Program, names: Mapping[str, Collection[str]]) -> Program:

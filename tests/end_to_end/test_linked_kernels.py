@@ -290,8 +290,12 @@ def test_the_rest_is_part_of_what_was_measured(tuned: Path) -> None:
 
 def test_inspect_reads_sources_together(tuned: Path) -> None:
     done = cutune("inspect", *QUICK, "--json", "main.cu", "scale.cu", cwd=tuned)
-    (launch,) = json.loads(done.stdout)["launches"]
+    found = json.loads(done.stdout)
+    (launch,) = found["launches"]
     assert (done.returncode, launch["verdict"], launch["guards"]) == (0, "tunable", {"x": "n"})
+    # Variants are known where the kernel is.
+    reasons = [{one["code"] for one in k["variant_reasons"]} for k in found["kernels"]]
+    assert reasons == [{"CT279"}, set()]
     alone = cutune("inspect", *QUICK, "main.cu", cwd=tuned)
     assert "name that source too [CT201]" in alone.stderr
     # One that cannot be read keeps nobody from looking at the others.

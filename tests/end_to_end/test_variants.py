@@ -11,7 +11,16 @@ from cutune.emulator.launch_log import read_launches
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from tests.end_to_end.tuning import QUICK_FLAGS, SAMPLES, Tuned, compiled, run, select
+from tests.end_to_end.tuning import (
+    QUICK_FLAGS,
+    SAMPLES,
+    STANDARD,
+    Tuned,
+    compiled,
+    cutune,
+    run,
+    select,
+)
 
 pytestmark = pytest.mark.nvcc
 
@@ -94,3 +103,9 @@ def test_a_variant_is_chosen_by_its_model(tuned: Tuned, tmp_path: Path) -> None:
     assert found.stdout == expected.stdout
     assert "gemm_kernel: variant restrict" in found.stderr
     assert "gemm_kernel__restrict" in next(iter(read_launches(log))).kernel
+    # The compiler wrapper makes the same of the same models.
+    options = (f"--cutune-workspace={rewritten.parent}", "--cutune-mode=tuned,emulated", STANDARD)
+    done = cutune("nvcc", source, *options, "-o", tmp_path / "wrapped")
+    assert (done.returncode, done.stderr) == (0, "")
+    wrapped = run(tmp_path / "wrapped", "100", CUTUNE="verbose")
+    assert (wrapped.stdout, wrapped.stderr) == (found.stdout, found.stderr)

@@ -186,7 +186,9 @@ def test_an_nvcc_that_is_cutune_itself_is_passed_over(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, b"-c\na.cu\n")
 
 
-@pytest.mark.parametrize("words", [["--cutune-mode=fast"], ["--cutune-speed=1"]])
+@pytest.mark.parametrize(
+    "words", [["--cutune-mode=fast"], ["--cutune-speed=1"], ["--cutune-variants=some"]]
+)
 def test_a_wrong_option_of_cutunes_own(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,6 +203,16 @@ def test_modes_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
     # The variable is also read by instrumented programs, which know other words.
     monkeypatch.setenv("CUTUNE_MODE", "sweep")
     assert settings.read_settings([])[0].modes == {"tuned"}
+
+
+def test_variants_are_left_out_by_an_option_or_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert settings.read_settings([])[0].variants
+    assert not settings.read_settings(["--cutune-variants=none"])[0].variants
+    monkeypatch.setenv("CUTUNE_VARIANTS", "none")
+    assert not settings.read_settings([])[0].variants
+    assert settings.read_settings(["--cutune-variants=all"])[0].variants
 
 
 def test_nothing_heavy_is_imported() -> None:

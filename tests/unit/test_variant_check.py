@@ -88,10 +88,10 @@ int main()
 """
 
 
-def loaded(folder: Path, text: str) -> tuple[Session, Program]:
+def loaded(folder: Path, text: str, rewrites_headers: bool = False) -> tuple[Session, Program]:
     path = folder / "program.cu"
     path.write_text(text)
-    session = Session(flags=QUICK_FLAGS)
+    session = Session(flags=QUICK_FLAGS, rewrites_headers=rewrites_headers)
     return session, session.load(str(path), require_nvcc=True)
 
 
@@ -138,6 +138,11 @@ def test_a_kernel_of_a_header_has_a_variant_where_it_is_launched_there(tmp_path:
     _, program = loaded(tmp_path, f'#include "gemm.cuh"\n{launch}')
     reason = dict(program.kernels[0].variant_reasons)["restrict"]
     assert (program.kernels[0].variants, reason.code) == ((), Code.VARIANT_HEADER)
+    # Where headers may be rewritten for that alone, it has one.
+    session, program = loaded(tmp_path, f'#include "gemm.cuh"\n{launch}', rewrites_headers=True)
+    after = checked(program, session.compiled_unit)
+    assert [len(kernel.variants) for kernel in after.kernels] == [1]
+    assert [header.path for header in after.rewritten_headers] == [str(tmp_path / "gemm.cuh")]
     # A header with a launch is rewritten anyway.
     (tmp_path / "gemm.cuh").write_text(f"{kernel}{launch.replace('int main', 'void start')}")
     session, program = loaded(tmp_path, '#include "gemm.cuh"\nint main() { start(); }\n')
