@@ -13,7 +13,7 @@ from cutune.frontend.program import Program
 from cutune.passes import ReplaceLaunches
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
-from tests.end_to_end.tuning import QUICK_FLAGS, compiled, run
+from tests.end_to_end.tuning import QUICK_FLAGS, SAMPLES, Tuned, compiled, run, select
 
 pytestmark = pytest.mark.nvcc
 
@@ -91,3 +91,24 @@ def test_results_are_those_of_the_kernel_itself(
     kernel, extents = ("planes", (0, int(size), 9)) if axis else ("earlyIf", (int(size) ** 2, 1, 1))
     record = next(record for entry, record in launched.items() if kernel in entry or axis == 0)
     assert record.grid[axis] == -(-extents[axis] // (record.block[axis] * ids))
+
+
+def test_one_is_chosen_by_its_model(tuned: Tuned, tmp_path: Path) -> None:
+    source, rewritten = SAMPLES / "2dconv.cu", tuned("2dconv")
+    answer = select("Convolution2D_kernel", rewritten.parent, "--all-sizes", "1024")
+    variant, block = answer["choice"]["variant"], answer["choice"]["block"]
+    assert (variant["name"], variant["coarsen"]) == ("restrict_y4", [1, 4, 1])
+    expected = run(compiled(source, source, tmp_path / "original"), "1024")
+    log = tmp_path / "log"
+    found = run(
+        compiled(rewritten, source, tmp_path / "tuned"),
+        "1024",
+        CUTUNE="verbose",
+        CUTUNE_LAUNCH_LOG=str(log),
+    )
+    assert (found.returncode, found.stdout) == (expected.returncode, expected.stdout)
+    assert "Convolution2D_kernel: variant restrict_y4" in found.stderr
+    (record,) = read_launches(log)
+    assert list(record.block) == block
+    # 1023 rows have work, and each thread does four.
+    assert record.grid[1] == -(-1023 // (block[1] * 4))
