@@ -28,6 +28,9 @@ _TELLING = ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__FUNCSIG__", "_
 _ASKING = re.compile(r"\b(?:__builtin_FUNCTION|__builtin_source_location|source_location)\b")
 
 
+_CONSTANT = frozenset({"const", "constexpr"})
+
+
 class Illegal(Exception):
     """Why there is no variant."""
 
@@ -153,12 +156,24 @@ class KernelText:
             raise not_repeated("it is defined in a class")
         if self.syntax.directives_within(function.first, closer):
             raise not_repeated("its head depends on an #if")
+        if self._has_static_variable:
+            raise not_repeated("it has a static variable, of which a copy would have another")
         telling = macros_of(_TELLING, self.texts.files)
         told = sorted({token.text for token in self.body} & telling)
         if told:
             raise not_repeated(f"its text uses {told[0]}")
         if any(_ASKING.search(file.text) for file in self.texts.files):
             raise not_repeated("a function may ask for the name of its caller")
+
+    @property
+    def _has_static_variable(self) -> bool:
+        """Has the body a variable that launches share? Constants are none."""
+        static = macros_of(("static",), self.texts.files)
+        words = [token.text for token in self.body]
+        return any(
+            word in static and not _CONSTANT & {*words[max(0, i - 1) : i + 2]}
+            for i, word in enumerate(words)
+        )
 
 
 def span_of(token: Token) -> Span:

@@ -187,6 +187,7 @@ def test_a_kernel_of_a_header_has_its_variant_there() -> None:
         ("__global__ void k(float *A, float *B, int n) { __COUNTER__; {body} }", 271, "repeated"),
         ("__global__ void k(float *A, float *B, int n) { k; {body} }", 271, "repeated"),
         ("__global__ void k(float *A, float *B, int n) { __func__; {body} }", 271, "__func__"),
+        ("__global__ void k(float *A, float *B, int n) { static int s; {body} }", 271, "static"),
         (
             "#define WHO __func__\n#define NAME WHO\n"
             "__global__ void k(float *A, float *B, int n) { NAME; {body} }",
