@@ -34,9 +34,10 @@ def test_a_rewritten_header_is_found_before_the_users(
     source, header = read_source("src/a.cu"), read_source("include/fill.h")
     program = analyze(parse(source), None, (header,))
     assert program.launching_headers == (header,)
-    copies = tmp_path / "copies"
     unit = Session().instrument(program, (InstrumentLaunches(),))
-    shadow = ShadowSource.write(unit, copies)
+    shadow = ShadowSource.write(unit, tmp_path / "copies")
+    # Copies of headers have a folder of their own.
+    copies = tmp_path / "copies-tree"
     quoted = [option.split(",", 1)[1] for option in shadow.host_options if "-iquote" in option]
     ours = quoted.index(str(copies / "include"))
     users = [place for place, path in enumerate(quoted) if os.path.samefile(path, "include")]
