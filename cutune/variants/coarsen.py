@@ -34,8 +34,8 @@ be proven as the kernel's is, with that register as the block's place.
 Where it is of no use there is none. Ids follow each other, so a kernel with a loop gains nothing:
 while one id waits, the next cannot begin. In several dimensions it is rows or planes that a thread
 does, not the ids of one row; a kernel that updates an array in place, row by row, got slower by up
-to a quarter where the arrays do not fit L2 (`tests/recorded/variants`). Where the kernel may have
-the variant `restrict`, that is done as well.
+to a quarter where the arrays do not fit L2 (docs/evaluation.md). Where the kernel may have the
+variant `restrict`, that is done as well.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ from cutune.variants.restrict import Restriction, restriction
 from cutune.variants.text import Changes, Illegal, KernelText, not_repeated
 
 NAME = "coarsen"
-#: Ids of a thread. With 8 no kernel of the recorded sweeps was faster than with 4 by more than 3 %.
+#: Ids of a thread. With 8 no kernel that was swept on an H200 was faster than with 4 by more than
+#: 3 %, where either is offered; those sweeps are not kept.
 FACTORS = (2, 4)
 #: Names of the copy, and registers that its block's place comes from.
 _MOVED = "moved"
