@@ -46,12 +46,6 @@ def fit_numerical(
     variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
 ) -> RationalFunction:
     """The simplest function whose held-out error is `GOOD_ENOUGH`, else the one with the least."""
-    return _fitted(variables, points, values)
-
-
-def _fitted(
-    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[int]
-) -> RationalFunction:
     sizes = np.array(points, dtype=np.float64)
     targets = np.array(values, dtype=np.float64)
     order = np.argsort(sizes.sum(axis=1), kind="stable")

@@ -40,12 +40,6 @@ def fit_paper(
     variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[float]
 ) -> RationalFunction:
     """The quotient with the least training error; the mean where none is accepted."""
-    return _fitted(variables, points, values)
-
-
-def _fitted(
-    variables: tuple[str, ...], points: Sequence[Sequence[int]], values: Sequence[float]
-) -> RationalFunction:
     targets = np.array(values, dtype=np.float64)
     if np.all(targets == targets[0]):
         return constant_function(variables, Fraction(float(targets[0])))
