@@ -114,7 +114,7 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
     void (*kernel)(Parameters...);
     void (*copy)(Parameters...);  // of the kernel, or nullptr
     unsigned copied[3];           // the block in which the copy does the same; 0 stands for any
-    const void *variants[cutune_most_variants];  // their addresses; nullptr where there are none
+    const void *const *variants;  // their addresses, which live as long; nullptr: there are none
 
     void operator()(Parameters... values) const {
         launch(cutune_has_reference<Parameters...>(), values...);
@@ -169,7 +169,7 @@ template <class... Parameters, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), cutune_members<Members...>) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, nullptr, {0, 0, 0}, {nullptr}};
+        kernel, nullptr, {0, 0, 0}, nullptr};
     return callee;
 }
 
@@ -180,17 +180,16 @@ inline cutune_callee<cutune_members<>, Parameters...> cutune_call(void (*kernel)
 
 template <class... Parameters, class... Members>
 inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
-    void (*kernel)(Parameters...), cutune_kernels<Parameters...> variants,
+    void (*kernel)(Parameters...), const cutune_kernels<Parameters...> &variants,
     cutune_members<Members...>) {
-    cutune_callee<cutune_members<Members...>, Parameters...> callee =
-        cutune_call(kernel, cutune_members<Members...>());
-    for (int i = 0; i < cutune_most_variants; ++i) callee.variants[i] = variants.addresses[i];
+    const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
+        kernel, nullptr, {0, 0, 0}, variants.addresses};
     return callee;
 }
 
 template <class... Parameters>
 inline cutune_callee<cutune_members<>, Parameters...> cutune_call(
-    void (*kernel)(Parameters...), cutune_kernels<Parameters...> variants) {
+    void (*kernel)(Parameters...), const cutune_kernels<Parameters...> &variants) {
     return cutune_call(kernel, variants, cutune_members<>());
 }
 
@@ -199,7 +198,7 @@ inline cutune_callee<cutune_members<Members...>, Parameters...> cutune_call(
     void (*kernel)(Parameters...), cutune_copy<X, Y, Z, Parameters...> copy,
     cutune_members<Members...>) {
     const cutune_callee<cutune_members<Members...>, Parameters...> callee = {
-        kernel, copy.kernel, {X, Y, Z}, {nullptr}};
+        kernel, copy.kernel, {X, Y, Z}, nullptr};
     return callee;
 }
 

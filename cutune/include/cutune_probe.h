@@ -71,7 +71,7 @@ class cutune_controlled {
         const cutune_argument described[sizeof...(Arguments) + 1] = {
             cutune_describe<Arguments>::of(arguments)...,
             cutune_empty_argument(cutune_bytes_kind)};
-        begin({nullptr, kernel, variants != nullptr && variants[0] != nullptr, {grid, block, smem, 0}, stream, sizeof...(Arguments), integers,
+        begin({nullptr, kernel, variants != nullptr, {grid, block, smem, 0}, stream, sizeof...(Arguments), integers,
                cutune_integer_bits<Arguments...>::value, described});
     }
     cutune_controlled(const cutune_controlled &) = delete;
