@@ -41,22 +41,22 @@ def checked(program: Program, compile_unit: Compile) -> Program:
     for step in (_Themselves(), _Moved()):
         written = {k.name: one for k in program.kernels if (one := step.shown(k)) is not None}
         texts = compiled_changes(written, partial(launching, program), compile_unit)
-        found = _judgements(program, step, written, texts)
-        kernels = (_judged(kernel, found.get(kernel.name)) for kernel in program.kernels)
+        copies = {k.name: _Copy(k, written[k.name]) for k in program.kernels if k.name in written}
+        reasons = _reasons(copies, texts, step)
+        kernels = (
+            _without(kernel, step, reasons[kernel.name]) if kernel.name in reasons else kernel
+            for kernel in program.kernels
+        )
         program = replace(program, kernels=tuple(kernels))
     return replace(program, has_checked_variants=True)
 
 
 @dataclass(frozen=True)
-class _Judgement:
-    """What is against a copy, if anything is, and the variants that go with it.
+class _Copy:
+    """A kernel, and the copy of it that is compiled."""
 
-    `name`: what is done in the copy.
-    """
-
-    name: str
-    reason: str | None
-    variants: tuple[KernelVariant, ...]
+    kernel: Kernel
+    shown: KernelVariant
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class _Proofs:
 
 
 class _Step(Protocol):
-    """One copy of each kernel, on which variants are proven."""
+    """One copy of each kernel, on which variants are proven. `name`: what is done in it."""
 
     name: str
 
@@ -78,11 +78,8 @@ class _Step(Protocol):
     def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
         """The variants that are right only if the copy is."""
 
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, Kernel]) -> _Proofs:
-        """Proofs about compiled copies. `copies`: their kernels, by the names of the copies."""
-
-    def other_memory(self, kernel: Kernel, shown: KernelVariant, found: Compiled) -> str | None:
-        """Does the copy access memory through other pointers than the variant says?"""
+    def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
+        """What is proven about copies, by their names, in PTX of all architectures."""
 
 
 class _Themselves:
@@ -97,11 +94,10 @@ class _Themselves:
         # What asks about pointers is made with the same assertion.
         return tuple(one for one in kernel.variants if one.moved is None or one.pointers)
 
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, Kernel]) -> _Proofs:
-        return _Proofs(proven(texts, lambda entry: base_name(entry) in copies), {})
-
-    def other_memory(self, kernel: Kernel, shown: KernelVariant, found: Compiled) -> str | None:
-        return _other_memory(kernel, shown, found)
+    def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
+        compiled = proven(texts, lambda entry: base_name(entry) in copies)
+        found = ((name, _other_memory(copy, compiled)) for name, copy in copies.items())
+        return _Proofs(compiled, {name: reason for name, reason in found if reason is not None})
 
 
 class _Moved:
@@ -118,19 +114,17 @@ class _Moved:
     def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
         return tuple(one for one in kernel.variants if one.moved is not None)
 
-    def proofs(self, texts: Sequence[str], copies: Mapping[str, Kernel]) -> _Proofs:
-        against = {}
-        for text in texts:
-            module = parse(text)
-            for entry in module.functions:
-                kernel = copies.get(base_name(entry))
-                if kernel is not None and (read := reads_own_place(module, entry, kernel)):
-                    against[base_name(entry)] = f"reads {read} beside the index that it is given"
+    def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
         usual = list(map(with_places, texts))
-        return _Proofs(proven(usual, lambda entry: base_name(entry) in copies), against)
-
-    def other_memory(self, kernel: Kernel, shown: KernelVariant, found: Compiled) -> str | None:
-        return None
+        compiled = proven(usual, lambda entry: base_name(entry) in copies)
+        against = {}
+        # Without proofs the texts could not be read.
+        for module in map(parse, texts) if compiled.proofs else ():
+            for entry in module.functions:
+                copy = copies.get(base_name(entry))
+                if copy is not None and (read := reads_own_place(module, entry, copy.kernel)):
+                    against[base_name(entry)] = f"reads {read} beside the index that it is given"
+        return _Proofs(compiled, against)
 
 
 def launching(program: Program, written: Mapping[str, KernelVariant]) -> TranslationUnit:
@@ -146,79 +140,67 @@ def launching(program: Program, written: Mapping[str, KernelVariant]) -> Transla
     return unit
 
 
-def _judgements(
-    program: Program,
-    step: _Step,
-    written: Mapping[str, KernelVariant],
-    texts: Mapping[str, Sequence[str]],
-) -> dict[str, _Judgement]:
-    """What is said of each kernel with a copy, by the name of the kernel."""
-    kernels = {kernel.name: kernel for kernel in program.kernels}
-    found: dict[str, _Judgement] = {}
+def _reasons(
+    copies: Mapping[str, _Copy], texts: Mapping[str, Sequence[str]], step: _Step
+) -> dict[str, str]:
+    """What is against the copies of some kernels, by the names of the kernels.
+
+    `texts`: their PTX; those that compile together have the same.
+    """
+    found = dict.fromkeys(copies.keys() - texts.keys(), _DOES_NOT_COMPILE)
     known: dict[int, _Proofs] = {}
-    for name, shown in written.items():
-        kernel = kernels[name]
-        if name not in texts:
-            found[name] = _Judgement(step.name, _DOES_NOT_COMPILE, step.proven_by(kernel))
-            continue
-        own = texts[name]
+    for name, own in texts.items():
         if id(own) not in known:
-            copies = {written[n].kernel: kernels[n] for n in texts if texts[n] is own}
-            known[id(own)] = step.proofs(own, copies)
-        proofs = known[id(own)]
-        reason = proofs.against.get(shown.kernel)
-        reason = reason or _objection(kernel, shown, proofs.compiled, step)
-        found[name] = _Judgement(step.name, reason, step.proven_by(kernel))
+            together = (copies[other] for other in texts if texts[other] is own)
+            known[id(own)] = step.proofs(own, {copy.shown.kernel: copy for copy in together})
+        copy, proofs = copies[name], known[id(own)]
+        reason = proofs.against.get(copy.shown.kernel) or _objection(copy, proofs.compiled)
+        if reason is not None:
+            found[name] = reason
     return found
 
 
-def _judged(kernel: Kernel, judgement: _Judgement | None) -> Kernel:
-    """The kernel, without variants if there is anything against them."""
-    if judgement is None or judgement.reason is None:
-        return kernel
-    code = Code.VARIANT_UNPROVEN
-    message = code.template.format(variant=judgement.name, what=judgement.reason)
-    reason = (judgement.name, Impurity(code, message, kernel.span))
+def _without(kernel: Kernel, step: _Step, what: str) -> Kernel:
+    """The kernel without the variants of a step, and the reason."""
+    left_out, code = step.proven_by(kernel), Code.VARIANT_UNPROVEN
+    message = code.template.format(variant=step.name, what=what)
+    reason = (step.name, Impurity(code, message, kernel.span))
     return replace(
         kernel,
-        variants=tuple(one for one in kernel.variants if one not in judgement.variants),
+        variants=tuple(one for one in kernel.variants if one not in left_out),
         variant_reasons=(*kernel.variant_reasons, reason),
     )
 
 
-def _objection(
-    kernel: Kernel, variant: KernelVariant, compiled: Compiled, step: _Step
-) -> str | None:
+def _objection(compared: _Copy, compiled: Compiled) -> str | None:
     """What is not proven about a copy; None if all is that is known of its kernel."""
-    if not compiled.proofs.get(variant.kernel):
+    kernel, name = compared.kernel, compared.shown.kernel
+    if not compiled.proofs.get(name):
         return "is not compiled: nothing instantiates it"
-    reason = step.other_memory(kernel, variant, compiled)
-    if reason is not None:
-        return reason
     places = _places(kernel)
-    copy = replace(kernel, name=variant.kernel, unproven=())
+    copy = replace(kernel, name=name, unproven=())
     judged = [confirmed(one, compiled, places) for one in (_as_text(copy), _blank(copy))]
-    for axis, name in enumerate(DIMENSIONS):
-        if name not in kernel.pure_dimensions or name in kernel.asserted:
+    for axis, d in enumerate(DIMENSIONS):
+        if d not in kernel.pure_dimensions or d in kernel.asserted:
             continue
-        found = [one.dimensions[axis] for one in judged if name in one.pure_dimensions]
+        found = [one.dimensions[axis] for one in judged if d in one.pure_dimensions]
         if kernel.dimensions[axis] not in found:
-            return f"is not proven in {name} as the kernel is"
+            return f"is not proven in {d} as the kernel is"
     return None if any(_is_as_free(one, kernel) for one in judged) else _OTHER_LAUNCHES
 
 
 _OTHER_LAUNCHES = "is proven under other conditions than the kernel"
 
 
-def _other_memory(kernel: Kernel, variant: KernelVariant, compiled: Compiled) -> str | None:
+def _other_memory(copy: _Copy, compiled: Compiled) -> str | None:
     """Does its code access memory through other pointers than the variant says?"""
-    parameters = enumerate(kernel.parameters)
+    shown, parameters = copy.shown, enumerate(copy.kernel.parameters)
     pointers = {index: one.name for index, one in parameters if one.is_pointer}
-    for proof in compiled.proofs[variant.kernel]:
+    for proof in compiled.proofs.get(shown.kernel, ()):
         found = reached(proof.uses, pointers)
         if isinstance(found, NotReached):
             return found.what
-        if not (found.pointers <= {*variant.pointers} and found.written <= {*variant.written}):
+        if not (found.pointers <= {*shown.pointers} and found.written <= {*shown.written}):
             return "accesses memory through other pointers than the kernel"
     return None
 

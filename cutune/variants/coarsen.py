@@ -48,7 +48,6 @@ from cutune.core.codes import Code
 from cutune.core.source import Span
 from cutune.device.thread_block import Block
 from cutune.emulator.ptx.types import Function, Instruction, Module
-from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import DIMENSIONS, Impurity, Kernel, KernelVariant
 from cutune.frontend.unit.unit import split_commas
 from cutune.proof.entry import EntryProof
@@ -74,18 +73,15 @@ _READ_PLACE = re.compile(
 )
 
 
-def coarsen(
-    kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTexts
-) -> tuple[KernelVariant, ...] | Impurity:
+def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> tuple[KernelVariant, ...] | Impurity:
     """The variants of a kernel, or why it has none. `proofs`: of all its instances."""
-    text = KernelText(kernel, texts)
     try:
-        axes = _axes(kernel, proofs)
-        if any("envreg" in file.text for file in texts.files):
+        axes = _axes(text.kernel, proofs)
+        if any("envreg" in file.text for file in text.texts.files):
             raise not_repeated("the program reads environment registers")
         return tuple(_variants(text, axes, proofs))
     except Illegal as illegal:
-        return illegal.as_impurity(NAME, kernel)
+        return illegal.as_impurity(NAME, text.kernel)
 
 
 def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:

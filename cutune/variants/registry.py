@@ -14,8 +14,9 @@ from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import Impurity, Kernel, KernelVariant, Program
 from cutune.proof.entry import EntryProof
 from cutune.variants import coarsen, restrict
+from cutune.variants.text import KernelText
 
-Make = Callable[[Kernel, Sequence[EntryProof], KernelTexts], tuple[KernelVariant, ...] | Impurity]
+Make = Callable[[KernelText, Sequence[EntryProof]], tuple[KernelVariant, ...] | Impurity]
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ def with_variants(kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTex
     """The kernel with all its variants; one that keeps its block has none."""
     if not kernel.pure_dimensions or kernel.copy is not None or kernel.elsewhere is not None:
         return kernel
-    made = [(one.name, one.make(kernel, proofs, texts)) for one in TRANSFORMS]
+    text = KernelText(kernel, texts)
+    made = [(one.name, one.make(text, proofs)) for one in TRANSFORMS]
     return replace(
         kernel,
         variants=tuple(one for _, found in made if isinstance(found, tuple) for one in found),

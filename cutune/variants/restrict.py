@@ -37,7 +37,6 @@ from functools import cached_property
 from cutune.core.codes import Code
 from cutune.core.edits import Edit
 from cutune.core.source import Span
-from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import Impurity, Kernel, KernelParameter, KernelVariant
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.unit import split_commas
@@ -54,15 +53,15 @@ _IN_TYPE = frozenset({"::", "<", ">", ",", "*", "const"})
 
 
 def restrict(
-    kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTexts
+    text: KernelText, proofs: Sequence[EntryProof]
 ) -> tuple[KernelVariant, ...] | Impurity:
     """The variant of a kernel, or why it has none. `proofs`: of all its instances."""
-    text, name = KernelText(kernel, texts), f"{kernel.name}__{NAME}"
+    name = f"{text.kernel.name}__{NAME}"
     try:
         found = restriction(text, proofs)
         edit = text.copy(name, found.changes)
     except Illegal as illegal:
-        return illegal.as_impurity(NAME, kernel)
+        return illegal.as_impurity(NAME, text.kernel)
     source = text.syntax.source
     return (KernelVariant(NAME, name, source, edit, found.pointers, found.written),)
 
