@@ -13,16 +13,19 @@ before the result is. Variants are chosen as well; plan.json names those of each
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 HERE = Path(__file__).parent
 #: With the calls that newer toolkits lack.
@@ -60,16 +63,22 @@ def build(collection: Path, folder: Path, only: Sequence[str]) -> None:
     listed = folder / "plan.json"
     plan = json.loads(listed.read_text()) if listed.exists() else []
     known = {(case["program"], case["size"]) for case in plan}
-    for name, size in _cases(collection, only):
-        if (name, size) in known:
-            continue
-        try:
-            plan.append(_built(collection / "CUDA" / name, folder, size))
-        except subprocess.CalledProcessError as error:
-            print(f"{name} {size}: {(error.stderr or '').strip()[-300:]}", flush=True)
-            continue
-        print(name, size, ", ".join(plan[-1]["variants"]), flush=True)
-        listed.write_text(json.dumps(sorted(plan, key=_in_order), indent=1))
+    wanted = [case for case in _cases(collection, only) if case not in known]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for made in pool.map(lambda case: _tried(collection, folder, *case), wanted):
+            if made is None:
+                continue
+            plan.append(made)
+            print(made["program"], made["size"], ", ".join(made["variants"]), flush=True)
+            listed.write_text(json.dumps(sorted(plan, key=_in_order), indent=1))
+
+
+def _tried(collection: Path, folder: Path, name: str, size: int) -> dict[str, Any] | None:
+    try:
+        return _built(collection / "CUDA" / name, folder, size)
+    except subprocess.CalledProcessError as error:
+        print(f"{name} {size}: {(error.stderr or '').strip()[-300:]}", flush=True)
+        return None
 
 
 def _cases(collection: Path, only: Sequence[str]) -> Iterator[tuple[str, int]]:
@@ -85,7 +94,7 @@ def _in_order(case: dict[str, Any]) -> tuple[str, int]:
 
 def _built(program: Path, folder: Path, size: int) -> dict[str, Any]:
     """Both programs at one size, and the variants that the tuned one holds."""
-    copy = folder / "CUDA" / program.name
+    copy = folder / "CUDA" / f"{program.name}-{size}"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(program, copy)
     source = next(copy.glob("*.cu"))
@@ -144,30 +153,42 @@ def table(outputs: Sequence[Path]) -> None:
     kernels in the same blocks they do the same on the GPU: what they differ by is noise of the
     measurement.
     """
-    print("program    size     as it was        tuned         gain  refined  launches")
-    gains: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    entries = _merged(outputs)
+    ways = [way for way in ("tuned", "refined") if all(way in entry for entry in entries)]
+    print(f"program    size     as it was        tuned         {_columns(ways)}  launches")
+    gains: dict[str, list[list[float]]] = defaultdict(list)
     changes = []
-    for entry in _merged(outputs):
-        before, tuned, refined = (_total(entry[way]) for way in ("original", "tuned", "refined"))
-        gains[entry["program"]].append((before / tuned, before / refined))
+    for entry in entries:
+        before, tuned = _total(entry["original"]), _total(entry["tuned"])
+        gains[entry["program"]].append([before / _total(entry[way]) for way in ways])
         changes.append(entry["blocks"]["tuned"] != entry["blocks"]["original"])
         changed = "other" if changes[-1] else "same"
         print(
             f"{entry['program']:9} {entry['size']:5} {before:12.1f} {tuned:12.1f} us"
-            f" {before / tuned:8.2f} {before / refined:8.2f}  {changed}"
+            f" {_columns(gains[entry['program']][-1])}  {changed}"
         )
     for program, found in gains.items():
-        means = np.exp(np.log(np.array(found)).mean(axis=0))
-        print(f"{program:9} {means[0]:5.2f} {means[1]:5.2f}")
+        print(f"{program:9} {_columns(_geometric_mean(np.array(found)))}")
     everything = np.array([gain for found in gains.values() for gain in found])
     for which, rows in (("all", everything), ("other launches", everything[changes])):
-        for way, column in zip(("tuned", "refined"), rows.T, strict=True):
+        for way, column in zip(ways, rows.T, strict=True):
             share = np.mean(column >= 0.97)
-            mean = np.exp(np.log(column).mean())
             print(
-                f"{way}, {which}: {len(column)} cases, geometric mean {mean:.2f},"
-                f" least {column.min():.2f}, at least 0.97: {100 * share:.0f} %"
+                f"{way}, {which}: {len(column)} cases, geometric mean"
+                f" {_geometric_mean(column):.2f}, least {column.min():.2f},"
+                f" at least 0.97: {100 * share:.0f} %"
             )
+
+
+def _columns(values: Iterable[str | float]) -> str:
+    return " ".join(
+        f"{value:>8}" if isinstance(value, str) else f"{value:8.2f}" for value in values
+    )
+
+
+def _geometric_mean(gains: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of gains one below the other, for each column."""
+    return np.asarray(np.exp(np.log(gains).mean(axis=0)))
 
 
 def _merged(outputs: Sequence[Path]) -> list[dict[str, Any]]:
@@ -178,7 +199,8 @@ def _merged(outputs: Sequence[Path]) -> list[dict[str, Any]]:
             known = merged.setdefault((entry["program"], entry["size"]), entry)
             if known is not entry:
                 for way in ("original", "tuned", "refined"):
-                    known[way] += entry[way]
+                    if way in known:
+                        known[way] += entry[way]
     return [merged[key] for key in sorted(merged)]
 
 

@@ -1,9 +1,9 @@
 """Runs what polybench_originals built, on the machine with the GPU. Needs Python and g++ only.
 
-python3 time_originals.py FOLDER OUTPUT [SECONDS [FIRST]]
+python3 time_originals.py FOLDER OUTPUT [SECONDS [FIRST [WAYS]]]
 
 After SECONDS it stops, and says with which number another call goes on. Three ways in turn: as it
-was, tuned, and tuned with CUTUNE=refine.
+was, tuned, and tuned with CUTUNE=refine; or those that are named, with commas between.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ WAYS: dict[str, tuple[str, dict[str, str]]] = {
 LIMIT = 600
 
 
-def main(folder: Path, output: Path, seconds: float, first: int) -> None:
-    """All programs from the first on in turn, each in all ways alternating."""
+def main(folder: Path, output: Path, seconds: float, first: int, ways: list[str]) -> None:
+    """All programs from the first on in turn, each in these ways alternating."""
     shim = output / "launch_times.so"
     compile_shim = ["g++", "-O2", "-shared", "-fPIC", f"-I{CUDA}/include"]
     source = str(folder / "launch_times.cpp")
@@ -46,7 +46,7 @@ def main(folder: Path, output: Path, seconds: float, first: int) -> None:
                 break
             start = time.monotonic()
             try:
-                measured = timed(folder / "bin", entry, output / "launches.txt", shim)
+                measured = timed(folder / "bin", entry, ways, output / "launches.txt", shim)
             except subprocess.SubprocessError as error:
                 print(f"{entry['original']}: {error}", flush=True)
                 continue
@@ -56,7 +56,9 @@ def main(folder: Path, output: Path, seconds: float, first: int) -> None:
             file.flush()
 
 
-def timed(folder: Path, entry: dict[str, object], lines: Path, shim: Path) -> dict[str, object]:
+def timed(
+    folder: Path, entry: dict[str, object], ways: list[str], lines: Path, shim: Path
+) -> dict[str, object]:
     """The times of each launch, and the blocks of the first run."""
     environment = {
         **os.environ,
@@ -66,14 +68,15 @@ def timed(folder: Path, entry: dict[str, object], lines: Path, shim: Path) -> di
         "LAUNCH_LIMIT": str(LIMIT),
         "CUDA_MODULE_LOADING": "EAGER",
     }
-    found: dict[str, list[list[float]]] = {way: [] for way in WAYS}
+    found: dict[str, list[list[float]]] = {way: [] for way in ways}
     blocks: dict[str, list[str]] = {}
     begun = time.monotonic()
     for number in range(MOST_RUNS):
         is_late = time.monotonic() - begun > SECONDS_FOR_MORE
         if number >= RUNS and (is_late or all(map(is_settled, found.values()))):
             break
-        for way, (word, more) in WAYS.items():
+        for way in ways:
+            word, more = WAYS[way]
             lines.unlink(missing_ok=True)
             binary = str(folder / str(entry[word]))
             subprocess.run(
@@ -99,4 +102,5 @@ def is_settled(runs: list[list[float]]) -> bool:
 if __name__ == "__main__":
     limit = float(sys.argv[3]) if len(sys.argv) > 3 else 1e9
     begin = int(sys.argv[4]) if len(sys.argv) > 4 else 0
-    main(Path(sys.argv[1]), Path(sys.argv[2]), limit, begin)
+    names = sys.argv[5].split(",") if len(sys.argv) > 5 else list(WAYS)
+    main(Path(sys.argv[1]), Path(sys.argv[2]), limit, begin, names)
