@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cutune.core.workspace import locked
-from tests.end_to_end.tuning import AS_USERS_DO, SAMPLE_OPTIONS, SAMPLES, Tuned, tune
+from tests.end_to_end.tuning import SAMPLES, Tuned, sample_options, tune
 
 
 @pytest.fixture(scope="session")
@@ -26,8 +26,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
         source = folder / f"{name}.tuned.cu"
         with locked(folder / "lock"):
             if not source.exists():
-                options = () if name in AS_USERS_DO else SAMPLE_OPTIONS
-                tune(SAMPLES / f"{name}.cu", folder, options=options)
+                tune(SAMPLES / f"{name}.cu", folder, options=sample_options(name))
         return source
 
     return get

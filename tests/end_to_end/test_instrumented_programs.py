@@ -100,7 +100,7 @@ def test_golden_sources_compile_without_a_warning(nvcc: Nvcc, tmp_path: Path, pa
 
 @pytest.mark.parametrize(
     ("standard", "case"),
-    [(11, "arguments"), (11, "places"), (14, "places"), (17, "arguments"), (20, "places")],
+    [(11, "arguments"), (11, "places"), (17, "arguments"), (20, "places")],
 )
 def test_every_standard(nvcc: Nvcc, tmp_path: Path, standard: int, case: str) -> None:
     path = HERE.parent / "golden" / "instrument" / f"{case}.cu"
@@ -299,7 +299,7 @@ def test_a_tuned_program_behaves_as_the_original(nvcc: Nvcc, build: Build) -> No
     assert execute(build(PROBED, tuned(nvcc, PROBED))) == expected
 
 
-@pytest.mark.parametrize("standard", [11, 14, 17, 20])
+@pytest.mark.parametrize("standard", [11, 17, 20])
 def test_tuned_programs_need_no_header_of_cutune(nvcc: Nvcc, tmp_path: Path, standard: int) -> None:
     text = tmp_path / "tuned.cu"
     text.write_bytes(rewritten(nvcc, PROBED, tuned(nvcc, PROBED)).encode())

@@ -31,9 +31,10 @@ STANDARD = "-std=c++14"
 QUICK_FLAGS = (STANDARD, "-arch=compute_80")
 ARCHITECTURE = f"--nvcc-flag={QUICK_FLAGS[1]}"
 QUICK = (STANDARD, ARCHITECTURE, "--variants=none")
-#: Options for the samples: without any, as users begin, and with variants alone.
+#: Samples that are tuned without any option, as users begin.
 AS_USERS_DO = ("gemm",)
-SAMPLE_OPTIONS = QUICK[:2]
+#: Samples whose kernels get the variants that those of gemm, syrk, atax and corr get.
+ALIKE = ("2mm", "3mm", "bicg", "covar", "mvt", "syr2k")
 #: Gives the tuned source of a sample; its folder is the workspace.
 Tuned = Callable[[str], Path]
 
@@ -100,6 +101,13 @@ def tune(
     )
     assert done.returncode == 0, done.stderr
     return tuned
+
+
+def sample_options(name: str) -> Sequence[str]:
+    """Options with which a sample is tuned for all tests."""
+    if name in AS_USERS_DO:
+        return ()
+    return QUICK if name in ALIKE else QUICK[:2]
 
 
 def select(kernel: str, workspace: Path, *sizes: str) -> dict[str, Any]:

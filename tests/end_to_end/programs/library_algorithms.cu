@@ -4,12 +4,21 @@
 #include <numeric>
 #include <vector>
 
-#include <thrust/device_vector.h>
-#include <thrust/reduce.h>
-#include <thrust/scan.h>
-#include <thrust/sort.h>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
 
 #include "check.h"
+
+// Asks an algorithm how much memory it needs, then runs it there.
+template <class Algorithm> void run(Algorithm algorithm) {
+    size_t bytes = 0;
+    REQUIRE(algorithm(nullptr, bytes) == cudaSuccess);
+    void *memory = nullptr;
+    REQUIRE(cudaMalloc(&memory, bytes) == cudaSuccess);
+    REQUIRE(algorithm(memory, bytes) == cudaSuccess);
+    REQUIRE(cudaFree(memory) == cudaSuccess);
+}
 
 int main() {
     std::vector<int> values(20000), got(values.size());
@@ -18,16 +27,28 @@ int main() {
         state = state * 1664525u + 1013904223u;
         value = state >> 20;
     }
-    thrust::device_vector<int> device(values.begin(), values.end());
-    const int sum = std::accumulate(values.begin(), values.end(), 0);
-    REQUIRE(thrust::reduce(device.begin(), device.end()) == sum);
-    thrust::sort(device.begin(), device.end());
+    const int n = int(values.size());
+    const size_t bytes = n * sizeof(int);
+    int *in = nullptr, *out = nullptr;
+    REQUIRE(cudaMalloc(&in, bytes) == cudaSuccess && cudaMalloc(&out, bytes) == cudaSuccess);
+    cudaMemcpy(in, values.data(), bytes, cudaMemcpyHostToDevice);
+
+    run([=](void *memory, size_t &size) { return cub::DeviceReduce::Sum(memory, size, in, out, n); });
+    cudaMemcpy(got.data(), out, sizeof(int), cudaMemcpyDeviceToHost);
+    REQUIRE(got[0] == std::accumulate(values.begin(), values.end(), 0));
+
+    run([=](void *memory, size_t &size) {
+        return cub::DeviceRadixSort::SortKeys(memory, size, in, out, n);
+    });
     std::sort(values.begin(), values.end());
-    thrust::copy(device.begin(), device.end(), got.begin());
+    cudaMemcpy(got.data(), out, bytes, cudaMemcpyDeviceToHost);
     REQUIRE(got == values);
-    thrust::inclusive_scan(device.begin(), device.end(), device.begin());
+
+    run([=](void *memory, size_t &size) {
+        return cub::DeviceScan::InclusiveSum(memory, size, out, in, n);
+    });
     std::partial_sum(values.begin(), values.end(), values.begin());
-    thrust::copy(device.begin(), device.end(), got.begin());
+    cudaMemcpy(got.data(), in, bytes, cudaMemcpyDeviceToHost);
     REQUIRE(got == values);
     return pass();
 }
