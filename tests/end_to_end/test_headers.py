@@ -88,7 +88,7 @@ def project(tmp_path: Path) -> Path:
 def built(folder: Path, *extra: str, sources: tuple[str, ...] = ("src/main.cu",)) -> Path:
     """Compile as the user would: in the folder, with the same options."""
     nvcc = find_nvcc()
-    flags = [*FLAGS, *extra, "-O1", *build_flags()]
+    flags = [*FLAGS, *extra, *build_flags()]
     nvcc.check([*flags, *sources, "-o", "program"], cwd=folder)
     return folder / "program"
 

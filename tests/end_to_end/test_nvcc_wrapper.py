@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.tuning import cutune, run
+from tests.end_to_end.tuning import STANDARD, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
@@ -42,7 +42,7 @@ MAKEFILE = """NVCC ?= nvcc
 app: app.o twice.o
 \t$(NVCC) $^ -o $@
 %.o: src/%.cu
-\t$(NVCC) -DUNUSED='"a b"' -MMD -lineinfo -c $< -o $@
+\t$(NVCC) -std=c++14 -DUNUSED='"a b"' -MMD -lineinfo -c $< -o $@
 clean:
 \trm -f app *.o *.d
 """
@@ -64,7 +64,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def nvcc(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`cutune nvcc WORDS` in a folder."""
-    return cutune("nvcc", *words, cwd=folder)
+    return cutune("nvcc", *words, STANDARD, cwd=folder)
 
 
 def test_an_instrumented_program_keeps_its_names(project: Path) -> None:

@@ -128,7 +128,7 @@ def compiled(
     source: Path, original: Path, binary: Path, options: Sequence[str] = (STANDARD,)
 ) -> Path:
     """A program for the emulated device; quoted includes are found beside the original."""
-    flags = [*options, "-O1", f"-I{original.parent}", *build_flags()]
+    flags = [*options, f"-I{original.parent}", *build_flags()]
     find_nvcc().check([*flags, str(source), "-o", str(binary)])
     return binary
 
