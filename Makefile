@@ -19,8 +19,9 @@ dev: $(VENV)/.installed ## create .venv and install cutune with its developer to
 demo: $(VENV)/.installed ## tune samples/polybench/gemm.cu for an H200, without a GPU
 	$(BIN)/python samples/demo.py
 
+# Its many processes load the same modules, whatever the machine says about keeping them compiled.
 test: $(VENV)/.installed ## run all tests that need no GPU
-	$(BIN)/python -m pytest -m "not gpu" -n auto --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m "not gpu" -n auto --dist worksteal
 
 check: $(VENV)/.installed ## formatter, linter, types: read only
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy

@@ -82,7 +82,7 @@ def build(nvcc: Nvcc, programs: Sequence[Generated], folder: Path) -> Built:
 
 def compiled(nvcc: Nvcc, path: Path, binary: Path) -> str | None:
     """Compile for the emulated device; the compiler's messages where it fails."""
-    flags = ["-std=c++17", "-w", f"-I{INCLUDE_DIRECTORY}", *own_build_flags(nvcc)]
+    flags = ["-std=c++14", "-w", f"-I{INCLUDE_DIRECTORY}", *own_build_flags(nvcc)]
     command = [str(nvcc.path), *flags, str(path), "-o", str(binary)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else done.stderr + done.stdout
