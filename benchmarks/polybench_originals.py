@@ -20,12 +20,14 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from benchmarks.time_originals import WAYS
 
 HERE = Path(__file__).parent
 #: With the calls that newer toolkits lack.
@@ -65,7 +67,8 @@ def build(collection: Path, folder: Path, only: Sequence[str]) -> None:
     known = {(case["program"], case["size"]) for case in plan}
     wanted = [case for case in _cases(collection, only) if case not in known]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for made in pool.map(lambda case: _tried(collection, folder, *case), wanted):
+        tried = [pool.submit(_tried, collection, folder, *case) for case in wanted]
+        for made in (done.result() for done in as_completed(tried)):
             if made is None:
                 continue
             plan.append(made)
@@ -154,8 +157,9 @@ def table(outputs: Sequence[Path]) -> None:
     measurement.
     """
     entries = _merged(outputs)
-    ways = [way for way in ("tuned", "refined") if all(way in entry for entry in entries)]
-    print(f"program    size     as it was        tuned         {_columns(ways)}  launches")
+    ways = [way for way in WAYS if way != "original" and all(way in entry for entry in entries)]
+    gained = "".join(f"{way:>9}" for way in ways)
+    print(f"program    size     as it was        tuned    gain:{gained}  launches")
     gains: dict[str, list[list[float]]] = defaultdict(list)
     changes = []
     for entry in entries:
@@ -180,10 +184,8 @@ def table(outputs: Sequence[Path]) -> None:
             )
 
 
-def _columns(values: Iterable[str | float]) -> str:
-    return " ".join(
-        f"{value:>8}" if isinstance(value, str) else f"{value:8.2f}" for value in values
-    )
+def _columns(gains: Iterable[float]) -> str:
+    return " ".join(f"{gain:8.2f}" for gain in gains)
 
 
 def _geometric_mean(gains: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -198,9 +200,9 @@ def _merged(outputs: Sequence[Path]) -> list[dict[str, Any]]:
             entry = json.loads(line)
             known = merged.setdefault((entry["program"], entry["size"]), entry)
             if known is not entry:
-                for way in ("original", "tuned", "refined"):
-                    if way in known:
-                        known[way] += entry[way]
+                for way in WAYS:
+                    if way in known or way in entry:
+                        known[way] = known.get(way, []) + entry.get(way, [])
     return [merged[key] for key in sorted(merged)]
 
 

@@ -22,7 +22,9 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
 from tests.soundness.generator import Generated, source
 
 #: Writes the program `{source}` with random blocks, chosen by `CUTUNE_SEED`, to `{output}`.
-SHAKER = "{python} -m cutune emit -q -std c++17 {source} --choose random:1 -o {output}"
+#: Programs are read, rewritten and compiled as this.
+_STANDARD = "c++17"
+SHAKER = f"{{python}} -m cutune emit -q -std {_STANDARD} {{source}} --choose random:1 -o {{output}}"
 SECONDS = 60
 _ATTEMPTS = 6
 
@@ -82,7 +84,7 @@ def build(nvcc: Nvcc, programs: Sequence[Generated], folder: Path) -> Built:
 
 def compiled(nvcc: Nvcc, path: Path, binary: Path) -> str | None:
     """Compile for the emulated device; the compiler's messages where it fails."""
-    flags = ["-std=c++14", "-w", f"-I{INCLUDE_DIRECTORY}", *own_build_flags(nvcc)]
+    flags = [f"-std={_STANDARD}", "-w", f"-I{INCLUDE_DIRECTORY}", *own_build_flags(nvcc)]
     command = [str(nvcc.path), *flags, str(path), "-o", str(binary)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else done.stderr + done.stdout

@@ -16,6 +16,7 @@ from cutune.emulator.link import own_build_flags
 from cutune.emulator.run import program_environment
 from cutune.toolchain.nvcc import find_nvcc
 from tests.emulated_kernels import SOURCES, build, hashes, kernels_of, undefined_operations
+from tests.end_to_end.tuning import STANDARD
 from tests.recorded.record_kernels import RECORDED
 
 pytestmark = pytest.mark.nvcc
@@ -57,8 +58,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Done]:
 def _build_and_run(source: Path, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     nvcc = find_nvcc()
-    # Cooperative groups ask for C++17; the headers of C++14 are shorter.
-    standard = "-std=c++17" if source.stem == "groups" else "-std=c++14"
+    # Cooperative groups ask for C++17.
+    standard = "-std=c++17" if source.stem == "groups" else STANDARD
     program = build(nvcc, source, folder, [standard, *own_build_flags(nvcc)])
     ran = subprocess.run(
         [program], env=program_environment(program), capture_output=True, text=True, check=False
