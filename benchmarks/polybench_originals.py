@@ -175,7 +175,7 @@ def table(outputs: Sequence[Path]) -> None:
         print(f"{program:9} {_columns(_geometric_mean(np.array(found)))}")
     everything = np.array([gain for found in gains.values() for gain in found])
     for which, rows in (("all", everything), ("other launches", everything[changes])):
-        for way, column in zip(ways, rows.T, strict=True):
+        for way, column in zip(ways, rows.T, strict=True) if len(rows) else ():
             share = np.mean(column >= 0.97)
             print(
                 f"{way}, {which}: {len(column)} cases, geometric mean"
