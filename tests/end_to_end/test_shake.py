@@ -68,9 +68,8 @@ def shake(*words: object, **variables: str) -> CompletedProcess[str]:
     with patch.dict(os.environ, variables):
         return cutune(
             "shake",
-            *words,
             *QUICK,
-            "--variants=all",
+            *words,
             "-q",
             "--run",
             "{program} {n}",
@@ -89,7 +88,7 @@ def written(folder: Path, text: str, name: str = "app.cu") -> Path:
 def pure(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CompletedProcess[str]]:
     """A pure kernel, shaken: its folder, and what was said."""
     folder = tmp_path_factory.mktemp("pure")
-    return folder, shake(written(folder, HEAD + PURE + MAIN), "--seeds", 3)
+    return folder, shake(written(folder, HEAD + PURE + MAIN), "--seeds", 3, "--variants=all")
 
 
 def test_a_pure_kernel_is_the_same(pure: tuple[Path, CompletedProcess[str]]) -> None:

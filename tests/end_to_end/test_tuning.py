@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +21,19 @@ MEASURED_CYCLES = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in SAMPLES.glob("*.cu")))
+#: Their kernels are like those of 3mm and corr.
+REPEATED = ("2mm", "covar")
+NAMES = sorted({path.stem for path in SAMPLES.glob("*.cu")} - {*REPEATED})
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_tuned_sample_passes_its_own_check(name: str, tuned: Tuned, tmp_path: Path) -> None:
     original = SAMPLES / f"{name}.cu"
     source = tuned(name)
-    assert source.read_text() != original.read_text()
+    kernels = re.findall(r"__global__ void (\w+)", original.read_text())
+    assert {f"cutune_select_{kernel}" for kernel in kernels} <= {
+        *re.findall(r"\bcutune_select_\w+", source.read_text())
+    }
     binary = compiled(source, original, tmp_path / "tuned")
     for size in ("64", "200"):
         done = run(binary, size, CUTUNE="verbose")
@@ -255,12 +264,13 @@ int main(int argc, char **argv) {
 """
 
 
-def test_inspect_lists_every_kernel_of_the_samples() -> None:
-    done = cutune("inspect", "--json", *QUICK, *sorted(SAMPLES.glob("*.cu")))
+def test_inspect_lists_every_kernel() -> None:
+    samples = [SAMPLES / "covar.cu", SAMPLES / "mvt.cu"]
+    done = cutune("inspect", "--json", *QUICK, *samples)
     assert done.returncode == 0, done.stderr
     launches = json.loads(done.stdout)["launches"]
     assert {entry["verdict"] for entry in launches} == {"tunable"}
-    assert len({(entry["file"], entry["kernel"]) for entry in launches}) == 30
+    assert len({(entry["file"], entry["kernel"]) for entry in launches}) == 5
     assert all(
         {"kernel", "file", "line", "verdict", "reason", "pure_dimensions", "data_parameters"}
         <= entry.keys()

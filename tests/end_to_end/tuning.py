@@ -34,7 +34,7 @@ QUICK = (STANDARD, ARCHITECTURE, "--variants=none")
 #: Samples that are tuned without any option, as users begin.
 AS_USERS_DO = ("gemm",)
 #: Samples whose kernels get the variants that those of gemm, syrk and atax get.
-ALIKE = ("2mm", "3mm", "bicg", "corr", "covar", "mvt", "syr2k")
+ALIKE = ("3mm", "bicg", "corr", "mvt", "syr2k")
 #: Gives the tuned source of a sample; its folder is the workspace.
 Tuned = Callable[[str], Path]
 
