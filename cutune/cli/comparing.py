@@ -48,8 +48,8 @@ def shake(options: argparse.Namespace) -> int:
     """Does a program give the same with random configurations?"""
     from cutune.cli.report.programs import print_programs
 
-    trials = _trials(options)
     # Wrong options are reported before anything is built.
+    seeds = _seeds(options)
     _conditions(options)
     session = session_of(options)
     programs = session.load_all(options.files, require_nvcc=True)
@@ -59,6 +59,8 @@ def shake(options: argparse.Namespace) -> int:
         print(f"nothing may change: 0 of {launches} launches are tunable")
         print_programs(programs)
         return 0
+    programs = [session.with_checked_variants(program) for program in programs]
+    trials = _trials(seeds, programs)
     with _folder(options.keep) as folder:
         found = _shaken(options, programs, trials, Path(folder))
     for one in found:
@@ -67,11 +69,22 @@ def shake(options: argparse.Namespace) -> int:
     if found and found[-1].trial is not None:
         _show_difference(found[-1], options)
         return 1
-    seeds = [trial for trial in trials if trial.seed is not None]
-    tried = _counted(len(seeds), "seed") if seeds else str(trials[0])
-    runs = f", {len(found)} runs" if len(found) > 1 else ""
-    print(f"same: {tried}, {_counted(tunable, 'tunable launch', 'es')}{runs}")
+    print(f"same: {_tried(trials)}, {_counted(tunable, 'tunable launch', 'es')}{_runs(found)}")
     return 0
+
+
+def _tried(trials: Sequence[SeededRun]) -> str:
+    """What all runs gave the same with."""
+    forced = [trial for trial in trials if trial.variant is not None]
+    seeds = {trial.seed for trial in trials if trial.seed is not None}
+    if not seeds:
+        return str(trials[0])
+    variants = f", {_counted(len(forced), 'variant')}" if forced else ""
+    return f"{_counted(len(seeds), 'seed')}{variants}"
+
+
+def _runs(found: Sequence[Shaken]) -> str:
+    return f", {len(found)} runs" if len(found) > 1 else ""
 
 
 def _shaken(
@@ -102,29 +115,41 @@ def _shaken(
 
 def _show_difference(found: Shaken, options: argparse.Namespace) -> None:
     """Say which trial differs, in what, and how to see it again."""
-    from cutune.evaluation.shake import SEED
-
     trial = found.trial
     assert trial is not None, "a difference was found by a trial"
     where = ", ".join(filter(None, [str(trial), _values(found.run)]))
     print(f"differs: {where}: {found.reason}")
     words = ["cutune", *options.words]
-    seed = [f"{SEED}={trial.seed}"] if trial.seed is not None else []
-    own = ["--seeds", "0"] if trial.seed is None else []
-    print("see it again:", *seed, shlex.join([*words, *own]))
+    is_own = trial.seed is None
+    named = [] if is_own else [f"{name}={value}" for name, value in trial.variables.items()]
+    own = ["--seeds", "0"] if is_own else []
+    print("see it again:", *named, shlex.join([*words, *own]))
 
 
-def _trials(options: argparse.Namespace) -> list[SeededRun]:
-    from cutune.evaluation.shake import SEED, trials_of
+def _seeds(options: argparse.Namespace) -> Sequence[int]:
+    """Those that are asked for, or the one that the environment names."""
+    from cutune.evaluation.shake import SEED
 
     if options.seeds < 0 or (options.jobs is not None and options.jobs < 1):
         parser().error("shake: --seeds takes a count, --jobs one from 1")
     only = os.environ.get(SEED, "")
-    if not only or options.seeds == 0:
-        return trials_of(range(1, options.seeds + 1))
-    if not re.fullmatch(r"\d+", only):
+    if only and not re.fullmatch(r"\d+", only):
         parser().error(f"shake: {SEED} is an integer, not '{only}'")
-    return trials_of([int(only)], with_own=False)
+    is_one = bool(only) and options.seeds > 0
+    return [int(only)] if is_one else range(1, options.seeds + 1)
+
+
+def _trials(seeds: Sequence[int], programs: Sequence[Program]) -> list[SeededRun]:
+    """What is run: all of it, or what the environment names."""
+    from cutune.evaluation.shake import SEED, VARIANT, SeededRun, trials_of
+
+    only = os.environ.get(VARIANT)
+    is_one = len(seeds) == 1 and str(seeds[0]) == os.environ.get(SEED)
+    if is_one and only:
+        return [SeededRun(seeds[0], only)]
+    checked = (program for program in programs if program.has_checked_variants)
+    names = {v.name for program in checked for k in program.kernels for v in k.variants}
+    return trials_of(seeds, not is_one, () if is_one else sorted(names))
 
 
 def _jobs(options: argparse.Namespace) -> int:

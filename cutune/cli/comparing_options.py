@@ -16,9 +16,10 @@ Parents = Sequence[argparse.ArgumentParser]
 
 _SHAKE = """\
 Every launch that may be changed takes a random legal configuration, by the seed in CUTUNE_SEED.
-The program is built once and runs with each seed, and once with CUTUNE=off; all runs are compared
-with the original, which runs twice. Exit status: 0 'same', or 'nothing may change' and why; 1
-'differs', with the command that shows it again, and after errors."""
+The program is built once and runs with each seed, with each variant wherever it may run
+(CUTUNE_VARIANT), and once with CUTUNE=off; all runs are compared with the original, which runs
+twice. Exit status: 0 'same', or 'nothing may change' and why; 1 'differs', with the command that
+shows it again, and after errors."""
 
 
 def add_verify(verbs: Verbs, parents: Parents) -> None:

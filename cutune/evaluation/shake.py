@@ -1,8 +1,8 @@
 """Does a program give the same results in any legal configuration? Takes programs, gives findings.
 
 The shaken program takes random configurations, by the seed in its environment. It runs once with
-each seed, and once with `CUTUNE=off`: then the launches keep their own configurations, and a
-difference comes from the rewritten text.
+each seed, once with each variant wherever that may run, and once with `CUTUNE=off`: then the
+launches keep their own configurations, and a difference comes from the rewritten text.
 """
 
 from __future__ import annotations
@@ -20,24 +20,33 @@ from cutune.core.progress import Progress
 from cutune.evaluation.baseline import Baseline, Conditions, baseline
 from cutune.evaluation.outcome import Outcome, outcome_of
 
-SEED = "CUTUNE_SEED"
+SEED, VARIANT = "CUTUNE_SEED", "CUTUNE_VARIANT"
 #: Allowed slow-down: a warp may have a single thread, and programs run side by side.
 _SECONDS, _TIMES_SLOWER = 60.0, 100.0
 
 
 @dataclass(frozen=True)
 class SeededRun:
-    """One run of the shaken program; without a seed its launches keep their configurations."""
+    """One run of the shaken program; without a seed its launches keep their configurations.
+
+    `variant`: the one that every launch takes that may; None leaves that to the seed.
+    """
 
     seed: int | None = None
+    variant: str | None = None
 
     @property
     def variables(self) -> Mapping[str, str]:
         """The variables that are set for it."""
-        return {"CUTUNE": "off"} if self.seed is None else {SEED: str(self.seed)}
+        if self.seed is None:
+            return {"CUTUNE": "off"}
+        named = {VARIANT: self.variant} if self.variant is not None else {}
+        return {SEED: str(self.seed), **named}
 
     def __str__(self) -> str:
-        return "CUTUNE=off" if self.seed is None else f"seed {self.seed}"
+        if self.seed is None:
+            return "CUTUNE=off"
+        return f"seed {self.seed}" + (f", variant {self.variant}" if self.variant else "")
 
 
 @dataclass(frozen=True)
@@ -58,9 +67,13 @@ class Shaken:
             yield Diagnostic.at(Code.NOT_SHAKEN, None, command=command)
 
 
-def trials_of(seeds: Iterable[int], with_own: bool = True) -> list[SeededRun]:
-    """A run with the program's own configurations, then one per seed."""
-    return [*([SeededRun()] if with_own else []), *map(SeededRun, seeds)]
+def trials_of(
+    seeds: Iterable[int], with_own: bool = True, variants: Iterable[str] = ()
+) -> list[SeededRun]:
+    """A run with the program's own configurations, one per seed, then one per variant."""
+    seeded = [SeededRun(seed) for seed in seeds]
+    forced = [SeededRun(seeded[0].seed, variant) for variant in variants] if seeded else []
+    return [*([SeededRun()] if with_own else []), *seeded, *forced]
 
 
 def shake(

@@ -1,13 +1,15 @@
 // A block at random for each launch, of those that it may have, and a variant of its kernel. Which
 // ones follow from the seed and from how many launches were made before.
 //
-//   CUTUNE_SEED   another seed than the one that the program was made with
+//   CUTUNE_SEED      another seed than the one that the program was made with
+//   CUTUNE_VARIANT   the variant that each launch takes if it may, the kernel itself otherwise
 //
 // Needs cutune_launch.h and cutune_choice.h before it.
 #ifndef CUTUNE_RANDOM_H
 #define CUTUNE_RANDOM_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <atomic>
 
@@ -60,14 +62,25 @@ static inline dim3 cutune_pick_block(const cutune_request &asked, const unsigned
     return picked;
 }
 
+// The number of the variant that the environment names, 0 without it; -1 where it names none.
+static inline int cutune_named_variant(const cutune_request &asked) {
+    static const char *const name = getenv("CUTUNE_VARIANT");
+    if (name == nullptr || *name == 0) return -1;
+    for (int v = 1; v <= asked.site->variant_count; ++v)
+        if (strcmp(asked.site->variants[v - 1].name, name) == 0) return v;
+    return 0;
+}
+
 // The kernel itself in this block, or as likely one of its variants in the same.
 static inline cutune_configuration cutune_with_any_variant(const cutune_request &asked, dim3 block,
                                                            unsigned long long seed) {
     cutune_configuration answer = cutune_only_block(block);
     const int count = asked.site->variant_count;
-    const int drawn =
-        count == 0 ? 0
-                   : static_cast<int>(cutune_draw(seed) % static_cast<unsigned long long>(count + 1));
+    int drawn = cutune_named_variant(asked);
+    if (drawn < 0)
+        drawn = count == 0 ? 0
+                           : static_cast<int>(cutune_draw(seed) %
+                                              static_cast<unsigned long long>(count + 1));
     if ((asked.allowed >> drawn & 1u) != 0) answer.variant = drawn;
     return answer;
 }

@@ -93,7 +93,10 @@ def pure(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CompletedProce
 
 def test_a_pure_kernel_is_the_same(pure: tuple[Path, CompletedProcess[str]]) -> None:
     folder, done = pure
-    assert (done.returncode, done.stdout) == (0, "same: 3 seeds, 1 tunable launch, 2 runs\n")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "same: 3 seeds, 3 variants, 1 tunable launch, 2 runs\n",
+    )
     assert list(folder.iterdir()) == [folder / "app.cu"]
 
 
@@ -143,9 +146,11 @@ def test_a_program_of_several_sources_with_a_header(tmp_path: Path) -> None:
 
 def test_programs_are_kept(tmp_path: Path) -> None:
     source, kept = written(tmp_path, HEAD + PURE + MAIN), tmp_path / "kept"
-    assert shake(source, "--seeds", 0, "--keep", kept).returncode == 0
-    outputs = {run(kept / word / "app", "100").stdout for word in ("original", "shaken")}
-    assert len(outputs) == 1
+    assert shake(source, "--seeds", 0, "--variants=all", "--keep", kept).returncode == 0
+    original, shaken = (kept / word / "app" for word in ("original", "shaken"))
+    forced = run(shaken, "100", CUTUNE="verbose", CUTUNE_VARIANT="restrict_x2")
+    assert forced.stdout == run(original, "100").stdout
+    assert "fill: variant restrict_x2" in forced.stderr
 
 
 def by_seed(session: Session, program: Program, seed: int, target: Target) -> Path:

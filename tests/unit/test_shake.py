@@ -114,6 +114,16 @@ def test_seeds_of_the_environment_and_of_the_options() -> None:
     ]
 
 
+def test_each_variant_is_forced_once() -> None:
+    trials = trials_of([3, 4], variants=["restrict", "x2"])
+    assert [str(trial) for trial in trials[3:]] == [
+        "seed 3, variant restrict",
+        "seed 3, variant x2",
+    ]
+    assert dict(trials[4].variables) == {"CUTUNE_SEED": "3", "CUTUNE_VARIANT": "x2"}
+    assert trials_of([], variants=["x2"]) == trials_of([])
+
+
 @pytest.mark.parametrize("wrong", [["--seeds", "-1"], ["--jobs", "0"], ["--status", "a"]])
 def test_wrong_options(wrong: list[str]) -> None:
     with pytest.raises(SystemExit) as end:
