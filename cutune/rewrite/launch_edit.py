@@ -90,10 +90,10 @@ def _copy(site: LaunchSite, copy: KernelCopy) -> str:
     callee = callee_of_copy(site.callee, site.kernel, copy)
     assert callee is not None, "the name of the kernel is written"
     block = ", ".join(map(str, copy.block))
-    return f"cutune_copied<{block}>({_function(site, callee)})"
+    return f"cutune_copied<{block}>({function_at(site, callee)})"
 
 
-def _function(site: LaunchSite, callee: str) -> str:
+def function_at(site: LaunchSite, callee: str) -> str:
     """A function with the template arguments of a launch, as an expression."""
     name, deduced = one_line(callee), ", ".join(_deduced(site))
     if deduced:
@@ -112,7 +112,7 @@ def variants_at(program: Program, site: LaunchSite) -> tuple[KernelVariant, ...]
 
 def _variants(site: LaunchSite, variants: Sequence[KernelVariant]) -> str:
     callees = (callee_of_variant(site.callee, site.kernel, one) for one in variants)
-    names = ", ".join(_function(site, callee) for callee in callees if callee is not None)
+    names = ", ".join(function_at(site, callee) for callee in callees if callee is not None)
     return f", cutune_variants({names})" if names else ""
 
 

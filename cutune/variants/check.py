@@ -1,18 +1,22 @@
 """Variants whose compiled code is proven, too. Takes a `Program` and a compiler, gives a `Program`.
 
-All copies of one kind are compiled at once, each launched in place of its kernel, so that
-templates are instantiated as for the kernels.
+All variants are compiled at once, named where their kernel is launched, so that templates are
+instantiated as for the kernels; then copies that show what several ids of a thread depend on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Protocol
 
 from cutune.core.codes import Code
+from cutune.core.edits import Edit
 from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.types import Module, PtxError
 from cutune.frontend.launches.copies import callee_of_variant
 from cutune.frontend.program import (
     DIMENSIONS,
@@ -26,29 +30,110 @@ from cutune.frontend.program import (
 from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.memory.pointers import NotReached, reached
-from cutune.rewrite.launch_edit import with_callees
+from cutune.proof.rounding.alike import rounds_alike
+from cutune.rewrite.launch_edit import function_at, with_callees
 from cutune.rewrite.pipeline import TranslationUnit
-from cutune.toolchain.entry_names import base_name
+from cutune.toolchain.entry_names import base_name, renamed_entry
 from cutune.variants import coarsen, restrict
 from cutune.variants.coarsen import moved_name, reads_own_place, with_places
 
 _OWNER = "variants"
-_DOES_NOT_COMPILE = "does not compile"
+_NOT_COMPILED = "does not compile"
+_ROUNDS = "may round other products than the kernel before they are added"
 
 
 def checked(program: Program, compile_unit: Compile) -> Program:
     """The program without variants that are not proven as their kernels are."""
-    for step in (_Themselves(), _Moved()):
-        written = {k.name: one for k in program.kernels if (one := step.shown(k)) is not None}
-        texts = compiled_changes(written, partial(launching, program), compile_unit)
-        copies = {k.name: _Copy(k, written[k.name]) for k in program.kernels if k.name in written}
-        reasons = _reasons(copies, texts, step)
-        kernels = (
-            _without(kernel, step, reasons[kernel.name]) if kernel.name in reasons else kernel
-            for kernel in program.kernels
-        )
-        program = replace(program, kernels=tuple(kernels))
+    written = {
+        name: variants
+        for kernel in program.kernels
+        for name, variants in _by_kind(kernel).items()
+        if variants
+    }
+    texts = compiled_changes(written, partial(launching, program), compile_unit)
+    program = _without_others(program, texts)
+    program = _proven(program, _Themselves(), texts)
+    moved = {k.name: (copy,) for k in program.kernels if (copy := _Moved().shown(k)) is not None}
+    texts = compiled_changes(moved, partial(launching, program), compile_unit)
+    program = _proven(program, _Moved(), texts)
     return replace(program, has_checked_variants=True)
+
+
+Texts = Mapping[str, Sequence[str]]
+"""The PTX of all architectures by what was compiled; what compiles together has the same."""
+
+
+def _by_kind(kernel: Kernel) -> dict[str, tuple[KernelVariant, ...]]:
+    """The variants of a kernel that are compiled together, or fail to."""
+    found = {_name_of(kernel.name, is_moved): () for is_moved in (False, True)}
+    return found | {
+        name: tuple(
+            one for one in kernel.variants if _name_of(kernel.name, one.moved is not None) == name
+        )
+        for name in found
+    }
+
+
+def _name_of(kernel: str, is_moved: bool) -> str:
+    return f"{kernel} moved" if is_moved else kernel
+
+
+def _without_others(program: Program, texts: Texts) -> Program:
+    """The program without variants that do not compile, or may round otherwise."""
+    known: dict[int, list[Module]] = {}
+
+    def against(kernel: Kernel, variant: KernelVariant) -> str | None:
+        own = texts.get(_name_of(kernel.name, variant.moved is not None))
+        if own is None:
+            return _NOT_COMPILED
+        if id(own) not in known:
+            known[id(own)] = _parsed(own)
+        return _rounding_against(kernel, variant, known[id(own)])
+
+    return replace(program, kernels=tuple(_without_any(k, against) for k in program.kernels))
+
+
+def _without_any(kernel: Kernel, against: Callable[[Kernel, KernelVariant], str | None]) -> Kernel:
+    for variant in kernel.variants:
+        what = against(kernel, variant)
+        kernel = _without(kernel, variant.name, (variant,), what) if what is not None else kernel
+    return kernel
+
+
+def _parsed(texts: Sequence[str]) -> list[Module]:
+    """Their modules; none where one of them cannot be read: then nothing is proven."""
+    try:
+        return [parse(text) for text in texts]
+    except PtxError:
+        return []
+
+
+def _rounding_against(
+    kernel: Kernel, variant: KernelVariant, modules: Sequence[Module]
+) -> str | None:
+    """Why a variant may give other last bits; None where it does not."""
+    for module in modules:
+        for entry, function in module.functions.items():
+            if base_name(entry) != kernel.name or not function.is_kernel:
+                continue
+            copy = module.functions.get(renamed_entry(entry, variant.kernel))
+            if copy is not None and not rounds_alike(function, copy):
+                return _ROUNDS
+    return None
+
+
+def _proven(program: Program, step: _Step, texts: Texts) -> Program:
+    """The program without those variants of a step that are not proven."""
+    shown = ((k, one) for k in program.kernels if (one := step.shown(k)) is not None)
+    copies = {kernel.name: _Copy(kernel, one) for kernel, one in shown}
+    reasons = _reasons(copies, {name: texts[name] for name in copies if name in texts}, step)
+    kernels = (
+        _without(kernel, step.name, step.proven_by(kernel), reasons[kernel.name])
+        if kernel.name in reasons
+        else kernel
+        for kernel in program.kernels
+    )
+    return replace(program, kernels=tuple(kernels))
 
 
 @dataclass(frozen=True)
@@ -127,16 +212,27 @@ class _Moved:
         return _Proofs(compiled, against)
 
 
-def launching(program: Program, written: Mapping[str, KernelVariant]) -> TranslationUnit:
-    """The program in which variants are launched and nothing else is changed."""
+def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) -> TranslationUnit:
+    """The program with these variants, in which launches name them and do nothing else."""
 
     def callee(site: LaunchSite) -> str | None:
-        variant = written.get(site.kernel)
-        return callee_of_variant(site.callee, site.kernel, variant) if variant is not None else None
+        own = (written.get(_name_of(site.kernel, is_moved), ()) for is_moved in (False, True))
+        found = [callee_of_variant(site.callee, site.kernel, v) for some in own for v in some]
+        named = [function_at(site, one) for one in found if one is not None]
+        if not named or site.called is None:
+            return None
+        # All are instantiated as the kernel is, which is one of them.
+        return (
+            f"({' : '.join(f'true ? {one}' for one in named)} : {function_at(site, site.callee)})"
+        )
 
     unit = with_callees(TranslationUnit(program), _OWNER, callee)
-    for variant in written.values():
-        unit = unit.with_edits(_OWNER, [variant.edit], variant.source)
+    by_place: defaultdict[tuple[str, int], list[KernelVariant]] = defaultdict(list)
+    for one in chain.from_iterable(written.values()):
+        by_place[one.source.path, one.edit.span.start].append(one)
+    for here in by_place.values():
+        text = "".join(one.edit.text for one in here)
+        unit = unit.with_edits(_OWNER, [Edit(here[0].edit.span, text)], here[0].source)
     return unit
 
 
@@ -147,7 +243,7 @@ def _reasons(
 
     `texts`: their PTX; those that compile together have the same.
     """
-    found = dict.fromkeys(copies.keys() - texts.keys(), _DOES_NOT_COMPILE)
+    found = dict.fromkeys(copies.keys() - texts.keys(), _NOT_COMPILED)
     known: dict[int, _Proofs] = {}
     for name, own in texts.items():
         if id(own) not in known:
@@ -160,11 +256,11 @@ def _reasons(
     return found
 
 
-def _without(kernel: Kernel, step: _Step, what: str) -> Kernel:
-    """The kernel without the variants of a step, and the reason."""
-    left_out, code = step.proven_by(kernel), Code.VARIANT_UNPROVEN
-    message = code.template.format(variant=step.name, what=what)
-    reason = (step.name, Impurity(code, message, kernel.span))
+def _without(kernel: Kernel, name: str, left_out: Collection[KernelVariant], what: str) -> Kernel:
+    """The kernel without some variants, and the reason under a name."""
+    code = Code.VARIANT_UNPROVEN
+    message = code.template.format(variant=name, what=what)
+    reason = (name, Impurity(code, message, kernel.span))
     return replace(
         kernel,
         variants=tuple(one for one in kernel.variants if one not in left_out),

@@ -1,0 +1,90 @@
+"""Expressions of floating-point operations. Takes the operations of a function, compares functions.
+
+At the leaves are parameters, built-in variables, constants, and what is loaded: by the pointer and
+the constant that is added to the address, not by the rest of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cutune.emulator.ptx.taint import results
+from cutune.proof.rounding.operations import (
+    FUSED,
+    SUMS,
+    FloatOperation,
+    Made,
+    Operations,
+)
+
+Operand = int | Made
+"""The number of an operation, or what another value is made of."""
+Operation = tuple[str, tuple[str, ...], tuple[tuple[bool, Operand], ...]]
+"""Opcode, modifiers, and operands, each with its sign."""
+_Factors = frozenset[Operand]
+
+
+def in_order(operations: Operations) -> tuple[Operation, ...]:
+    """All operations; each has the numbers of those that it reads."""
+    numbers: dict[str, int] = {}
+    found = []
+    for number, one in enumerate(operations.arithmetic):
+        found.append(_operation(one, one.made_of, numbers))
+        _note(operations, one, numbers, number)
+    return tuple(found)
+
+
+@dataclass
+class Expressions:
+    """The set of all expressions.
+
+    Attributes:
+        table: numbers of expressions, shared by the functions that are compared.
+        are_told_apart: are any two products that are added to each other different expressions?
+    """
+
+    operations: Operations
+    table: dict[Operation, int]
+    numbers: set[int] = field(default_factory=set)
+    are_told_apart: bool = True
+    _of_register: dict[str, int] = field(default_factory=dict)
+    _products: dict[str, _Factors] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        sums = set()
+        for one in self.operations.arithmetic:
+            operation = _operation(one, one.leaves, self._of_register)
+            number = self.table.setdefault(operation, len(self.table))
+            self.numbers.add(number)
+            _note(self.operations, one, self._of_register, number)
+            factors = frozenset(operand for _, operand in operation[2][:2])
+            if one.opcode == "mul" and not one.is_rounded_always:
+                self._products |= dict.fromkeys(results(one.instruction), factors)
+            elif one.opcode in FUSED and (addend := self._product(one.operands[2])) is not None:
+                sums.add((factors, addend))
+            elif one.opcode in SUMS and None not in map(self._product, one.operands):
+                self.are_told_apart = False
+        if any((other, one) in sums for one, other in sums):
+            self.are_told_apart = False
+
+    def _product(self, operand: str) -> _Factors | None:
+        return self._products.get(operand.lstrip("-"))
+
+
+def _operation(
+    one: FloatOperation, leaves: tuple[Made, ...], numbers: Mapping[str, int]
+) -> Operation:
+    """Signs are exact, but belong to the operation."""
+    read = zip(one.operands, leaves, strict=True)
+    operands = ((word.startswith("-"), numbers.get(word.lstrip("-"), leaf)) for word, leaf in read)
+    return one.opcode, one.instruction.modifiers, tuple(operands)
+
+
+def _note(
+    operations: Operations, one: FloatOperation, numbers: dict[str, int], number: int
+) -> None:
+    """A result is known by its number, unless another instruction writes to the same place."""
+    for name in results(one.instruction):
+        if operations.definition(name) is not None:
+            numbers[name] = number

@@ -1,0 +1,186 @@
+"""Floating-point operations of a function, and what its values are made of, by coarse names.
+
+What a value is made of: the parameters, built-in variables, loaded values and constants that it
+depends on, without the order of basic blocks. That stays the same when the compiler unrolls a loop,
+keeps a value in a register or moves code. A value that is read through a pointer depends on all
+that is stored through it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from cutune.emulator.ptx.taint import names, results
+from cutune.emulator.ptx.types import Function, Instruction
+
+Made = frozenset[str]
+"""What a value is made of: names that mean the same in a kernel and its copies."""
+
+
+@dataclass(frozen=True)
+class FloatOperation:
+    """An instruction, and what the values that it reads are made of.
+
+    `leaves`: the same, and where those that are loaded lie behind an address.
+    """
+
+    instruction: Instruction
+    made_of: tuple[Made, ...]
+    leaves: tuple[Made, ...] = ()
+
+    @property
+    def opcode(self) -> str:
+        """Its opcode."""
+        return self.instruction.opcode
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """What it reads."""
+        return self.instruction.operands[1:]
+
+    @property
+    def is_rounded_always(self) -> bool:
+        """Does it say how it rounds? Then it is not fused with another one (`-fmad=false`)."""
+        return "rn" in self.instruction.modifiers
+
+
+FLOATS = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f32x2", "f64"})
+FUSED = frozenset({"fma", "mad"})
+SUMS = frozenset({"add", "sub"})
+_LOADS = frozenset({"ld", "ldu", "tex", "tld4", "suld", "atom", "ldmatrix"})
+_STORES = frozenset({"st", "atom", "red"})
+_MOVES = frozenset({"mov", "cvta"})
+_REGISTER = re.compile(r"%[\w$]+(?:\.[xyz])?")
+_CONSTANT = re.compile(r"0[fFdD][0-9a-fA-F]+$")
+_PARAMETER = re.compile(r"\[\s*\w+?_param_(\d+)\s*(?:\+\s*(\d+))?\s*\]")
+_OF_PARAMETER = "parameter"
+
+
+@dataclass
+class Operations:
+    """A function with a body."""
+
+    function: Function
+    #: What registers and memory are made of, whoever writes them.
+    _made: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    #: The same of registers that were written before in the same basic block.
+    _local: dict[str, set[str]] = field(default_factory=dict)
+    #: The memory behind the address of each access.
+    _places: dict[int, str] = field(default_factory=dict)
+    _read: dict[int, tuple[Made, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._until_nothing_is_added()
+        for number, one in self._instructions:
+            if (address := _address(one)) is not None:
+                self._places[number] = self._place(address)
+        # Addresses are known: from here on what is stored is read again.
+        self._made.clear()
+        self._until_nothing_is_added()
+
+    @property
+    def arithmetic(self) -> Iterator[FloatOperation]:
+        """All operations on floating-point numbers, in their order."""
+        for number, one in self._instructions:
+            if FLOATS & {*one.modifiers} and one.opcode not in _LOADS | _STORES | _MOVES:
+                leaves = map(self._leaf, one.operands[1:], self._read[number])
+                yield FloatOperation(one, self._read[number], tuple(leaves))
+
+    def definition(self, operand: str) -> FloatOperation | None:
+        """The only instruction that writes a register; None where there are several."""
+        found = self._definitions.get(operand.lstrip("-"), [])
+        if len(found) != 1:
+            return None
+        number, one = found[0]
+        return FloatOperation(one, self._read[number])
+
+    @cached_property
+    def _instructions(self) -> list[tuple[int, Instruction]]:
+        body = enumerate(self.function.body or ())
+        return [(number, item) for number, item in body if isinstance(item, Instruction)]
+
+    @cached_property
+    def _definitions(self) -> Mapping[str, list[tuple[int, Instruction]]]:
+        found: defaultdict[str, list[tuple[int, Instruction]]] = defaultdict(list)
+        for number, one in self._instructions:
+            for name in results(one):
+                found[name].append((number, one))
+        return found
+
+    def _leaf(self, operand: str, made: Made) -> Made:
+        """A value that is loaded is known by the constant in its address, too."""
+        found = self.definition(operand)
+        address = _address(found.instruction) if found is not None else None
+        behind = address.rpartition("+")[2] if address is not None and "+" in address else ""
+        return made | {f"at {behind.strip(' ]')}"} if behind else made
+
+    def _until_nothing_is_added(self) -> None:
+        before = -1
+        while before != (before := sum(map(len, self._made.values()))):
+            self._local.clear()
+            for number, item in enumerate(self.function.body or ()):
+                if isinstance(item, Instruction):
+                    self._add(number, item)
+                else:
+                    self._local.clear()
+
+    def _of(self, operand: str) -> set[str]:
+        is_constant = _CONSTANT.match(operand) and operand.strip("0dDfF")
+        found = {operand} if is_constant else set()
+        return found.union(*(self._of_register(name) for name in _REGISTER.findall(operand)))
+
+    def _of_register(self, name: str) -> set[str]:
+        if name not in self.function.registers:
+            return {name}
+        # A condition selects values, it is no part of them.
+        is_condition = self.function.registers[name] == "pred"
+        return set() if is_condition else self._local.get(name, self._made[name])
+
+    def _add(self, number: int, one: Instruction) -> None:
+        """What an instruction tells."""
+        self._read[number] = tuple(frozenset(self._of(o)) for o in one.operands[1:])
+        place = self._places.get(number, "")
+        if place and one.opcode in _STORES:
+            for operand in one.operands[1:]:
+                self._made[place] |= self._of(_as_float(operand))
+        if one.opcode not in _LOADS:
+            found = {f"call {one.operands[-2:]}"} if one.opcode == "call" else set()
+            found = found.union(*map(self._of, one.operands[1:]))
+        else:
+            found = {_parameter(one.operands[1])} if "param" in one.modifiers else {place} - {""}
+        written = [name for name in results(one) if name in self.function.registers]
+        for part, name in enumerate(written):
+            is_part = one.opcode in _LOADS and len(written) > 1
+            value = {f"{part} of {word}" for word in found} if is_part else found
+            value = value | self._made[place] if place else set(value)
+            self._made[name] |= value
+            self._local[name] = value | self._local.get(name, set()) if one.guard else value
+
+    def _place(self, operand: str) -> str:
+        """The memory behind an address: the parameters and variables that it is made of."""
+        found: set[str] = set()
+        for name in names(operand):
+            made = self._made.get(name, {name})
+            found |= {word for word in made if _OF_PARAMETER in word or word == name}
+        return f"behind {sorted(found)}"
+
+
+def _address(one: Instruction) -> str | None:
+    """The operand that says where memory is accessed; None where it is not."""
+    if "param" in one.modifiers or one.opcode not in _LOADS | _STORES:
+        return None
+    return one.operands[0 if one.opcode in ("st", "red") else 1]
+
+
+def _parameter(operand: str) -> str:
+    found = _PARAMETER.search(operand)
+    return f"{_OF_PARAMETER} {found[1]} {found[2] or 0}" if found else operand
+
+
+def _as_float(operand: str) -> str:
+    """A constant that is stored by its bits, as it is written elsewhere."""
+    return f"0f{int(operand):08X}" if operand.isdecimal() else operand

@@ -1,0 +1,106 @@
+"""Products that are fused with an addition, and products that are rounded before they are added.
+
+Products are known by what their factors are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from cutune.proof.rounding.operations import (
+    FLOATS,
+    FUSED,
+    SUMS,
+    FloatOperation,
+    Made,
+    Operations,
+)
+
+Product = tuple[str, tuple[Made, Made]]
+"""The type of a product, and what its factors are made of."""
+Sum = tuple[Product, ...]
+"""Products that are added to each other; where one is fused it is the first."""
+
+
+@dataclass
+class Products:
+    """The products of a function.
+
+    Attributes:
+        fused: those that are fused with an addition.
+        rounded: all others.
+        added: a fused product, and the rounded one that is added to it.
+        loose: rounded products that are added; the assembler may still fuse them.
+    """
+
+    operations: Operations
+    fused: set[Sum] = field(default_factory=set)
+    rounded: set[Sum] = field(default_factory=set)
+    added: set[Sum] = field(default_factory=set)
+    loose: set[Sum] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for one in self.operations.arithmetic:
+            if one.opcode == "mul" and not one.is_rounded_always:
+                self.rounded.add((_product(one),))
+            elif one.opcode in FUSED:
+                product, addend = _product(one), self._as_product(one.operands[2])
+                self.fused.add((product,))
+                self.added |= {(product, addend)} if addend is not None else set()
+            elif one.opcode in SUMS:
+                found = map(self._as_product, one.operands)
+                if products := tuple(product for product in found if product is not None):
+                    self.loose.add(products)
+
+    def are_those_of(self, kernel: Products) -> bool:
+        """Are they those of a kernel, of which this function is a copy?"""
+        pairs = zip(
+            (self.fused, self.rounded, self.added, self.loose),
+            (kernel.fused, kernel.rounded, kernel.added, kernel.loose),
+            strict=True,
+        )
+        turned = {one[::-1] for one in kernel.added | kernel.loose if len(one) > 1}
+        both = self.added | self.loose
+        return all(_are_alike(own, others) for own, others in pairs) and not any(
+            _may_be(one, other) for one in both for other in turned
+        )
+
+    def _as_product(self, operand: str) -> Product | None:
+        """The product that an operand is; None for anything else."""
+        one = self.operations.definition(operand)
+        if one is None:
+            return None
+        if one.opcode in ("neg", "mov"):
+            return self._as_product(one.operands[0])
+        is_product = one.opcode == "mul" and _kinds(one) and not one.is_rounded_always
+        return _product(one) if is_product else None
+
+
+def _product(one: FloatOperation) -> Product:
+    first, second, *_ = one.made_of
+    return _kinds(one)[0], (first, second)
+
+
+def _kinds(one: FloatOperation) -> list[str]:
+    return [word for word in one.instruction.modifiers if word in FLOATS]
+
+
+def _are_alike(of_copy: Collection[Sum], of_kernel: Collection[Sum]) -> bool:
+    """Is there one of the kernel for each of the copy, and the other way round?"""
+    return all(any(_may_be(one, other) for other in of_kernel) for one in of_copy) and all(
+        any(_may_be(one, other) for one in of_copy) for other in of_kernel
+    )
+
+
+def _may_be(of_copy: Sum, of_kernel: Sum) -> bool:
+    """May they be the same? A copy that keeps values in registers has them made of less."""
+    return len(of_copy) == len(of_kernel) and all(map(_is_made_alike, of_copy, of_kernel))
+
+
+def _is_made_alike(of_copy: Product, of_kernel: Product) -> bool:
+    kind, (first, second) = of_copy
+    other_kind, (one, other) = of_kernel
+    return kind == other_kind and (
+        (first <= one and second <= other) or (first <= other and second <= one)
+    )

@@ -1,0 +1,101 @@
+"""Does a copy of a kernel round as the kernel does?"""
+
+from __future__ import annotations
+
+import pytest
+
+from cutune.emulator.ptx.parse import parse
+from cutune.emulator.ptx.types import Function
+from cutune.proof.rounding.alike import rounds_alike
+
+HEAD = """\
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry kernel(
+.param .u64 kernel_param_0, .param .u64 kernel_param_1, .param .f32 kernel_param_2)
+{
+.reg .pred %p<9>; .reg .f32 %f<20>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [kernel_param_0];
+ld.param.u64 %rd2, [kernel_param_1];
+ld.param.f32 %f1, [kernel_param_2];
+"""
+LOADS = "ld.global.f32 %f2, [%rd1]; ld.global.f32 %f3, [%rd2];\n"
+#: f1 * f2 + f1 * f3, where either product is fused.
+FIRST = LOADS + "mul.f32 %f4, %f1, %f3; fma.rn.f32 %f5, %f1, %f2, %f4; st.global.f32 [%rd1], %f5;\n"
+SECOND = (
+    LOADS + "mul.f32 %f4, %f1, %f2; fma.rn.f32 %f5, %f1, %f3, %f4; st.global.f32 [%rd1], %f5;\n"
+)
+#: The same as the first, in another order and with other names.
+MOVED = """\
+ld.global.nc.f32 %f9, [%rd2]; mul.f32 %f8, %f9, %f1; ld.global.f32 %f7, [%rd1];
+fma.rn.f32 %f6, %f7, %f1, %f8; st.global.f32 [%rd1], %f6;
+"""
+NEITHER = LOADS + "mul.f32 %f4, %f1, %f3; mul.f32 %f6, %f1, %f2; add.f32 %f5, %f6, %f4;\n"
+TURNED = LOADS + "mul.f32 %f4, %f1, %f2; mul.f32 %f6, %f1, %f3; add.f32 %f5, %f6, %f4;\n"
+#: Products of the same array: one cannot be told from the other.
+SQUARES = """\
+add.s64 %rd3, %rd1, %rd1; ld.global.f32 %f2, [%rd1]; ld.global.f32 %f3, [%rd3];
+mul.f32 %f4, %f3, %f3; fma.rn.f32 %f5, %f2, %f2, %f4; st.global.f32 [%rd2], %f5;
+"""
+SQUARED = """\
+add.s64 %rd3, %rd1, %rd1; ld.global.f32 %f3, [%rd3]; ld.global.f32 %f2, [%rd1]; neg.f32 %f7, %f2;
+mul.f32 %f4, %f3, %f3; fma.rn.f32 %f5, %f2, %f2, %f4; st.global.f32 [%rd2], %f5;
+"""
+#: A sum in memory, and in a register; the latter four times per round.
+IN_MEMORY = """\
+$again: ld.global.f32 %f2, [%rd2]; ld.global.f32 %f3, [%rd1]; fma.rn.f32 %f4, %f1, %f2, %f3;
+st.global.f32 [%rd1], %f4; setp.lt.s32 %p1, %r1, 9; @%p1 bra $again;
+"""
+IN_REGISTER = """\
+ld.global.f32 %f9, [%rd1];
+$again: ld.global.f32 %f2, [%rd2]; fma.rn.f32 %f4, %f1, %f2, %f9;
+ld.global.f32 %f5, [%rd2+4]; fma.rn.f32 %f9, %f1, %f5, %f4;
+setp.lt.s32 %p1, %r1, 9; @%p1 bra $again;
+st.global.f32 [%rd1], %f9;
+"""
+#: A product that memory rounds in between, and that is fused when it stays in a register.
+SCALED = """\
+ld.global.f32 %f2, [%rd1]; mul.f32 %f3, %f1, %f2; st.global.f32 [%rd1], %f3;
+ld.global.f32 %f4, [%rd1]; ld.global.f32 %f5, [%rd2]; add.f32 %f6, %f4, %f5;
+st.global.f32 [%rd1], %f6;
+"""
+FUSED = """\
+ld.global.f32 %f2, [%rd1]; ld.global.f32 %f5, [%rd2]; fma.rn.f32 %f6, %f1, %f2, %f5;
+st.global.f32 [%rd1], %f6;
+"""
+
+
+def function(body: str) -> Function:
+    (found,) = parse(f"{HEAD}{body}ret;\n}}\n").functions.values()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kernel", "copy", "expected"),
+    [
+        (FIRST, FIRST, True),
+        (FIRST, MOVED, True),
+        (FIRST, SECOND, False),
+        (MOVED, SECOND, False),
+        (FIRST, NEITHER, False),
+        (NEITHER, FIRST, False),
+        (SQUARES, SQUARES, True),
+        (SQUARES, SQUARED, False),
+        (IN_MEMORY, IN_REGISTER, True),
+        (SCALED, FUSED, False),
+        (NEITHER.replace("mul", "mul.rn"), FIRST, False),
+        (NEITHER.replace("mul", "mul.rn"), TURNED.replace("mul", "mul.rn"), True),
+    ],
+)
+def test_which_copies_round_alike(kernel: str, copy: str, expected: bool) -> None:
+    assert rounds_alike(function(kernel), function(copy)) is expected
+
+
+def test_it_ends_where_memory_holds_what_was_read_from_it() -> None:
+    """Vectors that are written to the places that they were read from, in a loop."""
+    body = """\
+    $again: ld.global.v2.f32 {%f2, %f3}, [%rd1]; fma.rn.f32 %f4, %f2, %f3, %f2;
+    st.global.v2.f32 [%rd1], {%f4, %f3}; setp.lt.s32 %p1, %r1, 9; @%p1 bra $again;
+    """
+    assert rounds_alike(function(body), function(body))
