@@ -4,7 +4,7 @@
     python -m benchmarks.variant_regret polybench 03  # only these
 
 No timing enters the choice. A launch whose configuration was not valid in the sweep counts as the
-program's own.
+program's own. Variants that were swept, but are not legal for the kernel, are no configurations.
 """
 
 from __future__ import annotations
@@ -32,17 +32,19 @@ NO_LOSS = 0.97
 
 @dataclass(frozen=True)
 class Case:
-    """One launch: what was chosen, and the least time of the kernel itself and of all."""
+    """One launch, and what was chosen of its kernel and these variants of it."""
 
     launch: SweptLaunch
     variant: str
     block: Block
     microseconds: float
+    legal: frozenset[str]
 
     @property
     def regret(self) -> float:
         """How much slower than the best configuration, as a fraction."""
-        times = [self.launch.microseconds, *self.launch.variants.values()]
+        legal = (times for name, times in self.launch.variants.items() if name in self.legal)
+        times = [self.launch.microseconds, *legal]
         return self.microseconds / min(min(one.values()) for one in times if one) - 1
 
     @property
@@ -95,7 +97,9 @@ def _cases(folder: Path, launches: Iterable[SweptLaunch], device: DeviceProfile)
     for program, own in by_program.items():
         models = tuned(folder / f"{program}.cu", _sizes(folder, program), device)
         choosers = dict(_choosers(models, device))
-        yield from (_case(launch, choosers) for launch in own)
+        legal = {m.kernel.name: frozenset(v.kernel.variant for v in m.variants) for m in models}
+        for launch in own:
+            yield _case(launch, choosers, legal.get(launch.kernel, frozenset()))
 
 
 def _sizes(folder: Path, program: str) -> Sequence[str]:
@@ -115,8 +119,10 @@ def _choosers(
             continue  # nothing that the device can launch
 
 
-def _case(launch: SweptLaunch, choosers: Mapping[str, VariantChooser]) -> Case:
-    own = Case(launch, "", launch.own, launch.microseconds[launch.own])
+def _case(
+    launch: SweptLaunch, choosers: Mapping[str, VariantChooser], legal: frozenset[str]
+) -> Case:
+    own = Case(launch, "", launch.own, launch.microseconds[launch.own], legal)
     chooser = choosers.get(launch.kernel)
     if chooser is None:
         return own
@@ -130,7 +136,8 @@ def _case(launch: SweptLaunch, choosers: Mapping[str, VariantChooser]) -> Case:
         return own
     times = launch.variants.get(choice.variant, {}) if choice.variant else launch.microseconds
     time = times.get(choice.chosen.block)
-    return own if time is None else Case(launch, choice.variant, choice.chosen.block, time)
+    chosen = choice.chosen.block
+    return own if time is None else Case(launch, choice.variant, chosen, time, legal)
 
 
 if __name__ == "__main__":
