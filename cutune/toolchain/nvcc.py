@@ -139,13 +139,16 @@ class Nvcc:
         return self.check([*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__", str(path)]).stdout
 
     def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80") -> str:
-        """The PTX of a source file, for instance for `90a`; for nvcc's default without a name."""
+        """The PTX of a source file, for instance for `90a`; for nvcc's default without a name.
+
+        Empty for a file that the host compiler alone compiles, as its name says (`.cpp`).
+        """
         with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
             output = Path(folder) / "module.ptx"
             target = [f"-arch=compute_{architecture}"] if architecture else []
             other_flags = without_target_flags(flags)
             self.check([*other_flags, *target, "-ptx", str(path), "-o", str(output)])
-            return output.read_text(encoding="latin-1")
+            return output.read_text(encoding="latin-1") if output.exists() else ""
 
     def static_counters(
         self,

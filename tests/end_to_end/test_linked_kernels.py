@@ -303,6 +303,15 @@ def test_inspect_reads_sources_together(tuned: Path) -> None:
     assert some.returncode == 1 and json.loads(some.stdout)["launches"] == [launch]
 
 
+def test_a_source_for_the_host_compiler_alone(tuned: Path) -> None:
+    """It has no device code, and may launch nothing; the others are read as without it."""
+    (tuned / "host.cpp").write_text("#define __global__\nint answer() { return 42; }\n")
+    paths = [str(tuned / name) for name in ("main.cu", "scale.cu", "host.cpp")]
+    main, _, host = Session(flags=QUICK_FLAGS).load_all(paths)
+    assert sites(main)["scale"].code is None
+    assert not host.launches and [one.code for one in host.diagnostics] == [Code.HOST_ONLY]
+
+
 def test_what_was_tuned_is_not_tuned_again(tuned: Path) -> None:
     done = cutune("inspect", "scale.tuned.cu", cwd=tuned)
     assert done.returncode == 1 and "[CT104]" not in done.stderr and "tuned" in done.stderr
