@@ -1,7 +1,7 @@
 """Do programs give the same bits with every variant? Builds, forces each in turn, compares.
 
     python -m benchmarks.forced_variants draw COLLECTION NAMES FOLDER   # 60 public programs, copied
-    python -m benchmarks.forced_variants run OUTPUT [SET|PROGRAM …] [--on gpu] [--jobs N]
+    python -m benchmarks.forced_variants run OUTPUT [SET|PROGRAM …] [--on gpu] [--jobs N] [--brief]
     python -m benchmarks.forced_variants table OUTPUT
 
 A program is built as it is, and with launches that take random blocks and the variant that the
@@ -51,7 +51,6 @@ from cutune.toolchain.nvcc import find_nvcc
 STATE, COUNT = 20261124, 60
 LARGE, SMALL = 2048, 256
 SAMPLE_SIZES = (64, 100)
-SEEDS = (1, 2, 3)
 #: Seconds for the original at one size, and for all of a program.
 ORIGINAL_SECONDS, SECONDS = 30.0, 420.0
 GPU_FLAGS = ("-arch=sm_90", "-cudart=shared")
@@ -67,6 +66,7 @@ class Subject:
     flags: tuple[str, ...]
     commands: tuple[str, ...]
     folder: str
+    seeds: tuple[int, ...] = (1, 2, 3)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def judged(subject: Subject, place: Place, folder: Path) -> Found:
     target = () if place.device is None else None
     built = build_both(session, programs, folder, target)
     found = Found(subject.name, "same", tuple(names), launches)
-    trials = trials_of(SEEDS, variants=names)
+    trials = trials_of(subject.seeds, variants=names)
     for command in subject.commands:
         words = tuple(shlex.split(command))
         original, shaken = (Run(words, {}, _preloaded(), program=str(one)) for one in built)
@@ -191,6 +191,7 @@ def one_subject(text: str, on: str) -> int:
         tuple(values["flags"]),
         tuple(values["commands"]),
         values["folder"],
+        tuple(values["seeds"]),
     )
     device = DeviceProfile.named("h200") if on == "emulated" else None
     try:
@@ -281,6 +282,7 @@ def main() -> int:
     running.add_argument("output", type=Path)
     running.add_argument("places", nargs="*")
     running.add_argument("--jobs", type=int, default=os.cpu_count())
+    running.add_argument("--brief", action="store_true", help="one size, one seed")
     single = verbs.add_parser("one")
     single.add_argument("subject")
     for verb in (running, single):
@@ -299,6 +301,8 @@ def main() -> int:
         subjects = [public_program(folder.resolve()) for folder in folders]
         if sets or not folders:
             subjects += own_programs(sets)
+        if options.brief:
+            subjects = [replace(one, commands=one.commands[-1:], seeds=(1,)) for one in subjects]
         run(options.output.resolve(), subjects, options.on, options.jobs)
     return 0
 

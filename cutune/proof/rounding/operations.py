@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.emulator.ptx.taint import names, results
-from cutune.emulator.ptx.types import Function, Instruction
+from cutune.emulator.ptx.types import TYPE_BYTES, Function, Instruction
 
 Made = frozenset[str]
 """What a value is made of: names that mean the same in a kernel and its copies."""
@@ -57,6 +57,7 @@ _MOVES = frozenset({"mov", "cvta"})
 _REGISTER = re.compile(r"%[\w$]+(?:\.[xyz])?")
 _CONSTANT = re.compile(r"0[fFdD][0-9a-fA-F]+$")
 _PARAMETER = re.compile(r"\[\s*\w+?_param_(\d+)\s*(?:\+\s*(\d+))?\s*\]")
+_OFFSET = re.compile(r"\+\s*(-?\d+)\s*\]")
 _OF_PARAMETER = "parameter"
 
 
@@ -115,8 +116,12 @@ class Operations:
         """A value that is loaded is known by the constant in its address, too."""
         found = self.definition(operand)
         address = _address(found.instruction) if found is not None else None
-        behind = address.rpartition("+")[2] if address is not None and "+" in address else ""
-        return made | {f"at {behind.strip(' ]')}"} if behind else made
+        if found is None or address is None or found.opcode not in _LOADS:
+            return made
+        offset = _OFFSET.search(address)
+        behind = int(offset[1]) if offset else 0
+        part = results(found.instruction).index(operand.lstrip("-"))
+        return made | {f"at {behind + part * _bytes(found.instruction)}"}
 
     def _until_nothing_is_added(self) -> None:
         before = -1
@@ -150,13 +155,14 @@ class Operations:
         if one.opcode not in _LOADS:
             found = {f"call {one.operands[-2:]}"} if one.opcode == "call" else set()
             found = found.union(*map(self._of, one.operands[1:]))
+        elif "param" not in one.modifiers:
+            found = self._made[place] | {place} if place else set()
         else:
-            found = {_parameter(one.operands[1])} if "param" in one.modifiers else {place} - {""}
+            found = set()
         written = [name for name in results(one) if name in self.function.registers]
         for part, name in enumerate(written):
-            is_part = one.opcode in _LOADS and len(written) > 1
-            value = {f"{part} of {word}" for word in found} if is_part else found
-            value = value | self._made[place] if place else set(value)
+            is_parameter = one.opcode in _LOADS and "param" in one.modifiers
+            value = {_parameter(one, part)} if is_parameter else set(found)
             self._made[name] |= value
             self._local[name] = value | self._local.get(name, set()) if one.guard else value
 
@@ -176,9 +182,16 @@ def _address(one: Instruction) -> str | None:
     return one.operands[0 if one.opcode in ("st", "red") else 1]
 
 
-def _parameter(operand: str) -> str:
-    found = _PARAMETER.search(operand)
-    return f"{_OF_PARAMETER} {found[1]} {found[2] or 0}" if found else operand
+def _parameter(one: Instruction, part: int) -> str:
+    found = _PARAMETER.search(one.operands[1])
+    if found is None:
+        return one.operands[1]
+    return f"{_OF_PARAMETER} {found[1]} {int(found[2] or 0) + part * _bytes(one)}"
+
+
+def _bytes(one: Instruction) -> int:
+    """The size of each value that it loads."""
+    return next((TYPE_BYTES[word] for word in one.modifiers if word in TYPE_BYTES), 0)
 
 
 def _as_float(operand: str) -> str:
