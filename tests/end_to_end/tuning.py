@@ -33,8 +33,8 @@ ARCHITECTURE = f"--nvcc-flag={QUICK_FLAGS[1]}"
 QUICK = (STANDARD, ARCHITECTURE, "--variants=none")
 #: Samples that are tuned without any option, as users begin.
 AS_USERS_DO = ("gemm",)
-#: Samples whose kernels get the variants that those of gemm, syrk and atax get.
-ALIKE = ("3mm", "bicg", "corr", "mvt", "syr2k")
+#: Samples whose kernels get the variants that those of 2dconv, gemm, gramschm and syrk get.
+ALIKE = ("3dconv", "3mm", "atax", "bicg", "corr", "fdtd2d", "gesummv", "mvt", "syr2k")
 #: Gives the tuned source of a sample; its folder is the workspace.
 Tuned = Callable[[str], Path]
 
