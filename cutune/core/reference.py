@@ -51,7 +51,7 @@ MEANINGS: dict[Code, str] = {
     Code.VARIANT_UNPROVEN: "The copy was compiled to see whether it may be launched wherever the "
     "kernel may. The kernel itself is tuned as before. Where the copy does not compile, the kernel "
     "may be launched above its definition: define it first. Where it may round otherwise, "
-    "say which product is fused (`fmaf(a, b, c * d)`), or compile with `-fmad=false`.",
+    "say what is rounded (`fmaf(a, b, __fmul_rn(c, d))`), or compile with `-fmad=false`.",
     Code.NOT_CONFIRMED: "The source text says which launches are tunable, until the compiler "
     "confirms it. Give cutune the options that the file is compiled with.",
     Code.UNREADABLE_FILE: "The file is missing or may not be read. Check the path.",
