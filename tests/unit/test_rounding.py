@@ -42,7 +42,19 @@ SQUARED = """\
 add.s64 %rd3, %rd1, %rd1; ld.global.f32 %f3, [%rd3]; ld.global.f32 %f2, [%rd1]; neg.f32 %f7, %f2;
 mul.f32 %f4, %f3, %f3; fma.rn.f32 %f5, %f2, %f2, %f4; st.global.f32 [%rd2], %f5;
 """
-#: A sum in memory, and in a register; the latter four times per round.
+#: The other one is fused, and all else stays where it was.
+FLIPPED = SQUARES.replace("%f4, %f3, %f3", "%f4, %f2, %f2").replace(
+    "%f5, %f2, %f2", "%f5, %f3, %f3"
+)
+#: A value that is replaced under a condition is made of both.
+REPLACED = (
+    LOADS
+    + "$next: setp.lt.s32 %p1, %r1, 9; {}@%p1 mov.f32 %f3, %f2; "
+    + """\
+mul.f32 %f4, %f1, %f3; fma.rn.f32 %f5, %f1, %f2, %f4; neg.f32 %f6, %f5;
+"""
+)
+#: A sum in memory, and in a register; the latter twice per round.
 IN_MEMORY = """\
 $again: ld.global.f32 %f2, [%rd2]; ld.global.f32 %f3, [%rd1]; fma.rn.f32 %f4, %f1, %f2, %f3;
 st.global.f32 [%rd1], %f4; setp.lt.s32 %p1, %r1, 9; @%p1 bra $again;
@@ -82,6 +94,8 @@ def function(body: str) -> Function:
         (NEITHER, FIRST, False),
         (SQUARES, SQUARES, True),
         (SQUARES, SQUARED, False),
+        (SQUARES, FLIPPED, False),
+        (REPLACED.format(""), REPLACED.format("neg.f32 %f7, %f1; "), True),
         (IN_MEMORY, IN_REGISTER, True),
         (SCALED, FUSED, False),
         (NEITHER.replace("mul", "mul.rn"), FIRST, False),

@@ -17,7 +17,7 @@ from cutune.proof.rounding.products import Products
 def rounds_alike(kernel: Function, copy: Function) -> bool:
     """Is one of these known?
 
-    - Both have the same floating-point operations in the same order.
+    - Both have the same floating-point operations and loads in the same order.
     - Both have the same expressions, and products that are added to each other are different ones.
     - Both fuse the same products, round the same ones, and add the same ones to each other; these
       are made of different values.

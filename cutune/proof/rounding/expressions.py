@@ -26,11 +26,15 @@ _Factors = frozenset[Operand]
 
 
 def in_order(operations: Operations) -> tuple[Operation, ...]:
-    """All operations; each has the numbers of those that it reads."""
+    """All operations and loads; each has the numbers of those that it reads."""
     numbers: dict[str, int] = {}
-    found = []
-    for number, one in enumerate(operations.arithmetic):
-        found.append(_operation(one, one.made_of, numbers))
+    found: list[Operation] = []
+    for number, one in enumerate(operations.in_order):
+        if one.is_load:
+            # Whether it goes through the read-only cache does not matter.
+            found.append((one.opcode, (), ((False, one.made_of[0]),)))
+        else:
+            found.append(_operation(one, one.made_of, numbers))
         _note(operations, one, numbers, number)
     return tuple(found)
 

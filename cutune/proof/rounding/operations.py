@@ -43,6 +43,11 @@ class FloatOperation:
         return self.instruction.operands[1:]
 
     @property
+    def is_load(self) -> bool:
+        """Does it read memory?"""
+        return self.opcode in _LOADS
+
+    @property
     def is_rounded_always(self) -> bool:
         """Does it say how it rounds? Then it is not fused with another one (`-fmad=false`)."""
         return "rn" in self.instruction.modifiers
@@ -87,9 +92,18 @@ class Operations:
     def arithmetic(self) -> Iterator[FloatOperation]:
         """All operations on floating-point numbers, in their order."""
         for number, one in self._instructions:
-            if FLOATS & {*one.modifiers} and one.opcode not in _LOADS | _STORES | _MOVES:
+            if _is_arithmetic(one):
                 leaves = map(self._leaf, one.operands[1:], self._read[number])
                 yield FloatOperation(one, self._read[number], tuple(leaves))
+
+    @property
+    def in_order(self) -> Iterator[FloatOperation]:
+        """All operations on floating-point numbers, and all that is loaded, by its place."""
+        for number, one in self._instructions:
+            if one.opcode in _LOADS and number in self._places:
+                yield FloatOperation(one, (frozenset({self._places[number]}),))
+            elif _is_arithmetic(one):
+                yield FloatOperation(one, self._read[number])
 
     def definition(self, operand: str) -> FloatOperation | None:
         """The only instruction that writes a register; None where there are several."""
@@ -163,8 +177,10 @@ class Operations:
         for part, name in enumerate(written):
             is_parameter = one.opcode in _LOADS and "param" in one.modifiers
             value = {_parameter(one, part)} if is_parameter else set(found)
+            # Under a condition it may stay what it was.
+            before = self._local.get(name, self._made[name]) if one.guard else set()
             self._made[name] |= value
-            self._local[name] = value | self._local.get(name, set()) if one.guard else value
+            self._local[name] = value | before
 
     def _place(self, operand: str) -> str:
         """The memory behind an address: the parameters and variables that it is made of."""
@@ -173,6 +189,10 @@ class Operations:
             made = self._made.get(name, {name})
             found |= {word for word in made if _OF_PARAMETER in word or word == name}
         return f"behind {sorted(found)}"
+
+
+def _is_arithmetic(one: Instruction) -> bool:
+    return bool(FLOATS & {*one.modifiers}) and one.opcode not in _LOADS | _STORES | _MOVES
 
 
 def _address(one: Instruction) -> str | None:
