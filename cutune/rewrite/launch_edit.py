@@ -196,11 +196,19 @@ def with_copies(unit: TranslationUnit, owner: str, names: Collection[str]) -> Tr
             continue
         if kernel.copy is not None:
             unit = unit.with_edits(owner, [kernel.copy.edit], kernel.copy.source)
-        if kernel.variants and unit.program.has_checked_variants:
-            # All stand behind the kernel: to the pipeline that is one place.
-            first, text = kernel.variants[0], "".join(one.edit.text for one in kernel.variants)
-            unit = unit.with_edits(owner, [Edit(first.edit.span, text)], first.source)
+        if unit.program.has_checked_variants:
+            unit = with_variants(unit, owner, kernel.variants)
     return unit
+
+
+def with_variants(
+    unit: TranslationUnit, owner: str, variants: Sequence[KernelVariant]
+) -> TranslationUnit:
+    """Put variants of one kernel behind it: to the pipeline that is one place."""
+    if not variants:
+        return unit
+    first, text = variants[0], "".join(one.edit.text for one in variants)
+    return unit.with_edits(owner, [Edit(first.edit.span, text)], first.source)
 
 
 def hiding_macro(source: Source, repeats: bool = True) -> str | None:

@@ -6,15 +6,12 @@ instantiated as for the kernels; then copies that show what several ids of a thr
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import Protocol
 
 from cutune.core.codes import Code
-from cutune.core.edits import Edit
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.types import Module, PtxError
 from cutune.frontend.launches.copies import callee_of_variant
@@ -31,7 +28,7 @@ from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.rounding.alike import rounds_alike
-from cutune.rewrite.launch_edit import function_at, with_callees
+from cutune.rewrite.launch_edit import function_at, with_callees, with_variants
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.entry_names import base_name, renamed_entry
 from cutune.variants import coarsen, restrict
@@ -39,6 +36,8 @@ from cutune.variants.coarsen import moved_name, reads_own_place, with_places
 
 _OWNER = "variants"
 _NOT_COMPILED = "does not compile"
+_NOT_INSTANTIATED = "is not compiled: nothing instantiates it"
+_NOT_READ = "is compiled to code that cannot be read"
 _ROUNDS = "may round other products than the kernel before they are added"
 
 
@@ -65,12 +64,11 @@ Texts = Mapping[str, Sequence[str]]
 
 def _by_kind(kernel: Kernel) -> dict[str, tuple[KernelVariant, ...]]:
     """The variants of a kernel that are compiled together, or fail to."""
-    found = {_name_of(kernel.name, is_moved): () for is_moved in (False, True)}
-    return found | {
-        name: tuple(
-            one for one in kernel.variants if _name_of(kernel.name, one.moved is not None) == name
+    return {
+        _name_of(kernel.name, is_moved): tuple(
+            one for one in kernel.variants if (one.moved is not None) == is_moved
         )
-        for name in found
+        for is_moved in (False, True)
     }
 
 
@@ -80,7 +78,7 @@ def _name_of(kernel: str, is_moved: bool) -> str:
 
 def _without_others(program: Program, texts: Texts) -> Program:
     """The program without variants that do not compile, or may round otherwise."""
-    known: dict[int, list[Module]] = {}
+    known: dict[int, list[Module] | None] = {}
 
     def against(kernel: Kernel, variant: KernelVariant) -> str | None:
         own = texts.get(_name_of(kernel.name, variant.moved is not None))
@@ -100,24 +98,27 @@ def _without_any(kernel: Kernel, against: Callable[[Kernel, KernelVariant], str 
     return kernel
 
 
-def _parsed(texts: Sequence[str]) -> list[Module]:
-    """Their modules; none where one of them cannot be read: then nothing is proven."""
+def _parsed(texts: Sequence[str]) -> list[Module] | None:
+    """Their modules; None where one of them cannot be read."""
     try:
         return [parse(text) for text in texts]
     except PtxError:
-        return []
+        return None
 
 
 def _rounding_against(
-    kernel: Kernel, variant: KernelVariant, modules: Sequence[Module]
+    kernel: Kernel, variant: KernelVariant, modules: Sequence[Module] | None
 ) -> str | None:
-    """Why a variant may give other last bits; None where it does not."""
-    for module in modules:
-        for entry, function in module.functions.items():
-            if base_name(entry) != kernel.name or not function.is_kernel:
-                continue
-            copy = module.functions.get(renamed_entry(entry, variant.kernel))
-            if copy is not None and not rounds_alike(function, copy):
+    """Why a variant may give other last bits; None where all its instances are known not to."""
+    if modules is None:
+        return _NOT_READ
+    for functions in (module.functions for module in modules):
+        copies = [name for name in functions if base_name(name) == variant.kernel]
+        if not copies:
+            return _NOT_INSTANTIATED
+        for name in copies:
+            own = functions.get(renamed_entry(name, kernel.name))
+            if own is None or not rounds_alike(own, functions[name]):
                 return _ROUNDS
     return None
 
@@ -215,24 +216,23 @@ class _Moved:
 def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) -> TranslationUnit:
     """The program with these variants, in which launches name them and do nothing else."""
 
+    def of(kernel: str) -> list[KernelVariant]:
+        return [
+            v for is_moved in (False, True) for v in written.get(_name_of(kernel, is_moved), ())
+        ]
+
     def callee(site: LaunchSite) -> str | None:
-        own = (written.get(_name_of(site.kernel, is_moved), ()) for is_moved in (False, True))
-        found = [callee_of_variant(site.callee, site.kernel, v) for some in own for v in some]
+        found = (callee_of_variant(site.callee, site.kernel, one) for one in of(site.kernel))
         named = [function_at(site, one) for one in found if one is not None]
         if not named or site.called is None:
             return None
-        # All are instantiated as the kernel is, which is one of them.
-        return (
-            f"({' : '.join(f'true ? {one}' for one in named)} : {function_at(site, site.callee)})"
-        )
+        # All are instantiated as the kernel is, which may share its name with other functions.
+        kernel = f"static_cast<decltype(&{named[0]})>({function_at(site, site.callee)})"
+        return f"({' : '.join(f'true ? {one}' for one in named)} : {kernel})"
 
     unit = with_callees(TranslationUnit(program), _OWNER, callee)
-    by_place: defaultdict[tuple[str, int], list[KernelVariant]] = defaultdict(list)
-    for one in chain.from_iterable(written.values()):
-        by_place[one.source.path, one.edit.span.start].append(one)
-    for here in by_place.values():
-        text = "".join(one.edit.text for one in here)
-        unit = unit.with_edits(_OWNER, [Edit(here[0].edit.span, text)], here[0].source)
+    for kernel in program.kernels:
+        unit = with_variants(unit, _OWNER, of(kernel.name))
     return unit
 
 
@@ -272,7 +272,7 @@ def _objection(compared: _Copy, compiled: Compiled) -> str | None:
     """What is not proven about a copy; None if all is that is known of its kernel."""
     kernel, name = compared.kernel, compared.shown.kernel
     if not compiled.proofs.get(name):
-        return "is not compiled: nothing instantiates it"
+        return _NOT_INSTANTIATED
     places = _places(kernel)
     copy = replace(kernel, name=name, unproven=())
     judged = [confirmed(one, compiled, places) for one in (_as_text(copy), _blank(copy))]

@@ -39,7 +39,8 @@ __global__ void columns(Grid grid, float *A, float *B)
     if (i < grid.nx)
         for (int j = 0; j < grid.ny; j++) A[j * grid.nx + i] = B[j * grid.nx + i];
 }
-__global__ void strided(int n, float *A, float *B)
+// Also a function of the mathematical library.
+__global__ void norm(int n, float *A, float *B)
 {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
         A[i] = B[i];
@@ -54,7 +55,7 @@ int main()
     ns::axpy<float, 4><<<(n + 31) / 32, 32>>>(n, 2.f, a, b);
     gemm<<<dim3((n + 31) / 32, (n + 7) / 8), dim3(32, 8)>>>(n, a, a, b);
     columns<<<(n + 31) / 32, 32>>>(Grid{n, n}, a, b);
-    strided<<<8, 32>>>(n, a, b);
+    norm<<<8, 32>>>(n, a, b);
 }
 """
 #: The copy of the first is launched above its definition, that of the last means another name.
