@@ -47,6 +47,7 @@ from cutune.evaluation.outcome import Place, outcome_of
 from cutune.evaluation.shake import SeededRun, Shaken, shake, trials_of
 from cutune.evaluation.shaken_build import build_both
 from cutune.toolchain.nvcc import find_nvcc
+from cutune.variants.registry import checked_names
 
 STATE, COUNT = 20261124, 60
 LARGE, SMALL = 2048, 256
@@ -82,7 +83,7 @@ class Found:
 
 
 def draw(collection: Path, names: Path, folder: Path) -> None:
-    """Copy the drawn programs, and what they include from others."""
+    """Copy the drawn programs; what they include from other folders is copied by hand."""
     listed = sorted(names.read_text().split())
     for name in sorted(random.Random(STATE).sample(listed, COUNT)):
         shutil.copytree(collection / name, folder / name, symlinks=True)
@@ -135,12 +136,11 @@ def judged(subject: Subject, place: Place, folder: Path) -> Found:
     if not launches:
         return Found(subject.name, "nothing tunable")
     programs = [session.with_checked_variants(program) for program in loaded]
-    checked = (program for program in programs if program.has_checked_variants)
-    names = sorted({v.name for program in checked for k in program.kernels for v in k.variants})
+    names = checked_names(programs)
     target = () if place.device is None else None
     built = build_both(session, programs, folder, target)
     found = Found(subject.name, "same", tuple(names), launches)
-    trials = trials_of(subject.seeds, variants=names)
+    trials = trials_of(subject.seeds, names)
     for command in subject.commands:
         words = tuple(shlex.split(command))
         original, shaken = (Run(words, {}, _preloaded(), program=str(one)) for one in built)
@@ -185,14 +185,8 @@ def _compared(
 def one_subject(text: str, on: str) -> int:
     """Judge a program in this process; prints what was found."""
     values = json.loads(text)
-    subject = Subject(
-        values["name"],
-        tuple(values["sources"]),
-        tuple(values["flags"]),
-        tuple(values["commands"]),
-        values["folder"],
-        tuple(values["seeds"]),
-    )
+    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    subject = Subject(**{**values, **lists})
     device = DeviceProfile.named("h200") if on == "emulated" else None
     try:
         with TemporaryDirectory() as folder:

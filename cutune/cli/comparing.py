@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from cutune.cli.common import device_of, session_of, show, varied_values
 from cutune.cli.options import parser
+from cutune.variants.registry import checked_names
 
 if TYPE_CHECKING:
     from cutune.collect.run import Run
@@ -49,7 +50,7 @@ def shake(options: argparse.Namespace) -> int:
     from cutune.cli.report.programs import print_programs
 
     # Wrong options are reported before anything is built.
-    seeds = _seeds(options)
+    _named_trial(options)
     _conditions(options)
     session = session_of(options)
     programs = session.load_all(options.files, require_nvcc=True)
@@ -60,7 +61,7 @@ def shake(options: argparse.Namespace) -> int:
         print_programs(programs)
         return 0
     programs = [session.with_checked_variants(program) for program in programs]
-    trials = _trials(seeds, programs)
+    trials = _trials(options, programs)
     with _folder(options.keep) as folder:
         found = _shaken(options, programs, trials, Path(folder))
     for one in found:
@@ -126,30 +127,26 @@ def _show_difference(found: Shaken, options: argparse.Namespace) -> None:
     print("see it again:", *named, shlex.join([*words, *own]))
 
 
-def _seeds(options: argparse.Namespace) -> Sequence[int]:
-    """Those that are asked for, or the one that the environment names."""
-    from cutune.evaluation.shake import SEED
+def _named_trial(options: argparse.Namespace) -> SeededRun | None:
+    """The one run that the environment names, as it is printed where a run differs."""
+    from cutune.evaluation.shake import SEED, VARIANT, SeededRun
 
     if options.seeds < 0 or (options.jobs is not None and options.jobs < 1):
         parser().error("shake: --seeds takes a count, --jobs one from 1")
-    only = os.environ.get(SEED, "")
-    if only and not re.fullmatch(r"\d+", only):
-        parser().error(f"shake: {SEED} is an integer, not '{only}'")
-    is_one = bool(only) and options.seeds > 0
-    return [int(only)] if is_one else range(1, options.seeds + 1)
+    seed = os.environ.get(SEED, "")
+    if not seed or not options.seeds:
+        return None
+    if not re.fullmatch(r"[0-9]+", seed):
+        parser().error(f"shake: {SEED} is an integer, not '{seed}'")
+    return SeededRun(int(seed), os.environ.get(VARIANT) or None)
 
 
-def _trials(seeds: Sequence[int], programs: Sequence[Program]) -> list[SeededRun]:
-    """What is run: all of it, or what the environment names."""
-    from cutune.evaluation.shake import SEED, VARIANT, SeededRun, trials_of
+def _trials(options: argparse.Namespace, programs: Sequence[Program]) -> list[SeededRun]:
+    from cutune.evaluation.shake import trials_of
 
-    only = os.environ.get(VARIANT)
-    is_one = len(seeds) == 1 and str(seeds[0]) == os.environ.get(SEED)
-    if is_one and only:
-        return [SeededRun(seeds[0], only)]
-    checked = (program for program in programs if program.has_checked_variants)
-    names = {v.name for program in checked for k in program.kernels for v in k.variants}
-    return trials_of(seeds, not is_one, () if is_one else sorted(names))
+    named = _named_trial(options)
+    seeds = range(1, options.seeds + 1)
+    return [named] if named is not None else trials_of(seeds, checked_names(programs))
 
 
 def _jobs(options: argparse.Namespace) -> int:

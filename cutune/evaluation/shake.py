@@ -67,13 +67,11 @@ class Shaken:
             yield Diagnostic.at(Code.NOT_SHAKEN, None, command=command)
 
 
-def trials_of(
-    seeds: Iterable[int], with_own: bool = True, variants: Iterable[str] = ()
-) -> list[SeededRun]:
+def trials_of(seeds: Iterable[int], variants: Iterable[str] = ()) -> list[SeededRun]:
     """A run with the program's own configurations, one per seed, then one per variant."""
     seeded = [SeededRun(seed) for seed in seeds]
     forced = [SeededRun(seeded[0].seed, variant) for variant in variants] if seeded else []
-    return [*([SeededRun()] if with_own else []), *seeded, *forced]
+    return [SeededRun(), *seeded, *forced]
 
 
 def shake(

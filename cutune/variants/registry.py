@@ -6,7 +6,7 @@ it, and the reason for any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
@@ -44,6 +44,12 @@ def with_variants(kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTex
         variants=tuple(one for _, found in made if isinstance(found, tuple) for one in found),
         variant_reasons=tuple((name, one) for name, one in made if isinstance(one, Impurity)),
     )
+
+
+def checked_names(programs: Iterable[Program]) -> list[str]:
+    """The sorted names of all variants of programs whose variants are checked."""
+    checked = (program for program in programs if program.has_checked_variants)
+    return sorted({v.name for program in checked for k in program.kernels for v in k.variants})
 
 
 def with_written_variants(program: Program) -> Program:

@@ -51,6 +51,8 @@ def test_it_tunes_a_sample(tmp_path: Path) -> None:
     sizes = ("--run", "./{program} {n}", "--vary", "n=64,96")
     ran(python, "-m", "cutune", "tune", *words, *sizes)
     assert "cutune_select_mvt_kernel1" in (tmp_path / "mvt.tuned.cu").read_text()
+    ran(python, "-m", "cutune", "instrument", sample, "-o", "mvt.instrumented.cu")
+    assert "cutune_launch" in (tmp_path / "mvt.instrumented.cu").read_text()
 
 
 def ran(python: Path, *words: object) -> str:

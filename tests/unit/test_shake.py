@@ -107,7 +107,6 @@ def test_files_are_compared_one_run_after_the_other() -> None:
 
 def test_seeds_of_the_environment_and_of_the_options() -> None:
     assert [str(trial) for trial in trials_of([1, 2])] == ["CUTUNE=off", "seed 1", "seed 2"]
-    assert [str(trial) for trial in trials_of([7], with_own=False)] == ["seed 7"]
     assert [dict(trial.variables) for trial in trials_of([7])] == [
         {"CUTUNE": "off"},
         {"CUTUNE_SEED": "7"},
@@ -115,13 +114,13 @@ def test_seeds_of_the_environment_and_of_the_options() -> None:
 
 
 def test_each_variant_is_forced_once() -> None:
-    trials = trials_of([3, 4], variants=["restrict", "x2"])
+    trials = trials_of([3, 4], ["restrict", "x2"])
     assert [str(trial) for trial in trials[3:]] == [
         "seed 3, variant restrict",
         "seed 3, variant x2",
     ]
     assert dict(trials[4].variables) == {"CUTUNE_SEED": "3", "CUTUNE_VARIANT": "x2"}
-    assert trials_of([], variants=["x2"]) == trials_of([])
+    assert trials_of([], ["x2"]) == trials_of([])
 
 
 @pytest.mark.parametrize("wrong", [["--seeds", "-1"], ["--jobs", "0"], ["--status", "a"]])
