@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from cutune.cli.common import device_of, session_of, show, varied_values
 from cutune.cli.options import parser
-from cutune.variants.registry import checked_names
 
 if TYPE_CHECKING:
     from cutune.collect.run import Run
@@ -48,9 +47,13 @@ def verify(options: argparse.Namespace) -> int:
 def shake(options: argparse.Namespace) -> int:
     """Does a program give the same with random configurations?"""
     from cutune.cli.report.programs import print_programs
+    from cutune.evaluation.shake import trials_of
+    from cutune.variants.registry import checked_names
 
     # Wrong options are reported before anything is built.
-    _named_trial(options)
+    if options.seeds < 0 or (options.jobs is not None and options.jobs < 1):
+        parser().error("shake: --seeds takes a count, --jobs one from 1")
+    named = named_trial() if options.seeds else None
     _conditions(options)
     session = session_of(options)
     programs = session.load_all(options.files, require_nvcc=True)
@@ -61,7 +64,8 @@ def shake(options: argparse.Namespace) -> int:
         print_programs(programs)
         return 0
     programs = [session.with_checked_variants(program) for program in programs]
-    trials = _trials(options, programs)
+    seeds = range(1, options.seeds + 1)
+    trials = [named] if named is not None else trials_of(seeds, checked_names(programs))
     with _folder(options.keep) as folder:
         found = _shaken(options, programs, trials, Path(folder))
     for one in found:
@@ -127,26 +131,16 @@ def _show_difference(found: Shaken, options: argparse.Namespace) -> None:
     print("see it again:", *named, shlex.join([*words, *own]))
 
 
-def _named_trial(options: argparse.Namespace) -> SeededRun | None:
+def named_trial() -> SeededRun | None:
     """The one run that the environment names, as it is printed where a run differs."""
     from cutune.evaluation.shake import SEED, VARIANT, SeededRun
 
-    if options.seeds < 0 or (options.jobs is not None and options.jobs < 1):
-        parser().error("shake: --seeds takes a count, --jobs one from 1")
     seed = os.environ.get(SEED, "")
-    if not seed or not options.seeds:
+    if not seed:
         return None
     if not re.fullmatch(r"[0-9]+", seed):
         parser().error(f"shake: {SEED} is an integer, not '{seed}'")
     return SeededRun(int(seed), os.environ.get(VARIANT) or None)
-
-
-def _trials(options: argparse.Namespace, programs: Sequence[Program]) -> list[SeededRun]:
-    from cutune.evaluation.shake import trials_of
-
-    named = _named_trial(options)
-    seeds = range(1, options.seeds + 1)
-    return [named] if named is not None else trials_of(seeds, checked_names(programs))
 
 
 def _jobs(options: argparse.Namespace) -> int:

@@ -197,14 +197,14 @@ def with_copies(unit: TranslationUnit, owner: str, names: Collection[str]) -> Tr
         if kernel.copy is not None:
             unit = unit.with_edits(owner, [kernel.copy.edit], kernel.copy.source)
         if unit.program.has_checked_variants:
-            unit = with_variants(unit, owner, kernel.variants)
+            unit = with_variant_copies(unit, owner, kernel.variants)
     return unit
 
 
-def with_variants(
+def with_variant_copies(
     unit: TranslationUnit, owner: str, variants: Sequence[KernelVariant]
 ) -> TranslationUnit:
-    """Put variants of one kernel behind it: to the pipeline that is one place."""
+    """Put the variants of one kernel behind it: to the pipeline that is one place."""
     if not variants:
         return unit
     first, text = variants[0], "".join(one.edit.text for one in variants)

@@ -28,7 +28,7 @@ from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.rounding.alike import rounds_alike
-from cutune.rewrite.launch_edit import function_at, with_callees, with_variants
+from cutune.rewrite.launch_edit import function_at, with_callees, with_variant_copies
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.entry_names import base_name, renamed_entry
 from cutune.variants import coarsen, restrict
@@ -232,7 +232,7 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
 
     unit = with_callees(TranslationUnit(program), _OWNER, callee)
     for kernel in program.kernels:
-        unit = with_variants(unit, _OWNER, of(kernel.name))
+        unit = with_variant_copies(unit, _OWNER, of(kernel.name))
     return unit
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune.cli.comparing import named_trial
 from cutune.cli.main import main
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
@@ -23,7 +24,8 @@ SAYS = 'echo "sum $1"'
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Programs run beside their files, with no seed of the developer's."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("CUTUNE_SEED", raising=False)
+    for name in ("CUTUNE_SEED", "CUTUNE_VARIANT"):
+        monkeypatch.delenv(name, raising=False)
     return tmp_path
 
 
@@ -121,6 +123,24 @@ def test_each_variant_is_forced_once() -> None:
     ]
     assert dict(trials[4].variables) == {"CUTUNE_SEED": "3", "CUTUNE_VARIANT": "x2"}
     assert trials_of([], ["x2"]) == trials_of([])
+
+
+@pytest.mark.parametrize(
+    ("environment", "named"),
+    [
+        ({}, "None"),
+        ({"CUTUNE_VARIANT": "x2"}, "None"),
+        ({"CUTUNE_SEED": "07"}, "seed 7"),
+        ({"CUTUNE_SEED": "7", "CUTUNE_VARIANT": ""}, "seed 7"),
+        ({"CUTUNE_SEED": "7", "CUTUNE_VARIANT": "x2"}, "seed 7, variant x2"),
+    ],
+)
+def test_the_environment_names_one_run(
+    environment: dict[str, str], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert str(named_trial()) == named
 
 
 @pytest.mark.parametrize("wrong", [["--seeds", "-1"], ["--jobs", "0"], ["--status", "a"]])
