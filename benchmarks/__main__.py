@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 
 from benchmarks import (
     decision,
@@ -14,7 +15,6 @@ from benchmarks import (
     sampling,
     tridiagonal,
     tunable,
-    variant_regret,
     wrapper,
 )
 
@@ -24,7 +24,7 @@ BENCHMARKS: dict[str, Callable[[], object]] = {
     "emulator": emulator.main,
     "sampling": sampling.main,
     "decision": decision.main,
-    "regret": variant_regret.main if "--variants" in sys.argv else regret.main,
+    "regret": partial(regret.main, with_variants="--variants" in sys.argv),
     "wrapper": wrapper.main,
     "tunable": tunable.main,
     "inspect_time": inspect_time.main,

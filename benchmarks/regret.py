@@ -1,10 +1,11 @@
-"""How far the chosen blocks are from the best of exhaustive sweeps recorded on an H200.
+"""How far the chosen configurations are from the best of sweeps recorded on an H200.
 
 Tunes the samples and the judge sets without a GPU, then compares with the sweeps in
 tests/recorded; `cutune evaluate --from` does the same for models that are there already. No timing
 enters the choice.
 
-    python -m benchmarks regret                   # all
+    python -m benchmarks regret                   # all, blocks alone
+    python -m benchmarks regret --variants        # the sets that were swept over variants, too
     python -m benchmarks.regret 13 14 polybench   # only these: sets by folder name, and the samples
 """
 
@@ -39,32 +40,44 @@ TIMED = 4
 SMALL = ("64", "96")
 
 
-def main(only: Sequence[str] = ()) -> None:
-    """Print the scores of the samples, then those of the judge sets, and every launch of these."""
+def main(only: Sequence[str] = (), with_variants: bool = False) -> None:
+    """Print the scores of each set, and every launch of the judge sets."""
     known = [SAMPLES.name, *(folder.name for folder in JUDGES)]
     if unknown := set(only).difference(known):
         sys.exit(f"no such set: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    folders = [folder for folder in (SAMPLES, *JUDGES) if not only or folder.name in only]
     device = DeviceProfile.named("h200")
-    if not only or SAMPLES.name in only:
-        samples = read_sweep(recorded_sweep(SAMPLES))
-        models = [model for path in _programs(SAMPLES) for model in tuned(path, SMALL, device)]
-        print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
-        print(f"with timings of {TIMED} blocks at N = {TRAIN}:")
-        models = [_timed(model, samples, device) for model in models]
-        print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
+    if with_variants:
+        _sets(folders, device, with_variants=True)
+        return
+    if SAMPLES in folders:
+        _samples(device)
+    _sets([folder for folder in folders if folder != SAMPLES], device)
+
+
+def _samples(device: DeviceProfile) -> None:
+    """The scores of the samples, without timings of them and with a few."""
+    samples = read_sweep(recorded_sweep(SAMPLES))
+    models = [model for path in _programs(SAMPLES) for model in tuned(path, SMALL, device)]
+    print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
+    print(f"with timings of {TIMED} blocks at N = {TRAIN}:")
+    models = [_timed(model, samples, device) for model in models]
+    print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
+
+
+def _sets(folders: Sequence[Path], device: DeviceProfile, with_variants: bool = False) -> None:
+    """The scores of each set and of all together, with every launch."""
     evaluations = []
-    for folder in JUDGES:
-        if only and folder.name not in only:
-            continue
-        recorded = recorded_sweep(folder)
+    for folder in folders:
+        recorded = recorded_sweep(folder, with_variants)
         if not recorded.exists():
-            print(f"{set_name(folder)} has not been swept yet")
+            if not with_variants:
+                print(f"{set_name(folder)} has not been swept yet")
             continue
-        plan = json.loads((folder / "sizes.json").read_text())
         models = [
             model
             for path in _programs(folder)
-            for model in tuned(path, [str(n) for n in plan[path.stem]["emulated"]], device)
+            for model in tuned(path, _sizes(folder, path.stem), device)
         ]
         print(f"{set_name(folder)}:")
         evaluations.append(evaluate(read_sweep(recorded), models, device))
@@ -93,6 +106,14 @@ def _programs(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.cu"))
 
 
+def _sizes(folder: Path, program: str) -> Sequence[str]:
+    """What the emulated device runs of a program."""
+    if folder == SAMPLES:
+        return SMALL
+    plan = json.loads((folder / "sizes.json").read_text())
+    return [str(size) for size in plan[program]["emulated"]]
+
+
 def tuned(path: Path, sizes: Sequence[str], device: DeviceProfile) -> list[FittedModel]:
     """Models of one program, made from runs at small sizes on the emulated device."""
     with tempfile.TemporaryDirectory() as folder:
@@ -107,4 +128,5 @@ def tuned(path: Path, sizes: Sequence[str], device: DeviceProfile) -> list[Fitte
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    names = [word for word in sys.argv[1:] if word != "--variants"]
+    main(names, with_variants="--variants" in sys.argv)

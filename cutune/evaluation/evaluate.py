@@ -1,26 +1,28 @@
-"""How well blocks are chosen, against an exhaustive sweep. Takes sweep and models, gives scores.
+"""How well configurations are chosen, against a sweep. Takes sweep and models, gives scores.
 
 Regret is t(chosen) / t(best) - 1. Error is the paper's (t - best) / (worst - best), which the
 worst shapes of a sweep make small; it counts where worst / best is above 1.25. A strategy that has
-no answer for a launch leaves it as the source has it.
+no answer for a launch leaves it as the source has it. Variants count where they were swept and the
+model has them: others are none that the tuned program could launch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import EXTENTS, Block
+from cutune.device.thread_block import EXTENTS
 from cutune.evaluation.strategies import (
     FIXED,
     NEAREST,
     OCCUPANCY,
     OWN,
     REUSED,
+    Answer,
     Strategy,
     by_occupancy,
     fixed,
@@ -29,13 +31,13 @@ from cutune.evaluation.strategies import (
     reused,
 )
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.sweep import SweptLaunch
-from cutune.models.selection.question import Chooser
+from cutune.fit.measurement.sweep import SweptConfiguration, SweptLaunch
 from cutune.models.selection.registry import DEFAULT, MODELS
+from cutune.models.selection.variants import VariantChooser
 
 #: If worst / best is below this ratio, the Error is not reported.
 ERROR_SPREAD = 1.25
-#: A block this fast, relative to the source's own block, is not a loss.
+#: A configuration this fast, relative to the source's own, is not a loss.
 NO_LOSS = 0.97
 
 Models = Mapping[tuple[str, str], FittedModel]
@@ -44,23 +46,26 @@ Models = Mapping[tuple[str, str], FittedModel]
 
 @dataclass(frozen=True)
 class Case:
-    """One held-out launch, and the answer of each strategy: a block, or None."""
+    """One held-out launch, and the answer of each strategy."""
 
     launch: SweptLaunch
-    answers: Mapping[str, Block | None]
+    answers: Mapping[str, Answer]
 
-    def block(self, strategy: str) -> Block:
-        """The block that is launched: the source's own where a strategy has no answer."""
-        return self.answers[strategy] or self.launch.own
+    def configuration(self, strategy: str) -> SweptConfiguration:
+        """What is launched: as the source has it where a strategy has no answer."""
+        return self.answers[strategy] or SweptConfiguration(self.launch.own)
 
     def regret(self, strategy: str) -> float:
-        """Its time relative to the best block, minus 1."""
-        return self.launch.regret(self.block(strategy))
+        """Its time relative to the fastest, minus 1."""
+        return self.launch.regret(self.configuration(strategy))
 
     def gain(self, strategy: str) -> float:
-        """The time of the source's own block divided by that of the strategy's."""
-        times = self.launch.microseconds
-        return times[self.launch.own] / times[self.block(strategy)]
+        """The time of the source's own configuration divided by that of the strategy's."""
+        return self.launch.microseconds[self.launch.own] / self.microseconds(strategy)
+
+    def microseconds(self, strategy: str) -> float:
+        """The time of the strategy's configuration."""
+        return self.launch.times[self.configuration(strategy)]
 
 
 @dataclass(frozen=True)
@@ -71,9 +76,9 @@ class Score:
         cases, answered: numbers of cases, and of those in which it had an answer.
         mean, median, ninetieth, worst: of the regrets, as fractions: geometric mean, 90th
         percentile. within_2, within_5: shares of cases with a regret up to 2 % and 5 %.
-        error: mean of `SweptLaunch.error` where the blocks differ (the paper's Table 3).
-        no_loss: share of cases that are as fast as with the source's own block.
-        least_gain: the least speed relative to the source's own block.
+        error: mean of `SweptLaunch.error` where times differ (the paper's Table 3).
+        no_loss: share of cases that are as fast as with the source's own configuration.
+        gain, least_gain: speed relative to that: geometric mean, and the least.
     """
 
     strategy: str
@@ -87,6 +92,7 @@ class Score:
     within_5: float
     error: float
     no_loss: float
+    gain: float
     least_gain: float
 
 
@@ -111,7 +117,7 @@ class Evaluation:
         """One strategy, over all cases."""
         regrets = np.array([case.regret(strategy) for case in self.cases])
         spread = [case for case in self.cases if case.launch.spread > ERROR_SPREAD]
-        errors = [case.launch.error(case.block(strategy)) for case in spread]
+        errors = [case.launch.error(case.configuration(strategy)) for case in spread]
         gains = np.array([case.gain(strategy) for case in self.cases])
         return Score(
             strategy=strategy,
@@ -125,6 +131,7 @@ class Evaluation:
             within_5=float(np.mean(regrets <= 0.05)),
             error=float(np.mean(errors)) if errors else 0.0,
             no_loss=float(np.mean(gains >= NO_LOSS)),
+            gain=float(np.exp(np.log(gains).mean())),
             least_gain=float(gains.min()),
         )
 
@@ -136,7 +143,7 @@ def evaluate_sweep(
     train: int | None = None,
     judged: str = DEFAULT,
 ) -> Evaluation:
-    """Ask every strategy for a block of every held-out launch.
+    """Ask every strategy for a configuration of every held-out launch.
 
     Args:
         launches: of an exhaustive sweep on `device`.
@@ -145,6 +152,7 @@ def evaluate_sweep(
             launches are cases, and the smallest of a kernel is what others may reuse.
         judged: the performance model that chooses; the other models are shown too.
     """
+    launches = [one.only(_variants_of(models.get((one.program, one.kernel)))) for one in launches]
     held_out = [one for one in launches if train is None or (one.size or train + 1) > train]
     strategies: dict[str, Strategy] = {
         OWN: own,
@@ -162,16 +170,21 @@ def evaluate_sweep(
     return Evaluation(judged, tuple(cases))
 
 
+def _variants_of(model: FittedModel | None) -> frozenset[str]:
+    return frozenset(one.kernel.variant for one in model.variants) if model else frozenset()
+
+
 def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
-    """The block that the tuned program chooses with one of the performance models."""
+    """What the tuned program chooses with one of the performance models."""
 
-    choosers: dict[tuple[str, str], Chooser] = {}
+    choosers: dict[tuple[str, str, frozenset[str]], VariantChooser] = {}
 
-    def choose(launch: SweptLaunch) -> Block | None:
-        name = (launch.program, launch.kernel)
-        model = models.get(name)
+    def choose(launch: SweptLaunch) -> Answer:
+        model = models.get((launch.program, launch.kernel))
         if model is None:
             return None
+        swept = frozenset(launch.variants)
+        name = (launch.program, launch.kernel, swept)
         sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
         if launch.extents is not None:
             extents = dict(zip(EXTENTS, launch.extents, strict=True))
@@ -179,10 +192,17 @@ def by_model(models: Models, device: DeviceProfile, performance: str) -> Strateg
             sizes |= {word: extents[variable] for word, variable in words}
         try:
             if name not in choosers:
-                choosers[name] = Chooser(model, device, performance)
+                choosers[name] = VariantChooser(_with_only(model, swept), device, performance)
             choice = choosers[name].choose(sizes, launch.size)
         except CutuneError:
             return None  # a size is missing: the tuned program launches its own block
-        return choice.block if choice.block in launch.microseconds else None
+        chosen = SweptConfiguration(choice.chosen.block, choice.variant)
+        return chosen if chosen in launch.times else None
 
     return choose
+
+
+def _with_only(model: FittedModel, variants: Collection[str]) -> FittedModel:
+    return replace(
+        model, variants=tuple(one for one in model.variants if one.kernel.variant in variants)
+    )

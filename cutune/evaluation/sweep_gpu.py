@@ -94,9 +94,9 @@ def sweep(
     device: DeviceProfile,
     workspace: Workspace,
 ) -> RecordedSweep:
-    """Time every block of every tunable launch of some programs, each run on its own."""
+    """Time every configuration of every tunable launch of some programs, each run on its own."""
     launches: list[SweptLaunch] = []
-    for program in programs:
+    for program in map(session.with_checked_variants, programs):
         build, binary = _built(session, program, device, workspace)
         runs = plan.runs(binary)
         launches += sweep_on_gpu(build, runs, plan.candidate_set, session.progress)

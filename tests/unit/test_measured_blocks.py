@@ -21,7 +21,7 @@ from cutune.core.workspace import append_lines
 from cutune.device.profile import DeviceProfile
 from cutune.emit.selection import emit_selection
 from cutune.fit.measurement.measurement import Origin
-from cutune.fit.measurement.sweep import SweptLaunch, read_sweep, swept_line
+from cutune.fit.measurement.sweep import SweptConfiguration, SweptLaunch, read_sweep, swept_line
 from cutune.fit.models_file import read_models
 from cutune.frontend.launch_sites import SiteKey
 from cutune.frontend.program import Program
@@ -170,7 +170,7 @@ def test_a_recorded_sweep_becomes_code_within_the_limit(program: Program, tmp_pa
         n = one.size or 0
         block = choice.choose((n, n, n, n, 1))
         assert block is not None
-        assert one.regret(block) <= 0.04
+        assert one.regret(SweptConfiguration(block)) <= 0.04
     measured = [one.size or 0 for one in launches]
     points = [(n, n) for n in (*measured, *range(min(measured) - 1, max(measured) + 90, 83))]
     wanted = expected(choice, points)

@@ -21,6 +21,7 @@ from cutune.evaluation.evaluate import Case, Evaluation, evaluate_sweep
 from cutune.evaluation.strategies import FIXED, NEAREST, OCCUPANCY, OWN, REUSED, by_occupancy
 from cutune.fit.measurement.sweep import (
     RecordedSweep,
+    SweptConfiguration,
     SweptLaunch,
     read_entries,
     read_sweep,
@@ -40,6 +41,10 @@ def launch(size: int | None, times: dict[Block, float], own: Block = MIDDLE) -> 
     return SweptLaunch("app", "k", size, {}, None, own, times, registers=32, shared_bytes=0)
 
 
+def plain(block: Block) -> SweptConfiguration:
+    return SweptConfiguration(block)
+
+
 FIRST = launch(512, {SMALL: 1.0, MIDDLE: 2.0, LARGE: 4.0})
 SECOND = launch(1000, {SMALL: 12.0, MIDDLE: 10.0, LARGE: 11.0})
 THIRD = launch(3000, {SMALL: 33.0, MIDDLE: 36.0, LARGE: 30.0})
@@ -47,9 +52,19 @@ THIRD = launch(3000, {SMALL: 33.0, MIDDLE: 36.0, LARGE: 30.0})
 
 def test_regret_and_error() -> None:
     assert FIRST.best == SMALL and FIRST.spread == 4
-    assert FIRST.regret(MIDDLE) == 1.0
-    assert FIRST.error(MIDDLE) == pytest.approx(1 / 3)
-    assert FIRST.regret((32, 1, 1)) == float("inf")
+    assert FIRST.regret(plain(MIDDLE)) == 1.0
+    assert FIRST.error(plain(MIDDLE)) == pytest.approx(1 / 3)
+    assert FIRST.regret(plain((32, 1, 1))) == float("inf")
+
+
+def test_variants_count_among_the_best() -> None:
+    varied = replace(FIRST, variants={"restrict": {LARGE: 0.5}, "x2": {SMALL: 0.25}})
+    assert varied.fastest == (SMALL, "x2") and varied.best == SMALL
+    assert varied.regret(plain(SMALL)) == 3.0
+    assert varied.spread == 16 and varied.error(SweptConfiguration(SMALL, "x2")) == 0
+    known = varied.only({"restrict"})
+    assert known.fastest == (LARGE, "restrict")
+    assert known.regret(SweptConfiguration(SMALL, "x2")) == float("inf")
 
 
 def test_a_sweep_survives_its_file(tmp_path: Path) -> None:
@@ -149,35 +164,42 @@ def test_strategies() -> None:
     evaluation = evaluate_sweep([FIRST, SECOND, THIRD], {}, H200, train=512)
     answers = {case.launch.size: case.answers for case in evaluation.cases}
     assert list(answers) == [1000, 3000]
-    assert [answers[size][OWN] for size in answers] == [MIDDLE, MIDDLE]
-    assert [answers[size][REUSED] for size in answers] == [SMALL, SMALL]
-    assert [answers[size][NEAREST] for size in answers] == [LARGE, MIDDLE]
+    assert [answers[size][OWN] for size in answers] == [(MIDDLE, ""), (MIDDLE, "")]
+    assert [answers[size][REUSED] for size in answers] == [(SMALL, ""), (SMALL, "")]
+    assert [answers[size][NEAREST] for size in answers] == [(LARGE, ""), (MIDDLE, "")]
     # 1.1 * 1.0 against 1.2 * 1.1 and 1.0 * 1.2.
-    assert [answers[size][FIXED] for size in answers] == [LARGE, LARGE]
+    assert [answers[size][FIXED] for size in answers] == [(LARGE, ""), (LARGE, "")]
     # 2048 threads are resident with each block of 64 threads or more; the largest is preferred.
-    assert [answers[size][OCCUPANCY] for size in answers] == [LARGE, LARGE]
+    assert [answers[size][OCCUPANCY] for size in answers] == [(LARGE, ""), (LARGE, "")]
     assert [answers[size][DEFAULT] for size in answers] == [None, None]
 
 
 def test_without_a_training_size_all_launches_are_cases() -> None:
     evaluation = evaluate_sweep([FIRST, SECOND, THIRD], {}, H200)
     reused = [case.answers[REUSED] for case in evaluation.cases]
-    assert reused == [None, SMALL, SMALL]
+    assert reused == [None, (SMALL, ""), (SMALL, "")]
+
+
+def test_who_reuses_timings_reuses_no_variant_that_the_model_lacks() -> None:
+    """Without a model there is nothing but the kernel that the program could launch."""
+    varied = replace(FIRST, variants={"restrict": {LARGE: 0.5}})
+    (case, _) = evaluate_sweep([varied, SECOND], {}, H200).cases
+    assert case.launch.fastest == (SMALL, "")
 
 
 def test_occupancy_heeds_registers_and_shape() -> None:
     # 64 registers: 1024 threads are resident at most, and 40 leave 1536 with blocks of 512 or less.
     many = replace(FIRST, registers=40)
-    assert by_occupancy(H200)(many) == MIDDLE
+    assert by_occupancy(H200)(many) == (MIDDLE, "")
     flat = launch(8, {(256, 1, 1): 1.0, (16, 16, 1): 1.0, (32, 8, 1): 1.0, (8, 32, 1): 1.0})
-    assert by_occupancy(H200)(flat) == (32, 8, 1)
+    assert by_occupancy(H200)(flat) == ((32, 8, 1), "")
     assert by_occupancy(H200)(replace(flat, registers=None)) is None
 
 
 def test_scores() -> None:
     cases = tuple(
-        Case(one, {OWN: one.own, DEFAULT: block})
-        for one, block in ((FIRST, SMALL), (SECOND, SMALL), (THIRD, None))
+        Case(one, {OWN: plain(one.own), DEFAULT: chosen})
+        for one, chosen in ((FIRST, plain(SMALL)), (SECOND, plain(SMALL)), (THIRD, None))
     )
     evaluation = Evaluation(DEFAULT, cases)
     score = evaluation.score(DEFAULT)
@@ -187,6 +209,7 @@ def test_scores() -> None:
     assert score.within_2 == pytest.approx(1 / 3)
     assert score.error == 0.0  # of FIRST alone: the others spread by 1.2
     assert score.no_loss == pytest.approx(2 / 3)
+    assert score.gain == pytest.approx((2 * 10 / 12 * 1) ** (1 / 3))
     assert score.least_gain == pytest.approx(10 / 12)
     assert evaluation.score(OWN).no_loss == 1
 

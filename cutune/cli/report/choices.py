@@ -43,6 +43,11 @@ def shape(block: Block) -> str:
     return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else f"{x}"
 
 
+def configuration_text(block: Block, variant: str) -> str:
+    """A thread block, with the variant unless it is the kernel itself: `32x8 restrict`."""
+    return f"{shape(block)} {variant}".rstrip()
+
+
 def _names(models: Sequence[FittedModel]) -> list[str]:
     """Unique names of the models, with template arguments where there are any."""
     return instance_names([m.kernel.name for m in models], [m.kernel.entry for m in models])
@@ -244,6 +249,6 @@ def _choice_row(model: FittedModel, chooser: VariantChooser, size: int) -> list[
         return None  # its thread space has to be named
     choice = configuration.chosen
     gain = "-" if configuration.gain is None else f"{configuration.gain:.2f}"
-    variant = f" {configuration.variant}" if configuration.variant else ""
+    chosen = configuration_text(choice.block, configuration.variant)
     within = f"{choice.within_band} of {len(choice.ranked)}"
-    return [shape(model.kernel.original), shape(choice.block) + variant, gain, within]
+    return [shape(model.kernel.original), chosen, gain, within]

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
-from cutune.cli.report.choices import shape, standard_output
+from cutune.cli.report.choices import configuration_text, shape, standard_output
 from cutune.core.workspace import replace_file, write_document
 from cutune.evaluation.evaluate import Case, Evaluation, Score
 from cutune.evaluation.strategies import OWN
@@ -41,7 +41,8 @@ def _scores(scores: Sequence[Score]) -> Table:
         "within 5 %",
         "Error",
         "no loss",
-        "least gain",
+        "gain",
+        "least",
         box=None,
     )
     for score in scores:
@@ -54,6 +55,7 @@ def _scores(scores: Sequence[Score]) -> Table:
             *(f"{100 * value:.0f} %" for value in shares),
             f"{100 * score.error:.2f} %",
             f"{100 * score.no_loss:.0f} %",
+            f"{score.gain:.2f}",
             f"{score.least_gain:.2f}",
         )
     return table
@@ -92,21 +94,20 @@ def _launches(evaluation: Evaluation) -> Table:
 
 def _row(case: Case, judged: str) -> dict[str, Any]:
     """Table 3 of the paper: default, chosen, best and worst, with Error and regret."""
-    launch, block = case.launch, case.block(judged)
-    times = launch.microseconds
+    launch, chosen, times = case.launch, case.configuration(judged), case.launch.times
     return {
         "program": launch.program,
         "kernel": launch.kernel,
         "size": launch.size,
         "own": shape(launch.own),
-        "own_us": times[launch.own],
-        "chosen": shape(block),
-        "chosen_us": times[block],
-        "best": shape(launch.best),
-        "best_us": times[launch.best],
+        "own_us": launch.microseconds[launch.own],
+        "chosen": configuration_text(*chosen),
+        "chosen_us": times[chosen],
+        "best": configuration_text(*launch.fastest),
+        "best_us": times[launch.fastest],
         "worst_us": max(times.values()),
-        "error": launch.error(block),
-        "regret": launch.regret(block),
+        "error": launch.error(chosen),
+        "regret": launch.regret(chosen),
         "answered": case.answers[judged] is not None,
     }
 

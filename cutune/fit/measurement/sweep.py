@@ -8,10 +8,11 @@ made on a GPU can be looked at, and replayed, where there is none.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -25,9 +26,16 @@ LINE_SCHEMA = "cutune-swept-1"
 COMMAND = "cutune evaluate --on gpu --save"
 
 
+class SweptConfiguration(NamedTuple):
+    """A block of a kernel, or of one of its variants; the empty name is the kernel itself."""
+
+    block: Block
+    variant: str = ""
+
+
 @dataclass(frozen=True)
 class SweptLaunch:
-    """One launch and the time of each block that it may be given.
+    """One launch and the time of each configuration that it may be given.
 
     Attributes:
         program: stem of the source file. kernel: name in the source.
@@ -55,23 +63,42 @@ class SweptLaunch:
 
     @property
     def best(self) -> Block:
-        """The fastest block."""
+        """The fastest block of the kernel itself."""
         return min(self.microseconds, key=lambda block: self.microseconds[block])
 
-    def regret(self, block: Block) -> float:
-        """How much slower than the best, as a fraction; infinite for a block that was not valid."""
-        least = self.microseconds[self.best]
-        return self.microseconds.get(block, float("inf")) / least - 1
+    @cached_property
+    def times(self) -> Mapping[SweptConfiguration, float]:
+        """Microseconds of each configuration, the kernel itself first."""
+        swept = {"": self.microseconds, **self.variants}
+        return {
+            SweptConfiguration(block, variant): time
+            for variant, times in swept.items()
+            for block, time in times.items()
+        }
+
+    @property
+    def fastest(self) -> SweptConfiguration:
+        """The fastest configuration."""
+        return min(self.times, key=self.times.__getitem__)
+
+    def regret(self, chosen: SweptConfiguration) -> float:
+        """How much slower than the fastest, as a fraction; infinite for one that was not valid."""
+        return self.times.get(chosen, float("inf")) / self.times[self.fastest] - 1
 
     @property
     def spread(self) -> float:
-        """The time of the worst block by that of the best."""
-        return max(self.microseconds.values()) / min(self.microseconds.values())
+        """The time of the slowest configuration by that of the fastest."""
+        return max(self.times.values()) / min(self.times.values())
 
-    def error(self, block: Block) -> float:
+    def error(self, chosen: SweptConfiguration) -> float:
         """(t - best) / (worst - best), the measure of the paper's Table 3; 0 without a spread."""
-        best, worst = min(self.microseconds.values()), max(self.microseconds.values())
-        return (self.microseconds[block] - best) / (worst - best) if worst > best else 0.0
+        best, worst = min(self.times.values()), max(self.times.values())
+        return (self.times[chosen] - best) / (worst - best) if worst > best else 0.0
+
+    def only(self, variants: Collection[str]) -> SweptLaunch:
+        """The same without the times of other variants."""
+        times = {name: times for name, times in self.variants.items() if name in variants}
+        return replace(self, variants=times)
 
 
 @dataclass(frozen=True)
