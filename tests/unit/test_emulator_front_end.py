@@ -235,6 +235,11 @@ def test_taint(body: str, reason: str) -> None:
             "ld.global.u32 %r2, [%rd1];",
             1,
         ),
+        ("ld.global.f32 %f1, [%rd1]; div.rn.f32 %f2, %f1, %f1; ld.global.nc.f32 %f3, [%rd1];", 2),
+        ("ld.global.f32 %f1, [%rd1]; sqrt.rn.f32 %f2, %f1; ld.global.f32 %f3, [%rd1+4];", 2),
+        ("ld.global.f32 %f1, [%rd1]; div.full.f32 %f2, %f1, %f1; ld.global.f32 %f3, [%rd1];", 1),
+        ("ld.global.f32 %f1, [%rd1]; div.rn.f32 %f2, %f3, %f3; ld.global.f32 %f4, [%rd1+4];", 1),
+        ("ld.global.s32 %r1, [%rd1]; div.s32 %r2, %r1, 3; ld.global.s32 %r3, [%rd1+4];", 1),
     ],
 )
 def test_load_phases(body: str, phases: int) -> None:

@@ -10,8 +10,12 @@ from types import MappingProxyType
 from cutune.emulator.ptx.control_flow import BasicBlock
 from cutune.emulator.ptx.opcode_sets import LOADS
 from cutune.emulator.ptx.taint import Obliviousness, results, sources, spaces
-from cutune.emulator.ptx.types import Function, Label
+from cutune.emulator.ptx.types import Function, Instruction, Label
 from cutune.emulator.ptx.units import Demand
+
+#: IEEE operations: exponents at the end of the range, denormal numbers and the like branch.
+_SLOW_PATHS = frozenset({"div", "rcp", "sqrt"})
+_ROUNDED = frozenset({"rn", "rz", "rm", "rp"})
 
 
 @dataclass(frozen=True)
@@ -113,15 +117,21 @@ def code_digest(function: Function) -> str:
     return sha256(repr(parts).encode()).hexdigest()[:16]
 
 
+def _branches(instruction: Instruction) -> bool:
+    """Has it, as compiled, a slow path? Seen in the code that ptxas makes of them for sm_90."""
+    return instruction.opcode in _SLOW_PATHS and not _ROUNDED.isdisjoint(instruction.modifiers)
+
+
 def load_phases(block: BasicBlock) -> list[int]:
     """Per instruction of a block its load phase: loads of one phase overlap.
 
     The phase of a global load is one more than that of the loads that its address depends on,
     wherever it stands, because ptxas moves loads up. A load does not move above a store or atomic
     behind another load, because they may alias, unless it reads constant data (`ld.global.nc`).
+    No load moves above an operation that branches, nor does that wait for other loads than its own.
     Other instructions get the number of phases so far.
     """
-    deepest, fence, written = 0, 0, False
+    deepest, fence, written, branched = 0, 0, False, 0
     phases = []
     depth: dict[str, int] = {}
     for instruction in block.instructions:
@@ -131,10 +141,13 @@ def load_phases(block: BasicBlock) -> list[int]:
         if opcode in LOADS and is_global:
             if written:
                 fence, written = deepest, False
-            phase = 1 + (phase if "nc" in instruction.modifiers else max(phase, fence))
+            least = branched if "nc" in instruction.modifiers else max(branched, fence)
+            phase = 1 + max(phase, least)
             deepest = max(deepest, phase)
         elif opcode in ("st", "red", "atom") and is_global:
             written = deepest > 0
+        elif _branches(instruction):
+            branched = max(branched, phase)
         depth |= dict.fromkeys(results(instruction), phase)
         phases.append(phase if opcode in LOADS and is_global else deepest)
     return phases
