@@ -118,7 +118,7 @@ def code_digest(function: Function) -> str:
 
 
 def _branches(instruction: Instruction) -> bool:
-    """Has it, as compiled, a slow path? Seen in the code that ptxas makes of them for sm_90."""
+    """Has it, as compiled, a slow path? Seen in code for sm_90 of divisions and square roots."""
     return instruction.opcode in _SLOW_PATHS and not _ROUNDED.isdisjoint(instruction.modifiers)
 
 
