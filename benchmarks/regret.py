@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def main(only: Sequence[str] = (), with_variants: bool = False) -> None:
 def _samples(device: DeviceProfile) -> None:
     """The scores of the samples, without timings of them and with a few."""
     samples = read_sweep(recorded_sweep(SAMPLES))
-    models = [model for path in _programs(SAMPLES) for model in tuned(path, SMALL, device)]
+    models = [m for path in _programs(SAMPLES) for m in tuned(path, SMALL, device)]
     print_evaluation(evaluate(samples, models, device, train=TRAIN), per_launch=False)
     print(f"with timings of {TIMED} blocks at N = {TRAIN}:")
     models = [_timed(model, samples, device) for model in models]
@@ -74,11 +74,8 @@ def _sets(folders: Sequence[Path], device: DeviceProfile, with_variants: bool = 
             if not with_variants:
                 print(f"{set_name(folder)} has not been swept yet")
             continue
-        models = [
-            model
-            for path in _programs(folder)
-            for model in tuned(path, _sizes(folder, path.stem), device)
-        ]
+        sizes = _emulated_sizes(folder)
+        models = [m for path in _programs(folder) for m in tuned(path, sizes[path.stem], device)]
         print(f"{set_name(folder)}:")
         evaluations.append(evaluate(read_sweep(recorded), models, device))
         print_evaluation(evaluations[-1], per_launch=True)
@@ -106,12 +103,12 @@ def _programs(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.cu"))
 
 
-def _sizes(folder: Path, program: str) -> Sequence[str]:
-    """What the emulated device runs of a program."""
+def _emulated_sizes(folder: Path) -> Mapping[str, Sequence[str]]:
+    """What the emulated device runs of each program of a set."""
     if folder == SAMPLES:
-        return SMALL
+        return {path.stem: SMALL for path in _programs(folder)}
     plan = json.loads((folder / "sizes.json").read_text())
-    return [str(size) for size in plan[program]["emulated"]]
+    return {name: [str(n) for n in sizes["emulated"]] for name, sizes in plan.items()}
 
 
 def tuned(path: Path, sizes: Sequence[str], device: DeviceProfile) -> list[FittedModel]:

@@ -8,8 +8,8 @@ model has them: others are none that the tuned program could launch.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -152,7 +152,7 @@ def evaluate_sweep(
             launches are cases, and the smallest of a kernel is what others may reuse.
         judged: the performance model that chooses; the other models are shown too.
     """
-    launches = [one.only(_variants_of(models.get((one.program, one.kernel)))) for one in launches]
+    launches, models = _with_same_variants(launches, models)
     held_out = [one for one in launches if train is None or (one.size or train + 1) > train]
     strategies: dict[str, Strategy] = {
         OWN: own,
@@ -170,21 +170,30 @@ def evaluate_sweep(
     return Evaluation(judged, tuple(cases))
 
 
-def _variants_of(model: FittedModel | None) -> frozenset[str]:
-    return frozenset(one.kernel.variant for one in model.variants) if model else frozenset()
+def _with_same_variants(
+    launches: Iterable[SweptLaunch], models: Models
+) -> tuple[list[SweptLaunch], Models]:
+    """Launches with the variants that the models have, models with those that were swept."""
+    swept: dict[tuple[str, str], set[str]] = {}
+    known = []
+    for launch in launches:
+        name = (launch.program, launch.kernel)
+        model = models.get(name)
+        known.append(launch.only(model.variant_names if model else ()))
+        swept.setdefault(name, set()).update(launch.variants)
+    return known, {name: model.only(swept.get(name, ())) for name, model in models.items()}
 
 
 def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
     """What the tuned program chooses with one of the performance models."""
 
-    choosers: dict[tuple[str, str, frozenset[str]], VariantChooser] = {}
+    choosers: dict[tuple[str, str], VariantChooser] = {}
 
     def choose(launch: SweptLaunch) -> Answer:
-        model = models.get((launch.program, launch.kernel))
+        name = (launch.program, launch.kernel)
+        model = models.get(name)
         if model is None:
             return None
-        swept = frozenset(launch.variants)
-        name = (launch.program, launch.kernel, swept)
         sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
         if launch.extents is not None:
             extents = dict(zip(EXTENTS, launch.extents, strict=True))
@@ -192,7 +201,7 @@ def by_model(models: Models, device: DeviceProfile, performance: str) -> Strateg
             sizes |= {word: extents[variable] for word, variable in words}
         try:
             if name not in choosers:
-                choosers[name] = VariantChooser(_with_only(model, swept), device, performance)
+                choosers[name] = VariantChooser(model, device, performance)
             choice = choosers[name].choose(sizes, launch.size)
         except CutuneError:
             return None  # a size is missing: the tuned program launches its own block
@@ -200,9 +209,3 @@ def by_model(models: Models, device: DeviceProfile, performance: str) -> Strateg
         return chosen if chosen in launch.times else None
 
     return choose
-
-
-def _with_only(model: FittedModel, variants: Collection[str]) -> FittedModel:
-    return replace(
-        model, variants=tuple(one for one in model.variants if one.kernel.variant in variants)
-    )

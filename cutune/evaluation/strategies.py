@@ -90,11 +90,11 @@ def fixed(launches: Sequence[SweptLaunch]) -> Strategy:
     best: dict[int, SweptConfiguration] = {}
     for dimensions in {_dimensions(launch) for launch in launches}:
         alike = [launch for launch in launches if _dimensions(launch) == dimensions]
-        shared = set.intersection(*(set(launch.microseconds) for launch in alike))
-        common = map(SweptConfiguration, sorted(shared))
-        if shared:
+        common = set.intersection(*(set(launch.microseconds) for launch in alike))
+        if common:
             best[dimensions] = min(
-                common, key=lambda b: sum(math.log1p(one.regret(b)) for one in alike)
+                (SweptConfiguration(block) for block in sorted(common)),
+                key=lambda chosen: sum(math.log1p(one.regret(chosen)) for one in alike),
             )
 
     def choose(launch: SweptLaunch) -> Answer:

@@ -148,6 +148,16 @@ class FittedModel(Totals):
             free or size == 1 for free, size in zip(kernel.free, kernel.original, strict=True)
         )
 
+    @property
+    def variant_names(self) -> frozenset[str]:
+        """The names of its variants."""
+        return frozenset(one.kernel.variant for one in self.variants)
+
+    def only(self, variants: Collection[str]) -> FittedModel:
+        """The same model without other variants."""
+        kept = tuple(one for one in self.variants if one.kernel.variant in variants)
+        return replace(self, variants=kept)
+
     def restricted(self, blocks: Collection[Block]) -> FittedModel:
         """The same model with only those of its candidates."""
         kept = [index for index, block in enumerate(self.blocks) if block in blocks]

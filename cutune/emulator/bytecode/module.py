@@ -8,14 +8,10 @@ from hashlib import sha256
 from types import MappingProxyType
 
 from cutune.emulator.ptx.control_flow import BasicBlock
-from cutune.emulator.ptx.opcode_sets import LOADS
+from cutune.emulator.ptx.opcode_sets import LOADS, ROUNDINGS, SLOW_PATHS
 from cutune.emulator.ptx.taint import Obliviousness, results, sources, spaces
 from cutune.emulator.ptx.types import Function, Instruction, Label
 from cutune.emulator.ptx.units import Demand
-
-#: IEEE operations: exponents at the end of the range, denormal numbers and the like branch.
-_SLOW_PATHS = frozenset({"div", "rcp", "sqrt"})
-_ROUNDED = frozenset({"rn", "rz", "rm", "rp"})
 
 
 @dataclass(frozen=True)
@@ -117,9 +113,9 @@ def code_digest(function: Function) -> str:
     return sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def _branches(instruction: Instruction) -> bool:
-    """Has it, as compiled, a slow path? Seen in code for sm_90 of divisions and square roots."""
-    return instruction.opcode in _SLOW_PATHS and not _ROUNDED.isdisjoint(instruction.modifiers)
+def _has_slow_path(instruction: Instruction) -> bool:
+    """Is it compiled to a branch? Seen in code for sm_90 of divisions and square roots."""
+    return instruction.opcode in SLOW_PATHS and not ROUNDINGS.isdisjoint(instruction.modifiers)
 
 
 def load_phases(block: BasicBlock) -> list[int]:
@@ -128,7 +124,7 @@ def load_phases(block: BasicBlock) -> list[int]:
     The phase of a global load is one more than that of the loads that its address depends on,
     wherever it stands, because ptxas moves loads up. A load does not move above a store or atomic
     behind another load, because they may alias, unless it reads constant data (`ld.global.nc`).
-    No load moves above an operation that branches, nor does that wait for other loads than its own.
+    No load moves above an operation with a slow path, which waits for the loads that it depends on.
     Other instructions get the number of phases so far.
     """
     deepest, fence, written, branched = 0, 0, False, 0
@@ -146,7 +142,7 @@ def load_phases(block: BasicBlock) -> list[int]:
             deepest = max(deepest, phase)
         elif opcode in ("st", "red", "atom") and is_global:
             written = deepest > 0
-        elif _branches(instruction):
+        elif _has_slow_path(instruction):
             branched = max(branched, phase)
         depth |= dict.fromkeys(results(instruction), phase)
         phases.append(phase if opcode in LOADS and is_global else deepest)

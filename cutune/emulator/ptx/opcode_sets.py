@@ -53,5 +53,9 @@ ARITHMETIC = _opcodes(
 )
 #: Arithmetic that takes no issue slot of its own after ptxas.
 NOT_ISSUED = _opcodes("mov cvta selp cvt")
+#: Arithmetic that ptxas makes a branch of, to a slow path for exponents at the end of the range,
+#: denormal numbers and the like, if it rounds as IEEE 754 wants it, by one of these modifiers.
+SLOW_PATHS = _opcodes("div rcp sqrt")
+ROUNDINGS = _opcodes("rn rz rm rp")
 #: Arithmetic of the special-function units.
 SPECIAL = _opcodes("rcp sqrt rsqrt sin cos lg2 ex2 tanh")
