@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ from tests.end_to_end.tuning import (
 )
 
 pytestmark = pytest.mark.nvcc
+
+RECORDED = Path(__file__).parents[1] / "recorded"
 
 PROGRAM = Path(__file__).parent / "programs" / "aliasing.cu"
 #: The variant, wherever it may run.
@@ -82,6 +85,23 @@ def test_a_variant_runs_only_where_no_other_pointer_leads_to_what_is_written(
 def test_no_variant_runs_where_cutune_is_off(binaries: tuple[Path, Path], tmp_path: Path) -> None:
     run(binaries[1], "apart", CUTUNE="off", CUTUNE_LAUNCH_LOG=str(tmp_path / "log"))
     assert not any("restrict" in launch.kernel for launch in read_launches(tmp_path / "log"))
+
+
+def test_variants_are_judged_where_they_were_swept(tuned: Tuned, tmp_path: Path) -> None:
+    """A sweep over blocks alone is judged by the block that the kernel itself would have."""
+    found, folder = {}, tuned("gemm").parent
+    for sweep in ("polybench_h200.json", "variants/polybench_h200.json"):
+        table = tmp_path / "table.json"
+        words = ("--workspace", folder, "--from", RECORDED / sweep, "--json", table)
+        done = cutune("evaluate", SAMPLES / "gemm.cu", *words)
+        assert done.returncode == 0, done.stderr
+        document = json.loads(table.read_text())
+        (score,) = (one for one in document["scores"] if one["strategy"] == "mechanistic")
+        assert score["answered"] == score["cases"] == len(document["launches"])
+        found[sweep] = ({one["chosen"].split()[-1] for one in document["launches"]}, score)
+    (plain, of_blocks), (varied, of_both) = found.values()
+    assert varied >= {"restrict"} and "restrict" not in plain
+    assert of_blocks["gain"] < 1.2 and of_both["gain"] > 3
 
 
 def test_a_variant_is_chosen_by_its_model(tuned: Tuned, tmp_path: Path) -> None:

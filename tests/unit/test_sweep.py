@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +63,7 @@ def test_variants_count_among_the_best() -> None:
     assert varied.fastest == (SMALL, "x2") and varied.best == SMALL
     assert varied.regret(plain(SMALL)) == 3.0
     assert varied.spread == 16 and varied.error(SweptConfiguration(SMALL, "x2")) == 0
+    assert replace(varied, variants={"restrict": {}}).only({"restrict"}).variants == {}
     known = varied.only({"restrict"})
     assert known.fastest == (LARGE, "restrict")
     assert known.regret(SweptConfiguration(SMALL, "x2")) == float("inf")
@@ -76,10 +78,26 @@ def test_a_sweep_survives_its_file(tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) == 6 + len(sweep.launches) + 2
 
 
-def test_a_damaged_sweep(tmp_path: Path) -> None:
+LAUNCH = {"program": "a", "kernel": "k", "own": [32, 1, 1], "microseconds": [[32, 1, 1, 1.0]]}
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        {"program": "a"},
+        LAUNCH | {"microseconds": []},
+        LAUNCH | {"microseconds": [[32, 1, 1, 0.0]]},
+        LAUNCH | {"variants": {"restrict": [[32, 1, 1, -1.0]]}},
+        LAUNCH | {"variants": {"restrict": [[32, 1, 1, math.nan]]}},
+        LAUNCH | {"variants": {"restrict": [[32, 1, 1, math.inf]]}},
+        LAUNCH | {"variants": {"restrict": 7}},
+        LAUNCH | {"variants": {"": [[32, 1, 1, 1.0]]}},
+    ],
+)
+def test_a_damaged_sweep(launch: dict[str, object], tmp_path: Path) -> None:
     path = tmp_path / "sweep.json"
     document = {"schema": "cutune-sweep-1", "device": "", "driver": "", "method": ""}
-    path.write_text(json.dumps({**document, "launches": [{"program": "a"}]}))
+    path.write_text(json.dumps({**document, "launches": [launch]}))
     with pytest.raises(CutuneError) as caught:
         read_sweep(path)
     assert caught.value.diagnostic.code.number == "CT012"

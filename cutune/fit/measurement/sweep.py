@@ -8,6 +8,7 @@ made on a GPU can be looked at, and replayed, where there is none.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -96,9 +97,10 @@ class SweptLaunch:
         return (self.times[chosen] - best) / (worst - best) if worst > best else 0.0
 
     def only(self, variants: Collection[str]) -> SweptLaunch:
-        """The same without the times of other variants."""
-        times = {name: times for name, times in self.variants.items() if name in variants}
-        return replace(self, variants=times)
+        """The same without other variants, and those of which no block was valid."""
+        swept = self.variants.items()
+        kept = {name: times for name, times in swept if name in variants and times}
+        return replace(self, variants=kept)
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,11 @@ def swept_launch(entry: Mapping[str, Any]) -> SweptLaunch:
         KeyError, TypeError, ValueError: something is missing or wrong.
     """
     times = _times(entry["microseconds"])
-    if not times or min(times.values()) <= 0:
+    if not times:
         raise ValueError("a launch without times")
+    variants = {name: _times(rows) for name, rows in entry.get("variants", {}).items()}
+    if "" in variants:
+        raise ValueError("a variant without a name")
     return SweptLaunch(
         program=str(entry["program"]),
         kernel=str(entry["kernel"]),
@@ -152,12 +157,20 @@ def swept_launch(entry: Mapping[str, Any]) -> SweptLaunch:
         microseconds=times,
         registers=entry.get("registers"),
         shared_bytes=entry.get("shared_bytes"),
-        variants={name: _times(rows) for name, rows in entry.get("variants", {}).items()},
+        variants=variants,
     )
 
 
 def _times(rows: Iterable[Sequence[Any]]) -> dict[Block, float]:
-    return {as_block(block): float(time) for *block, time in rows}
+    """Times by block.
+
+    Raises:
+        ValueError: one is none that can be measured.
+    """
+    times = {as_block(block): float(time) for *block, time in rows}
+    if not all(0 < time < math.inf for time in times.values()):
+        raise ValueError("a time that is not above 0")
+    return times
 
 
 def _rows(times: Mapping[Block, float]) -> list[list[float]]:
