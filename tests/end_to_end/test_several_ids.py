@@ -95,14 +95,14 @@ def test_results_are_those_of_the_kernel_itself(
 
 def test_one_is_chosen_by_its_model(tuned: Tuned, tmp_path: Path) -> None:
     source, rewritten = SAMPLES / "2dconv.cu", tuned("2dconv")
-    answer = select("Convolution2D_kernel", rewritten.parent, "--all-sizes", "1024")
+    answer = select("Convolution2D_kernel", rewritten.parent, "--all-sizes", "1500")
     variant, block = answer["choice"]["variant"], answer["choice"]["block"]
     assert (variant["name"], variant["coarsen"]) == ("restrict_y4", [1, 4, 1])
-    expected = run(compiled(source, source, tmp_path / "original"), "1024")
+    expected = run(compiled(source, source, tmp_path / "original"), "1500")
     log = tmp_path / "log"
     found = run(
         compiled(rewritten, source, tmp_path / "tuned"),
-        "1024",
+        "1500",
         CUTUNE="verbose",
         CUTUNE_LAUNCH_LOG=str(log),
     )
@@ -110,5 +110,5 @@ def test_one_is_chosen_by_its_model(tuned: Tuned, tmp_path: Path) -> None:
     assert "Convolution2D_kernel: variant restrict_y4" in found.stderr
     (record,) = read_launches(log)
     assert list(record.block) == block
-    # 1023 rows have work, and each thread does four.
-    assert record.grid[1] == -(-1023 // (block[1] * 4))
+    # 1499 rows have work, and each thread does four.
+    assert record.grid[1] == -(-1499 // (block[1] * 4))

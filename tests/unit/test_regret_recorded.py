@@ -23,8 +23,8 @@ H200 = DeviceProfile.named("h200")
 #: Of the samples, launches up to here mostly cost what launching costs.
 SMALL = 512
 LAUNCHES = 73
-#: Geometric mean of the regret over all launches, 0.0155 today, and the worst, 0.153: rounded up.
-MEAN, WORST = 0.016, 0.16
+#: Geometric mean of the regret over all launches, 0.0165 today, and the worst, 0.153: rounded up.
+MEAN, WORST = 0.017, 0.16
 
 
 def swept() -> Iterator[SweptLaunch]:

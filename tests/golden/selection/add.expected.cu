@@ -188,7 +188,7 @@ static inline cutune_configuration cutune_decide_add(
     static const cutune_candidates<char> cutune_all = {
         "add", "threads", {cutune_width_x, cutune_width_x, cutune_width_z},
         {11, 11, 1}, {cutune_of_block_x, cutune_of_block_y, nullptr},
-        cutune_bound_ranks, cutune_ranks, 3u, 0u, 5.46, 1.01, 1.005, 1.02, 1.02};
+        cutune_bound_ranks, cutune_ranks, 3u, 0u, 5.46, 1.01, 1.005, 1.03, 1.03};
     if ((~asked_->integers & 3ull) != 0 || asked_->extent[2] != 1 || asked_->smem != 0u)
         return cutune_only_block(asked_->block);
     const long long sizes_[] = {asked_->arguments[0], asked_->arguments[1]};
