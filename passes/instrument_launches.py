@@ -32,7 +32,9 @@ class InstrumentLaunches(Pass):
 
     #: What makes the types of the site table known, and what makes the launches.
     before_table: str = '#include "cutune_launch.h"\n'
-    after_table: str = '#include "cutune_probe.h"\n#include "cutune_call.h"\n'
+    after_table: str = "".join(
+        f'#include "{name}"\n' for name in ("cutune_probe.h", "cutune_deduced.h", "cutune_call.h")
+    )
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
         """Edit all tunable launches; a file without one stays as it is."""

@@ -78,7 +78,7 @@ class ReplaceLaunches(Pass):
         if not sites:
             return unit
         before = ("cutune_launch.h", *needed_headers(program, sites), *_BEFORE_SELECTION)
-        behind = ("cutune_tuned.h", "cutune_call.h")
+        behind = ("cutune_tuned.h", "cutune_deduced.h", "cutune_call.h")
         own = tokens(
             f"{self.selection}\n{site_table(program, sites, routines)}"
             f"enum {{ cutune_remembers = {int(self.remembers)} }};\n"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from cutune.device.thread_block import Block
+from cutune.device.thread_block import Block, threads_of
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.rational.functions import RationalFunction
 
@@ -180,14 +180,31 @@ def with_variants(models: Sequence[FittedModel]) -> list[FittedModel]:
 
     def variants(model: FittedModel) -> tuple[FittedModel, ...]:
         own = (model.kernel.origin.path, model.kernel.sites)
-        return tuple(
+        measured = [
             other
             for other in models
             if other.kernel.variant and (other.kernel.origin.path, other.kernel.sites) == own
-        )
+        ]
+        return (*measured, *(copy for one in (model, *measured) for copy in _bounded(one)))
 
     kernels = (model for model in models if not model.kernel.variant)
     return [replace(model, variants=variants(model) or model.variants) for model in kernels]
+
+
+def _bounded(model: FittedModel) -> Iterator[FittedModel]:
+    """The models of those variants with launch bounds that have the same code."""
+    for copy in model.kernel.bounded:
+        kernel = replace(
+            model.kernel,
+            variant=copy.variant,
+            entry=copy.entry,
+            max_threads=copy.max_threads,
+            compiled=replace(model.kernel.compiled, static=copy.static),
+            bounded=(),
+        )
+        blocks = [block for block in model.blocks if threads_of(block) <= copy.max_threads]
+        if blocks:
+            yield replace(model, kernel=kernel, variants=()).restricted(blocks)
 
 
 def in_single_precision(values: Sequence[float]) -> tuple[float, ...]:

@@ -155,16 +155,18 @@ class KernelVariant:
     #: The file that it is inserted into, and the edit that inserts it.
     source: Source
     edit: Edit
-    #: Positions of the pointers about which the launch asks: the kernel accesses memory through
-    #: them. Empty: there is no condition.
+    #: What was done last: by that, a proof is found.
+    transform: str
+    #: Positions of the pointers that the launch asks about. Empty: there is no condition.
     pointers: tuple[int, ...] = ()
     #: Those of them that it writes through (stores, atomics).
     written: tuple[int, ...] = ()
     #: Ids that each thread does, per dimension.
     coarsen: Block = (1, 1, 1)
-    #: The edit that inserts a copy, of name `gemm_kernel__moved`, whose thread blocks get their
-    #: place from elsewhere. What is proven about it holds for the body of the variant.
+    #: The edit that inserts a copy whose blocks get their place from elsewhere, for the proof.
     moved: Edit | None = None
+    #: Threads of its largest block, and blocks for which ptxas leaves room on an SM.
+    bounds: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -307,7 +309,7 @@ class Configuration:
 
 
 class DeducedFrom(Enum):
-    """How an argument gives a template parameter T; the words of `cutune_call.h`."""
+    """How an argument gives a template parameter T; the words of `cutune_deduced.h`."""
 
     #: The parameter is a T.
     VALUE = "cutune_by_value"

@@ -1,5 +1,5 @@
-// The parts of a rewritten launch, in instrumented and in tuned programs. Needs
-// `cutune_controlled` before it, which decides how to launch, and perhaps how often, and
+// The parts of a rewritten launch, in instrumented and in tuned programs. Needs cutune_deduced.h
+// and `cutune_controlled` before it, which decides how to launch, and perhaps how often, and
 // `cutune_prefers_own`, which says whether a kernel is launched in its own block, or its copy:
 //
 //   cutune_launch(7, grid, block) ? (void)0 : cutune_call(k)(n, x);
@@ -53,17 +53,6 @@ inline cutune_kernels<Parameters...> cutune_variants(void (*first)(Parameters...
         {reinterpret_cast<const void *>(first), reinterpret_cast<const void *>(others)...}};
     return variants;
 }
-
-// What a template parameter T is, as it is deduced from an argument of a type: for parameters of
-// type T, T * and const T *.
-template <class Argument>
-using cutune_by_value = typename std::decay<Argument>::type;
-
-template <class Argument>
-using cutune_pointee = typename std::remove_pointer<cutune_by_value<Argument>>::type;
-
-template <class Argument>
-using cutune_constant_pointee = typename std::remove_const<cutune_pointee<Argument>>::type;
 
 // Is one of them a reference? A kernel gets what the compiler makes of it.
 template <class... Types>

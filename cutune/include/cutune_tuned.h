@@ -394,10 +394,11 @@ class cutune_controlled {
     bool take(int row, cutune_request request, int device, const void *const *variants,
               const cutune_configuration &chosen) {
         const long long threads = cutune_threads(chosen.block);
+        // Those of the kernel are what the program's own launch has to keep.
+        cutune_limits its;
         request.ids = cutune_sites[row].variants[chosen.variant - 1].ids;
-        if (!cutune_limits_of(row, device, variants[chosen.variant - 1], &request.limits,
-                              chosen.variant) ||
-            threads > static_cast<long long>(request.limits.threads) ||
+        if (!cutune_limits_of(row, device, variants[chosen.variant - 1], &its, chosen.variant) ||
+            threads > static_cast<long long>(its.threads) ||
             !fit(cutune_sites[row], request, chosen.block))
             return false;
         variant = chosen.variant;

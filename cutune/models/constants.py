@@ -44,6 +44,9 @@ VARIANT_SHARE = Fraction(97, 100)
 #: A candidate of a variant is emitted if somewhere it comes as near as this to the best of all.
 #: Derived: what is further away is never chosen within the band.
 NEAR_BEST = Fraction(11, 10)
+#: Loads and stores of spilled registers, as a share of a warp's instructions, that a variant with
+#: launch bounds may have: the model does not count them. Derived: well below what it can tell.
+SPILLED_SHARE = Fraction(2, 100)
 
 # ---- warps of an SM
 

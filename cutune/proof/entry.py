@@ -18,6 +18,7 @@ from cutune.frontend.program import Role
 from cutune.frontend.values.polynomial import IntegerPolynomial
 from cutune.proof.flow.cas_loops import without_cas_loops
 from cutune.proof.flow.graph import Graph, Irreducible
+from cutune.proof.flow.pressure import register_pressure
 from cutune.proof.flow.straight import is_straight
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
@@ -95,9 +96,14 @@ class EntryProof:
     uses: PointerUses = UNKNOWN_USES
     #: Has it no loop, and does each thread run to its end?
     is_straight: bool = False
+    #: Registers that a thread needs at least, as far as the PTX tells.
+    pressure: int = 0
+    #: Do launch bounds say more about it than how many threads a block may have?
+    is_bounded: bool = False
 
 
 _UNKNOWN = EntryDimension(False)
+_BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
 
 
 def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProof:
@@ -108,6 +114,8 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
         _either(module, function),
         uses=pointer_uses(function, variables, assembly),
         is_straight=is_straight(function, assembly),
+        pressure=register_pressure(function),
+        is_bounded=not _BOUNDING.isdisjoint(function.directives),
     )
 
 

@@ -13,8 +13,11 @@ _COUNTED = re.compile(r"(\$L__BB|__local_depot)\d+")
 _UNNAMED = re.compile(r"(?:\$str|__unnamed_)[\w$]*")
 
 
-def code_of(module: Module, name: str) -> object:
-    """The text of an entry without its name: equal for entries with the same code."""
+def code_of(module: Module, name: str, with_limits: bool = True) -> object:
+    """The text of an entry without its name: equal for entries with the same code.
+
+    `with_limits`: with what launch bounds say about blocks and registers.
+    """
     function = module.functions[name]
     texts = {variable.name: variable.initial for variable in module.variables}
 
@@ -28,13 +31,13 @@ def code_of(module: Module, name: str) -> object:
         for item in function.body or ()
     )
     registers = tuple(sorted(function.registers.items()))
-    return _frame(function), registers, body
+    limits = tuple(sorted(function.directives.items())) if with_limits else ()
+    return _frame(function), limits, registers, body
 
 
 def _frame(function: Function) -> object:
     return (
         tuple(map(_shape, function.parameters)),
-        tuple(sorted(function.directives.items())),
         tuple(map(_shape, function.variables)),
     )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 _COMPILING = re.compile(r"Compiling entry function '([^']+)'")
 _USED = re.compile(r"Used (\d+) registers")
+_SPILLED = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 _SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
 
 
@@ -22,22 +23,28 @@ class StaticCounters:
     Attributes:
         registers: of a thread.
         static_shared_bytes: of a thread block.
+        spilled_bytes: that a thread, and what it calls, stores and loads for lack of registers; the
+            instructions are counted once.
     """
 
     registers: int
     static_shared_bytes: int = 0
+    spilled_bytes: int = 0
 
 
 def parse_ptxas(text: str) -> dict[str, StaticCounters]:
     """Counters by mangled kernel name, from the output of `nvcc -Xptxas -v`."""
     counters: dict[str, StaticCounters] = {}
-    entry = ""
+    entry, spilled = "", 0
     for line in text.splitlines():
         if found := _COMPILING.search(line):
-            entry = found[1]
+            entry, spilled = found[1], 0
+        elif found := _SPILLED.search(line):
+            spilled += int(found[1]) + int(found[2])
         elif entry and (found := _USED.search(line)):
             shared = _SHARED.search(line)
-            counters[entry] = StaticCounters(int(found[1]), int(shared[1]) if shared else 0)
+            bytes_ = int(shared[1]) if shared else 0
+            counters[entry] = StaticCounters(int(found[1]), bytes_, spilled)
             entry = ""
     return counters
 

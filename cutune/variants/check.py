@@ -28,16 +28,21 @@ from cutune.proof.compiled import Compile, Compiled, compiled_changes, proven
 from cutune.proof.confirm import MemberPlaces, confirmed
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.rounding.alike import rounds_alike
+from cutune.proof.same_code import code_of
 from cutune.rewrite.launch_edit import function_at, with_callees, with_variant_copies
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.entry_names import base_name, renamed_entry
-from cutune.variants import coarsen, restrict
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+from cutune.variants import bounds, coarsen, restrict
 from cutune.variants.coarsen import moved_name, reads_own_place, with_places
 
 _OWNER = "variants"
+#: By what was done last.
+_ORDER = (restrict.NAME, coarsen.NAME, bounds.NAME)
 _NOT_COMPILED = "does not compile"
 _NOT_INSTANTIATED = "is not compiled: nothing instantiates it"
 _NOT_READ = "is compiled to code that cannot be read"
+_OTHER_CODE = "is compiled to other code than without its bounds"
 _ROUNDS = "may round other products than the kernel before they are added"
 
 
@@ -52,7 +57,8 @@ def checked(program: Program, compile_unit: Compile) -> Program:
     texts = compiled_changes(written, partial(launching, program), compile_unit)
     program = _without_others(program, texts)
     program = _proven(program, _Themselves(), texts)
-    moved = {k.name: (copy,) for k in program.kernels if (copy := _Moved().shown(k)) is not None}
+    shown = {k.name: _Moved().shown(k) for k in program.kernels}
+    moved = {_name_of(name, coarsen.NAME): (copy,) for name, copy in shown.items() if copy}
     texts = compiled_changes(moved, partial(launching, program), compile_unit)
     program = _proven(program, _Moved(), texts)
     return replace(program, has_checked_variants=True)
@@ -64,16 +70,15 @@ Texts = Mapping[str, Sequence[str]]
 
 def _by_kind(kernel: Kernel) -> dict[str, tuple[KernelVariant, ...]]:
     """The variants of a kernel that are compiled together, or fail to."""
-    return {
-        _name_of(kernel.name, is_moved): tuple(
-            one for one in kernel.variants if (one.moved is not None) == is_moved
-        )
-        for is_moved in (False, True)
-    }
+    return {_name_of(kernel.name, transform): _made_by(transform, kernel) for transform in _ORDER}
 
 
-def _name_of(kernel: str, is_moved: bool) -> str:
-    return f"{kernel} moved" if is_moved else kernel
+def _made_by(transform: str, kernel: Kernel) -> tuple[KernelVariant, ...]:
+    return tuple(one for one in kernel.variants if one.transform == transform)
+
+
+def _name_of(kernel: str, transform: str) -> str:
+    return f"{kernel} {transform}"
 
 
 def _without_others(program: Program, texts: Texts) -> Program:
@@ -81,11 +86,13 @@ def _without_others(program: Program, texts: Texts) -> Program:
     known: dict[int, list[Module] | None] = {}
 
     def against(kernel: Kernel, variant: KernelVariant) -> str | None:
-        own = texts.get(_name_of(kernel.name, variant.moved is not None))
+        own = texts.get(_name_of(kernel.name, variant.transform))
         if own is None:
             return _NOT_COMPILED
         if id(own) not in known:
             known[id(own)] = _parsed(own)
+        if variant.transform == bounds.NAME:
+            return _code_against(kernel, variant, known[id(own)])
         return _rounding_against(kernel, variant, known[id(own)])
 
     return replace(program, kernels=tuple(_without_any(k, against) for k in program.kernels))
@@ -123,11 +130,32 @@ def _rounding_against(
     return None
 
 
+def _code_against(
+    kernel: Kernel, variant: KernelVariant, modules: Sequence[Module] | None
+) -> str | None:
+    """Why a variant with bounds may do something else; None where it is the same code without."""
+    if modules is None:
+        return _NOT_READ
+    base = kernel.name if not variant.pointers else f"{kernel.name}__{restrict.NAME}"
+    for module in modules:
+        copies = [name for name in module.functions if base_name(name) == variant.kernel]
+        if not copies:
+            return _NOT_INSTANTIATED
+        for name in copies:
+            own = renamed_entry(name, base)
+            if own not in module.functions:
+                return _NOT_INSTANTIATED
+            if code_of(module, own, False) != code_of(module, name, False):
+                return _OTHER_CODE
+    return None
+
+
 def _proven(program: Program, step: _Step, texts: Texts) -> Program:
     """The program without those variants of a step that are not proven."""
     shown = ((k, one) for k in program.kernels if (one := step.shown(k)) is not None)
     copies = {kernel.name: _Copy(kernel, one) for kernel, one in shown}
-    reasons = _reasons(copies, {name: texts[name] for name in copies if name in texts}, step)
+    of_kernels = {name: texts.get(_name_of(name, step.name)) for name in copies}
+    reasons = _reasons(copies, {name: one for name, one in of_kernels.items() if one}, step)
     kernels = (
         _without(kernel, step.name, step.proven_by(kernel), reasons[kernel.name])
         if kernel.name in reasons
@@ -174,11 +202,13 @@ class _Themselves:
     name = restrict.NAME
 
     def shown(self, kernel: Kernel) -> KernelVariant | None:
-        return next((one for one in kernel.variants if one.moved is None), None)
+        return next(iter(_made_by(restrict.NAME, kernel)), None)
 
     def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
         # What asks about pointers is made with the same assertion.
-        return tuple(one for one in kernel.variants if one.moved is None or one.pointers)
+        return tuple(
+            one for one in kernel.variants if one.transform == restrict.NAME or one.pointers
+        )
 
     def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
         compiled = proven(texts, lambda entry: base_name(entry) in copies)
@@ -192,13 +222,13 @@ class _Moved:
     name = coarsen.NAME
 
     def shown(self, kernel: Kernel) -> KernelVariant | None:
-        one = next((one for one in kernel.variants if one.moved is not None), None)
+        one = next(iter(_made_by(coarsen.NAME, kernel)), None)
         if one is None or one.moved is None:
             return None
         return replace(one, kernel=moved_name(kernel), edit=one.moved)
 
     def proven_by(self, kernel: Kernel) -> tuple[KernelVariant, ...]:
-        return tuple(one for one in kernel.variants if one.moved is not None)
+        return _made_by(coarsen.NAME, kernel)
 
     def proofs(self, texts: Sequence[str], copies: Mapping[str, _Copy]) -> _Proofs:
         usual = list(map(with_places, texts))
@@ -217,9 +247,7 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
     """The program with these variants, in which launches name them and do nothing else."""
 
     def of(kernel: str) -> list[KernelVariant]:
-        return [
-            v for is_moved in (False, True) for v in written.get(_name_of(kernel, is_moved), ())
-        ]
+        return [one for kind in _ORDER for one in written.get(_name_of(kernel, kind), ())]
 
     def callee(site: LaunchSite) -> str | None:
         found = (callee_of_variant(site.callee, site.kernel, one) for one in of(site.kernel))
@@ -231,6 +259,8 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
         return f"({' : '.join(f'true ? {one}' for one in named)} : {kernel})"
 
     unit = with_callees(TranslationUnit(program), _OWNER, callee)
+    if any(site.deduced for site in program.launches):
+        unit = unit.with_prelude((INCLUDE_DIRECTORY / "cutune_deduced.h").read_text("ascii"))
     for kernel in program.kernels:
         unit = with_variant_copies(unit, _OWNER, of(kernel.name))
     return unit

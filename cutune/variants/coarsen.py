@@ -156,6 +156,7 @@ def _variants(
                 of_kernel,
                 source,
                 text.copy(of_kernel, changes),
+                NAME,
                 base.pointers if base is not None else (),
                 base.written if base is not None else (),
                 _ids(axis, factor),

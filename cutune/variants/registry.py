@@ -13,7 +13,7 @@ from cutune.core.codes import Code
 from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import Impurity, Kernel, KernelVariant, Program
 from cutune.proof.entry import EntryProof
-from cutune.variants import coarsen, restrict
+from cutune.variants import bounds, coarsen, restrict
 from cutune.variants.text import KernelText
 
 Make = Callable[[KernelText, Sequence[EntryProof]], tuple[KernelVariant, ...] | Impurity]
@@ -30,6 +30,7 @@ class Transform:
 TRANSFORMS = (
     Transform(restrict.NAME, restrict.restrict),
     Transform(coarsen.NAME, coarsen.coarsen),
+    Transform(bounds.NAME, bounds.bounds),
 )
 
 
@@ -64,7 +65,7 @@ def with_written_variants(program: Program) -> Program:
 
 def without_variants(kernel: Kernel, code: Code) -> Kernel:
     """The kernel without its variants, and the reason, which its file is."""
-    names = dict.fromkeys(coarsen.NAME if v.moved is not None else v.name for v in kernel.variants)
+    names = dict.fromkeys(variant.transform for variant in kernel.variants)
     path = kernel.source.path
     reasons = ((name, code.template.format(variant=name, path=path)) for name in names)
     left_out = ((name, Impurity(code, text, kernel.span)) for name, text in reasons)

@@ -63,7 +63,7 @@ def restrict(
     except Illegal as illegal:
         return illegal.as_impurity(NAME, text.kernel)
     source = text.syntax.source
-    return (KernelVariant(NAME, name, source, edit, found.pointers, found.written),)
+    return (KernelVariant(NAME, name, source, edit, NAME, found.pointers, found.written),)
 
 
 @dataclass(frozen=True)

@@ -54,12 +54,14 @@ class Changes:
     """What is changed in a copy. `taken`: names that it needs, which nothing else may have.
 
     `parameters`: edits of the source. `opening`, `closing`: text behind `{`, and before `}`.
+    `head`: text before the name.
     """
 
     parameters: tuple[Edit, ...] = ()
     opening: str = ""
     closing: str = ""
     taken: tuple[str, ...] = ()
+    head: str = ""
 
     def around(self, inner: Changes) -> Changes:
         """These changes around others."""
@@ -68,6 +70,7 @@ class Changes:
             self.opening + inner.opening,
             inner.closing + self.closing,
             (*self.taken, *inner.taken),
+            self.head + inner.head,
         )
 
 
@@ -123,7 +126,7 @@ class KernelText:
         opener, closer = self.body[0], self.body[-1]
         first = tokens[function.first]
         edits = [
-            Edit(span_of(tokens[function.parameters[0] - 1]), name),
+            Edit(span_of(tokens[function.parameters[0] - 1]), changes.head + name),
             *changes.parameters,
             Edit.insert(opener.end, changes.opening),
             Edit.insert(closer.start, changes.closing),

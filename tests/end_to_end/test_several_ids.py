@@ -1,4 +1,7 @@
-"""Variants whose threads do several ids: results are those of the kernel itself, in any block."""
+"""Variants whose threads do several ids, or that have launch bounds.
+
+Results are those of the kernel itself, in any block.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,7 @@ static cutune_configuration cutune_select_named(const cutune_request *asked, cut
 }
 enum : unsigned long long { cutune_select_named_arguments = 0 };
 """
+BOUNDED = [f"{prefix}bounds256x{blocks}" for prefix in ("", "restrict_") for blocks in (2, 3, 4)]
 BY_AXIS = {"x": 0, "y": 1, "z": 2}
 
 
@@ -58,6 +62,7 @@ def _names(axes: str) -> set[str]:
 
 def test_only_kernels_whose_place_comes_from_their_index_have_them(program: Program) -> None:
     found = {k.name: {one.name for one in k.variants} for k in program.kernels}
+    assert found.pop("crowded") == {*_names("x"), *BOUNDED}
     assert found == {
         "early": _names("x"),
         "interior": _names("y"),
@@ -91,6 +96,21 @@ def test_results_are_those_of_the_kernel_itself(
     kernel, extents = ("planes", (0, int(size), 9)) if axis else ("earlyIf", (int(size) ** 2, 1, 1))
     record = next(record for entry, record in launched.items() if kernel in entry or axis == 0)
     assert record.grid[axis] == -(-extents[axis] // (record.block[axis] * ids))
+
+
+@pytest.mark.parametrize(("halved", "threads"), [("1", 256), ("", 512)])
+@pytest.mark.parametrize("name", ["bounds256x4", "restrict_bounds256x2"])
+def test_a_variant_with_bounds_gets_no_larger_block(
+    name: str, halved: str, threads: int, binaries: tuple[Path, Path], tmp_path: Path
+) -> None:
+    original, tuned = binaries
+    expected, log = run(original, "64"), str(tmp_path / "log")
+    found = run(tuned, "64", VARIANT=name, HALVED=halved, CUTUNE_LAUNCH_LOG=log)
+    assert expected.returncode == 0
+    assert (found.returncode, found.stdout) == (expected.returncode, expected.stdout)
+    (record,) = (r for r in read_launches(Path(log)) if "crowded" in r.kernel)
+    assert record.block == (threads, 1, 1)
+    assert (name in record.kernel) == (threads == 256)
 
 
 def test_one_is_chosen_by_its_model(tuned: Tuned, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ ptxas info    : Function properties for _Z5otheri
 
 def test_remarks_of_cuda_13() -> None:
     assert parse_ptxas(CUDA_13) == {
-        "_Z1hIdEvPT_": StaticCounters(106, static_shared_bytes=512),
+        "_Z1hIdEvPT_": StaticCounters(106, static_shared_bytes=512, spilled_bytes=20),
         "ec": StaticCounters(4),
     }
 
@@ -58,7 +58,7 @@ def test_remarks_of_cuda_11() -> None:
 
 
 def test_callees_do_not_count_as_their_caller() -> None:
-    assert parse_ptxas(WITH_CALLEE) == {"_Z1ki": StaticCounters(24)}
+    assert parse_ptxas(WITH_CALLEE) == {"_Z1ki": StaticCounters(24, spilled_bytes=8)}
 
 
 @pytest.mark.parametrize("text", ["", "nvcc warning : something\n", "Used 3 registers"])

@@ -73,7 +73,7 @@ def test_a_variant_stands_behind_its_kernel_and_keeps_the_lines() -> None:
     text = f"// one\n__global__ void k(float *A,\n    const float* B, int n)\n{BODY}\nint last;\n"
     variant = variant_of(text)
     assert variant == KernelVariant(
-        "restrict", "k__restrict", variant.source, variant.edit, (0, 1), (0,)
+        "restrict", "k__restrict", variant.source, variant.edit, "restrict", (0, 1), (0,)
     )
     assert apply_edits(Source("test.cu", text), [variant.edit]).text == (
         f"// one\n__global__ void k(float *A,\n    const float* B, int n)\n{BODY}"

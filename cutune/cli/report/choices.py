@@ -22,6 +22,7 @@ from cutune.models.selection.choose import Prediction
 from cutune.models.selection.registry import DEFAULT
 from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.toolchain.demangle import instance_names
+from cutune.variants.bounds import NAME as BOUNDS
 
 #: Sizes that are shown unless others are asked for: matrices, and long vectors.
 SHOWN_SIZES = (1000, 1024, 2048, 4096)
@@ -60,12 +61,13 @@ PLAIN = "plain"
 def variant_to_json(name: str) -> dict[str, Any]:
     """A variant by what was done to the kernel; no name: the kernel itself."""
     words = name.split("_")
+    limits = next((word for word in words if word.startswith(BOUNDS)), None)
     ids = {word[0]: int(word[1:]) for word in words if word[1:].isdigit()}
     return {
         "name": name or PLAIN,
         "restrict": "restrict" in words,
         "coarsen": [ids.get(d, 1) for d in DIMENSIONS],
-        "bounds": None,
+        "bounds": [*map(int, limits.removeprefix(BOUNDS).split("x"))] if limits else None,
     }
 
 

@@ -131,6 +131,7 @@ def _variant_json(kernel: Kernel, variant: KernelVariant) -> Json:
         "variant": variant.name,
         "kernel": variant.kernel,
         "coarsen": list(variant.coarsen),
+        "bounds": list(variant.bounds) if variant.bounds is not None else None,
         "pointers": [kernel.parameters[index].name for index in variant.pointers],
         "written": [kernel.parameters[index].name for index in variant.written],
     }

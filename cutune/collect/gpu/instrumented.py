@@ -24,7 +24,7 @@ from cutune.collect.trial import TOLERANCE
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Progress
-from cutune.device.thread_block import Block, as_block
+from cutune.device.thread_block import LARGEST, Block, as_block, threads_of
 from cutune.fit.measurement.sweep import SweptLaunch, read_entries, swept_launches
 from cutune.frontend.candidates import candidate_blocks
 from cutune.frontend.program import LaunchSite, Program
@@ -65,11 +65,17 @@ def candidates_text(
     for site in program.tunable_launches:
         own_block = (own or {}).get(site.id, NO_BLOCK)
         blocks = site_candidates(program, site, candidate_set, own_block)
-        for variant in ("", *(f" @{one.name}" for one in variants_at(program, site))):
-            lines += [
-                f"{site.id} {x} {y} {z}{variant}\n" for x, y, z in blocks if (x, y, z) != NO_BLOCK
-            ]
+        known = [block for block in blocks if block != NO_BLOCK]
+        lines += [_line(site, block) for block in known]
+        for variant in variants_at(program, site):
+            most = variant.bounds[0] if variant.bounds is not None else LARGEST
+            within = (block for block in known if threads_of(block) <= most)
+            lines += [_line(site, block, f" @{variant.name}") for block in within]
     return "".join(lines)
+
+
+def _line(site: LaunchSite, block: Block, variant: str = "") -> str:
+    return f"{site.id} {' '.join(map(str, block))}{variant}\n"
 
 
 def site_candidates(

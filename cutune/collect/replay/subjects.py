@@ -17,10 +17,16 @@ from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.bytecode.module import AssembledModule, KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
-from cutune.fit.measurement.measurement import MeasuredKernel, Origin
+from cutune.fit.measurement.measurement import (
+    BoundedCopy,
+    CodeBlock,
+    MeasuredKernel,
+    Origin,
+)
 from cutune.fit.measurement.size_relations import Covered, cover
 from cutune.frontend.launch_sites import SiteKey, SiteNumbers
 from cutune.frontend.program import Kernel, KernelVariant, LaunchSite, Program
+from cutune.models.constants import SPILLED_SHARE
 from cutune.rewrite.launch_edit import variants_at
 from cutune.toolchain.entry_names import renamed_entry
 from cutune.toolchain.ptxas import StaticCounters
@@ -104,6 +110,8 @@ def subjects(
                     asked_pointers=len(_asked_pointers(kernel, variant)),
                     coarsen=variant.coarsen,
                 )
+            bounds = _bounded(program, sites[0], described, static_counters)
+            described = replace(described, bounded=tuple(bounds))
             if its_code.oblivious:
                 described = replayable(described, one, its_code)
             found.append(Subject(module, its_code, one, described, made, numbers))
@@ -118,10 +126,44 @@ def _variants(
     Work that data decide about is only counted while the program runs the kernel itself.
     """
     for variant in variants_at(program, site):
+        if variant.bounds is not None:
+            continue
         entry = renamed_entry(record.kernel, variant.kernel)
         code = module.kernels.get(entry)
         if code is not None and code.oblivious and module.kernels[record.kernel].oblivious:
             yield variant, replace(record, kernel=entry)
+
+
+def _bounded(
+    program: Program,
+    site: LaunchSite,
+    measured: MeasuredKernel,
+    static_counters: Mapping[str, StaticCounters],
+) -> Iterator[BoundedCopy]:
+    """The variants with bounds that have the code of what is measured, and room for more warps.
+
+    Such a one needs fewer registers, and hardly spills more of them.
+    """
+    own = static_counters.get(measured.entry)
+    for variant in variants_at(program, site):
+        if own is None or variant.bounds is None:
+            continue
+        if bool(variant.pointers) != bool(measured.variant) or measured.coarsen != (1, 1, 1):
+            continue
+        entry = renamed_entry(measured.entry, variant.kernel)
+        its = static_counters.get(entry)
+        if its is None or its.registers >= own.registers:
+            continue
+        if its.spilled_bytes - own.spilled_bytes > 4 * _free_spills(measured.code_blocks):
+            continue
+        yield BoundedCopy(variant.name, entry, min(measured.max_threads, variant.bounds[0]), its)
+
+
+def _free_spills(blocks: Sequence[CodeBlock]) -> int:
+    """Words that may be spilled and cost next to nothing: in a loop it is not known how often."""
+    if any(block.loop >= 0 for block in blocks):
+        return 0
+    return int(SPILLED_SHARE * sum(block.instructions for block in blocks))
 
 
 def _asked_pointers(kernel: Kernel, variant: KernelVariant) -> set[int]:

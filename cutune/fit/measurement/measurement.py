@@ -115,14 +115,35 @@ class CompiledKernel:
     @staticmethod
     def from_json(entry: Mapping[str, Any]) -> CompiledKernel:
         """Read back from the line of a kernel, which has these fields among its own."""
-        # Older files say more of `static`.
-        static = StaticCounters(**{f.name: entry["static"][f.name] for f in fields(StaticCounters)})
+        # Older files say more of `static`, or nothing of what is spilled.
+        known = entry["static"]
+        names = (f.name for f in fields(StaticCounters) if f.name in known)
+        static = StaticCounters(**{name: known[name] for name in names})
         return CompiledKernel(
             static,
             tuple(CodeBlock(**block) for block in entry["code_blocks"]),
             tuple(MemoryInstruction(**instruction) for instruction in entry["memory"]),
             entry["uncertain"],
         )
+
+
+@dataclass(frozen=True)
+class BoundedCopy:
+    """A variant with launch bounds: the same code, in other registers and blocks of fewer threads.
+
+    `variant`: its name; `entry`: mangled.
+    """
+
+    variant: str
+    entry: str
+    max_threads: int
+    static: StaticCounters
+
+    @staticmethod
+    def from_json(entry: Mapping[str, Any]) -> BoundedCopy:
+        """Read back from the line of its kernel."""
+        static = StaticCounters(**entry["static"])
+        return BoundedCopy(entry["variant"], entry["entry"], entry["max_threads"], static)
 
 
 @dataclass(frozen=True)
@@ -187,6 +208,8 @@ class MeasuredKernel:
     asked_pointers: int = 0
     #: Ids of the kernel that each thread of the variant does, per dimension. Extents count threads.
     coarsen: Block = (1, 1, 1)
+    #: Variants with launch bounds, whose code is the same.
+    bounded: tuple[BoundedCopy, ...] = ()
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The candidate blocks, of the kernel's own candidate set or of `which`."""
@@ -268,6 +291,7 @@ class MeasuredKernel:
         values["origin"] = Origin(**entry["origin"])
         values["sites"] = tuple(SiteKey(entry["origin"]["path"], id) for id in entry["sites"])
         values["compiled"] = CompiledKernel.from_json(entry)
+        values["bounded"] = tuple(map(BoundedCopy.from_json, entry.get("bounded", ())))
         return MeasuredKernel(**values)
 
 

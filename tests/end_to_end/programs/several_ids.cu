@@ -1,4 +1,4 @@
-// Kernels whose threads may do several ids, and some that may not.
+// Kernels whose threads may do several ids, some that may not, and one that keeps many values.
 //
 //     ./several_ids N
 
@@ -82,6 +82,22 @@ __global__ void without_guard(const float *in, float *out)
     out[i] = in[i] + 3;
 }
 
+// Many values are in registers at once. T is deduced.
+template <class T>
+__global__ void crowded(int n, const T *in, T *out)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    T value[24], sum = 0;
+#pragma unroll
+    for (int k = 0; k < 24; ++k) {
+        value[k] = in[k * n + i];
+        sum += value[k];
+    }
+#pragma unroll
+    for (int k = 0; k < 24; ++k) out[k * n + i] = sum * value[k];
+}
+
 template <class T>
 T *uploaded(const std::vector<T> &values)
 {
@@ -133,5 +149,7 @@ int main(int, char **arguments)
     print("looping", out, size);
     without_guard<<<size / 64, 64>>>(in, out);
     print("without_guard", out, size);
+    crowded<<<(n + 511) / 512, 512>>>(n, wide_in, wide);
+    print("crowded", wide, size);
     return cudaDeviceSynchronize() != cudaSuccess;
 }

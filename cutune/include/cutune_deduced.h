@@ -1,0 +1,18 @@
+// Template arguments of a kernel, as the compiler deduces them from arguments of its launch.
+#ifndef CUTUNE_DEDUCED_H
+#define CUTUNE_DEDUCED_H
+
+#include <type_traits>
+
+// What a template parameter T is, as it is deduced from an argument of a type: for parameters of
+// type T, T * and const T *.
+template <class Argument>
+using cutune_by_value = typename std::decay<Argument>::type;
+
+template <class Argument>
+using cutune_pointee = typename std::remove_pointer<cutune_by_value<Argument>>::type;
+
+template <class Argument>
+using cutune_constant_pointee = typename std::remove_const<cutune_pointee<Argument>>::type;
+
+#endif  // CUTUNE_DEDUCED_H

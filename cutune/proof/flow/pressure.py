@@ -1,0 +1,56 @@
+"""How many registers a thread needs at least. Takes a function, gives a number.
+
+ptxas moves instructions, so it is an estimate, by which kernels are found that are worth asking
+ptxas about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from cutune.emulator.ptx.control_flow import BasicBlock, control_flow
+from cutune.emulator.ptx.taint import results, sources
+from cutune.emulator.ptx.types import Function, PtxError
+from cutune.proof.flow.graph import Graph
+
+#: 32-bit registers by the end of a PTX type; predicates have registers of their own.
+_WORDS = {"8": 1, "16": 1, "32": 1, "64": 2, "28": 4}
+
+
+def register_pressure(function: Function) -> int:
+    """Most 32-bit registers whose values are live at once; 0 where the code cannot be followed."""
+    try:
+        graph = Graph(control_flow(function, lambda name: True))
+    except (PtxError, ValueError, KeyError, RecursionError):
+        return 0
+    return max(
+        (
+            _of_block(block, _live_after(graph, index), function.registers)
+            for index, block in enumerate(graph.flow.blocks)
+        ),
+        default=0,
+    )
+
+
+def _live_after(graph: Graph, index: int) -> set[str]:
+    return {
+        name
+        for target in graph.flow.blocks[index].terminator.targets
+        for name in graph.live[target]
+    }
+
+
+def _of_block(block: BasicBlock, live: set[str], types: Mapping[str, str]) -> int:
+    if block.terminator.guard:
+        live.add(block.terminator.guard)
+    most = _words(live, types)
+    for instruction in reversed(block.instructions):
+        if not instruction.guard and instruction.opcode != "call":
+            live.difference_update(results(instruction))
+        live.update(sources(instruction))
+        most = max(most, _words(live, types))
+    return most
+
+
+def _words(names: Iterable[str], types: Mapping[str, str]) -> int:
+    return sum(_WORDS.get(types.get(name, "")[-2:].lstrip("bfsu"), 0) for name in names)
