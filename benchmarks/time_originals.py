@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 
 CUDA = Path("/usr/local/cuda")
-RUN_SECONDS = 15
+RUN_SECONDS = 30
 #: Rounds of runs: at least, at most, and for how many seconds there are more than the least number.
-RUNS, MOST_RUNS, SECONDS_FOR_MORE = 3, 40, 20
+RUNS, MOST_RUNS, SECONDS_FOR_MORE = 3, 40, 8
 #: Enough when each way has so many runs whose launches took together hardly more than in its best.
 AGREEING, HARDLY_MORE = 3, 1.02
 #: The ways, the word in the plan that names their binaries, and what they need besides.
