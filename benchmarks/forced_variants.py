@@ -1,7 +1,7 @@
 """Do programs give the same bits with every variant? Builds, forces each in turn, compares.
 
     python -m benchmarks.forced_variants draw COLLECTION NAMES FOLDER   # 60 public programs, copied
-    python -m benchmarks.forced_variants run OUTPUT [SET|PROGRAM …] [--on gpu] [--jobs N] [--brief]
+    python -m benchmarks.forced_variants run OUTPUT [SET|NAME|FOLDER …] [--on gpu] [--brief]
     python -m benchmarks.forced_variants table OUTPUT
 
 A program is built as it is, and with launches that take random blocks and the variant that the
@@ -90,15 +90,15 @@ def draw(collection: Path, names: Path, folder: Path) -> None:
 
 
 def own_programs(sets: Sequence[str]) -> Iterator[Subject]:
-    """Samples and judge sets: all, or those named."""
+    """Programs of samples and judge sets: all, or those of these sets or names."""
     for place in (SAMPLES, *JUDGES):
-        if sets and set_name(place) not in sets:
-            continue
         sizes = {path.stem: SAMPLE_SIZES for path in place.glob("*.cu")}
         if place != SAMPLES:
             known = json.loads((place / "sizes.json").read_text())
             sizes = {name: one["emulated"] for name, one in known.items()}
         for name, of_program in sorted(sizes.items()):
+            if sets and not {name, set_name(place)} & {*sets}:
+                continue
             commands = tuple(f"{{program}} {size}" for size in of_program)
             source = str(place / f"{name}.cu")
             yield Subject(f"{set_name(place)}/{name}", (source,), (), commands, str(place))

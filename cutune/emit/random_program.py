@@ -119,15 +119,20 @@ def _routine(kernel: Kernel, name: str, seed: int) -> str:
     emit(f"enum : unsigned long long {{ cutune_select_{name}_arguments = {argument_bits(())} }};")
     widths = [str(width) for block in blocks or ((0, 0, 0),) for width in block]
     emit.table(f"cutune_{name}_blocks", "unsigned short", widths)
+    # Of the kernel itself, then of its variants.
+    limits = [None, *(one.bounds for one in kernel.variants)]
+    most = [str(bounds[0] if bounds is not None else LARGEST) for bounds in limits]
+    emit.table(f"cutune_{name}_most", "unsigned short", most)
     emit(f"static inline cutune_configuration cutune_select_{name}(")
     emit("    const cutune_request *asked_, cutune_shortlist *)")
     with emit.braces():
-        emit("const dim3 cutune_block = cutune_pick_block(")
-        emit(f"    *asked_, cutune_{name}_blocks, {len(blocks)}, {seed}ull);")
+        emit(f"const int cutune_variant_ = cutune_pick_variant(*asked_, {seed}ull);")
+        emit("cutune_configuration cutune_answer = cutune_only_block(cutune_pick_block(")
+        emit(f"    *asked_, cutune_{name}_blocks, {len(blocks)},")
+        emit(f"    cutune_{name}_most[cutune_variant_], {seed}ull));")
+        emit("cutune_answer.variant = cutune_variant_;")
         kernel_name = c_string(kernel.name)
         extents = c_string("threads")
-        emit("const cutune_configuration cutune_answer =")
-        emit(f"    cutune_with_any_variant(*asked_, cutune_block, {seed}ull);")
         emit(f"cutune_print_variant({kernel_name}, {extents}, *asked_, cutune_answer);")
         emit("return cutune_answer;")
     return str(emit)

@@ -40,8 +40,9 @@ static inline dim3 cutune_widths(const cutune_request &asked, const unsigned sho
                 widths[2] == 0 ? asked.block.z : widths[2]);
 }
 
+// A block of at most so many threads, or the program's own.
 static inline dim3 cutune_pick_block(const cutune_request &asked, const unsigned short *blocks,
-                                     int count, unsigned long long seed) {
+                                     int count, unsigned most, unsigned long long seed) {
     dim3 picked = asked.block, grid;
     size_t smem = 0;
     const unsigned long long drawn = cutune_draw(seed);
@@ -51,7 +52,7 @@ static inline dim3 cutune_pick_block(const cutune_request &asked, const unsigned
         unsigned long long seen = 0;
         for (int c = 0; c < count; ++c) {
             const dim3 block = cutune_widths(asked, blocks + 3 * c);
-            if (cutune_are_equal(block, asked.block) ||
+            if (cutune_are_equal(block, asked.block) || cutune_threads(block) > most ||
                 !cutune_fit_launch(*asked.site, asked, block, &grid, &smem))
                 continue;
             ++seen;
@@ -71,18 +72,15 @@ static inline int cutune_named_variant(const cutune_request &asked) {
     return 0;
 }
 
-// The kernel itself in this block, or as likely one of its variants in the same.
-static inline cutune_configuration cutune_with_any_variant(const cutune_request &asked, dim3 block,
-                                                           unsigned long long seed) {
-    cutune_configuration answer = cutune_only_block(block);
+// The kernel itself, or as likely one of its variants that may run; 0 is the kernel.
+static inline int cutune_pick_variant(const cutune_request &asked, unsigned long long seed) {
     const int count = asked.site->variant_count;
     int drawn = cutune_named_variant(asked);
     if (drawn < 0)
         drawn = count == 0 ? 0
                            : static_cast<int>(cutune_draw(seed) %
                                               static_cast<unsigned long long>(count + 1));
-    if ((asked.allowed >> drawn & 1u) != 0) answer.variant = drawn;
-    return answer;
+    return (asked.allowed >> drawn & 1u) != 0 ? drawn : 0;
 }
 
 #endif  // CUTUNE_RANDOM_H
