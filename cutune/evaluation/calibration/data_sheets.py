@@ -47,7 +47,7 @@ class Card:
     l2_kib: int
 
 
-#: Sources: NVIDIA's data sheets of the cards, and its white papers of the architectures (Pascal GP104,
+#: Sources: NVIDIA's data sheets of the cards, and its white papers of the architectures (Pascal,
 #: Turing, Ampere GA100 and GA102, Ada, Hopper, RTX Blackwell, Jetson AGX Orin). Bandwidth is the
 #: memory's rate times the width of its bus; L2 is what the product has enabled.
 CARDS = (
