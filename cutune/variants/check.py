@@ -42,6 +42,7 @@ _ORDER = (restrict.NAME, coarsen.NAME, bounds.NAME)
 _NOT_COMPILED = "does not compile"
 _NOT_INSTANTIATED = "is not compiled: nothing instantiates it"
 _NOT_READ = "is compiled to code that cannot be read"
+_OTHER_BASE = "is one of a variant that is not proven"
 _OTHER_CODE = "is compiled to other code than without its bounds"
 _ROUNDS = "may round other products than the kernel before they are added"
 
@@ -136,7 +137,12 @@ def _code_against(
     """Why a variant with bounds may do something else; None where it is the same code without."""
     if modules is None:
         return _NOT_READ
-    base = kernel.name if not variant.pointers else f"{kernel.name}__{restrict.NAME}"
+    base = kernel.name
+    if variant.pointers:
+        restricted = _made_by(restrict.NAME, kernel)
+        if not restricted:
+            return _OTHER_BASE
+        base = restricted[0].kernel
     for module in modules:
         copies = [name for name in module.functions if base_name(name) == variant.kernel]
         if not copies:

@@ -191,3 +191,15 @@ def test_inspect_names_variants_and_reasons(tmp_path: Path) -> None:
     )
     assert "made by a macro" in made and made.endswith("[CT271]")
     assert "no pointer parameter" in hidden and hidden.endswith("[CT270]")
+
+
+@pytest.mark.nvcc
+def test_bounds_add_nothing_to_a_copy_that_is_refused() -> None:
+    # With `__restrict__` the compiler fuses other products than in the kernel.
+    path = Path(__file__).parents[2] / "benchmarks" / "judges" / "15" / "strain_rates.cu"
+    session = Session(flags=QUICK_FLAGS)
+    program = session.load(str(path), require_nvcc=True)
+    (before,), (after,) = program.kernels, checked(program, session.compiled_unit).kernels
+    offered, left = ({one.name for one in kernel.variants} for kernel in (before, after))
+    assert {"restrict", "bounds256x2", "restrict_bounds256x2"} <= offered
+    assert "bounds256x2" in left and not any("restrict" in name for name in left)
