@@ -12,6 +12,7 @@ void cutune_emulated_member(int position, int argument, int offset, int bytes, i
 int cutune_emulated_snapshot(void) __attribute__((weak));
 int cutune_emulated_restore(void) __attribute__((weak));
 int cutune_emulated_discard(void) __attribute__((weak));
+int cutune_emulated_range(const void *pointer, void **base, size_t *bytes) __attribute__((weak));
 }
 
 inline bool cutune_is_emulated() { return cutune_emulated_snapshot != nullptr; }

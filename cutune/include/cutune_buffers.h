@@ -156,11 +156,20 @@ class cutune_buffers {
         return reinterpret_cast<void *>(static_cast<uintptr_t>(address));
     }
 
+    // The allocation that holds an address. The driver knows those of the current device only.
+    static bool extent(unsigned long long address, unsigned long long *base, size_t *size) {
+        if (!cutune_is_emulated()) return cutune_range(address, base, size);
+        void *start = nullptr;
+        if (cutune_emulated_range(pointer(address), &start, size) != 0) return false;
+        *base = reinterpret_cast<unsigned long long>(start);
+        return true;
+    }
+
     void add(const cutune_argument &argument) {
         if (argument.address == 0) return;
         unsigned long long base = 0;
         size_t size = 0;
-        if (!cutune_range(argument.address, &base, &size))
+        if (!extent(argument.address, &base, &size))
             problem_ = "an argument points to memory whose extent is not known";
         else if (argument.pointers)
             problem_ = "an argument points to pointers, whose targets cannot be saved";
@@ -183,7 +192,7 @@ class cutune_buffers {
             unsigned long long word = 0, base = 0;
             size_t size = 0;
             memcpy(&word, bytes + at, sizeof word);
-            if (!cutune_range(word, &base, &size)) continue;
+            if (!extent(word, &base, &size)) continue;
             if (holds_addresses(base, size))
                 problem_ = "memory that the launch reaches holds pointers to other memory";
             add(base, size, cutune_other_element);
@@ -199,9 +208,9 @@ class cutune_buffers {
                 cudaMemcpy(sample.data(), pointer(base), sample.size() * 8, cudaMemcpyDefault)))
             return true;
         unsigned long long other = 0;
-        size_t extent = 0;
+        size_t bytes = 0;
         for (const unsigned long long word : sample)
-            if (cutune_range(word, &other, &extent)) return true;
+            if (extent(word, &other, &bytes)) return true;
         return false;
     }
 

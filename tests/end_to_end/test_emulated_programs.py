@@ -91,6 +91,21 @@ def test_program_passes_its_own_check(build: Build, name: str) -> None:
     assert (done.stdout.splitlines()[-1:], done.returncode) == (["PASS"], 0), done.stderr
 
 
+def test_several_devices(build: Build) -> None:
+    program = build(PROGRAMS / "devices.cu")
+    done = execute(program, CUTUNE_DEVICES="3")
+    assert (done.stdout, done.returncode) == ("PASS\n", 0), done.stderr
+    reason = "uses memory of device 2, to which device 1 has no access (cudaDeviceEnablePeerAccess)"
+    assert f"cutune: a kernel on device 1 {reason}" in done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("count", ["0", "17", "two", "2x", "-1", " 2"])
+def test_a_wrong_number_of_devices_is_one_error(build: Build, count: str) -> None:
+    done = execute(build(PROGRAMS / "vector_add.cu"), CUTUNE_DEVICES=count)
+    said = f"cutune: CUTUNE_DEVICES={count} is no number of devices; write one from 1 to 16\n"
+    assert (done.stdout, done.stderr, done.returncode) == ("", said, 1)
+
+
 def test_two_translation_units(build: Build) -> None:
     program = build(PROGRAMS / "two_files_main.cu", PROGRAMS / "two_files_other.cu")
     assert execute(program).stdout == "PASS\n"

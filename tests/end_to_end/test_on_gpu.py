@@ -12,7 +12,8 @@ import pytest
 from cutune.collect.gpu.instrumented import gpu_name
 from cutune.device.profile import DeviceProfile, profile_names
 from cutune.toolchain.nvcc import find_nvcc
-from tests.end_to_end.tuning import SAMPLES, cutune
+from tests.end_to_end.aliasing import KINDS, NO_PEERS, PROGRAM, with_variant
+from tests.end_to_end.tuning import SAMPLES, STANDARD, cutune
 
 pytestmark = [pytest.mark.gpu, pytest.mark.nvcc]
 
@@ -88,3 +89,29 @@ def test_blocks_are_timed_and_chosen(profile: str, tmp_path: Path) -> None:
         *("--run", "{program} {n}", "--vary", "n=500,1000"),
     )
     assert same == "same: n=500\nsame: n=1000\n"
+
+
+@pytest.fixture(scope="module")
+def aliasing(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A program whose pointers meet, and the one that prefers a variant, for the GPU at hand."""
+    folder = tmp_path_factory.mktemp("aliasing")
+    source = with_variant(PROGRAM, folder / "tuned.cu", (STANDARD,))
+    for text, name in ((PROGRAM, "original"), (source, "tuned")):
+        find_nvcc().check([STANDARD, str(text), "-o", str(folder / name)])
+    return folder / "original", folder / "tuned"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pointers_that_meet_keep_the_kernel(kind: str, aliasing: tuple[Path, Path]) -> None:
+    """Those of another device need two GPUs with access to each other."""
+    expected, found = (
+        subprocess.run([program, kind], capture_output=True, text=True, check=False)
+        for program in aliasing
+    )
+    if expected.returncode == NO_PEERS:
+        pytest.skip("no two GPUs with access to each other")
+    assert (found.stdout, found.returncode) == (expected.stdout, 0)
+    assert expected.returncode == 0
+    # Of another device's memory the driver may tell nothing.
+    if kind != "peer":
+        assert ("a variant may run" in found.stderr) == (KINDS[kind][0] > 0)

@@ -67,6 +67,30 @@ static void show_mapped_twice() {
     }
 }
 
+// What is told of the memory of device 1 while device 0 is in use.
+static void show_other_device() {
+    CUresult (*range)(CUdeviceptr *, size_t *, CUdeviceptr);
+    void *other = nullptr, *in_pool = nullptr, *variable = nullptr;
+    CUdeviceptr base = 0;
+    size_t bytes = 0;
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count < 2) return;
+    find("cuMemGetAddressRange", &range);
+    cudaSetDevice(1);
+    cudaMalloc(&other, 1 << 20);
+    cudaMallocAsync(&in_pool, 1 << 20, 0);
+    cudaGetSymbolAddress(&variable, filed);
+    cudaDeviceSynchronize();
+    cudaSetDevice(0);
+    for (const char *name : {"device 1, no access", "device 1, with access"}) {
+        show(name, other);
+        printf("%-34s status %d\n", "  its range", range(&base, &bytes, (CUdeviceptr)other));
+        cudaDeviceEnablePeerAccess(1, 0);
+    }
+    show("device 1, of a pool", in_pool);
+    show("device 1, a __device__ array", variable);
+}
+
 int main() {
     void *one = nullptr, *other = nullptr;
     cudaDeviceProp device;
@@ -101,5 +125,6 @@ int main() {
     show("a __device__ array", one);
     show("malloc", malloc(1 << 20));
     show_mapped_twice();
+    show_other_device();
     return 0;
 }

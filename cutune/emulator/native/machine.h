@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "machine_counters.h"
@@ -52,8 +53,13 @@ struct KernelCode {
     uint32_t site_count;   // static memory instructions of the whole module
 };
 
+// Addresses by the names of variables.
+using Addresses = std::unordered_map<std::string, uint64_t>;
+
 // Load an assembled module from memory. Returns nullptr and sets `error` when the bytes are not one.
-ModuleImage* load_module(const uint8_t* bytes, size_t size, std::string* error);
+// Variables in `elsewhere` were placed before: those that several images of a module share.
+ModuleImage* load_module(const uint8_t* bytes, size_t size, std::string* error,
+                         const Addresses& elsewhere = {});
 void unload_module(ModuleImage* module);
 const KernelCode* find_kernel(const ModuleImage* module, const std::string& name);
 // Address and size of a __device__/__constant__ variable of the module; 0 when there is none.

@@ -113,6 +113,7 @@ struct ModuleImage {
     std::unordered_map<std::string, u32> function_of;
     std::vector<Variable> variables;
     std::unordered_map<std::string, u32> variable_of;
+    Addresses elsewhere;  // of variables that another image of the module holds
     std::unique_ptr<u8[]> variable_memory;
     u64 variable_base = 0, variable_bytes = 0;
     std::vector<Block> blocks;

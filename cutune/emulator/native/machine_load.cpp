@@ -66,6 +66,8 @@ std::vector<Relocation> relocations(Reader& in) {
 
 // The address of a variable, or what stands for the address of a function.
 u64 address_of(const ModuleImage& module, const std::string& name) {
+    const auto shared = module.elsewhere.find(name);
+    if (shared != module.elsewhere.end()) return shared->second;
     const auto variable = module.variable_of.find(name);
     if (variable != module.variable_of.end()) return module.variables[variable->second].address;
     const auto function = module.function_of.find(name);
@@ -291,8 +293,10 @@ void read(Reader& in, ModuleImage& module) {
 
 }  // namespace
 
-ModuleImage* load_module(const uint8_t* bytes, size_t size, std::string* error) {
+ModuleImage* load_module(const uint8_t* bytes, size_t size, std::string* error,
+                         const Addresses& elsewhere) {
     auto module = std::make_unique<ModuleImage>();
+    module->elsewhere = elsewhere;
     try {
         Reader in(bytes, size);
         read(in, *module);
@@ -317,7 +321,7 @@ uint64_t module_variable(ModuleImage* module, const std::string& name, uint64_t*
     if (found == module->variable_of.end()) return 0;
     const Variable& variable = module->variables[found->second];
     if (size) *size = variable.size;
-    return variable.address;
+    return address_of(*module, name);
 }
 
 }  // namespace cutune

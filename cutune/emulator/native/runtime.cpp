@@ -57,6 +57,7 @@ void refuse_closed_libraries() {
 
 Runtime::Runtime() : arena(arena_capacity()) {
     refuse_closed_libraries();
+    device_count();  // a wrong one ends the program before it has done anything
     arena.written = written();
 }
 

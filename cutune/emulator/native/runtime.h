@@ -15,9 +15,9 @@ namespace cutune {
 
 struct Runtime {
     std::recursive_mutex mutex;
-    // An error that a kernel caused (illegal address, trap, …). CUDA answers every later call with
-    // it until the process ends.
-    cudaError_t sticky = cudaSuccess;
+    // An error that a kernel caused (illegal address, trap, …). CUDA answers every later call
+    // that asks this device with it until the process ends.
+    cudaError_t sticky[kMostDevices] = {};
     // Modelled time on the device in milliseconds: see advance_clock().
     double clock_ms = 0;
     Arena arena;
@@ -35,10 +35,14 @@ template <class Body>
 cudaError_t call(Body body) {
     Runtime& shared = runtime();
     std::lock_guard<std::recursive_mutex> lock(shared.mutex);
-    if (shared.sticky != cudaSuccess) return remember(shared.sticky);
+    const cudaError_t sticky = shared.sticky[current_device()];
+    if (sticky != cudaSuccess) return remember(sticky);
     const cudaError_t error = body();
     return error == cudaSuccess ? error : remember(error);
 }
+
+// What the calls that allocate do. `flags` of memory of a pool: its number (runtime_pools.h).
+cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, unsigned flags, int device);
 
 // Modelled device time, never host time: launches cost warp instructions / (multiprocessors in use
 // * 4 per cycle * clock) plus the launch floor, copies their bytes over the link's bandwidth.

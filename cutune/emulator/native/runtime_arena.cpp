@@ -20,13 +20,14 @@ constexpr size_t kFreedKept = 16384;
 
 uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-Block living(uint64_t base, uint64_t bytes, MemoryKind kind, unsigned flags) {
+Block living(uint64_t base, uint64_t bytes, MemoryKind kind, unsigned flags, int device) {
     Block block;
     block.base = base;
     block.size = bytes;
     block.live = true;
     block.kind = kind;
     block.flags = flags;
+    block.device = device;
     static std::atomic<uint64_t> blocks{0};
     block.id = ++blocks;
     return block;
@@ -64,12 +65,6 @@ const Block* Arena::block(uint64_t address) const {
     return address - entry->second.base < entry->second.size ? &entry->second : nullptr;
 }
 
-const Allocation* Arena::find(uint64_t address) const { return block(address); }
-
-uint64_t Arena::allocate(uint64_t bytes) { return allocate(bytes, MemoryKind::device, 0); }
-
-void Arena::release(uint64_t address) { free(address); }
-
 uint64_t Arena::take(uint64_t span, uint64_t alignment) {
     const uint64_t base = round_up(next_, alignment);
     if (base <= end_ && span <= end_ - base) {
@@ -90,12 +85,12 @@ uint64_t Arena::take(uint64_t span, uint64_t alignment) {
     }
 }
 
-uint64_t Arena::allocate(uint64_t bytes, MemoryKind kind, unsigned flags) {
+uint64_t Arena::allocate(uint64_t bytes, MemoryKind kind, unsigned flags, int device) {
     std::unique_lock<std::shared_mutex> lock(mutex_);
     if (bytes == 0 || bytes > capacity_ || used_ > capacity_ - bytes) return 0;
     const uint64_t base = take(span_of(bytes), bytes < kSmall ? kAlignment : kPage);
     if (base == 0) return 0;
-    blocks_[base] = living(base, bytes, kind, flags);
+    blocks_[base] = living(base, bytes, kind, flags, device);
     used_ += bytes;
     if (written && kind == MemoryKind::device) written->track(base, bytes);
     return base;
@@ -129,7 +124,7 @@ void Arena::retire(uint64_t base) {
     blocks_.erase(entry);
 }
 
-bool Arena::adopt(uint64_t base, uint64_t size, MemoryKind kind, unsigned flags) {
+bool Arena::adopt(uint64_t base, uint64_t size, MemoryKind kind, unsigned flags, int device) {
     std::unique_lock<std::shared_mutex> lock(mutex_);
     auto after = blocks_.lower_bound(base);
     if (after != blocks_.end() && after->second.base < base + size) return false;
@@ -137,7 +132,7 @@ bool Arena::adopt(uint64_t base, uint64_t size, MemoryKind kind, unsigned flags)
         const Block& before = std::prev(after)->second;
         if (before.base + before.size > base) return false;
     }
-    blocks_.emplace(base, living(base, size, kind, flags));
+    blocks_.emplace(base, living(base, size, kind, flags, device));
     return true;
 }
 
@@ -149,10 +144,11 @@ bool Arena::forget(uint64_t base) {
     return true;
 }
 
-void Arena::clear() {
+void Arena::clear(int device) {
     std::deque<uint64_t> bases;
     each_live([&](const Block& block) {
-        if (block.kind != MemoryKind::registered) bases.push_back(block.base);
+        if (block.kind != MemoryKind::registered && block.device == device)
+            bases.push_back(block.base);
     });
     for (const uint64_t base : bases)
         if (!free(base)) forget(base);

@@ -1,6 +1,7 @@
 // Device memory: one reserved range of host addresses, so that a device address is a host address.
 // Allocations are 256-byte aligned, zero-filled and separated by redzones; freed ones stay known
-// for a while, so that a use after free is distinguished from a stray pointer.
+// for a while, so that a use after free is distinguished from a stray pointer. All devices share the
+// range, and the memory of the host behind it.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -19,32 +20,29 @@ enum class MemoryKind { device, managed, pinned, registered, variable };
 struct Block : Allocation {
     MemoryKind kind;
     unsigned flags;  // as given to cudaHostAlloc, cudaHostRegister or cudaMallocManaged
+    int device;      // the number of the device that it belongs to
     uint64_t id;     // no other block of the process ever has it
 };
 
-class Arena : public Memory {
+class Arena {
   public:
     // At most `capacity` bytes may be allocated at a time.
     explicit Arena(uint64_t capacity);
 
-    // As the machine asks; `allocate` and `release` are malloc and free in device code.
-    const Allocation* find(uint64_t address) const override;
-    uint64_t allocate(uint64_t bytes) override;
-    void release(uint64_t address) override;
-    const Texture* texture(uint64_t handle) const override;
+    const Texture* texture(uint64_t handle) const;
 
     // The block that holds `address`, live or freed, or nullptr.
     const Block* block(uint64_t address) const;
     // Returns 0 when the memory is used up.
-    uint64_t allocate(uint64_t bytes, MemoryKind kind, unsigned flags);
+    uint64_t allocate(uint64_t bytes, MemoryKind kind, unsigned flags, int device);
     // False unless `base` is the beginning of a live block.
     bool free(uint64_t base);
 
     // Memory that lives elsewhere: registered host memory, variables of modules.
-    bool adopt(uint64_t base, uint64_t size, MemoryKind kind, unsigned flags);
+    bool adopt(uint64_t base, uint64_t size, MemoryKind kind, unsigned flags, int device);
     bool forget(uint64_t base);
-    // Free everything that is not registered host memory.
-    void clear();
+    // Free everything of a device that is not registered host memory.
+    void clear(int device);
 
     // Is notified of allocations and releases of device memory; may be nullptr.
     Written* written = nullptr;

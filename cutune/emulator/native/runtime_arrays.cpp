@@ -35,7 +35,8 @@ cudaError_t make_array(cudaArray_t* result, const cudaChannelFormatDesc* format,
         layout.depth = static_cast<uint32_t>(std::max<size_t>(extent.depth, 1));
         layout.pitch = extent.width * layout.texel_bytes();
         layout.slice_pitch = layout.pitch * layout.height;
-        layout.base = runtime().arena.allocate(layout.bytes(), MemoryKind::device, 0);
+        layout.base = runtime().arena.allocate(layout.bytes(), MemoryKind::device, 0,
+                                               current_device());
         if (layout.base == 0) return cudaErrorMemoryAllocation;
         *result = reinterpret_cast<cudaArray_t>(array.get());
         arrays().emplace(array.get(), std::move(array));

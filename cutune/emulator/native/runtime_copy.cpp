@@ -108,7 +108,7 @@ cudaError_t part_of_symbol(const void* symbol, size_t bytes, size_t offset, void
     const cudaError_t error = find_variable(symbol, &variable);
     if (error != cudaSuccess) return error;
     if (offset > variable->size || bytes > variable->size - offset) return cudaErrorInvalidValue;
-    *part = reinterpret_cast<void*>(variable->address + offset);
+    *part = reinterpret_cast<void*>(variable->address() + offset);
     return cudaSuccess;
 }
 
@@ -145,15 +145,6 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
     return submit(stream, [=] { return copy_line(to, from, bytes, kind); });
-}
-
-cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
-    return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
-}
-
-cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes,
-                                cudaStream_t stream) {
-    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,

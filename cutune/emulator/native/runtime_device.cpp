@@ -3,8 +3,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -72,7 +76,7 @@ Device read_device() {
     return d;
 }
 
-int attribute(const Device& d, cudaDeviceAttr name) {
+int attribute(const Device& d, cudaDeviceAttr name, int number) {
     switch (name) {
         case cudaDevAttrMaxThreadsPerBlock:
         case cudaDevAttrMaxBlockDimX:
@@ -119,6 +123,7 @@ int attribute(const Device& d, cudaDeviceAttr name) {
         case cudaDevAttrCooperativeLaunch:
         case cudaDevAttrMemoryPoolsSupported:
         case cudaDevAttrHostRegisterSupported: return 1;
+        case cudaDevAttrPciBusId: return number;
         case cudaDevAttrMaxTexture1DWidth:
         case cudaDevAttrMaxTexture2DWidth: return 131072;
         case cudaDevAttrMaxTexture1DLinearWidth: return 268435456;
@@ -129,13 +134,15 @@ int attribute(const Device& d, cudaDeviceAttr name) {
         case cudaDevAttrMaxTexture3DWidth:
         case cudaDevAttrMaxTexture3DHeight:
         case cudaDevAttrMaxTexture3DDepth: return 16384;
-        default: return 0;  // absent features: clusters, peers
+        default: return 0;  // absent features: clusters
     }
 }
 
-void fill(const Device& d, cudaDeviceProp* p) {
+void fill(const Device& d, int number, cudaDeviceProp* p) {
     std::memset(p, 0, sizeof *p);
     std::snprintf(p->name, sizeof p->name, "%s", d.name.c_str());
+    p->pciBusID = number;
+    p->uuid.bytes[sizeof p->uuid.bytes - 1] = static_cast<char>(number);
     p->totalGlobalMem = d.memory_bytes;
     p->sharedMemPerBlock = static_cast<size_t>(d.shared_per_block);
     p->sharedMemPerBlockOptin = static_cast<size_t>(d.shared_per_block_optin);
@@ -181,6 +188,18 @@ void fill(const Device& d, cudaDeviceProp* p) {
 }
 
 thread_local unsigned device_flags = 0;
+thread_local int used_device = 0;
+
+int read_count() {
+    const std::string text = environment("CUTUNE_DEVICES", "1");
+    char* end = nullptr;
+    const long count = std::isdigit(text[0]) ? std::strtol(text.c_str(), &end, 10) : 0;
+    if (count >= 1 && count <= kMostDevices && *end == '\0') return static_cast<int>(count);
+    std::fflush(nullptr);
+    say("CUTUNE_DEVICES=%s is no number of devices; write one from 1 to %d", text.c_str(),
+        kMostDevices);
+    _exit(1);
+}
 
 }  // namespace
 
@@ -189,61 +208,90 @@ const Device& device() {
     return *described;
 }
 
+int device_count() {
+    static const int count = read_count();
+    return count;
+}
+
+int current_device() { return used_device; }
+
+OnDevice::OnDevice(int number) : before_(used_device) { used_device = number; }
+
+OnDevice::~OnDevice() { used_device = before_; }
+
 }  // namespace cutune
 
 using namespace cutune;
 
-// There is one device, with the number 0.
 static cudaError_t checked(int number) {
-    return number == 0 ? cudaSuccess : remember(cudaErrorInvalidDevice);
+    return is_device(number) ? cudaSuccess : remember(cudaErrorInvalidDevice);
 }
 
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
     if (!count) return remember(cudaErrorInvalidValue);
-    *count = 1;
+    *count = device_count();
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int* number) {
     if (!number) return remember(cudaErrorInvalidValue);
-    *number = 0;
+    *number = current_device();
     return cudaSuccess;
 }
 
-cudaError_t cudaSetDevice(int number) { return checked(number); }
+cudaError_t cudaSetDevice(int number) {
+    if (checked(number) != cudaSuccess) return cudaErrorInvalidDevice;
+    used_device = number;
+    return cudaSuccess;
+}
 
 cudaError_t cudaSetValidDevices(int* numbers, int count) {
-    return count > 0 && numbers ? checked(numbers[0]) : cudaSuccess;
+    for (int i = 0; numbers && i < count; ++i)
+        if (checked(numbers[i]) != cudaSuccess) return cudaErrorInvalidDevice;
+    return cudaSuccess;
 }
 
 cudaError_t cudaInitDevice(int number, unsigned, unsigned) { return checked(number); }
 
-cudaError_t cudaChooseDevice(int* number, const cudaDeviceProp*) { return cudaGetDevice(number); }
+// All are as good as the first.
+cudaError_t cudaChooseDevice(int* number, const cudaDeviceProp*) {
+    if (!number) return remember(cudaErrorInvalidValue);
+    *number = 0;
+    return cudaSuccess;
+}
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number) {
     if (!properties) return remember(cudaErrorInvalidValue);
     if (checked(number) != cudaSuccess) return cudaErrorInvalidDevice;
-    fill(device(), properties);
+    fill(device(), number, properties);
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr name, int number) {
     if (!value || name < 1 || name >= cudaDevAttrMax) return remember(cudaErrorInvalidValue);
     if (checked(number) != cudaSuccess) return cudaErrorInvalidDevice;
-    *value = attribute(device(), name);
+    *value = attribute(device(), name, number);
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int number) {
     if (!text || length < 13) return remember(cudaErrorInvalidValue);
     if (checked(number) != cudaSuccess) return cudaErrorInvalidDevice;
-    std::snprintf(text, static_cast<size_t>(length), "0000:00:00.0");
+    std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", static_cast<unsigned>(number));
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetByPCIBusId(int* number, const char*) { return cudaGetDevice(number); }
+cudaError_t cudaDeviceGetByPCIBusId(int* number, const char* text) {
+    unsigned domain = 0, bus = 0, slot = 0;
+    if (!number || !text) return remember(cudaErrorInvalidValue);
+    if (std::sscanf(text, "%x:%x:%x", &domain, &bus, &slot) != 3 || domain != 0 || slot != 0)
+        return remember(cudaErrorInvalidValue);
+    if (checked(static_cast<int>(bus)) != cudaSuccess) return cudaErrorInvalidDevice;
+    *number = static_cast<int>(bus);
+    return cudaSuccess;
+}
 
 cudaError_t cudaSetDeviceFlags(unsigned flags) {
     device_flags = flags;
@@ -255,18 +303,6 @@ cudaError_t cudaGetDeviceFlags(unsigned* flags) {
     *flags = device_flags;
     return cudaSuccess;
 }
-
-cudaError_t cudaDeviceCanAccessPeer(int* can, int number, int) {
-    if (!can) return remember(cudaErrorInvalidValue);
-    *can = 0;
-    return checked(number);
-}
-
-cudaError_t cudaDeviceEnablePeerAccess(int number, unsigned) {
-    return remember(number == 0 ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice);
-}
-
-cudaError_t cudaDeviceDisablePeerAccess(int) { return remember(cudaErrorPeerAccessNotEnabled); }
 
 cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
 

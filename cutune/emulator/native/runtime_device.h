@@ -29,6 +29,28 @@ struct Device {
     double link_gbs = 50;  // between host and device
 };
 
+// All devices are alike.
 const Device& device();
+
+constexpr int kMostDevices = 16;
+
+// How many there are: CUTUNE_DEVICES.
+int device_count();
+inline bool is_device(int number) { return number >= 0 && number < device_count(); }
+
+// The number of the device that this host thread uses.
+int current_device();
+
+// Uses another device, until it goes out of scope.
+class OnDevice {
+  public:
+    explicit OnDevice(int number);
+    ~OnDevice();
+    OnDevice(const OnDevice&) = delete;
+    OnDevice& operator=(const OnDevice&) = delete;
+
+  private:
+    int before_;
+};
 
 }  // namespace cutune

@@ -45,6 +45,7 @@ Executable arranged(const Graph& graph) {
 cudaError_t execute(const Executable& executable) {
     for (const Node& step : executable.steps) {
         if (!step.work) continue;
+        const OnDevice on(step.device);
         const cudaError_t error = step.calls_user ? step.work() : call(step.work);
         if (error != cudaSuccess) return error;
     }

@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "runtime_device.h"
+
 namespace cutune {
 
 using Work = std::function<cudaError_t()>;
@@ -23,6 +25,7 @@ struct Node {
     bool calls_user = false;  // host functions run outside of the runtime's lock
     std::vector<Node*> after;
     std::shared_ptr<KernelNode> kernel;
+    int device = current_device();  // that was in use when it was made
 };
 
 struct Graph {

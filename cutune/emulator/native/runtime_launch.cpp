@@ -12,6 +12,7 @@
 #include "runtime_graphs.h"
 #include "runtime_log.h"
 #include "runtime_modules.h"
+#include "runtime_peers.h"
 #include "runtime_streams.h"
 
 namespace cutune {
@@ -59,12 +60,12 @@ cudaError_t check_shape(const dim3& grid, const dim3& block) {
 }
 
 cudaError_t check_kernel(const Function& function, const dim3& block, size_t shared) {
-    const KernelCode& code = *function.code;
+    const KernelCode& code = *function.here().code;
     if (uint64_t{block.x} * block.y * block.z > code.max_threads) return cudaErrorInvalidValue;
     const Device& d = device();
     const size_t limit =
-        function.max_dynamic_shared > 0
-            ? static_cast<size_t>(function.max_dynamic_shared) + code.static_shared_bytes
+        function.here().max_dynamic_shared > 0
+            ? static_cast<size_t>(function.here().max_dynamic_shared) + code.static_shared_bytes
             : static_cast<size_t>(d.shared_per_block);
     return code.static_shared_bytes + shared > limit ? cudaErrorInvalidValue : cudaSuccess;
 }
@@ -129,12 +130,13 @@ cudaError_t settle(const Report& report) {
     say("%s: %s", ending.what, report.message.c_str());
     // What the machine refused changed nothing on the device: an ordinary error of this launch.
     if (report.outcome == Outcome::unsupported) return ending.error;
-    runtime().sticky = ending.error;
+    runtime().sticky[current_device()] = ending.error;
     return cudaSuccess;
 }
 
 cudaError_t check_launch(const Function& function, const Configuration& configuration) {
-    if (!known_stream(configuration.stream)) return cudaErrorInvalidResourceHandle;
+    if (!known_stream(configuration.stream) || device_of(configuration.stream) != current_device())
+        return cudaErrorInvalidResourceHandle;
     const cudaError_t error = check_shape(configuration.grid, configuration.block);
     if (error != cudaSuccess) return error;
     return check_kernel(function, configuration.block, configuration.shared);
@@ -146,8 +148,10 @@ cudaError_t launch_function(Function* function, const Configuration& configurati
     // For the log alone: what the program does with its results does not matter then.
     static const bool skips = environment("CUTUNE_SKIP_KERNELS") == "1";
     const Launch launch = describe(configuration, parameters);
-    const Report report =
-        skips ? Report() : run(function->module->image, function->code, launch, &runtime().arena);
+    DeviceMemory memory(current_device());
+    const Report report = skips ? Report()
+                                : run(function->module->here().image, function->here().code, launch,
+                                      &memory);
     advance_clock_by_launch(report.warp_instructions,
                             uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
     log_launch({site, members, function, &launch, &report});
@@ -174,9 +178,10 @@ cudaError_t prepare(const void* stub, const Configuration& configuration, void**
     if (error == cudaSuccess) error = check_launch(*result->function, configuration);
     if (error != cudaSuccess) return error;
     result->configuration = configuration;
-    result->parameters = pack_parameters(*result->function->code, arguments);
+    result->parameters = pack_parameters(*result->function->here().code, arguments);
     result->work = [function = result->function, configuration, site, members,
-                    parameters = result->parameters] {
+                    parameters = result->parameters, device = current_device()] {
+        const OnDevice on(device);
         return launch_function(function, configuration, parameters, site, members);
     };
     return cudaSuccess;
@@ -186,7 +191,7 @@ cudaError_t prepare(const void* stub, const Configuration& configuration, void**
 std::shared_ptr<KernelNode> node_of(const void* stub, const Prepared& launch) {
     const auto node = std::make_shared<KernelNode>();
     node->parameters = launch.parameters;
-    for (const uint32_t offset : launch.function->code->parameter_offsets)
+    for (const uint32_t offset : launch.function->here().code->parameter_offsets)
         node->pointers.push_back(&node->parameters[offset]);
     node->given.func = const_cast<void*>(stub);
     node->given.gridDim = launch.configuration.grid;

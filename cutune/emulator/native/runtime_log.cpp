@@ -73,7 +73,7 @@ std::string pointers(const uint8_t* parameters, uint32_t bytes) {
     for (uint32_t offset = 0; offset + 8 <= bytes; offset += 8) {
         uint64_t value = 0;
         std::memcpy(&value, parameters + offset, sizeof value);
-        const Allocation* const target = runtime().arena.find(value);
+        const Allocation* const target = runtime().arena.block(value);
         if (!target || !target->live) continue;
         result += (result.empty() ? "{" : ",{") + field("offset", offset) + "," +
                   field("base", target->base) + "," + field("size", target->size) + "," +
@@ -123,7 +123,7 @@ void log_launch(const LaunchRecord& record) {
     const uint64_t sequence = log.sequence++;
     if (log.file < 0) return;
     if (log.written[{record.function, record.site}]++ >= log.limit) return;
-    const KernelCode& code = *record.function->code;
+    const KernelCode& code = *record.function->here().code;
     const Launch& launch = *record.launch;
     const Report& report = *record.report;
     const std::string line =

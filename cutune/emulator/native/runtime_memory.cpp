@@ -5,18 +5,17 @@
 #include "runtime_arrays.h"
 #include "runtime_graphs.h"
 #include "runtime_modules.h"
+#include "runtime_pools.h"
 #include "runtime_streams.h"
 
 namespace cutune {
 
-namespace {
-
-cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, unsigned flags) {
+cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, unsigned flags, int device) {
     return call([&] {
         if (!pointer) return cudaErrorInvalidValue;
         *pointer = nullptr;
         if (bytes == 0) return cudaSuccess;
-        const uint64_t base = runtime().arena.allocate(bytes, kind, flags);
+        const uint64_t base = runtime().arena.allocate(bytes, kind, flags, device);
         if (base == 0) {
             const Arena& arena = runtime().arena;
             say_once("out of device memory: " + std::to_string(bytes) + " bytes asked for, " +
@@ -28,6 +27,8 @@ cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, unsigned fla
         return cudaSuccess;
     });
 }
+
+namespace {
 
 cudaError_t release(void* pointer, const char* function) {
     return call([&] {
@@ -49,8 +50,6 @@ const Block* live_block(const void* pointer) {
 }
 
 constexpr size_t kPitch = 512;
-// Flag of device memory that a pool gave.
-constexpr unsigned kFromPool = 1;
 
 }  // namespace
 
@@ -61,15 +60,15 @@ using namespace cutune;
 extern "C" {
 
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
-    return allocate(pointer, bytes, MemoryKind::device, 0);
+    return allocate(pointer, bytes, MemoryKind::device, 0, current_device());
 }
 
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
-    return allocate(pointer, bytes, MemoryKind::managed, flags);
+    return allocate(pointer, bytes, MemoryKind::managed, flags, current_device());
 }
 
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
-    return allocate(pointer, bytes, MemoryKind::pinned, flags);
+    return allocate(pointer, bytes, MemoryKind::pinned, flags, current_device());
 }
 
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
@@ -78,7 +77,8 @@ cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
 
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
     if (!known_stream(stream)) return remember(cudaErrorInvalidResourceHandle);
-    return allocate(pointer, bytes, MemoryKind::device, kFromPool);
+    const int device = device_of(stream);
+    return allocate(pointer, bytes, MemoryKind::device, pool_of(device), device);
 }
 
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
@@ -109,7 +109,8 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
     return call([&] {
         if (!pointer || bytes == 0) return cudaErrorInvalidValue;
         const bool added = runtime().arena.adopt(reinterpret_cast<uint64_t>(pointer), bytes,
-                                                 MemoryKind::registered, flags);
+                                                 MemoryKind::registered, flags,
+                                                 current_device());
         return added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
     });
 }
@@ -166,6 +167,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
         attributes->type = managed ? cudaMemoryTypeManaged
                            : host  ? cudaMemoryTypeHost
                                    : cudaMemoryTypeDevice;
+        attributes->device = block->device;
         attributes->devicePointer = same;
         attributes->hostPointer = managed || host ? same : nullptr;
         return cudaSuccess;
@@ -176,15 +178,16 @@ cudaError_t cudaDeviceReset(void) {
     Runtime& shared = runtime();
     std::lock_guard<std::recursive_mutex> lock(shared.mutex);
     // After an error in a kernel a reset succeeds, but the device is lost to this process.
-    if (shared.sticky != cudaSuccess) {
-        shared.sticky = cudaErrorDevicesUnavailable;
+    cudaError_t& sticky = shared.sticky[current_device()];
+    if (sticky != cudaSuccess) {
+        sticky = cudaErrorDevicesUnavailable;
         return cudaSuccess;
     }
     unload_modules();
     forget_streams();
     forget_arrays();
     forget_textures();
-    shared.arena.clear();
+    shared.arena.clear(current_device());
     return cudaSuccess;
 }
 
@@ -203,19 +206,22 @@ int cutune_emulated_range(const void* pointer, void** base, size_t* bytes) {
 
 namespace {
 
-// The driver functions that rewritten programs ask for, with the driver's signatures.
+// The driver functions that rewritten programs ask for, with the driver's signatures. This one knows
+// the allocations of the current device only: of others CUDA says "not found", too.
 int range_of_address(uint64_t* base, size_t* bytes, uint64_t address) {
-    void* start = nullptr;
-    if (cutune_emulated_range(reinterpret_cast<const void*>(address), &start, bytes) != 0)
-        return cudaErrorInvalidValue;
-    if (base) *base = reinterpret_cast<uint64_t>(start);
+    const Block* const block = live_block(reinterpret_cast<const void*>(address));
+    if (!block) return cudaErrorInvalidValue;
+    if (block->kind == MemoryKind::device && block->device != current_device())
+        return cudaErrorSymbolNotFound;
+    if (base) *base = block->base;
+    if (bytes) *bytes = block->size;
     return 0;
 }
 
 // One attribute of the memory at an address, which may be none.
 void give_attribute(const Block* block, int which, void* value) {
     // The numbers of CUpointer_attribute, which only cuda.h names.
-    enum { buffer_id = 7, is_managed_memory = 8, is_legacy_ipc_capable = 10 };
+    enum { buffer_id = 7, is_managed_memory = 8, ordinal = 9, is_legacy_ipc_capable = 10 };
     const bool is_managed = block && block->kind == MemoryKind::managed;
     const bool is_plain = block && block->kind == MemoryKind::device && !block->flags;
     switch (which) {
@@ -224,6 +230,9 @@ void give_attribute(const Block* block, int which, void* value) {
             break;
         case is_managed_memory:
             *static_cast<unsigned*>(value) = is_managed;
+            break;
+        case ordinal:
+            *static_cast<int*>(value) = block ? block->device : -2;
             break;
         case is_legacy_ipc_capable:
             *static_cast<unsigned*>(value) = is_plain;
@@ -241,11 +250,21 @@ int attributes_of_address(unsigned count, const int* attributes, void** values,
     return 0;
 }
 
+// One attribute; unlike the function for several, it is an error where no memory is known.
+int attribute_of_address(void* value, int attribute, uint64_t address) {
+    const Block* const block = live_block(reinterpret_cast<const void*>(address));
+    if (!block) return cudaErrorInvalidValue;
+    give_attribute(block, attribute, value);
+    return 0;
+}
+
 void* driver_function(const char* name) {
     if (std::strcmp(name, "cuMemGetAddressRange") == 0)
         return reinterpret_cast<void*>(range_of_address);
     if (std::strcmp(name, "cuPointerGetAttributes") == 0)
         return reinterpret_cast<void*>(attributes_of_address);
+    if (std::strcmp(name, "cuPointerGetAttribute") == 0)
+        return reinterpret_cast<void*>(attribute_of_address);
     return nullptr;
 }
 

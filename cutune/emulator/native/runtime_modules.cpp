@@ -45,19 +45,30 @@ constexpr const char* kRebuild =
 constexpr cudaError_t kNoFunction =
     CUDART_VERSION >= 13000 ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
 
-cudaError_t refuse(Module* module, cudaError_t error) { return module->error = error; }
+cudaError_t refuse(Module* module, cudaError_t error) { return module->here().error = error; }
 
 // Give every variable of the module its address, and managed ones to the program.
 void place_variables(Module* module) {
     for (Variable& variable : registry().variables) {
         if (variable.module != module) continue;
         uint64_t size = 0;
-        variable.address = module_variable(module->image, variable.name, &size);
-        if (variable.address == 0) continue;
+        const uint64_t address = module_variable(module->here().image, variable.name, &size);
+        variable.on[current_device()] = address;
+        if (address == 0) continue;
         const bool managed = variable.managed_slot != nullptr;
-        if (managed) *variable.managed_slot = reinterpret_cast<void*>(variable.address);
-        runtime().arena.adopt(variable.address, size, MemoryKind::variable, managed);
+        if (managed) *variable.managed_slot = reinterpret_cast<void*>(address);
+        runtime().arena.adopt(address, size, MemoryKind::variable, managed, current_device());
     }
+}
+
+// Managed variables are the same on all devices: where they were placed before.
+Addresses managed_variables(const Module* module) {
+    Addresses found;
+    for (const Variable& variable : registry().variables)
+        for (const uint64_t address : variable.on)
+            if (variable.module == module && variable.managed_slot && address)
+                found[variable.name] = address;
+    return found;
 }
 
 Module* as_module(void** handle) { return reinterpret_cast<Module*>(handle); }
@@ -82,11 +93,30 @@ FatBinary read_module(const Module& module) {
     return all;
 }
 
+// The image of the current device, from the module's bytes.
+cudaError_t load_image(Module* module) {
+    std::string problem;
+    ModuleImage*& image = module->here().image;
+    image = load_module(module->bytes.data(), module->bytes.size(), &problem,
+                        managed_variables(module));
+    if (!image) {
+        const std::string& path = module->ptx_path;
+        say("cannot load '%s': %s; was the program linked by another version of cutune? Then link "
+            "it again",
+            path.c_str(), problem.c_str());
+        return refuse(module, cudaErrorInvalidKernelImage);
+    }
+    place_variables(module);
+    return module->here().error = cudaSuccess;
+}
+
 }  // namespace
 
 cudaError_t load(Module* module) {
-    if (module->tried) return module->error;
-    module->tried = true;
+    Module::Loaded& here = module->here();
+    if (here.tried) return here.error;
+    here.tried = true;
+    if (!module->bytes.empty()) return load_image(module);
     const FatBinary binary = read_module(*module);
     if (binary.ptx.empty()) {
         say("this program cannot run on the emulated device: %s; %s", binary.problem.c_str(),
@@ -98,16 +128,7 @@ cudaError_t load(Module* module) {
     if (path.empty()) return refuse(module, cudaErrorInvalidPtx);
     std::ifstream file(path, std::ios::binary);
     module->bytes.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-    std::string problem;
-    module->image = load_module(module->bytes.data(), module->bytes.size(), &problem);
-    if (!module->image) {
-        say("cannot load '%s': %s; was the program linked by another version of cutune? Then link "
-            "it again",
-            path.c_str(), problem.c_str());
-        return refuse(module, cudaErrorInvalidKernelImage);
-    }
-    place_variables(module);
-    return module->error = cudaSuccess;
+    return load_image(module);
 }
 
 cudaError_t find_function(const void* stub, Function** function) {
@@ -116,9 +137,9 @@ cudaError_t find_function(const void* stub, Function** function) {
     *function = entry->second;
     const cudaError_t error = load((*function)->module);
     if (error != cudaSuccess) return error;
-    if (!(*function)->code)
-        (*function)->code = find_kernel((*function)->module->image, (*function)->name);
-    if ((*function)->code) return cudaSuccess;
+    const KernelCode*& code = (*function)->here().code;
+    if (!code) code = find_kernel((*function)->module->here().image, (*function)->name);
+    if (code) return cudaSuccess;
     say_once("kernel '" + (*function)->name + "' is not in the program's PTX");
     return cudaErrorInvalidDeviceFunction;
 }
@@ -129,16 +150,15 @@ cudaError_t find_variable(const void* shadow, Variable** variable) {
     *variable = entry->second;
     const cudaError_t error = load((*variable)->module);
     if (error != cudaSuccess) return error;
-    return (*variable)->address ? cudaSuccess : cudaErrorInvalidSymbol;
+    return (*variable)->address() ? cudaSuccess : cudaErrorInvalidSymbol;
 }
 
 void unload_modules() {
-    for (Function& function : registry().functions) function.code = nullptr;
-    for (Variable& variable : registry().variables) variable.address = 0;
+    for (Function& function : registry().functions) function.here().code = nullptr;
+    for (Variable& variable : registry().variables) variable.on[current_device()] = 0;
     // The images stay in memory: the machine has no call to drop one, and resets are rare.
     for (Module& module : registry().modules) {
-        module.image = nullptr;
-        module.tried = false;
+        module.here() = {};
     }
 }
 
@@ -225,7 +245,7 @@ cudaError_t cudaGetSymbolAddress(void** address, const void* shadow) {
         if (!address) return cudaErrorInvalidValue;
         Variable* variable = nullptr;
         const cudaError_t error = find_variable(shadow, &variable);
-        if (error == cudaSuccess) *address = reinterpret_cast<void*>(variable->address);
+        if (error == cudaSuccess) *address = reinterpret_cast<void*>(variable->address());
         return error;
     });
 }

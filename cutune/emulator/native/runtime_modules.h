@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "machine.h"
+#include "runtime_device.h"
 
 #if CUDART_VERSION < 12000
 typedef struct CUkern_st* cudaKernel_t;
@@ -18,20 +19,32 @@ namespace cutune {
 struct Module {
     const void* container = nullptr;  // the fat binary
     const void* const* linked = nullptr;  // after separate compilation: those of all objects
-    ModuleImage* image = nullptr;
-    std::vector<uint8_t> bytes;  // of the image, which may refer to them
+    std::vector<uint8_t> bytes;  // of the images, which may refer to them
     std::string ptx_path;        // the copy in the cache
     unsigned architecture = 0;   // 80 for compute_80
-    bool tried = false;
-    cudaError_t error = cudaSuccess;  // why there is no image
+
+    // Each device has its own code and variables.
+    struct Loaded {
+        ModuleImage* image = nullptr;
+        bool tried = false;
+        cudaError_t error = cudaSuccess;  // why there is no image
+    };
+    Loaded on[kMostDevices];
+    Loaded& here() { return on[current_device()]; }
 };
 
 struct Function {
     Module* module = nullptr;
     std::string name;  // mangled
-    const KernelCode* code = nullptr;
-    int max_dynamic_shared = 0;  // raised by cudaFuncSetAttribute; 0: not set
-    int carveout = -1;
+
+    struct Loaded {
+        const KernelCode* code = nullptr;
+        int max_dynamic_shared = 0;  // raised by cudaFuncSetAttribute; 0: not set
+        int carveout = -1;
+    };
+    Loaded on[kMostDevices];
+    Loaded& here() { return on[current_device()]; }
+    const Loaded& here() const { return on[current_device()]; }
 };
 
 struct Variable {
@@ -39,9 +52,11 @@ struct Variable {
     std::string name;
     uint64_t size = 0;
     void** managed_slot = nullptr;  // where nvcc's code reads the address of a managed variable
-    uint64_t address = 0;           // 0 until the module is loaded
+    uint64_t on[kMostDevices] = {};  // its addresses; 0 until the module is loaded there
+    uint64_t address() const { return on[current_device()]; }
 };
 
+// All of these are about the current device.
 // Assemble and load the module unless that was tried before. Says once what went wrong.
 cudaError_t load(Module* module);
 

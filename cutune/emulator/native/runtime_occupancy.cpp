@@ -30,7 +30,7 @@ int resident_blocks(const KernelCode& code, int threads, size_t dynamic_shared) 
 }
 
 void fill(const Function& function, cudaFuncAttributes* attributes) {
-    const KernelCode& code = *function.code;
+    const KernelCode& code = *function.here().code;
     std::memset(attributes, 0, sizeof *attributes);
     attributes->sharedSizeBytes = code.static_shared_bytes;
     attributes->localSizeBytes = code.local_bytes;
@@ -40,10 +40,10 @@ void fill(const Function& function, cudaFuncAttributes* attributes) {
     attributes->ptxVersion = static_cast<int>(function.module->architecture);
     attributes->binaryVersion = static_cast<int>(function.module->architecture);
     attributes->maxDynamicSharedSizeBytes =
-        function.max_dynamic_shared > 0
-            ? function.max_dynamic_shared
+        function.here().max_dynamic_shared > 0
+            ? function.here().max_dynamic_shared
             : device().shared_per_block - static_cast<int>(code.static_shared_bytes);
-    attributes->preferredShmemCarveout = function.carveout;
+    attributes->preferredShmemCarveout = function.here().carveout;
 }
 
 template <class Body>
@@ -58,14 +58,14 @@ cudaError_t with_function(const void* stub, Body body) {
 cudaError_t set_attribute(Function* function, cudaFuncAttribute name, int value) {
     if (name == cudaFuncAttributePreferredSharedMemoryCarveout) {
         if (value < -1 || value > 100) return cudaErrorInvalidValue;
-        function->carveout = value;
+        function->here().carveout = value;
         return cudaSuccess;
     }
     if (name != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaErrorInvalidValue;
     const int limit =
-        device().shared_per_block_optin - static_cast<int>(function->code->static_shared_bytes);
+        device().shared_per_block_optin - static_cast<int>(function->here().code->static_shared_bytes);
     if (value < 0 || value > limit) return cudaErrorInvalidValue;
-    function->max_dynamic_shared = value;
+    function->here().max_dynamic_shared = value;
     return cudaSuccess;
 }
 
@@ -113,7 +113,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
     if (!blocks) return remember(cudaErrorInvalidValue);
     return with_function(stub, [&](Function* function) {
         if (threads <= 0) return cudaErrorInvalidValue;
-        *blocks = resident_blocks(*function->code, threads, shared);
+        *blocks = resident_blocks(*function->here().code, threads, shared);
         return cudaSuccess;
     });
 }
@@ -133,7 +133,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*
             d.shared_per_multiprocessor / blocks / d.shared_granularity * d.shared_granularity;
         const int room = std::min(share - d.shared_reserved, d.shared_per_block);
         *bytes = static_cast<size_t>(
-            std::max(0, room - static_cast<int>(function->code->static_shared_bytes)));
+            std::max(0, room - static_cast<int>(function->here().code->static_shared_bytes)));
         return cudaSuccess;
     });
 }

@@ -1,35 +1,52 @@
 // Memory pools: handles with attributes. All memory comes from the one arena, at once.
+#include "runtime_pools.h"
+
+#include <deque>
 #include <map>
 #include <set>
 
 #include "runtime.h"
+#include "runtime_streams.h"
 
 namespace cutune {
 
 namespace {
 
 struct Pool {
+    int device;
+    unsigned number;
+    bool is_destroyed = false;
     std::map<int, uint64_t> attributes;
+    std::set<int> users = {};  // the other devices that have access
 };
 
-std::set<const void*>& pools() {
-    static auto* const all = new std::set<const void*>;
+// By number - 1; what is destroyed stays, because its memory may still be in use.
+std::deque<Pool>& pools() {
+    static auto* const all = new std::deque<Pool>;
     return *all;
 }
 
-cudaMemPool_t default_pool() {
-    static Pool* const pool = new Pool;
-    pools().insert(pool);
-    return reinterpret_cast<cudaMemPool_t>(pool);
+Pool* make_pool(int device) {
+    pools().push_back({device, static_cast<unsigned>(pools().size() + 1)});
+    return &pools().back();
 }
 
-cudaMemPool_t& current_pool() {
-    static cudaMemPool_t pool = default_pool();
-    return pool;
+Pool* default_pool(int device) {
+    static Pool* all[kMostDevices] = {};
+    if (!all[device]) all[device] = make_pool(device);
+    return all[device];
+}
+
+Pool*& current_pool(int device) {
+    static Pool* all[kMostDevices] = {};
+    if (!all[device]) all[device] = default_pool(device);
+    return all[device];
 }
 
 Pool* find_pool(cudaMemPool_t handle) {
-    return pools().count(handle) ? reinterpret_cast<Pool*>(handle) : nullptr;
+    for (Pool& pool : pools())
+        if (reinterpret_cast<cudaMemPool_t>(&pool) == handle && !pool.is_destroyed) return &pool;
+    return nullptr;
 }
 
 bool is_flag(cudaMemPoolAttr name) {
@@ -38,14 +55,28 @@ bool is_flag(cudaMemPoolAttr name) {
            name == cudaMemPoolReuseAllowInternalDependencies;
 }
 
-cudaError_t give_pool(cudaMemPool_t* result, int device, cudaMemPool_t pool) {
-    if (!result) return remember(cudaErrorInvalidValue);
-    if (device != 0) return remember(cudaErrorInvalidDevice);
-    *result = pool;
-    return cudaSuccess;
+template <class Find>
+cudaError_t give_pool(cudaMemPool_t* result, int device, Find find) {
+    return call([&] {
+        if (!result) return cudaErrorInvalidValue;
+        if (!is_device(device)) return cudaErrorInvalidDevice;
+        *result = reinterpret_cast<cudaMemPool_t>(find(device));
+        return cudaSuccess;
+    });
+}
+
+bool is_other_device(const Pool& pool, const cudaMemLocation& location) {
+    return location.type == cudaMemLocationTypeDevice && is_device(location.id) &&
+           location.id != pool.device;
 }
 
 }  // namespace
+
+unsigned pool_of(int device) { return current_pool(device)->number; }
+
+bool pool_gives_access(unsigned number, int device) {
+    return number > 0 && pools()[number - 1].users.count(device) > 0;
+}
 
 }  // namespace cutune
 
@@ -54,26 +85,30 @@ using namespace cutune;
 extern "C" {
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-    return give_pool(pool, device, default_pool());
+    return give_pool(pool, device, default_pool);
 }
 
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
-    return give_pool(pool, device, current_pool());
+    return give_pool(pool, device, current_pool);
 }
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-    if (device != 0) return remember(cudaErrorInvalidDevice);
-    if (!find_pool(pool)) return remember(cudaErrorInvalidValue);
-    current_pool() = pool;
-    return cudaSuccess;
+    return call([&] {
+        Pool* const found = find_pool(pool);
+        if (!is_device(device)) return cudaErrorInvalidDevice;
+        if (!found || found->device != device) return cudaErrorInvalidValue;
+        current_pool(device) = found;
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* wanted) {
     return call([&] {
         if (!pool || !wanted) return cudaErrorInvalidValue;
-        Pool* const fresh = new Pool;
-        pools().insert(fresh);
-        *pool = reinterpret_cast<cudaMemPool_t>(fresh);
+        const bool on_device = wanted->location.type == cudaMemLocationTypeDevice;
+        if (on_device && !is_device(wanted->location.id)) return cudaErrorInvalidValue;
+        *pool = reinterpret_cast<cudaMemPool_t>(
+            make_pool(on_device ? wanted->location.id : current_device()));
         return cudaSuccess;
     });
 }
@@ -81,10 +116,10 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* wante
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
     return call([&] {
         Pool* const found = find_pool(pool);
-        if (!found || pool == default_pool()) return cudaErrorInvalidValue;
-        if (current_pool() == pool) current_pool() = default_pool();
-        pools().erase(pool);
-        delete found;
+        if (!found || found == default_pool(found->device)) return cudaErrorInvalidValue;
+        Pool*& current = current_pool(found->device);
+        if (current == found) current = default_pool(found->device);
+        found->is_destroyed = true;
         return cudaSuccess;
     });
 }
@@ -121,22 +156,41 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
     return find_pool(pool) ? cudaSuccess : remember(cudaErrorInvalidValue);
 }
 
-// There is one device, which may always use its own memory.
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc*, size_t) {
-    return find_pool(pool) ? cudaSuccess : remember(cudaErrorInvalidValue);
+// A device may always use its own memory.
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* wanted,
+                                 size_t count) {
+    return call([&] {
+        Pool* const found = find_pool(pool);
+        if (!found || (count && !wanted)) return cudaErrorInvalidValue;
+        for (size_t i = 0; i < count; ++i) {
+            if (!is_other_device(*found, wanted[i].location)) continue;
+            if (wanted[i].flags == cudaMemAccessFlagsProtNone)
+                found->users.erase(wanted[i].location.id);
+            else
+                found->users.insert(wanted[i].location.id);
+        }
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool,
-                                 cudaMemLocation*) {
-    if (!flags || !find_pool(pool)) return remember(cudaErrorInvalidValue);
-    *flags = cudaMemAccessFlagsProtReadWrite;
-    return cudaSuccess;
+                                 cudaMemLocation* location) {
+    return call([&] {
+        const Pool* const found = find_pool(pool);
+        if (!flags || !found) return cudaErrorInvalidValue;
+        const bool is_refused = location && is_other_device(*found, *location) &&
+                                !found->users.count(location->id);
+        *flags = is_refused ? cudaMemAccessFlagsProtNone : cudaMemAccessFlagsProtReadWrite;
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool,
                                     cudaStream_t stream) {
-    if (!find_pool(pool)) return remember(cudaErrorInvalidValue);
-    return cudaMallocAsync(pointer, bytes, stream);
+    const Pool* const found = find_pool(pool);
+    if (!found) return remember(cudaErrorInvalidValue);
+    if (!known_stream(stream)) return remember(cudaErrorInvalidResourceHandle);
+    return allocate(pointer, bytes, MemoryKind::device, found->number, found->device);
 }
 
 }  // extern "C"

@@ -2,6 +2,7 @@
 // the modelled device time at which it was recorded.
 #include "runtime_streams.h"
 
+#include <iterator>
 #include <set>
 
 #include "runtime.h"
@@ -15,11 +16,13 @@ struct Stream {
     unsigned flags;
     int priority;
     unsigned long long id;
+    int device;
 };
 
 struct Event {
     unsigned flags;
     bool recorded;
+    int device;
     double at_ms;
     unsigned long long capture;  // the one in which it was recorded last, or 0
 };
@@ -46,9 +49,12 @@ class Living {
         return cudaSuccess;
     }
 
-    void clear() {
-        for (Object* each : all_) delete each;
-        all_.clear();
+    void clear(int device) {
+        for (auto each = all_.begin(); each != all_.end();) {
+            Object* const object = *each;
+            each = object->device == device ? all_.erase(each) : std::next(each);
+            if (object->device == device) delete object;
+        }
     }
 
   private:
@@ -85,9 +91,14 @@ constexpr int kHighestPriority = -5;
 
 bool known_stream(cudaStream_t stream) { return default_stream(stream) || find_stream(stream); }
 
+int device_of(cudaStream_t stream) {
+    const Stream* const found = find_stream(stream);
+    return found ? found->device : current_device();
+}
+
 void forget_streams() {
-    streams().clear();
-    events().clear();
+    streams().clear(current_device());
+    events().clear(current_device());
 }
 
 }  // namespace cutune
@@ -103,7 +114,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
         const int clamped = priority > 0                  ? 0
                             : priority < kHighestPriority ? kHighestPriority
                                                           : priority;
-        *stream = streams().add(new Stream{flags, clamped, ++made});
+        *stream = streams().add(new Stream{flags, clamped, ++made, current_device()});
         return cudaSuccess;
     });
 }
@@ -160,6 +171,17 @@ cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
 }
 #endif
 
+#if CUDART_VERSION >= 12080
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* number) {
+    return call([&] {
+        if (!number) return cudaErrorInvalidValue;
+        if (!known_stream(stream)) return cudaErrorInvalidResourceHandle;
+        *number = device_of(stream);
+        return cudaSuccess;
+    });
+}
+#endif
+
 // Attributes of streams (access windows, priorities) change speed alone.
 cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID,
                                    const cudaStreamAttrValue* value) {
@@ -199,7 +221,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t func
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     return call([&] {
         if (!event) return cudaErrorInvalidValue;
-        *event = events().add(new Event{flags, false, 0, 0});
+        *event = events().add(new Event{flags, false, current_device(), 0, 0});
         return cudaSuccess;
     });
 }
@@ -213,7 +235,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
     return call([&] {
         Event* const found = find_event(event);
-        if (!found || !known_stream(stream)) return cudaErrorInvalidResourceHandle;
+        if (!found || !known_stream(stream) || found->device != device_of(stream))
+            return cudaErrorInvalidResourceHandle;
         found->capture = capture_of(stream);
         if (found->capture) return cudaSuccess;
         found->recorded = true;
@@ -246,7 +269,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
         if (!milliseconds) return cudaErrorInvalidValue;
         const Event* const first = find_event(start);
         const Event* const last = find_event(end);
-        if (!first || !last || !first->recorded || !last->recorded)
+        if (!first || !last || !first->recorded || !last->recorded ||
+            first->device != last->device)
             return cudaErrorInvalidResourceHandle;
         if ((first->flags | last->flags) & cudaEventDisableTiming)
             return cudaErrorInvalidResourceHandle;

@@ -26,6 +26,32 @@ static float *allocated(const char *kind, int n) {
     return static_cast<float *>(found);
 }
 
+// Memory of device 1, or a variable there; device 0 may use it.
+static float *of_the_other_device(const char *kind, int n) {
+    void *found = nullptr;
+    cudaMemAccessDesc access = {};
+    cudaMemPool_t pool;
+    int can = 0;
+    if (cudaDeviceCanAccessPeer(&can, 0, 1) != cudaSuccess || !can) exit(77);
+    cudaDeviceEnablePeerAccess(1, 0);
+    cudaSetDevice(1);
+    if (strcmp(kind, "peer-pool") == 0) {
+        access.location.type = cudaMemLocationTypeDevice;
+        access.flags = cudaMemAccessFlagsProtReadWrite;
+        cudaDeviceGetDefaultMemPool(&pool, 1);
+        cudaMemPoolSetAccess(pool, &access, 1);
+        cudaMallocAsync(&found, n * sizeof(float), 0);
+    } else if (strcmp(kind, "peer-filed") == 0) {
+        cudaGetSymbolAddress(&found, filed);
+    } else {
+        cudaMalloc(&found, n * sizeof(float));
+    }
+    cudaMemset(found, 0, 64 * sizeof(float));
+    cudaDeviceSynchronize();
+    cudaSetDevice(0);
+    return static_cast<float *>(found);
+}
+
 int main(int, char **words) {
     const char *const kind = words[1];
     const int n = 64;
@@ -34,6 +60,9 @@ int main(int, char **words) {
     if (strcmp(kind, "overlap") == 0) other = one + n / 2;
     if (strcmp(kind, "halves") == 0) other = one + n;
     if (strcmp(kind, "filed") == 0) cudaGetSymbolAddress(reinterpret_cast<void **>(&other), filed);
+    if (strncmp(kind, "peer", 4) == 0) other = of_the_other_device(kind, 2 * n);
+    if (strcmp(kind, "peer-same") == 0) one = other;
+    if (strcmp(kind, "peer-halves") == 0) one = other + n;
     // One warp: where arrays overlap its threads keep step.
     const int count = strcmp(kind, "overlap") == 0 ? 32 : n;
     launch(count, one, other);
