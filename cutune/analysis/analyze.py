@@ -47,7 +47,7 @@ from cutune.frontend.unit.preprocess import expanded_parts
 from cutune.frontend.unit.unit import Unit, UnitPart
 from cutune.proof.compiled import Compilation, Compiled
 from cutune.proof.confirm import MemberPlaces, confirmed
-from cutune.variants.registry import with_variants
+from cutune.variants.registry import varied
 
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
 
@@ -161,7 +161,7 @@ def _varied(
 ) -> tuple[Kernel, ...]:
     """The kernels with their variants."""
     texts = KernelTexts(files, {file.source.path: file for file in own})
-    return tuple(with_variants(k, compiled.proofs.get(k.name, ()), texts) for k in kernels)
+    return varied(kernels, compiled.proofs, texts)
 
 
 def _launches(

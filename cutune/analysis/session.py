@@ -42,6 +42,7 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_fold
 from cutune.toolchain.ptxas import StaticCounters
 
 if TYPE_CHECKING:
+    from cutune.analysis.host_calls import HostLaunch
     from cutune.analysis.linked import ReadSource
 
 #: Words of device code; the preprocessor has expanded `__global__`.
@@ -162,6 +163,14 @@ class Session:
             path, flags = self._write_unit(unit, Path(folder), "copies")
             return self._compile(str(path), pool, flags).results()
 
+    def _launches_of(self, unit: TranslationUnit) -> tuple[HostLaunch, ...]:
+        """The launches of a program with edits, as the compiler resolves them."""
+        from cutune.analysis.host_calls import host_launches
+
+        with tempfile.TemporaryDirectory() as folder:
+            path, flags = self._write_unit(unit, Path(folder), "copies")
+            return host_launches(self.nvcc, str(path), flags)
+
     def with_checked_variants(self, program: Program) -> Program:
         """The program without variants whose compiled code is not proven."""
         is_without = not (self.with_variants and any(k.variants for k in program.kernels))
@@ -169,10 +178,13 @@ class Session:
             return program
         known = self._checked.get(id(program))
         if known is None:
+            from cutune.analysis.by_arguments import with_kernels_by_arguments, without_choice
             from cutune.variants.check import checked
             from cutune.variants.registry import with_only
 
-            found = checked(program, self.compiled_unit)
+            named = with_kernels_by_arguments(program, self._launches_of)
+            self.report(without_choice(named))
+            found = checked(named, self.compiled_unit)
             names = {k.name: [v.name for v in k.variants] for k in found.kernels}
             known = (program, with_only(found, names))
             self._checked[id(program)] = known

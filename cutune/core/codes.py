@@ -187,6 +187,13 @@ class Code(Enum):
         "has no variant '{variant}': {path} holds no launch that is tuned, and is not rewritten;"
         " move the kernel to the file of its launch, or build with cutune nvcc",
     )
+    VARIANT_CALLEE = (
+        276,
+        NOTE,
+        "this launch of '{name}' has no choice among variants: more than its callee says what it "
+        "calls; give the kernel a name of its own, and launch it below, on a line of its own, with "
+        "its namespace and all arguments",
+    )
     VARIANT_ELSEWHERE = (
         279,
         NOTE,
@@ -502,7 +509,8 @@ class Code(Enum):
     MANY_INSTANCES = (
         413,
         WARNING,
-        "this launch runs several instances of template '{kernel}'; it stays as it is",
+        "this launch runs several instances of '{kernel}', and stays as it is; launch each in a "
+        "function of its own",
     )
     DIFFERENT_SHARED_MEMORY = (
         419,

@@ -44,6 +44,11 @@ MEANINGS: dict[Code, str] = {
     Code.VARIANT_USELESS: "The compiler knows already what the variant would tell it.",
     Code.VARIANT_HEADER: "A variant stands behind its kernel. A header in which no launch is tuned "
     "stays as it is, so that a tuned program is one file; in projects it need not.",
+    Code.VARIANT_CALLEE: "The copy that is launched has to be that of the kernel which the "
+    "arguments choose. cutune names both by the type that they choose, and asks the compiler "
+    "whether it is so. It is not where arguments are left out, where a using-declaration or the "
+    "namespace of an argument brings the name in, where the launch stands above the kernel, or "
+    "beside another launch of the name on one line. The thread block is chosen as before.",
     Code.VARIANT_ELSEWHERE: "A variant is known in the source of its kernel alone, so that no "
     "object relies on how another one was compiled.",
     Code.VARIANT_ORDER: "With a variant the compiler may keep values in registers, and a thread "
@@ -295,8 +300,8 @@ MEANINGS: dict[Code, str] = {
     Code.OTHER_ENTRY: "The proof is about the kernel that the compiler named. Another one is "
     "launched where the program was changed after it was read, or where objects of another build "
     "are linked.",
-    Code.MANY_INSTANCES: "A model belongs to one instantiation of a template. Launch each from a "
-    "launch site of its own.",
+    Code.MANY_INSTANCES: "A model belongs to one instance of a template, or to one overload. Write "
+    "two functions, for `float` and for `double`, in place of a template that launches both.",
     Code.DIFFERENT_SHARED_MEMORY: "A model has one formula of shared memory. Write `shared(…)` "
     "in the annotation of the kernel, if one formula is right for all its launches.",
     Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values, or threads are compared "

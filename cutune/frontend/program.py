@@ -232,6 +232,8 @@ class Kernel:
     #: it may not have, with the reason.
     variants: tuple[KernelVariant, ...] = ()
     variant_reasons: tuple[tuple[str, Impurity], ...] = ()
+    #: Where a function is inserted by which arguments choose among kernels of its name; or None.
+    selector: tuple[Source, Edit] | None = None
 
     @property
     def free(self) -> tuple[bool, bool, bool]:
@@ -327,11 +329,6 @@ class Deduced:
     argument: int
 
 
-def _closes_angles(text: str) -> bool:
-    text = re.sub(r"->|<<|<=|>=", " ", text)
-    return text.count("<") <= text.count(">")
-
-
 @dataclass(frozen=True)
 class LaunchSite:
     """One `kernel<<<grid, block, shared, stream>>>(arguments)` in the text."""
@@ -365,11 +362,15 @@ class LaunchSite:
     is_global: bool = False
     #: Template arguments behind those that are written.
     deduced: tuple[Deduced, ...] = ()
+    #: From `<<<` to `>>>`, and is the kernel between named with the type that arguments choose?
+    brackets: Span | None = None
+    by_arguments: bool = False
 
     def has_all_arguments(self, kernel: Kernel) -> bool:
         """Is each argument known for certain, and none left out?"""
         # `f<a, b>(c)` may have been split as if it were two comparisons.
-        are_whole = all(_closes_angles(argument) for argument in self.arguments)
+        texts = (re.sub(r"->|<<|<=|>=", " ", argument) for argument in self.arguments)
+        are_whole = all(text.count("<") <= text.count(">") for text in texts)
         return are_whole and len(self.arguments) == len(kernel.parameters)
 
 

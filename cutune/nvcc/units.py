@@ -14,6 +14,7 @@ from contextlib import chdir
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from cutune.analysis.by_arguments import named_by_arguments
 from cutune.analysis.session import Session
 from cutune.core.workspace import (
     Json,
@@ -50,6 +51,8 @@ class CompiledSource:
     key: str
     first_site: int = 0
     variants: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    #: Launches that name the kernel that their arguments choose: ids among those of the unit.
+    by_arguments: tuple[int, ...] = ()
 
     @staticmethod
     def of(command: Command, source: Item) -> CompiledSource:
@@ -76,7 +79,8 @@ class CompiledSource:
 
     def instrumented(self, program: Program) -> Program:
         """Its program with those variants that were proven when it was instrumented."""
-        return with_only(replace(program, has_checked_variants=True), dict(self.variants))
+        named = named_by_arguments(program, self.by_arguments)
+        return with_only(replace(named, has_checked_variants=True), dict(self.variants))
 
 
 def register(unit: CompiledSource, workspace: Workspace, program: Program) -> CompiledSource:
@@ -94,7 +98,8 @@ def register(unit: CompiledSource, workspace: Workspace, program: Program) -> Co
         counter.write_text(str(first + len(program.launches)))
     kernels = program.kernels if program.has_checked_variants else ()
     variants = tuple((k.name, tuple(v.name for v in k.variants)) for k in kernels if k.variants)
-    numbered = replace(unit, first_site=first, variants=variants)
+    named = tuple(site.id for site in program.launches if site.by_arguments)
+    numbered = replace(unit, first_site=first, variants=variants, by_arguments=named)
     write_document(_document(numbered, workspace), SCHEMA, asdict(numbered))
     return numbered
 
@@ -130,6 +135,5 @@ def unit_of(entry: Json) -> CompiledSource:
     flags = tuple(entry["flags"])
     # Those that lend kernels may be of an earlier version of cutune.
     variants = tuple((kernel, tuple(names)) for kernel, names in entry.get("variants", ()))
-    return CompiledSource(
-        entry["source"], entry["folder"], flags, entry["key"], entry["first_site"], variants
-    )
+    place = entry["source"], entry["folder"], flags, entry["key"], entry["first_site"]
+    return CompiledSource(*place, variants, tuple(entry.get("by_arguments", ())))

@@ -6,7 +6,8 @@ order. Where the name of the kernel does not tell its address, the call is repea
 (cutune_repeated cutune_7(7, cutune_members<>(), grid, block, 0, 0, n, A); cutune_7.next();)
 gemm<<<cutune_7.grid, …>>>(n, A)`. Both are one statement on the same lines. A kernel with a copy is
 launched as `cutune_call(gemm, cutune_copied<256, 0, 0>(cutune_copy_gemm::gemm))(n, A)`, one with
-variants as `cutune_call(gemm, cutune_variants(gemm__restrict))(n, A)`.
+variants as `cutune_call(gemm, cutune_variants(gemm__restrict))(n, A)`. Where the arguments choose
+among kernels of a name, each is named as `static_cast<decltype(cutune_which_gemm(n, A))>(gemm)`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.edits import Edit
 from cutune.core.source import Source, Span
-from cutune.frontend.launches.copies import callee_of_copy, callee_of_variant
+from cutune.frontend.launches.copies import (
+    callee_named,
+    callee_of_copy,
+    callee_of_variant,
+    selector_name,
+)
 from cutune.frontend.program import (
     Kernel,
     KernelCopy,
@@ -70,14 +76,14 @@ def _calling_edits(
 ) -> Iterator[Edit]:
     assert site.called is not None
     head = f"cutune_launch({', '.join([str(site.id), *expressions])}) ? (void)0 : cutune_call("
-    scope = "::" if site.is_global else ""
+    scope = f"static_cast<{_chosen(site)}>(" if site.by_arguments else "::" * site.is_global
     yield Edit.insert(site.span.start, head + scope)
     deduced = ", ".join(_deduced(site))
     end = site.span.start + len(site.callee)
     if deduced and site.callee.endswith(">"):
         yield Edit.insert(end - 1, f", {deduced}")
         deduced = ""
-    types = f"<{deduced}>" if deduced else ""
+    types = ")" if site.by_arguments else f"<{deduced}>" if deduced else ""
     members = f", {_members(kernel.members)}" if kernel is not None and kernel.members else ""
     copy = f", {_copy(site, kernel.copy)}" if kernel is not None and kernel.copy else ""
     choice = _variants(site, variants)
@@ -95,10 +101,19 @@ def _copy(site: LaunchSite, copy: KernelCopy) -> str:
 
 def function_at(site: LaunchSite, callee: str) -> str:
     """A function with the template arguments of a launch, as an expression."""
+    if site.by_arguments:
+        return f"static_cast<{_chosen(site)}>({one_line(callee)})"
     name, deduced = one_line(callee), ", ".join(_deduced(site))
     if deduced:
         name = f"{name[:-1]}, {deduced}>" if name.endswith(">") else f"{name}<{deduced}>"
     return f"{'::' if site.is_global else ''}{name}"
+
+
+def _chosen(site: LaunchSite) -> str:
+    """The type of the kernel that the arguments of a launch choose."""
+    selector = callee_named(site.callee, site.kernel, selector_name(site.kernel))
+    assert selector is not None, "the name of the kernel is written"
+    return f"decltype({one_line(selector)}({', '.join(map(one_line, site.arguments))}))"
 
 
 def variants_at(program: Program, site: LaunchSite) -> tuple[KernelVariant, ...]:
@@ -196,19 +211,23 @@ def with_copies(unit: TranslationUnit, owner: str, names: Collection[str]) -> Tr
             continue
         if kernel.copy is not None:
             unit = unit.with_edits(owner, [kernel.copy.edit], kernel.copy.source)
-        if unit.program.has_checked_variants:
-            unit = with_variant_copies(unit, owner, kernel.variants)
+        variants = kernel.variants if unit.program.has_checked_variants else ()
+        unit = with_variant_copies(unit, owner, kernel, variants)
     return unit
 
 
 def with_variant_copies(
-    unit: TranslationUnit, owner: str, variants: Sequence[KernelVariant]
+    unit: TranslationUnit, owner: str, kernel: Kernel, variants: Sequence[KernelVariant]
 ) -> TranslationUnit:
-    """Put the variants of one kernel behind it: to the pipeline that is one place."""
-    if not variants:
+    """Put variants of a kernel behind it, and its selector: to the pipeline that is one place."""
+    sites = unit.program.launches
+    is_selected = any(site.by_arguments and site.kernel == kernel.name for site in sites)
+    selector = (kernel.selector,) if is_selected and kernel.selector is not None else ()
+    inserted = [*selector, *((one.source, one.edit) for one in variants)]
+    if not inserted:
         return unit
-    first, text = variants[0], "".join(one.edit.text for one in variants)
-    return unit.with_edits(owner, [Edit(first.edit.span, text)], first.source)
+    (source, first), text = inserted[0], "".join(edit.text for _, edit in inserted)
+    return unit.with_edits(owner, [Edit(first.span, text)], source)
 
 
 def hiding_macro(source: Source, repeats: bool = True) -> str | None:

@@ -6,6 +6,7 @@ instantiated as for the kernels; then copies that show what several ids of a thr
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -49,17 +50,18 @@ _ROUNDS = "may round other products than the kernel before they are added"
 
 def checked(program: Program, compile_unit: Compile) -> Program:
     """The program without variants that are not proven as their kernels are."""
-    written = {
-        name: variants
-        for kernel in program.kernels
-        for name, variants in _by_kind(kernel).items()
-        if variants
-    }
+    written: defaultdict[str, tuple[KernelVariant, ...]] = defaultdict(tuple)
+    for kernel in program.kernels:
+        for name, variants in _by_kind(kernel).items():
+            if variants:
+                written[name] += variants
     texts = compiled_changes(written, partial(launching, program), compile_unit)
     program = _without_others(program, texts)
     program = _proven(program, _Themselves(), texts)
-    shown = {k.name: _Moved().shown(k) for k in program.kernels}
-    moved = {_name_of(name, coarsen.NAME): (copy,) for name, copy in shown.items() if copy}
+    moved: defaultdict[str, tuple[KernelVariant, ...]] = defaultdict(tuple)
+    for kernel in program.kernels:
+        if (copy := _Moved().shown(kernel)) is not None:
+            moved[_name_of(kernel.name, coarsen.NAME)] += (copy,)
     texts = compiled_changes(moved, partial(launching, program), compile_unit)
     program = _proven(program, _Moved(), texts)
     return replace(program, has_checked_variants=True)
@@ -257,19 +259,31 @@ def launching(program: Program, written: Mapping[str, Sequence[KernelVariant]]) 
 
     def callee(site: LaunchSite) -> str | None:
         found = (callee_of_variant(site.callee, site.kernel, one) for one in of(site.kernel))
-        named = [function_at(site, one) for one in found if one is not None]
+        # Kernels of one name have variants of one name.
+        names = dict.fromkeys(one for one in found if one is not None)
+        named = [function_at(site, one) for one in names]
         if not named or site.called is None:
             return None
         # All are instantiated as the kernel is, which may share its name with other functions.
-        kernel = f"static_cast<decltype(&{named[0]})>({function_at(site, site.callee)})"
+        kernel = function_at(site, site.callee)
+        if not site.by_arguments:
+            kernel = f"static_cast<decltype(&{named[0]})>({kernel})"
         return f"({' : '.join(f'true ? {one}' for one in named)} : {kernel})"
 
     unit = with_callees(TranslationUnit(program), _OWNER, callee)
     if any(site.deduced for site in program.launches):
         unit = unit.with_prelude((INCLUDE_DIRECTORY / "cutune_deduced.h").read_text("ascii"))
     for kernel in program.kernels:
-        unit = with_variant_copies(unit, _OWNER, of(kernel.name))
+        own = [one for one in of(kernel.name) if _stands_behind(one, kernel)]
+        unit = with_variant_copies(unit, _OWNER, kernel, own)
     return unit
+
+
+def _stands_behind(variant: KernelVariant, kernel: Kernel) -> bool:
+    """Is it inserted behind this kernel, not behind another one of its name?"""
+    return variant.edit.span in [
+        one.edit.span for one in kernel.variants if one.source is variant.source
+    ]
 
 
 def _reasons(

@@ -6,6 +6,7 @@ it, and the reason for any other.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -34,16 +35,62 @@ TRANSFORMS = (
 )
 
 
-def with_variants(kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTexts) -> Kernel:
-    """The kernel with all its variants; one that keeps its block has none."""
+def varied(
+    kernels: Iterable[Kernel], proofs: Mapping[str, Sequence[EntryProof]], texts: KernelTexts
+) -> tuple[Kernel, ...]:
+    """The kernels with all their variants; one that keeps its block has none.
+
+    `proofs`: of all instances of the kernels of a name. Those that share a name have the same
+    variants, so that the names of these mean as many kernels, among which a launch chooses alike.
+    """
+    kernels = tuple(kernels)
+    counts = Counter(kernel.name for kernel in kernels)
+    found = [_with_variants(k, proofs.get(k.name, ()), texts, counts[k.name]) for k in kernels]
+    groups: defaultdict[str, list[Kernel]] = defaultdict(list)
+    for kernel in found:
+        groups[kernel.name].append(kernel)
+    return tuple(_as_all(kernel, groups[kernel.name]) for kernel in found)
+
+
+def _with_variants(
+    kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTexts, namesakes: int
+) -> Kernel:
     if not kernel.pure_dimensions or kernel.copy is not None or kernel.elsewhere is not None:
         return kernel
-    text = KernelText(kernel, texts)
+    text = KernelText(kernel, texts, namesakes)
     made = [(one.name, one.make(text, proofs)) for one in TRANSFORMS]
+    variants = tuple(one for _, found in made if isinstance(found, tuple) for one in found)
     return replace(
         kernel,
-        variants=tuple(one for _, found in made if isinstance(found, tuple) for one in found),
+        variants=variants,
         variant_reasons=tuple((name, one) for name, one in made if isinstance(one, Impurity)),
+        selector=text.selector() if variants else None,
+    )
+
+
+def _as_all(kernel: Kernel, namesakes: Sequence[Kernel]) -> Kernel:
+    """The kernel with the variants of all kernels of its name, under the conditions of all."""
+    if len(namesakes) == 1:
+        return kernel
+    of_all = [{one.name: one for one in other.variants} for other in namesakes]
+    reasons = dict(pair for other in namesakes for pair in other.variant_reasons)
+
+    def joined(variant: KernelVariant) -> KernelVariant:
+        alike = [variants[variant.name] for variants in of_all]
+        return replace(
+            variant,
+            pointers=tuple(sorted({p for one in alike for p in one.pointers})),
+            written=tuple(sorted({p for one in alike for p in one.written})),
+        )
+
+    has_selectors = all(other.selector is not None for other in namesakes)
+    return replace(
+        kernel,
+        variants=tuple(
+            joined(one) for one in kernel.variants if all(one.name in names for names in of_all)
+        ),
+        variant_reasons=tuple((reasons | dict(kernel.variant_reasons)).items()),
+        selector=kernel.selector if has_selectors else None,
     )
 
 

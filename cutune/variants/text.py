@@ -7,6 +7,7 @@ Where the same text might mean something else there is none.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -15,12 +16,15 @@ from functools import cached_property
 from cutune.core.codes import Code
 from cutune.core.edits import Edit, apply_edits
 from cutune.core.source import Source, Span
+from cutune.frontend.launches.copies import selector_name
 from cutune.frontend.launches.texts import KernelTexts
 from cutune.frontend.program import Impurity, Kernel
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.macros import macros_of
+from cutune.frontend.unit.unit import split_commas
+from cutune.rewrite.one_line import one_line
 
 #: Words by which a body may tell the copy from the kernel.
 _TELLING = ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__FUNCSIG__", "__FUNCDNAME__")
@@ -29,6 +33,8 @@ _ASKING = re.compile(r"\b(?:__builtin_FUNCTION|__builtin_source_location|source_
 
 
 _CONSTANT = frozenset({"const", "constexpr"})
+#: Words among parameters of which a function type does not say all, or says something else.
+_NO_SELECTOR = frozenset({"...", "auto", "&", "&&"})
 
 
 class Illegal(Exception):
@@ -80,6 +86,8 @@ class KernelText:
 
     kernel: Kernel
     texts: KernelTexts
+    #: How many kernels of its name there are, itself too.
+    namesakes: int = 1
 
     @cached_property
     def _definition(self) -> tuple[Syntax, SourceFunction]:
@@ -89,14 +97,24 @@ class KernelText:
             Illegal: there is none, there are several, or its text means something else elsewhere.
         """
         found = list(self.texts.definitions(self.kernel.name))
-        if not found:
+        if len(found) < self.namesakes:
             raise not_repeated("its definition is made by a macro")
-        if len(found) > 1:
+        if self.namesakes > 1:
+            found = [(syntax, one) for syntax, one in found if self._is_defined_by(syntax, one)]
+        if len(found) != 1:
             raise not_repeated("it has several definitions")
         syntax, function = found[0]
         if not self.texts.may_be_repeated(syntax, function):
             raise not_repeated("its text may mean something else where it is repeated")
         return syntax, function
+
+    def _is_defined_by(self, syntax: Syntax, function: SourceFunction) -> bool:
+        assert function.body is not None, "kernels of a syntax are defined"
+        first, last = (syntax.tokens[i].start for i in (function.first, function.body[1]))
+        is_in_file = os.path.realpath(syntax.source.path) == os.path.realpath(
+            self.kernel.source.path
+        )
+        return is_in_file and first <= self.kernel.span.start < last
 
     @property
     def syntax(self) -> Syntax:
@@ -141,6 +159,31 @@ class KernelText:
         copy = apply_edits(Source("", text), shifted).text
         return Edit.insert(closer.end, f"\n#line {begin}\n{copy}\n#line {end}\n")
 
+    def selector(self) -> tuple[Source, Edit] | None:
+        """The edit that inserts a function of its parameters, which gives a pointer to a kernel.
+
+        Nobody calls it: with one behind each kernel of the name, its type says which of them the
+        arguments of a launch choose. None where that is not certain.
+
+        Raises:
+            Illegal: the text, under another name, may mean something else.
+        """
+        name = selector_name(self.kernel.name)
+        self._check([name])
+        tokens, (opener, closer) = self.syntax.tokens, self.function.parameters
+        head = tokens[self.function.first : opener]
+        parts = [_declared(part) for part in split_commas(tokens[opener + 1 : closer])]
+        words = {token.text for part in parts for token in part}
+        if words & _NO_SELECTOR or any(token.text == "requires" for token in head):
+            return None
+        source = self.syntax.source
+        texts = (one_line(source[Span(one[0].start, one[-1].end)]) for one in parts if one)
+        parameters = f"({', '.join(texts)})"
+        end = _end_of_templates(head)
+        template = one_line(source[Span(head[0].start, head[end - 1].end)]) if end else ""
+        text = f" {template} auto {name}{parameters} -> void (*){parameters};"
+        return source, Edit.insert(self.body[-1].end, text)
+
     def _check(self, names: Collection[str]) -> None:
         """Raises:
         Illegal: the text, under another name, may mean something else.
@@ -177,6 +220,26 @@ class KernelText:
             word in static and not _CONSTANT & {*words[max(0, i - 1) : i + 2]}
             for i, word in enumerate(words)
         )
+
+
+def _declared(parameter: Sequence[Token]) -> Sequence[Token]:
+    """A parameter without its default argument."""
+    texts = [token.text for token in parameter]
+    return parameter[: texts.index("=")] if "=" in texts else parameter
+
+
+def _end_of_templates(head: Sequence[Token]) -> int:
+    """How many tokens `template <…>` at the beginning of a declaration has; 0: it is none."""
+    if not head or head[0].text != "template":
+        return 0
+    depth, round_brackets = 0, 0
+    for index, token in enumerate(head):
+        round_brackets += {"(": 1, ")": -1}.get(token.text, 0)
+        if round_brackets == 0:
+            depth += token.text.count("<") - token.text.count(">")
+            if depth == 0 and ">" in token.text:
+                return index + 1
+    return 0
 
 
 def span_of(token: Token) -> Span:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cutune.analysis.session import Session
 from cutune.passes import ReplaceLaunches
+from cutune.rewrite.launch_edit import variants_at
 from cutune.rewrite.output import Target
 from cutune.rewrite.pipeline import TranslationUnit, run_passes
 
@@ -45,11 +46,11 @@ KINDS = {
 }
 
 
-def with_variant(source: Path, written: Path, flags: Sequence[str]) -> Path:
+def with_variant(source: Path, folder: Path, flags: Sequence[str]) -> Path:
     """The source of a program in which each launch prefers the variant of its kernel."""
     session = Session(flags=tuple(flags))
     program = session.with_checked_variants(session.load(str(source), require_nvcc=True))
-    assert all(kernel.variants[0].name == "restrict" for kernel in program.kernels)
+    assert all(variants_at(program, site) for site in program.tunable_launches)
     routines = tuple((site.id, "cutune_select_any") for site in program.tunable_launches)
     unit = run_passes([ReplaceLaunches(ROUTINE, routines)], TranslationUnit(program))
-    return Target(written).write(unit)
+    return Target.within(program, folder, "tuned").write(unit)

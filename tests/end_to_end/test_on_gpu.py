@@ -95,7 +95,7 @@ def test_blocks_are_timed_and_chosen(profile: str, tmp_path: Path) -> None:
 def aliasing(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A program whose pointers meet, and the one that prefers a variant, for the GPU at hand."""
     folder = tmp_path_factory.mktemp("aliasing")
-    source = with_variant(PROGRAM, folder / "tuned.cu", (STANDARD,))
+    source = with_variant(PROGRAM, folder, (STANDARD,))
     for text, name in ((PROGRAM, "original"), (source, "tuned")):
         find_nvcc().check([STANDARD, str(text), "-o", str(folder / name)])
     return folder / "original", folder / "tuned"

@@ -29,7 +29,7 @@ RECORDED = Path(__file__).parents[1] / "recorded"
 def binaries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The program as it is, and one that prefers the variant."""
     folder = tmp_path_factory.mktemp("aliasing")
-    source = with_variant(PROGRAM, folder / "tuned.cu", QUICK_FLAGS)
+    source = with_variant(PROGRAM, folder, QUICK_FLAGS)
     original = compiled(PROGRAM, PROGRAM, folder / "original")
     return original, compiled(source, PROGRAM, folder / "tuned")
 

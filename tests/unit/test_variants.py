@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -18,7 +18,7 @@ from cutune.frontend.program import DimensionProof, Impurity, Kernel, KernelVari
 from cutune.frontend.syntax.parse import parse
 from cutune.proof.entry import EntryDimension, EntryProof
 from cutune.proof.memory.pointers import Origin, PointerAccess, PointerUses
-from cutune.variants.registry import with_variants
+from cutune.variants import registry
 
 BODY = "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) A[i] = B[i]; }"
 #: How a proof names what the compiled code does: writes through A, reads through B.
@@ -46,7 +46,13 @@ def varied(text: str, name: str = "k", headers: Iterable[Source] = ()) -> Kernel
     source, headers = Source("test.cu", text), tuple(headers)
     program = analyze(parse(source), headers=headers)
     known = [kernel for kernel in (*program.kernels, *program.unlaunched) if kernel.name == name]
-    return with_variants(tunable(known[0]), [proof_of(known[0])], KernelTexts((source, *headers)))
+    kernels, proofs = map(tunable, known), [proof_of(kernel) for kernel in known]
+    return registry.varied(kernels, {name: proofs}, KernelTexts((source, *headers)))[0]
+
+
+def varied_by(kernel: Kernel, proofs: Sequence[EntryProof], texts: KernelTexts) -> Kernel:
+    """The kernel with its variants, of which these are the proofs."""
+    return registry.varied([kernel], {kernel.name: proofs}, texts)[0]
 
 
 def tunable(kernel: Kernel) -> Kernel:
@@ -227,7 +233,7 @@ def test_a_kernel_that_a_macro_makes() -> None:
     head = "__global__ void k(float *A, float *B, int n)"
     kernel = analyze(parse(Source("test.cu", f"{head} {BODY}\n"))).kernels[0]
     texts = KernelTexts((Source("test.cu", f"#define K(k) {head} {BODY}\nK(k)\n"),))
-    found = with_variants(kernel, [proof_of(kernel)], texts)
+    found = varied_by(kernel, [proof_of(kernel)], texts)
     reason = dict(found.variant_reasons)["restrict"]
     assert reason.code is Code.VARIANT_TEXT and "made by a macro" in reason.message
 
@@ -245,8 +251,8 @@ def test_instances_have_to_agree() -> None:
     kernel = (*program.kernels, *program.unlaunched)[0]
     good, texts = proof_of(kernel), KernelTexts((source,))
     bad = replace(good, uses=PointerUses("uses 'bar.sync'", is_order=True))
-    assert with_variants(kernel, [good, good], texts).variants
-    refused = with_variants(kernel, [good, bad], texts)
+    assert varied_by(kernel, [good, good], texts).variants
+    refused = varied_by(kernel, [good, bad], texts)
     assert not refused.variants
     assert refused.variant_reasons[0][1].code is Code.VARIANT_ORDER
 
@@ -259,8 +265,8 @@ def test_a_kernel_whose_warps_may_exchange_values_has_none() -> None:
     reading = PointerAccess("load", Origin(frozenset({0})))
     uses = PointerUses(None, proof.uses.accesses | {reading})
     texts = KernelTexts((source,))
-    assert with_variants(kernel, [proof], texts).variants
-    refused = with_variants(kernel, [replace(proof, uses=uses)], texts)
+    assert varied_by(kernel, [proof], texts).variants
+    refused = varied_by(kernel, [replace(proof, uses=uses)], texts)
     assert refused.variant_reasons[0][1].code is Code.VARIANT_ORDER
 
 

@@ -101,10 +101,20 @@ def callee_of_copy(callee: str, kernel: str, copy: KernelCopy) -> str | None:
 
 def callee_of_variant(callee: str, kernel: str, variant: KernelVariant) -> str | None:
     """`ns::k<4>` with the name of the variant in place of `k`; None where that is not written."""
+    return callee_named(callee, kernel, variant.kernel)
+
+
+def selector_name(kernel: str) -> str:
+    """What the selectors of kernels of a name are called."""
+    return f"cutune_which_{kernel}"
+
+
+def callee_named(callee: str, kernel: str, name: str) -> str | None:
+    """`ns::k<4>` with another name in place of `k`; None where that is not written."""
     named = _named(callee, kernel)
     if named is None:
         return None
-    return f"{named[0]}{variant.kernel}{named[1].removeprefix(kernel)}{named[2]}"
+    return f"{named[0]}{name}{named[1].removeprefix(kernel)}{named[2]}"
 
 
 def _named(callee: str, kernel: str) -> tuple[str, str, str] | None:

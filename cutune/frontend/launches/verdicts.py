@@ -145,6 +145,7 @@ class _LaunchJudge:
             # Proven not to use any.
             shared = None
         syntax = self.syntax
+        brackets = syntax.span((item.callee[1] + 1, _closer(syntax, item)))
         site = LaunchSite(
             number,
             name,
@@ -160,9 +161,10 @@ class _LaunchJudge:
             refusal.code if refusal else None,
             resolved,
             shared,
-            called=syntax.span((item.callee[1] + 1, _closer(syntax, item))) if callee else None,
+            called=brackets if callee else None,
             is_global=callee.is_global if callee else False,
             deduced=callee.deduced if callee else (),
+            brackets=brackets,
         )
         return site, refusal
 

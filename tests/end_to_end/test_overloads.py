@@ -1,0 +1,88 @@
+"""Variants of kernels that share a name, of templates, of headers: the copy of what is launched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutune.analysis.session import Session
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.emulator.launch_log import read_launches
+from cutune.rewrite.launch_edit import variants_at
+from cutune.toolchain.entry_names import base_name, canonical, renamed_entry
+from tests.end_to_end.aliasing import with_variant
+from tests.end_to_end.tuning import QUICK_FLAGS, compiled, run
+
+pytestmark = pytest.mark.nvcc
+
+PROGRAM = Path(__file__).parent / "programs" / "overloads.cu"
+
+
+def launched(binary: Path) -> tuple[str, list[str]]:
+    """What the program prints, and the entries that it launches."""
+    log = binary.with_suffix(".log")
+    done = run(binary, CUTUNE_LAUNCH_LOG=str(log))
+    assert done.returncode == 0, done.stderr
+    return done.stdout, [launch.kernel for launch in read_launches(log)]
+
+
+def test_each_launch_has_the_copy_of_the_kernel_that_it_calls(tmp_path: Path) -> None:
+    source = with_variant(PROGRAM, tmp_path, QUICK_FLAGS)
+    original, expected = launched(compiled(PROGRAM, PROGRAM, tmp_path / "original"))
+    tuned, found = launched(compiled(source, source, tmp_path / "varied"))
+    assert tuned == original
+    assert len(found) == len(expected) == 23
+    for entry, copy in zip(expected, found, strict=True):
+        name = base_name(entry)
+        assert base_name(copy) in (f"{name}__restrict", f"{name}__x2")
+        assert canonical(renamed_entry(copy, name)) == canonical(entry)
+
+
+BODY = """{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) to[i] += from[i] + m; }"""
+KEPT = f"""\
+__global__ void fill(int n, float *to, const float *from, int m) {BODY}
+namespace two {{ __global__ void fill(int n, float *to, const float *from, int m) {BODY} }}
+namespace three {{
+using two::fill;
+// The copy that is found by its name is that of the other one.
+void go(int n, float *a) {{ fill<<<1, 32>>>(n, a, a, 1); }}
+}}
+__global__ void late(int n, float *to, const float *from, int m);
+// Here the copy is not known yet.
+void above(int n, float *a) {{ late<<<1, 32>>>(n, a, a, 1); }}
+__global__ void late(int n, float *to, const float *from, int m) {BODY}
+__global__ void late(int n, double *to, const double *from, int m) {BODY}
+__global__ void rest(int n, float *to, const float *from, int m = 1) {BODY}
+__global__ void rest(int n, double *to, const double *from, int m = 1) {BODY}
+namespace own {{
+enum number {{ few = 1 }};
+__global__ void near(int n, float *to, const float *from, number m) {BODY}
+__global__ void near(int n, double *to, const double *from, number m) {BODY}
+}}
+void all(int n, float *a, own::number m) {{
+    fill<<<1, 32>>>(n, a, a, 1); // varied
+    two::fill<<<1, 32>>>(n, a, a, 1); // varied
+    rest<<<1, 32>>>(n, a, a);
+    rest<<<1, 32>>>(n, a, a, 1); // varied
+    near<<<1, 32>>>(n, a, a, m);
+    own::near<<<1, 32>>>(n, a, a, m); // varied
+}}
+"""
+
+
+def test_a_launch_whose_copy_is_not_certain_keeps_the_kernel(tmp_path: Path) -> None:
+    source = tmp_path / "kept.cu"
+    source.write_text(KEPT)
+    said: list[Diagnostic] = []
+    session = Session(flags=QUICK_FLAGS, warn=said.append)
+    program = session.with_checked_variants(session.load(str(source), require_nvcc=True))
+    lines = KEPT.splitlines()
+    assert len(program.tunable_launches) == len(program.launches) == 8
+    kept = []
+    for site in program.launches:
+        line = lines[site.source.location(site.span.start).line - 1]
+        assert bool(variants_at(program, site)) == line.endswith("// varied"), line
+        kept += [] if line.endswith("// varied") else [site.span]
+    assert [one.span for one in said if one.code is Code.VARIANT_CALLEE] == kept
