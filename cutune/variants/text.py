@@ -163,13 +163,11 @@ class KernelText:
         """The edit that inserts a function of its parameters, which gives a pointer to a kernel.
 
         Nobody calls it: with one behind each kernel of the name, its type says which of them the
-        arguments of a launch choose. None where that is not certain.
-
-        Raises:
-            Illegal: the text, under another name, may mean something else.
+        arguments of a launch choose. None where that is not certain. The text may be repeated.
         """
         name = selector_name(self.kernel.name)
-        self._check([name])
+        if any(name in file.text for file in self.texts.files):
+            return None
         tokens, (opener, closer) = self.syntax.tokens, self.function.parameters
         head = tokens[self.function.first : opener]
         parts = [_declared(part) for part in split_commas(tokens[opener + 1 : closer])]

@@ -287,3 +287,32 @@ def test_callees(callee: str, expected: str | None) -> None:
 
 
 # With a compiler.
+
+
+def test_a_selector_takes_what_its_kernel_takes() -> None:
+    head = "template <class T, int K = 2>\n__global__ void k"
+    kernel = varied(f"{head}(T *A, // written\n const float *B, int n = 4) {BODY}\n")
+    assert kernel.selector is not None
+    taken = "(T *A, const float *B, int n)"
+    assert kernel.selector[1].text == (
+        f" template <class T, int K = 2> auto cutune_which_k{taken} -> void (*){taken};"
+    )
+    assert kernel.selector[1].span == kernel.variants[0].edit.span
+
+
+@pytest.mark.parametrize("parameter", ["int &n", "auto n", "T... n", "int n /* cutune_which_k */"])
+def test_there_is_no_selector_where_it_does_not_say_what_is_called(parameter: str) -> None:
+    kernel = varied(f"__global__ void k(float *A, const float *B, {parameter}) {BODY}\n")
+    assert kernel.selector is None
+
+
+def test_kernels_of_one_name_have_the_variants_that_all_have() -> None:
+    first = f"__global__ void k(float *A, const float *B, int n) {BODY}\n"
+    second = "__global__ void k(double *A, const double *B, int n)"
+    both = varied(f"{first}namespace s {{ {second} {BODY} }}\n")
+    assert [one.name for one in both.variants] == ["restrict"]
+    assert both.variants[0].edit.span.start == len(first) - 1
+    known = second.replace("*", "*__restrict__ ")
+    lacking = varied(f"{first}namespace s {{ {known} {BODY} }}\n")
+    assert lacking.variants == () and lacking.selector is None
+    assert dict(lacking.variant_reasons)["restrict"].code is Code.VARIANT_USELESS
