@@ -286,9 +286,6 @@ def test_callees(callee: str, expected: str | None) -> None:
     assert callee_of_variant(callee, "k", variant_of(text)) == expected
 
 
-# With a compiler.
-
-
 def test_a_selector_takes_what_its_kernel_takes() -> None:
     head = "template <class T, int K = 2>\n__global__ void k"
     kernel = varied(f"{head}(T *A, // written\n const float *B, int n = 4) {BODY}\n")

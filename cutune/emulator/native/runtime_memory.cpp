@@ -5,6 +5,7 @@
 #include "runtime_arrays.h"
 #include "runtime_graphs.h"
 #include "runtime_modules.h"
+#include "runtime_peers.h"
 #include "runtime_pools.h"
 #include "runtime_streams.h"
 
@@ -188,6 +189,8 @@ cudaError_t cudaDeviceReset(void) {
     forget_arrays();
     forget_textures();
     shared.arena.clear(current_device());
+    keep_managed_variables();
+    forget_peer_access();
     return cudaSuccess;
 }
 

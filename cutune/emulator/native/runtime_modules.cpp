@@ -153,6 +153,14 @@ cudaError_t find_variable(const void* shadow, Variable** variable) {
     return (*variable)->address() ? cudaSuccess : cudaErrorInvalidSymbol;
 }
 
+void keep_managed_variables() {
+    for (const Variable& variable : registry().variables)
+        for (int device = 0; device < device_count(); ++device)
+            if (variable.managed_slot && variable.on[device])
+                runtime().arena.adopt(variable.on[device], variable.size, MemoryKind::variable,
+                                      true, device);
+}
+
 void unload_modules() {
     for (Function& function : registry().functions) function.here().code = nullptr;
     for (Variable& variable : registry().variables) variable.on[current_device()] = 0;

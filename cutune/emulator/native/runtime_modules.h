@@ -67,6 +67,8 @@ cudaError_t find_variable(const void* shadow, Variable** variable);
 
 // Forget all images (cudaDeviceReset): the next use starts from the initial values.
 void unload_modules();
+// Managed variables that other devices go on using: after their memory was forgotten.
+void keep_managed_variables();
 
 // The .ptx and .image files of this PTX in the user's cache, made by the assembler if need be.
 // Returns the path of the image, or "" after the assembler complained.

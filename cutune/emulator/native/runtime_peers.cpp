@@ -47,6 +47,11 @@ bool reaches(int device, const Block& block) {
                             : enabled()[device][block.device];
 }
 
+void forget_peer_access() {
+    for (int other = 0; other < kMostDevices; ++other)
+        enabled()[current_device()][other] = enabled()[other][current_device()] = false;
+}
+
 const Allocation* DeviceMemory::find(uint64_t address) const {
     const Block* const block = runtime().arena.block(address);
     if (!block || reaches(device_, *block)) return block;

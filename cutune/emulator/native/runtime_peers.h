@@ -7,6 +7,9 @@ namespace cutune {
 // May kernels of the device access the block?
 bool reaches(int device, const Block& block);
 
+// Forget which devices have access to the current one, and it to others (cudaDeviceReset).
+void forget_peer_access();
+
 // Memory as the kernels of one device see it.
 class DeviceMemory : public Memory {
   public:

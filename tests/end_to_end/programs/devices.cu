@@ -208,9 +208,26 @@ static void refused() {
     add<<<1, 32>>>(two, two);
     SUCCEED(cudaDeviceSynchronize());
     expect(two, 400, 2);
-    SUCCEED(cudaDeviceReset());
     SUCCEED(cudaSetDevice(0));
     SUCCEED(cudaDeviceSynchronize());
+}
+
+// A reset is of one device: others keep their memory, and variables of all.
+static void reset() {
+    int *two = on(2);
+    SUCCEED(cudaSetDevice(2));
+    fill_shared<<<1, 32>>>(1);
+    SUCCEED(cudaSetDevice(0));
+    SUCCEED(cudaDeviceReset());
+    SUCCEED(cudaSetDevice(2));
+    fill_shared<<<1, 32>>>(1);
+    SUCCEED(cudaDeviceSynchronize());
+    expect(two, 200, 1);
+    SUCCEED(cudaSetDevice(0));
+    fill_shared<<<1, 32>>>(1);
+    SUCCEED(cudaDeviceSynchronize());
+    for (int value : shared_by_all) REQUIRE(value == 5);
+    EXPECT(cudaErrorPeerAccessNotEnabled, cudaDeviceDisablePeerAccess(1));
 }
 
 int main() {
@@ -222,5 +239,6 @@ int main() {
     asked_of_the_driver();
     pools();
     refused();
+    reset();
     return pass();
 }
