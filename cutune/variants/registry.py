@@ -126,4 +126,12 @@ def with_only(program: Program, names: Mapping[str, Collection[str]]) -> Program
         return tuple(v for v in kernel.variants if v.name in names.get(kernel.name, ()))
 
     kernels = tuple(replace(kernel, variants=chosen(kernel)) for kernel in program.kernels)
-    return replace(program, kernels=kernels)
+    varied = {kernel.name for kernel in kernels if kernel.variants}
+    # Where there is nothing to choose, nothing has to stand behind the kernel.
+    launches = tuple(
+        replace(site, called=None, by_arguments=False)
+        if site.by_arguments and site.kernel not in varied
+        else site
+        for site in program.launches
+    )
+    return replace(program, kernels=kernels, launches=launches)

@@ -12,6 +12,7 @@ from cutune.core.diagnostics import Diagnostic
 from cutune.emulator.launch_log import read_launches
 from cutune.rewrite.launch_edit import variants_at
 from cutune.toolchain.entry_names import base_name, canonical, renamed_entry
+from cutune.variants.registry import with_only
 from tests.end_to_end.aliasing import with_variant
 from tests.end_to_end.tuning import QUICK_FLAGS, compiled, run
 
@@ -86,3 +87,7 @@ def test_a_launch_whose_copy_is_not_certain_keeps_the_kernel(tmp_path: Path) -> 
         assert bool(variants_at(program, site)) == line.endswith("// varied"), line
         kept += [] if line.endswith("// varied") else [site.span]
     assert [one.span for one in said if one.code is Code.VARIANT_CALLEE] == kept
+    # A launch that has no variant needs nothing behind its kernel.
+    for sites in (program.launches, with_only(program, {"fill": ("restrict",)}).launches):
+        named = {site.kernel for site in sites if site.by_arguments}
+        assert named == ({"fill", "rest", "near"} if sites is program.launches else {"fill"})
