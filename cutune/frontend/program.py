@@ -355,8 +355,7 @@ class LaunchSite:
     shared: str | None = None
     #: Mangled names of the kernels that the compiler calls here; empty: it was not asked.
     entries: tuple[str, ...] = ()
-    #: From `<<<` to `>>>`, where the callee alone says which kernel is meant, as its address does;
-    #: None: the arguments choose among several.
+    #: From `<<<` to `>>>`, where the callee tells the kernel, as its address does; or None.
     called: Span | None = None
     #: Must the callee be looked up at file scope, because a using-directive may hide it?
     is_global: bool = False

@@ -15,6 +15,7 @@ static const cutune_site cutune_sites[] = {
     {5, "fill", "arguments.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_5_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
 };
 #include "cutune_probe.h"
+#include "cutune_deduced.h"
 #include "cutune_call.h"
 #line 1 "arguments.cu"
 // Arguments whose copy needs care: braces, commas in templates, strings, static members.

@@ -29,6 +29,7 @@ static const cutune_site cutune_sites[] = {
     {13, "clear", "callees.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_13_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
 };
 #include "cutune_probe.h"
+#include "cutune_deduced.h"
 #include "cutune_call.h"
 #line 1 "callees.cu"
 // Callees: a name alone, with template arguments written or deduced, or one of several.

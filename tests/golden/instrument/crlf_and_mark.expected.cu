@@ -7,6 +7,7 @@ static const cutune_site cutune_sites[] = {
     {1, "fill", "crlf_and_mark.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_1_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
 };
 #include "cutune_probe.h"
+#include "cutune_deduced.h"
 #include "cutune_call.h"
 #line 1 "crlf_and_mark.cu"
 // A byte order mark and CR LF line ends stay.

@@ -11,6 +11,7 @@ static const cutune_site cutune_sites[] = {
     {3, "add", "many_lines.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_3_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
 };
 #include "cutune_probe.h"
+#include "cutune_deduced.h"
 #include "cutune_call.h"
 #line 1 "many_lines.cu"
 // Comments, line ends and continuations inside a configuration survive, line by line.

@@ -13,6 +13,7 @@ static const cutune_site cutune_sites[] = {
     {5, "rows", "rules.cu", {cutune_kept, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
 };
 #include "cutune_probe.h"
+#include "cutune_deduced.h"
 #include "cutune_call.h"
 #line 1 "rules.cu"
 // What the table says of each dimension: guarded, dividing, fixed, kept.

@@ -17,6 +17,7 @@ static const cutune_site cutune_sites[] = {
     {7, "pure", "shared_memory.cu", {cutune_divide, cutune_fixed, cutune_fixed}, {nullptr, nullptr, nullptr}, 0ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
 };
 #include "cutune_probe.h"
+#include "cutune_deduced.h"
 #include "cutune_call.h"
 #line 1 "shared_memory.cu"
 // Dynamic shared memory as a formula of the block: the user's, or what the launch itself shows.

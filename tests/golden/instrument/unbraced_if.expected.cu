@@ -17,6 +17,7 @@ static const cutune_site cutune_sites[] = {
     {6, "shift", "unbraced_if.cu", {cutune_guarded, cutune_fixed, cutune_fixed}, {cutune_guard_6_x, nullptr, nullptr}, 1ull, 1024u, nullptr, 0ull, nullptr, false, true, 1u, nullptr, 0ull, false, nullptr, nullptr, false, nullptr, 0},
 };
 #include "cutune_probe.h"
+#include "cutune_deduced.h"
 #include "cutune_call.h"
 #line 1 "unbraced_if.cu"
 // A launch stays one statement: an if without braces and its else go on compiling.
