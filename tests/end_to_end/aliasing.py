@@ -42,7 +42,6 @@ KINDS = {
     "peer-same": (0, 3),
     "peer-halves": (0, 3),
     "peer-pool": (0, 3),
-    "peer-filed": (0, 3),
 }
 
 
