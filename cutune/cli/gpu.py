@@ -9,12 +9,13 @@ from pathlib import Path
 from cutune.analysis.session import Session
 from cutune.cli.report.choices import print_sweep
 from cutune.cli.report.evaluations import print_evaluation, save
-from cutune.cli.report.training import print_training, training_rows
+from cutune.cli.report.training import print_training
 from cutune.collect.collect import measurements
 from cutune.collect.run import RunPlan
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.sweep_gpu import collect_on_gpu, evaluate, sweep
+from cutune.evaluation.training import training_rows
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import by_entry
 from cutune.fit.measurement.sweep import RecordedSweep, read_sweep, write_sweep

@@ -20,6 +20,17 @@ def as_block(values: Sequence[int]) -> Block:
     return (x, y, z)
 
 
+def shape(block: Block) -> str:
+    """A block as people write it: `32x8`, without trailing ones."""
+    x, y, z = block
+    return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else f"{x}"
+
+
+def configuration_text(block: Block, variant: str) -> str:
+    """A thread block, with the variant unless it is the kernel itself: `32x8 restrict`."""
+    return f"{shape(block)} {variant}".rstrip()
+
+
 def threads_of(block: Block) -> int:
     """Threads of a block."""
     x, y, z = block

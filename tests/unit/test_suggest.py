@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cutune.analysis.analyze import analyze
-from cutune.cli.report.suggestions import suggestions, suggestions_to_json
+from cutune.analysis.suggestions import suggestions
+from cutune.cli.report.suggestions import suggestions_to_json
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.frontend.program import Program

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,21 +11,18 @@ from rich.table import Table
 
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
-from cutune.device.thread_block import Block
+from cutune.device.thread_block import configuration_text, shape
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.size_relations import extents_at
 from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.frontend.program import DIMENSIONS
 from cutune.models.constants import LAUNCH_BOUND
 from cutune.models.selection.choose import Prediction
 from cutune.models.selection.registry import DEFAULT
+from cutune.models.selection.usual_sizes import usual_sizes
 from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.toolchain.demangle import instance_names
 from cutune.variants.bounds import NAME as BOUNDS
 
-#: Sizes that are shown unless others are asked for: matrices, and long vectors.
-SHOWN_SIZES = (1000, 1024, 2048, 4096)
-STREAMING_SIZES = (100_000, 1_000_000, 10_000_000)
 PIPE_WIDTH = 500
 #: Rows of `cutune select` as text.
 SHOWN = 10
@@ -36,17 +32,6 @@ def standard_output() -> Console:
     """Standard output; in a pipe nothing is cut or wrapped, however long a kernel's name is."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
-
-
-def shape(block: Block) -> str:
-    """A block as people write it: `32x8`, without trailing ones."""
-    x, y, z = block
-    return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else f"{x}"
-
-
-def configuration_text(block: Block, variant: str) -> str:
-    """A thread block, with the variant unless it is the kernel itself: `32x8 restrict`."""
-    return f"{shape(block)} {variant}".rstrip()
 
 
 def _names(models: Sequence[FittedModel]) -> list[str]:
@@ -191,13 +176,6 @@ def print_models(models: Iterable[FittedModel]) -> None:
     standard_output().print(table)
 
 
-def _is_stream(model: FittedModel) -> bool:
-    """Has it about one thread per element of a single size?"""
-    most = STREAMING_SIZES[-1]
-    extents = extents_at(model.kernel, dict.fromkeys(model.kernel.variables, most))
-    return model.one_dimensional and not model.looped and math.prod(extents) <= 2 * most
-
-
 def print_choices(
     models: Sequence[FittedModel],
     device: DeviceProfile,
@@ -228,7 +206,7 @@ def print_choices(
             chooser = VariantChooser(model, device, performance)
         except CutuneError:
             continue  # nothing that the device can launch
-        shown = sizes or (STREAMING_SIZES if _is_stream(model) else SHOWN_SIZES)
+        shown = sizes or usual_sizes(model)
         rows = [(str(size), _choice_row(model, chooser, size)) for size in shown]
         for size, row in rows:
             if row is not None:

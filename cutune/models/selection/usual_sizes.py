@@ -1,0 +1,24 @@
+"""Sizes that a choice is shown for unless others are asked for. Takes a model, gives sizes."""
+
+from __future__ import annotations
+
+import math
+
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.size_relations import extents_at
+
+#: Matrices, and long vectors.
+USUAL_SIZES = (1000, 1024, 2048, 4096)
+STREAMING_SIZES = (100_000, 1_000_000, 10_000_000)
+
+
+def usual_sizes(model: FittedModel) -> tuple[int, ...]:
+    """Sizes that keep a GPU busy, for all data parameters alike."""
+    return STREAMING_SIZES if is_stream(model) else USUAL_SIZES
+
+
+def is_stream(model: FittedModel) -> bool:
+    """Has it about one thread per element of a single size?"""
+    most = STREAMING_SIZES[-1]
+    extents = extents_at(model.kernel, dict.fromkeys(model.kernel.variables, most))
+    return model.one_dimensional and not model.looped and math.prod(extents) <= 2 * most
