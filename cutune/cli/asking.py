@@ -1,4 +1,4 @@
-"""`select`, `evaluate`, `device`: models, sweeps and profiles in, answers out."""
+"""`select`, `evaluate`, `report`, `device`: models, sweeps and profiles in, answers out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from cutune.cli.common import device_of, named_model, plan_of, session_of, workspace_of
+from cutune.cli.common import (
+    device_of,
+    named_model,
+    plan_of,
+    session_of,
+    sizes_to_show,
+    workspace_of,
+)
 from cutune.cli.options import parser
 from cutune.tunables.method_names import NEIGHBOURS
 
@@ -68,6 +75,23 @@ def evaluate(options: argparse.Namespace) -> int:
         parser().error("evaluate: name the sources to be swept, or a sweep with --from")
     plan, profile = plan_of(options), device_of(options)
     evaluate_verb(session_of(options), plan, profile, workspace_of(options), options)
+    return 0
+
+
+def report(options: argparse.Namespace) -> int:
+    """One page about everything that is known."""
+    from cutune.core.workspace import replace_file
+    from cutune.page.facts.gathered import read_subjects, read_timings, report_of
+    from cutune.page.html import to_html
+
+    session, workspace, profile = session_of(options), workspace_of(options), device_of(options)
+    sizes = sizes_to_show(options.sizes)
+    timings, notes = read_timings(workspace, options.recorded, profile)
+    subjects = read_subjects(session, workspace, options.files)
+    found = report_of(session, subjects, profile, workspace, timings, sizes, notes)
+    replace_file(Path(options.output), to_html(found).encode())
+    print(found.summary)
+    print(f"report: {options.output}")
     return 0
 
 

@@ -17,7 +17,7 @@ from cutune.core.diagnostics import CutuneError
 #: The modules below `cutune.cli`, imported when they are asked for, and the verbs: functions of
 #: these names.
 VERBS = {
-    "asking": ("select", "evaluate", "device"),
+    "asking": ("select", "evaluate", "report", "device"),
     "comparing": ("verify", "shake"),
     "running": ("run", "doctor"),
     "source": ("inspect", "instrument"),

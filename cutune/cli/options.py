@@ -138,6 +138,12 @@ def parser() -> argparse.ArgumentParser:
         )
     )
 
+    _add_report_options(
+        verbs.add_parser(
+            "report", parents=[source, place], help="one HTML page about everything that is known"
+        )
+    )
+
     _add_device_options(
         verbs.add_parser(
             "device", help="list the GPUs that can be modelled, show one, or calibrate one"
@@ -298,6 +304,18 @@ def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument("--scores", action="store_true", help="no row per launch")
     evaluate.add_argument("--json", metavar="FILE", help="write everything as JSON")
     evaluate.add_argument("--csv", metavar="FILE", help="write a row per launch as CSV")
+
+
+def _add_report_options(report: argparse.ArgumentParser) -> None:
+    report.add_argument(
+        "files", nargs="*", metavar="FILE", help="sources (default: all that were tuned)"
+    )
+    add_list(report, "--from", dest="recorded", metavar="SWEEP", help="a recorded sweep to compare")
+    report.add_argument("--sizes", nargs="+", metavar="N", help="sizes to show the choice for")
+    report.add_argument(
+        "-o", "--output", default="report.html", metavar="FILE", help="page to write"
+    )
+    report.add_argument("--figures", metavar="DIR", help="write figures as PNG and PDF, too")
 
 
 def _fitting_options() -> argparse.ArgumentParser:

@@ -49,6 +49,12 @@ class Code(Enum):
     )
     NO_GPU = (15, ERROR, "no GPU can be used here: {reason}")
     GPU_FAILED = (16, ERROR, "the GPU or its compiler refused a kernel: {reason}")
+    NO_REPORT_EXTRA = (
+        17,
+        ERROR,
+        "the report is made with {module}, which cannot be imported ({reason}); "
+        "run: pip install 'cutune[report]'",
+    )
     BAD_SIZE = (8, ERROR, "'{text}' is not {wanted}; write it as {example}")
     MISSING_STAGE = (9, ERROR, "'{path}' is missing; run first: {command}")
 

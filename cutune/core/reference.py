@@ -97,6 +97,8 @@ MEANINGS: dict[Code, str] = {
     "shipped, or was made on another machine, needs none.",
     Code.GPU_FAILED: "A micro-kernel was not compiled or not launched. Does the compiler know this "
     "GPU, and is its memory free (3 GiB are needed)?",
+    Code.NO_REPORT_EXTRA: "`cutune report` writes its page with jinja2, and `--figures` draws with "
+    "matplotlib. All other verbs work without them.",
     Code.BAD_SIZE: "A value on the command line has the wrong form.",
     Code.MISSING_STAGE: "A command needs what an earlier one writes. Run that one first, or "
     "`cutune tune`, which runs all.",

@@ -19,6 +19,8 @@ from typing import Any, TypeVar
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 
+COMMAND_SCHEMA = "cutune-command-1"
+
 Json = dict[str, Any]
 T = TypeVar("T")
 
@@ -47,6 +49,8 @@ class Workspace:
     host_measurements = _File("host-measurements.jsonl")
     #: Classifiers of host tunables.
     choices = _File("choices.json")
+    #: The commands that have written here.
+    commands = _File("commands.jsonl")
 
     def create(self) -> Workspace:
         """Make the folder.

@@ -70,16 +70,16 @@ class _ModelText:
     def __init__(self, program: RationalProgram, name: str, tables: Tables) -> None:
         self.program, self.name, self.tables = program, name, tables
         self.varying = program.per_candidate()
-        needed = _needed(program)
-        self.sizes_read = [size for size in program.sizes if size in needed]
+        read = needed(program)
+        self.sizes_read = [size for size in program.sizes if size in read]
         #: Properties that the loop over candidates reads.
         self.columns_read: set[str] = set()
         #: Table, text of its row → number; expression → number of the part.
         self.rows: dict[tuple[str, str], int] = {}
         self.parts: dict[Expression, int] = {}
         self.cells: dict[str, str] = {}
-        once = [d for d in program.definitions if d.name in needed - self.varying]
-        each = [d for d in program.definitions if d.name in needed & self.varying]
+        once = [d for d in program.definitions if d.name in read - self.varying]
+        each = [d for d in program.definitions if d.name in read & self.varying]
         self.once = [self._defined("double", d, self._once(d.value)) for d in once]
         self.each = [self._defined("cutune_lanes", d, self._each(d.value)) for d in each]
         self.stores = [
@@ -276,9 +276,10 @@ def _is_expensive(node: Expression) -> bool:
     return isinstance(node, Operation) and node.operator in _EXPENSIVE
 
 
-def _needed(program: RationalProgram) -> frozenset[str]:
-    needed = set(OUTPUTS)
+def needed(program: RationalProgram) -> frozenset[str]:
+    """Names that the outputs need: definitions, sizes, properties."""
+    found = set(OUTPUTS)
     for definition in reversed(program.definitions):
-        if definition.name in needed:
-            needed.update(parameters(definition.value))
-    return frozenset(needed)
+        if definition.name in found:
+            found.update(parameters(definition.value))
+    return frozenset(found)

@@ -194,18 +194,23 @@ def by_model(models: Models, device: DeviceProfile, performance: str) -> Strateg
         model = models.get(name)
         if model is None:
             return None
-        sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
-        if launch.extents is not None:
-            extents = dict(zip(EXTENTS, launch.extents, strict=True))
-            words = model.kernel.extent_words.items()
-            sizes |= {word: extents[variable] for word, variable in words}
         try:
             if name not in choosers:
                 choosers[name] = VariantChooser(model, device, performance)
-            choice = choosers[name].choose(sizes, launch.size)
+            choice = choosers[name].choose(sizes_of(launch, model), launch.size)
         except CutuneError:
             return None  # a size is missing: the tuned program launches its own block
         chosen = SweptConfiguration(choice.chosen.block, choice.variant)
         return chosen if chosen in launch.times else None
 
     return choose
+
+
+def sizes_of(launch: SweptLaunch, model: FittedModel) -> dict[str, int]:
+    """The sizes that a model is asked for at a launch: data parameters, and unguarded extents."""
+    sizes = {n: v for n, v in launch.sizes.items() if n in model.kernel.parameters}
+    if launch.extents is not None:
+        extents = dict(zip(EXTENTS, launch.extents, strict=True))
+        words = model.kernel.extent_words.items()
+        sizes |= {word: extents[variable] for word, variable in words}
+    return sizes

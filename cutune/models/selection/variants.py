@@ -100,6 +100,11 @@ class VariantChooser:
         variants = worthwhile(model, device) if performance == DEFAULT else ()
         self._of_variants = [(one, Chooser(one.model, device, performance)) for one in variants]
 
+    @property
+    def variant_names(self) -> frozenset[str]:
+        """The variants that are faster somewhere: those that are compared."""
+        return frozenset(one.model.kernel.variant for one, _ in self._of_variants)
+
     def choose(self, sizes: Mapping[str, int], every: int | None = None) -> ConfigurationChoice:
         """The configuration at these sizes; raises as `Chooser.choose` does."""
         plain = self._plain.choose(sizes, every)

@@ -1,0 +1,1 @@
+"""Values to SVG and to tables of cells: nothing here reads files."""

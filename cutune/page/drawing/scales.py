@@ -1,0 +1,104 @@
+"""Numbers to places in a picture, and to text. Takes values, gives scales, ticks and labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From `low … high` to `start … end`, by the value itself or by its logarithm."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    is_logarithmic: bool = False
+
+    def __call__(self, value: float) -> float:
+        low, high, at = self.low, self.high, value
+        if self.is_logarithmic:
+            low, high, at = math.log(low), math.log(high), math.log(value)
+        share = (at - low) / (high - low) if high > low else 0.5
+        return self.start + share * (self.end - self.start)
+
+    @property
+    def ticks(self) -> list[float]:
+        """Round numbers between the ends."""
+        if self.is_logarithmic:
+            return _decades(self.low, self.high)
+        return _steps(self.low, self.high)
+
+
+def _steps(low: float, high: float) -> list[float]:
+    """Three to six multiples of 1, 2 or 5 times a power of ten."""
+    span = high - low
+    if span <= 0:
+        return [low]
+    power = 10 ** math.floor(math.log10(span / 3))
+    step = next(m * power for m in (1, 2, 5, 10) if span / (m * power) <= 5)
+    first = math.ceil(low / step - 1e-9)
+    return [n * step for n in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """Powers of ten, with 2 and 5 times these where there are few."""
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for factors in ((1,), (1, 3), (1, 2, 5)):
+        found = [f * 10.0**e for e in exponents for f in factors]
+        inside = [tick for tick in found if low <= tick <= high]
+        if len(inside) >= 3:
+            break
+    return inside
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of time: its name, and what microseconds are multiplied with."""
+
+    name: str
+    factor: float
+
+    def bare(self, us: float) -> str:
+        """Three digits, without the unit."""
+        return three_digits(us * self.factor)
+
+    def tick(self, us: float) -> str:
+        """A round number as it is, without the unit."""
+        return f"{us * self.factor:g}"
+
+    def __call__(self, us: float) -> str:
+        """Three digits and the unit."""
+        return f"{self.bare(us)} {self.name}"
+
+
+MICROSECONDS, MILLISECONDS, SECONDS = Unit("µs", 1.0), Unit("ms", 1e-3), Unit("s", 1e-6)
+
+
+def unit_for(times_us: Iterable[float]) -> Unit:
+    """The unit in which the least of the times reads best: all that is compared has one unit."""
+    least = min(times_us, default=0.0)
+    return MICROSECONDS if least < 1e3 else MILLISECONDS if least < 1e6 else SECONDS
+
+
+def three_digits(value: float) -> str:
+    """`0.123`, `1.23`, `12.3`, `123`, `1230`."""
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(digits, 4)}f}"
+
+
+def ratio(value: float) -> str:
+    """A factor in few characters: `1.02`, `3.4`, `12`."""
+    return f"{value:.2f}" if value < 1.995 else f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+
+
+def count(value: float) -> str:
+    """A size in few characters: `512`, `10k`, `4M`."""
+    for factor, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if value >= factor:
+            return f"{value / (1e3 if letter == 'k' else factor):.3g}{letter}"
+    return f"{value:.0f}"

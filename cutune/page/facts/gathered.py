@@ -1,0 +1,258 @@
+"""From a workspace to a report. Takes sources or a project's workspace, timings; gives `Report`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from cutune.analysis.linked import linked
+from cutune.analysis.session import Session
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.workspace import Json, Workspace, read_lines
+from cutune.device.profile import DeviceProfile
+from cutune.evaluation.evaluate import Evaluation, evaluate_sweep
+from cutune.evaluation.sweep_gpu import by_name
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.measurement import Origin
+from cutune.fit.measurement.sweep import (
+    LINE_SCHEMA,
+    RecordedSweep,
+    SweptLaunch,
+    read_sweep,
+    swept_launch,
+)
+from cutune.frontend.program import Program
+from cutune.nvcc.lending import lenders_of
+from cutune.nvcc.unit_models import models_in
+from cutune.nvcc.units import CompiledSource, registered, working_in
+from cutune.page.facts.kernels import Place, kernel_facts
+from cutune.page.facts.provenance import provenance
+from cutune.page.facts.report import ProgramFacts, Report, Sweep
+from cutune.page.facts.sources import Modelled, definition, one_line, program_facts
+from cutune.page.facts.summary import summary
+from cutune.toolchain.demangle import instance_names
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A source that a report is about.
+
+    Attributes:
+        path: of the source. program: None where it could not be read; then `notes` say why.
+        models: of its kernels, made of it as it is now.
+    """
+
+    path: str
+    program: Program | None
+    models: tuple[FittedModel, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Launches that were timed on the modelled device, and where they come from."""
+
+    launches: tuple[SweptLaunch, ...] = ()
+    sweeps: tuple[Sweep, ...] = ()
+
+
+def read_subjects(session: Session, workspace: Workspace, files: Sequence[str]) -> list[Subject]:
+    """The sources with their models: those that are named, else all that the workspace knows.
+
+    Raises:
+        CutuneError: CT001 for a named file, CT009 where nothing is named and nothing was tuned.
+    """
+    if files:
+        known = _models(workspace)
+        return [_subject(program, known) for program in session.load_all(files)]
+    known = models_in(workspace)
+    units = registered(workspace)
+    subjects = [_unit(session, workspace, unit, known) for unit in units]
+    read = {subject.path for subject in subjects}
+    own = dict.fromkeys(model.kernel.origin.path for model in known)
+    return [*subjects, *(_tuned(session, path, known) for path in own if path not in read)]
+
+
+def _models(workspace: Workspace) -> list[FittedModel]:
+    """The models of a workspace; none where nothing was tuned."""
+    try:
+        return models_in(workspace)
+    except CutuneError as error:
+        if error.diagnostic.code is Code.MISSING_STAGE:
+            return []
+        raise
+
+
+def _tuned(session: Session, path: str, known: Sequence[FittedModel]) -> Subject:
+    """A source that was tuned by itself: how it is compiled, the options of the session say."""
+    try:
+        return _subject(session.load(path), known)
+    except CutuneError as error:
+        return _unread(path, known, error)
+
+
+def _unit(
+    session: Session, workspace: Workspace, unit: CompiledSource, known: Sequence[FittedModel]
+) -> Subject:
+    """A source of a build, read as the build compiles it."""
+    path = str((Path(unit.folder) / unit.source).resolve())
+    try:
+        read = []
+        for one in (unit, *lenders_of(unit, workspace)):
+            with working_in(one):
+                read.append(one.session(session).read(one.source))
+        program = session.reported(linked(read))[0]
+    except (CutuneError, FileNotFoundError) as error:
+        return _unread(path, known, error)
+    with working_in(unit):
+        return _subject(program, known)
+
+
+def _unread(path: str, known: Iterable[FittedModel], error: Exception) -> Subject:
+    said = one_line(error.diagnostic) if isinstance(error, CutuneError) else str(error)
+    return Subject(path, None, tuple(m for m in known if m.kernel.origin.path == path), (said,))
+
+
+def _subject(program: Program, known: Iterable[FittedModel]) -> Subject:
+    """A program with those models that were made of it as it is now."""
+    origin = Origin.of(program.source, program.deciding_files)
+    own = [model for model in known if model.kernel.origin.path == origin.path]
+    fresh = tuple(model for model in own if model.kernel.origin == origin)
+    stale = Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path)
+    return Subject(
+        origin.path, program, fresh, () if len(fresh) == len(own) else (one_line(stale),)
+    )
+
+
+def read_timings(
+    workspace: Workspace, files: Sequence[str], device: DeviceProfile
+) -> tuple[Timings, list[str]]:
+    """Launches of recorded sweeps and of the workspace; notes on those of another device.
+
+    Raises:
+        CutuneError: CT009, CT001, CT005, CT012 for a file that is no sweep.
+    """
+    launches: list[SweptLaunch] = []
+    sweeps, notes = [], []
+    for path in files:
+        found = read_sweep(Path(path))
+        if found.device != device.name:
+            notes.append(f"{path} was timed on {found.device}, not on {device.name}: left out")
+            continue
+        launches += found.launches
+        sweeps.append(_sweep(path, found))
+    folders = [workspace, *(unit.own_workspace(workspace) for unit in registered(workspace))]
+    for folder in folders:
+        own = list(_swept_in(folder, device))
+        launches += own
+        if own:
+            origin = str(folder.measurements)
+            sweeps.append(Sweep(origin, device.name, "", "", len(own)))
+    return Timings(tuple(launches), tuple(sweeps)), notes
+
+
+def _sweep(path: str, found: RecordedSweep) -> Sweep:
+    driver = f"driver {found.driver}" if found.driver else ""
+    return Sweep(path, found.device, driver, found.method, len(found.launches))
+
+
+def _swept_in(workspace: Workspace, device: DeviceProfile) -> Iterator[SweptLaunch]:
+    path = workspace.measurements
+    if not path.exists():
+        return
+    lines = read_lines(path, LINE_SCHEMA, _with_device, "cutune collect --on gpu", lambda _: None)
+    yield from (launch for name, launch in lines if name == device.name)
+
+
+def _with_device(entry: Json) -> tuple[str, SweptLaunch]:
+    return entry["device"], swept_launch(entry)
+
+
+def report_of(
+    session: Session,
+    subjects: Sequence[Subject],
+    device: DeviceProfile,
+    workspace: Workspace,
+    timings: Timings = Timings(),
+    sizes: Sequence[int] | None = None,
+    notes: Sequence[str] = (),
+    made: datetime | None = None,
+) -> Report:
+    """The whole report.
+
+    Args:
+        sizes: what all data parameters are set to, besides the sizes of timed launches.
+        notes: messages that are not about one program.
+        made: when; by default now.
+    """
+    models = [model for subject in subjects for model in subject.models]
+    known: list[Modelled] = []
+    programs: list[ProgramFacts] = []
+    for subject in subjects:
+        session.progress("looking at kernels", len(programs), len(subjects))
+        modelled = _modelled(subject, device, timings, sizes, len(known))
+        known += modelled
+        programs.append(_program(subject, modelled))
+    session.progress("looking at kernels", 1, 1)
+    kernels = tuple(one.facts for one in known if one.facts is not None)
+    at = made or datetime.now().astimezone()
+    return Report(
+        _title(subjects, workspace),
+        device.name,
+        summary(programs, kernels, device.name),
+        tuple(programs),
+        kernels,
+        tuple(notes),
+        _evaluation(timings, models, device),
+        timings.sweeps,
+        provenance(session, device, workspace, models, timings.sweeps, at),
+    )
+
+
+def _title(subjects: Sequence[Subject], workspace: Workspace) -> str:
+    if len(subjects) == 1:
+        return Path(subjects[0].path).name
+    return workspace.folder.absolute().parent.name or str(workspace.folder)
+
+
+def _modelled(
+    subject: Subject,
+    device: DeviceProfile,
+    timings: Timings,
+    sizes: Sequence[int] | None,
+    before: int,
+) -> list[Modelled]:
+    """The models of a source; `before`: kernels that the page has already."""
+    kernels = [model.kernel for model in subject.models]
+    names = instance_names([one.name for one in kernels], [one.entry for one in kernels])
+    stem, found = Path(subject.path).stem, []
+    for number, (model, name) in enumerate(zip(subject.models, names, strict=True), before + 1):
+        place = Place(f"kernel-{number}", name, Path(subject.path).name)
+        if subject.program is not None:
+            file, line, text = definition(subject.program, model.kernel.name)
+            place = replace(place, file=file, line=line, text=text)
+        own = [o for o in timings.launches if (o.program, o.kernel) == (stem, model.kernel.name)]
+        facts = kernel_facts(model, device, place, own, sizes)
+        words = (*model.kernel.parameters, *model.kernel.extent_words)
+        asked = " ".join(f"{word}=…" for word in words)
+        question = f"cutune select {model.kernel.name} {asked}"
+        found.append(Modelled(model, facts, "" if facts is not None else question))
+    return found
+
+
+def _program(subject: Subject, models: Sequence[Modelled]) -> ProgramFacts:
+    if subject.program is None:
+        return ProgramFacts(Path(subject.path).name, subject.path, "", (), subject.notes)
+    return program_facts(subject.program, models, subject.notes)
+
+
+def _evaluation(
+    timings: Timings, models: Iterable[FittedModel], device: DeviceProfile
+) -> Evaluation | None:
+    """The choices against the timings of those kernels that have a model."""
+    known = by_name(models)
+    launches = [one for one in timings.launches if (one.program, one.kernel) in known]
+    return evaluate_sweep(launches, known, device) if launches else None

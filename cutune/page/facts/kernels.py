@@ -1,0 +1,207 @@
+"""What is known of a kernel at some sizes, and over all. Takes a model, gives `KernelFacts`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cutune.core.diagnostics import CutuneError
+from cutune.device.profile import DeviceProfile
+from cutune.emit.model import emit_model
+from cutune.emit.tables import Tables
+from cutune.evaluation.evaluate import sizes_of
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.sweep import SweptConfiguration, SweptLaunch
+from cutune.models.candidates import launchable
+from cutune.models.constants import REPORTED_BAND
+from cutune.models.selection.choose import Prediction
+from cutune.models.selection.question import Chooser
+from cutune.models.selection.registry import DEFAULT, MODELS
+from cutune.models.selection.usual_sizes import is_stream, usual_sizes
+from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
+from cutune.page.facts.flow import flow_chart
+from cutune.page.facts.report import AtSizes, Candidate, CodeLine, CurvePoint, KernelFacts
+
+#: Launches of a sweep that are shown of one kernel; with fewer, usual sizes stand beside them.
+MOST_SHOWN, FEW = 6, 2
+_POWERS = tuple(1 << exponent for exponent in range(6, 14))
+#: Sizes of the curve: powers of two, three quarters of them, and sizes with no such factor.
+CURVE = tuple(sorted({size for p in _POWERS for size in (p, 3 * p // 4)} - {48}))
+CURVE_UNALIGNED = tuple(p - 24 for p in _POWERS if p >= 128)
+LONG_CURVE = tuple(10_000 * 2**exponent for exponent in range(15))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Sizes to ask for, and the launch that was timed there, if one was."""
+
+    label: str
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    every: int | None = None
+    launch: SweptLaunch | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a kernel is defined, and how it is called on the page."""
+
+    key: str
+    name: str
+    program: str
+    file: str = ""
+    line: int = 0
+    text: tuple[CodeLine, ...] = ()
+
+
+def kernel_facts(
+    model: FittedModel,
+    device: DeviceProfile,
+    place: Place,
+    launches: Sequence[SweptLaunch] = (),
+    sizes: Sequence[int] | None = None,
+) -> KernelFacts | None:
+    """Everything about one kernel; None where the device can launch nothing, or sizes are missing.
+
+    Args:
+        launches: of this kernel, timed on the device.
+        sizes: what all data parameters are set to, besides; by default the sizes of the launches,
+            else sizes that keep a GPU busy.
+    """
+    try:
+        every = _Choosers(model, device)
+    except CutuneError:
+        return None
+    shown = [at for asked in _asked(model, launches, sizes) if (at := every.at(asked)) is not None]
+    if not shown:
+        return None
+    program = MODELS[DEFAULT].compose(launchable(model, device), device)
+    rule = MODELS[DEFAULT].rule(launchable(model, device), device)
+    names = sorted(model.variant_names - every.variants.keys())
+    return KernelFacts(
+        *(place.key, place.name, place.program, place.file, place.line, model.kernel.original),
+        counts=_counts(model),
+        idle_variants=tuple(names),
+        text=place.text,
+        sizes=tuple(shown),
+        curve=tuple(every.curve()),
+        flow=flow_chart(
+            program,
+            rule,
+            (*model.kernel.parameters, *model.kernel.extent_words),
+            bool(every.variants),
+        ),
+        c_text=emit_model(program, re.sub(r"\W", "_", model.kernel.name), Tables()),
+    )
+
+
+def _counts(model: FittedModel) -> str:
+    error = model.held_out_error
+    return "exact" if error == 0 else f"{100 * error:.2g} % off at held-out sizes"
+
+
+def _asked(
+    model: FittedModel, launches: Sequence[SweptLaunch], sizes: Sequence[int] | None
+) -> Iterator[Asked]:
+    """The launches, then sizes that none of them has."""
+    timed = _spread(launches)
+    labels = _labels(timed)
+    for launch, label in zip(timed, labels, strict=True):
+        yield Asked(label, sizes_of(launch, model), launch.size, launch)
+    for size in sizes or (() if len(timed) > FEW else usual_sizes(model)):
+        if str(size) not in labels:
+            yield Asked(str(size), every=size)
+
+
+def _spread(launches: Sequence[SweptLaunch]) -> list[SweptLaunch]:
+    """At most `MOST_SHOWN` of them, the smallest and the largest too."""
+    ordered = sorted(launches, key=lambda one: (one.size or 0, sorted(one.sizes.items())))
+    if len(ordered) <= MOST_SHOWN:
+        return ordered
+    step = (len(ordered) - 1) / (MOST_SHOWN - 1)
+    return [ordered[round(index * step)] for index in range(MOST_SHOWN)]
+
+
+def _labels(launches: Iterable[SweptLaunch]) -> list[str]:
+    """A short and unique name of the sizes of each."""
+    labels: list[str] = []
+    for launch in launches:
+        words = ", ".join(f"{name}={value}" for name, value in launch.sizes.items())
+        label = str(launch.size) if launch.size is not None else words or "?"
+        labels.append(f"{label} ({labels.count(label) + 1})" if label in labels else label)
+    return labels
+
+
+class _Choosers:
+    """The choice, and the predictions of all blocks of the variants that are faster somewhere."""
+
+    def __init__(self, model: FittedModel, device: DeviceProfile) -> None:
+        self._is_stream = is_stream(model)
+        self._choice = VariantChooser(model, device)
+        names = self._choice.variant_names
+        self.variants = {
+            one.kernel.variant: Chooser(one, device)
+            for one in model.variants
+            if one.kernel.variant in names
+        }
+
+    def at(self, asked: Asked) -> AtSizes | None:
+        """At the sizes of a launch; None where some are missing, or no launch is possible."""
+        try:
+            choice = self._choice.choose(asked.sizes, asked.every)
+        except CutuneError:
+            return None
+        predicted = {SweptConfiguration(p.block): p for p in choice.plain.ranked}
+        for name, chooser in self.variants.items():
+            ranked = _ranked(chooser, asked)
+            predicted |= {SweptConfiguration(p.block, name): p for p in ranked}
+        return AtSizes(
+            asked.label,
+            SweptConfiguration(choice.plain.original),
+            SweptConfiguration(choice.chosen.block, choice.variant),
+            choice.gain,
+            choice.reason,
+            choice.chosen.launch_bound,
+            tuple(_candidates(predicted, asked.launch.times if asked.launch else {})),
+        )
+
+    def curve(self) -> Iterator[CurvePoint]:
+        """All sizes alike, from small to large."""
+        for size in LONG_CURVE if self._is_stream else sorted((*CURVE, *CURVE_UNALIGNED)):
+            try:
+                choice = self._choice.choose({}, size)
+            except CutuneError:
+                continue
+            if choice.gain is not None:
+                yield CurvePoint(
+                    size,
+                    choice.gain,
+                    SweptConfiguration(choice.plain.original),
+                    SweptConfiguration(choice.chosen.block, choice.variant),
+                    frozenset(_near(choice)),
+                )
+
+
+def _ranked(chooser: Chooser, asked: Asked) -> Sequence[Prediction]:
+    try:
+        return chooser.choose(asked.sizes, asked.every).ranked
+    except CutuneError:
+        return ()
+
+
+def _candidates(
+    predicted: Mapping[SweptConfiguration, Prediction],
+    measured: Mapping[SweptConfiguration, float],
+) -> Iterator[Candidate]:
+    for one in dict.fromkeys((*predicted, *measured)):
+        known = predicted.get(one)
+        predicted_us = 1e3 * known.predicted_ms if known is not None else None
+        terms = known.terms_us if known is not None else {}
+        yield Candidate(one, predicted_us, measured.get(one), terms)
+
+
+def _near(choice: ConfigurationChoice) -> Iterator[SweptConfiguration]:
+    ranked = choice.ranked
+    for name, prediction in ranked:
+        if prediction.predicted_ms <= REPORTED_BAND * ranked[0][1].predicted_ms:
+            yield SweptConfiguration(prediction.block, name)

@@ -1,0 +1,137 @@
+"""Programs and their launches with verdicts. Takes a `Program`, gives the source beside each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutune.analysis.suggestions import Suggestion, suggestions
+from cutune.core.diagnostics import Diagnostic, shown
+from cutune.core.source import Source, Span
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.measurement import Origin
+from cutune.frontend.program import LaunchSite, Program, Verdict
+from cutune.page.facts.report import CodeLine, KernelFacts, LaunchFacts, ProgramFacts, Standing
+
+#: Lines shown around a launch, and at most of a kernel; characters of a line.
+AROUND, MOST_LINES, MOST_CHARACTERS = 2, 150, 240
+NOT_YET = "no model: run cutune tune"
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """A model with its facts.
+
+    Attributes:
+        facts: None where there is no prediction; then `question` says how to ask for one.
+    """
+
+    model: FittedModel
+    facts: KernelFacts | None
+    question: str = ""
+
+
+def program_facts(
+    program: Program, models: Iterable[Modelled], notes: Sequence[str] = ()
+) -> ProgramFacts:
+    """A program, each launch with what is known of its kernels."""
+    known, remedies = list(models), _remedies(program)
+    return ProgramFacts(
+        Path(program.source.path).name,
+        program.source.path,
+        Origin.of(program.source).content,
+        tuple(_launch(program, site, known, remedies) for site in program.launches),
+        (*notes, *(one_line(found) for found in program.diagnostics)),
+    )
+
+
+def one_line(diagnostic: Diagnostic) -> str:
+    """A message with its place, without an excerpt."""
+    return shown(diagnostic.render().split("\n", 1)[0])
+
+
+_Remedies = Mapping[tuple[str, int], Suggestion]
+
+
+def _remedies(program: Program) -> _Remedies:
+    """What would settle refused launches, by kernel and line."""
+    return {(s.kernel, line): s for s in suggestions(program) for line in s.launches}
+
+
+def _launch(
+    program: Program, site: LaunchSite, models: Sequence[Modelled], remedies: _Remedies
+) -> LaunchFacts:
+    line = site.source.location(site.span.start).line
+    own = [one for one in models if _is_launched(one.model, site)]
+    facts = [one.facts for one in own if one.facts is not None]
+    question = next((one.question for one in own if one.facts is None), "")
+    remedy = remedies.get((site.kernel, line)) if site.verdict is Verdict.REFUSED else None
+    standing = _standing(site, facts)
+    code = site.code.number if site.code is not None else ""
+    return LaunchFacts(
+        shown(site.callee),
+        site.source.path,
+        line,
+        standing,
+        shown(site.reason) if standing is Standing.REFUSED else _freedom(program, site),
+        code if standing is Standing.REFUSED else "",
+        excerpt(site.source, site.span, AROUND),
+        shown(remedy.text) if remedy is not None else "",
+        shown(remedy.pragma or "") if remedy is not None else "",
+        tuple(one.key for one in facts),
+        question or ("" if facts or standing is Standing.REFUSED else NOT_YET),
+    )
+
+
+def _is_launched(model: FittedModel, site: LaunchSite) -> bool:
+    kernel = model.kernel
+    return kernel.name == site.kernel and (not site.entries or kernel.entry in site.entries)
+
+
+def _standing(site: LaunchSite, models: Sequence[KernelFacts]) -> Standing:
+    if site.verdict is Verdict.REFUSED:
+        return Standing.REFUSED
+    if not models:
+        return Standing.UNMODELLED
+    gains = any(one.standing is Standing.GAINS for one in models)
+    return Standing.GAINS if gains else Standing.GOOD
+
+
+def _freedom(program: Program, site: LaunchSite) -> str:
+    kernel = program.kernel(site.kernel)
+    if kernel is None:
+        return ""
+    return f"its block may change in {' and '.join(kernel.pure_dimensions)}"
+
+
+def definition(program: Program, name: str) -> tuple[str, int, tuple[CodeLine, ...]]:
+    """File, line and text of a kernel; nothing where its definition was not read."""
+    kernel = program.kernel(name)
+    if kernel is None:
+        return "", 0, ()
+    line = kernel.source.location(kernel.span.start).line
+    return kernel.source.path, line, excerpt(kernel.source, kernel.span, marks=False)
+
+
+def excerpt(
+    source: Source, span: Span, around: int = 0, marks: bool = True
+) -> tuple[CodeLine, ...]:
+    """The lines of a span and some around it."""
+    first = source.location(span.start).line
+    last = source.location(max(span.start, span.end - 1)).line
+    start, end = max(1, first - around), min(source.line_count, last + around)
+    return tuple(_lines(source, span, range(start, min(end + 1, start + MOST_LINES)), marks))
+
+
+def _lines(source: Source, span: Span, numbers: Iterable[int], marks: bool) -> Iterator[CodeLine]:
+    for number in numbers:
+        line, begin = source.line_text(number), source.line_start(number)
+        text = shown(line).expandtabs(4)
+        low, high = (max(0, min(place - begin, len(line))) for place in span)
+        marked = None
+        if marks and low < high:
+            # Columns count bytes, and tabs; what is shown has neither.
+            columns = [len(shown(line[:place]).expandtabs(4)) for place in (low, high)]
+            marked = (min(columns[0], MOST_CHARACTERS), min(columns[1], MOST_CHARACTERS))
+        yield CodeLine(number, text[:MOST_CHARACTERS], marked)

@@ -1,0 +1,98 @@
+"""The sentence at the top of a report. Takes its programs and kernels, gives text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cutune.page.facts.report import (
+    KernelFacts,
+    LaunchFacts,
+    ProgramFacts,
+    Standing,
+    geometric_mean,
+)
+
+#: So many names are listed; of more, their number is told.
+LISTED = 3
+
+
+def summary(programs: Sequence[ProgramFacts], kernels: Sequence[KernelFacts], device: str) -> str:
+    """How much is predicted to be gained, where, and where the own blocks are good already."""
+    launches = [launch for program in programs for launch in program.launches]
+    refused = [one for one in launches if one.standing is Standing.REFUSED]
+    waiting = [one for one in launches if one.standing is Standing.UNMODELLED]
+    parts = [*_of_kernels(kernels), *_waiting(waiting), *_refused(refused)]
+    if not parts:
+        return "There is no kernel launch here."
+    return f"On {_article(device)} {device}, {'; '.join(parts)}."
+
+
+def _of_kernels(kernels: Sequence[KernelFacts]) -> list[str]:
+    gaining = sorted(
+        (one for one in kernels if one.standing is Standing.GAINS), key=lambda one: -one.gain
+    )
+    good = [one.name for one in kernels if one.standing is Standing.GOOD]
+    parts = [_gains(gaining, len(kernels))] if gaining else []
+    if good and gaining:
+        parts.append(f"the program’s own blocks are already good for {_names(good, 'others')}")
+    elif good:
+        parts.append(f"the program’s own blocks are already good for {_names(good, 'kernels')}")
+    return parts
+
+
+def _gains(gaining: Sequence[KernelFacts], count: int) -> str:
+    """`a is predicted to run 3.0 times as fast`, or of many how many and the greatest."""
+    names, factors = [one.name for one in gaining], [times(one.gain) for one in gaining]
+    if len(gaining) <= LISTED:
+        are = "is" if len(gaining) == 1 else "are"
+        told = f"{_joined(factors)} times as fast with cutune"
+        return f"{_joined(names)} {are} predicted to run {told}"
+    all_of = f"all {count}" if len(gaining) == count else f"{len(gaining)} of {count}"
+    mean = times(geometric_mean(one.gain for one in gaining))
+    return (
+        f"{all_of} kernels are predicted to run {mean} times as fast with cutune on average, "
+        f"most of all {names[0]} ({factors[0]} times)"
+    )
+
+
+def _waiting(launches: Sequence[LaunchFacts]) -> list[str]:
+    if not launches:
+        return []
+    return [f"{_count(launches, 'launch')} may be tuned but {_have(launches)} no prediction yet"]
+
+
+def _refused(launches: Sequence[LaunchFacts]) -> list[str]:
+    if not launches:
+        return []
+    stays = "stays" if len(launches) == 1 else "stay"
+    return [f"{_count(launches, 'launch')} {stays} as the source has {_them(launches)}"]
+
+
+def _count(launches: Sequence[LaunchFacts], noun: str) -> str:
+    return f"1 {noun}" if len(launches) == 1 else f"{len(launches)} {noun}es"
+
+
+def _have(launches: Sequence[LaunchFacts]) -> str:
+    return "has" if len(launches) == 1 else "have"
+
+
+def _them(launches: Sequence[LaunchFacts]) -> str:
+    return "it" if len(launches) == 1 else "them"
+
+
+def _names(names: Sequence[str], others: str) -> str:
+    return _joined(names) if len(names) <= LISTED else f"{len(names)} {others}"
+
+
+def _joined(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _article(device: str) -> str:
+    """`an NVIDIA H200`, `a Tesla T4`."""
+    return "an" if device.startswith("NVIDIA") or device[:1].lower() in "aeio" else "a"
+
+
+def times(factor: float) -> str:
+    """A factor as people say it: `1.06`, `3.0`, `12`."""
+    return f"{factor:.0f}" if factor >= 10 else f"{factor:.1f}" if factor >= 2 else f"{factor:.2f}"

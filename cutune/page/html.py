@@ -1,0 +1,191 @@
+"""A report as one HTML page. Takes a `Report`, gives text that loads nothing.
+
+Every string of a source, a model or a device passes jinja2's escaping, which no template turns off.
+Besides, the page allows the browser only its own script and its own style.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from importlib import import_module, resources
+from pathlib import PurePath
+from typing import Any
+
+from cutune import __version__
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.device.thread_block import configuration_text
+from cutune.evaluation.evaluate import Evaluation
+from cutune.evaluation.strategies import OWN
+from cutune.fit.measurement.sweep import SweptConfiguration
+from cutune.page.drawing.choice_chart import choice_chart
+from cutune.page.drawing.heat_map import SHADES, heat_tables, variant_words
+from cutune.page.drawing.regret_bars import ranked_scores, regret_bars
+from cutune.page.drawing.scales import ratio, three_digits, unit_for
+from cutune.page.drawing.scatter import agreement, scatter
+from cutune.page.drawing.svg import Svg
+from cutune.page.drawing.terms import TERMS, TermRow, stacked_bars, term_rows
+from cutune.page.facts.report import SPEAKING_GAIN, AtSizes, LaunchFacts, Report, Standing
+
+#: A page is below this size, in bytes.
+LARGEST = 3_000_000
+
+
+def to_html(report: Report) -> str:
+    """The page. Where it would be too large, it says what it leaves out.
+
+    Raises:
+        CutuneError: CT017 where jinja2 is not installed.
+    """
+    whole = _rendered(report, with_programs=True)
+    if len(whole.encode()) < LARGEST:
+        return whole
+    words = "rational programs are left out: name some of the sources to have them"
+    return _rendered(report, with_programs=False, left_out=f"The page would be large: {words}.")
+
+
+def _rendered(report: Report, with_programs: bool, left_out: str = "") -> str:
+    jinja2 = required("jinja2")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("cutune.page"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= _FUNCTIONS | {"with_programs": with_programs}
+    # Our own files: no text of others is in them.
+    style, script = (Svg(_own_file(name)) for name in ("style.css", "script.js"))
+    gains = [gain for k in report.kernels for gain in (k.gain, k.measured_gain) if gain]
+    page = environment.get_template("page.html").render(
+        report=report,
+        contents=_contents(report),
+        most_gain=max(gains, default=1.0),
+        left_out=left_out,
+        style=style,
+        script=script,
+        policy=_policy(style, script),
+        version=__version__,
+    )
+    return str(page)
+
+
+def required(module: str) -> Any:
+    """A module of the extra `report`.
+
+    Raises:
+        CutuneError: CT017 where it cannot be imported.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        missing = Diagnostic.at(Code.NO_REPORT_EXTRA, None, module=module, reason=error)
+        raise CutuneError(missing) from error
+
+
+def _own_file(name: str) -> str:
+    return (resources.files("cutune.page") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """What the browser may run and load: these two texts, nothing else."""
+    return (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def _contents(report: Report) -> Iterator[tuple[str, str]]:
+    """Anchors and titles of the sections."""
+    yield "gains", "Gains"
+    if report.evaluation is not None:
+        yield "measured", "Measured"
+    if report.kernels:
+        yield "kernels", f"Kernels ({len(report.kernels)})"
+    yield "launches", f"Launches ({len(report.launches)})"
+    yield "provenance", "Provenance"
+
+
+def _still(report: Report) -> Iterator[tuple[str, LaunchFacts]]:
+    """The launches without a prediction, and their anchors."""
+    for number, program in enumerate(report.programs, 1):
+        for place, launch in enumerate(program.launches, 1):
+            if launch.standing in (Standing.REFUSED, Standing.UNMODELLED):
+                yield f"launch-{number}-{place}", launch
+
+
+def _name(configuration: SweptConfiguration) -> str:
+    return configuration_text(*configuration)
+
+
+def _file_name(path: str) -> str:
+    return PurePath(path).name
+
+
+def _bar_width(gain: float, most: float) -> str:
+    """Of a gain, where the greatest fills the picture: a gain of 1 is no bar."""
+    return f"{100 * max(0.0, gain - 1) / max(most - 1, 0.01):.1f}"
+
+
+def _least(at: AtSizes) -> str:
+    """The least predicted time, and of what."""
+    if not at.predicted:
+        return "none"
+    best = at.predicted[0]
+    us = best.predicted_us or 0.0
+    return f"{unit_for([us])(us)} with {_name(best.configuration)}"
+
+
+def _terms_of(rows: Sequence[TermRow]) -> list[tuple[str, int]]:
+    """The terms that occur, and the numbers of their colours."""
+    used = {term for row in rows for term, _ in row.terms}
+    return [(title, n) for n, (term, title) in enumerate(TERMS.items()) if term in used]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _launch_rows(evaluation: Evaluation) -> Iterator[list[str]]:
+    """Table 3 of the paper: default, chosen, best, worst."""
+    for case in evaluation.cases:
+        launch = case.launch
+        row = [f"{launch.program}: {launch.kernel}", str(launch.size or "")]
+        for one in (
+            case.configuration(OWN),
+            case.configuration(evaluation.judged),
+            launch.fastest,
+        ):
+            row += [_name(one), three_digits(launch.times[one] / 1e3)]
+        worst = three_digits(max(launch.times.values()) / 1e3)
+        yield [*row, worst, _percent(case.regret(evaluation.judged))]
+
+
+_FUNCTIONS = {
+    "agreement": agreement,
+    "bar_width": _bar_width,
+    "choice_chart": choice_chart,
+    "file_name": _file_name,
+    "heat_tables": heat_tables,
+    "launch_rows": _launch_rows,
+    "least": _least,
+    "name": _name,
+    "percent": _percent,
+    "ranked_scores": ranked_scores,
+    "ratio": ratio,
+    "regret_bars": regret_bars,
+    "scatter": scatter,
+    "shades": SHADES,
+    "speaking_gain": SPEAKING_GAIN,
+    "stacked_bars": stacked_bars,
+    "still": _still,
+    "term_rows": term_rows,
+    "terms_of": _terms_of,
+    "variant_words": variant_words,
+}
