@@ -92,6 +92,15 @@ def report(options: argparse.Namespace) -> int:
     replace_file(Path(options.output), to_html(found).encode())
     print(found.summary)
     print(f"report: {options.output}")
+    if options.figures is not None:
+        from cutune.page.facts.gathered import training
+        from cutune.page.figures import write_figures
+
+        rows = training(session, workspace, subjects, profile)
+        written = write_figures(Path(options.figures), found, rows)
+        print(f"figures: {', '.join(map(str, written)) or 'nothing to draw'}")
+        if found.evaluation is None:
+            print("Figure 3 and Table 3 need times: add --from SWEEP")
     return 0
 
 

@@ -79,7 +79,10 @@ def _run_collect(
         plan_of(options), training=options.fit == PAPER, launches_only=options.launches_only
     )
     device, workspace = device_of(options), workspace_of(options)
-    return collect(session, programs[0], plan, device, workspace, programs[1:])
+    collected = collect(session, programs[0], plan, device, workspace, programs[1:])
+    if options.verb == "collect":
+        workspace.note_command(options.words)
+    return collected
 
 
 def fit(options: argparse.Namespace) -> int:
@@ -93,7 +96,9 @@ def fit(options: argparse.Namespace) -> int:
     from cutune.cli.report.choices import print_models
     from cutune.stages.stages import fit
 
-    print_models(fit(session_of(options), workspace_of(options), options.fit, device_of(options)))
+    workspace = workspace_of(options)
+    print_models(fit(session_of(options), workspace, options.fit, device_of(options)))
+    workspace.note_command(options.words)
     return 0
 
 
@@ -192,6 +197,7 @@ def tune(options: argparse.Namespace) -> int:
         emit(session, program, workspace, devices_of(options), target, options.model, fitted)
         for program, target in zip(programs, targets, strict=True)
     ]
+    workspace.note_command(options.words)
     print_choices(models, device, sizes, options.model)
     for path in written:
         print(f"tuned program: {path}")
@@ -216,5 +222,6 @@ def _tune_project(options: argparse.Namespace) -> int:
     project = Project(options.make, options.run, vary, options.clean, options.launches_only)
     session, device, workspace = session_of(options), device_of(options), workspace_of(options)
     models = tune_project(project, session, options.device, workspace, options.candidates)
+    workspace.note_command(options.words)
     print_choices(models, device, sizes)
     return 0

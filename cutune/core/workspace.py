@@ -9,8 +9,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shlex
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,15 @@ class Workspace:
         """
         make_folder(self.folder)
         return self
+
+    def note_command(self, words: Sequence[str]) -> None:
+        """Remember a command that has written here.
+
+        Raises:
+            CutuneError: CT002.
+        """
+        command = shlex.join(["cutune", *words])
+        append_lines(self.commands, [{"schema": COMMAND_SCHEMA, "command": command}])
 
 
 @contextmanager

@@ -69,7 +69,8 @@ def _rendered(report: Report, with_programs: bool, left_out: str = "") -> str:
         policy=_policy(style, script),
         version=__version__,
     )
-    return str(page)
+    # A name of a file may have bytes that are no text.
+    return str(page).encode(errors="replace").decode()
 
 
 def required(module: str) -> Any:

@@ -9,14 +9,16 @@ from pathlib import Path
 
 from cutune.analysis.linked import linked
 from cutune.analysis.session import Session
+from cutune.collect.collect import measurements
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation, evaluate_sweep
 from cutune.evaluation.sweep_gpu import by_name
+from cutune.evaluation.training import TrainingRow, training_rows
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.measurement import Origin
+from cutune.fit.measurement.measurement import Origin, by_entry
 from cutune.fit.measurement.sweep import (
     LINE_SCHEMA,
     RecordedSweep,
@@ -57,6 +59,9 @@ class Timings:
 
     launches: tuple[SweptLaunch, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
+
+
+NO_TIMINGS = Timings()
 
 
 def read_subjects(session: Session, workspace: Workspace, files: Sequence[str]) -> list[Subject]:
@@ -176,7 +181,7 @@ def report_of(
     subjects: Sequence[Subject],
     device: DeviceProfile,
     workspace: Workspace,
-    timings: Timings = Timings(),
+    timings: Timings = NO_TIMINGS,
     sizes: Sequence[int] | None = None,
     notes: Sequence[str] = (),
     made: datetime | None = None,
@@ -256,3 +261,16 @@ def _evaluation(
     known = by_name(models)
     launches = [one for one in timings.launches if (one.program, one.kernel) in known]
     return evaluate_sweep(launches, known, device) if launches else None
+
+
+def training(
+    session: Session, workspace: Workspace, subjects: Iterable[Subject], device: DeviceProfile
+) -> Iterator[TrainingRow]:
+    """Table 2 of the paper, of those kernels that were counted for it (`collect --fit paper`)."""
+    if not workspace.measurements.exists():
+        return
+    counted = {k.entry: own for k, own in by_entry(*measurements(session, workspace))}
+    for subject in subjects:
+        for model in subject.models:
+            if model.published is not None and model.kernel.entry in counted:
+                yield from training_rows(model, counted[model.kernel.entry], device)

@@ -1,0 +1,259 @@
+"""The page of a report: it loads nothing, text of others stays text, links lead somewhere."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from datetime import UTC, datetime
+from enum import Enum
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cutune.analysis.session import Session
+from cutune.cli.main import main
+from cutune.core.diagnostics import CutuneError
+from cutune.core.workspace import Workspace
+from cutune.page import html
+from cutune.page.drawing.choice_chart import choice_chart, shown_rows
+from cutune.page.drawing.scales import MICROSECONDS, Scale, count, three_digits, unit_for
+from cutune.page.drawing.svg import Svg, element
+from cutune.page.facts.gathered import Subject, Timings, report_of
+from cutune.page.facts.report import Report
+from cutune.page.figures import TABLE_3, table_3, write_figures
+from cutune.page.html import to_html
+from tests.unit.test_report import H200, LAUNCH, TILE, add_program, program, with_times
+
+#: Closes what it may stand in, then runs a script that leaves a trace.
+HOSTILE = (
+    "\"'></code></svg></script><script>pwned = 1</script><img src=x onerror='pwned = 1'>"
+    "<!-- {{7*7}} {% x %} &\0\u202e\udcff"
+)
+
+
+def whole() -> Report:
+    """A report with everything that a page can have."""
+    found, model = add_program()
+    refused = program(f"{TILE}void f(int n, float *b) {{\n{LAUNCH}}}\n", "tile.cu")
+    subjects = [
+        Subject("add.cu", found, (model,), ("a note",)),
+        Subject("tile.cu", refused, ()),
+        Subject("gone.cu", None, (), ("it is gone",)),
+    ]
+    timings = Timings(tuple(map(with_times, (512, 1000, 2048))))
+    return report_of(
+        *(Session(), subjects, H200, Workspace(Path("nowhere")), timings),
+        notes=["a note on everything"],
+        made=datetime(2026, 1, 2, tzinfo=UTC),
+    )
+
+
+@pytest.fixture(scope="module")
+def made() -> Report:
+    return whole()
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, and the text within some of them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, str] = {}
+        self._open: str | None = None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._open = tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open in ("script", "style", "title", "h1"):
+            self.texts[self._open] = self.texts.get(self._open, "") + data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = None
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def all_hostile(value: Any, key: str = "") -> Any:
+    """The same with hostile text for every string that comes from outside."""
+    # Anchors, and names of terms, are cutune's own.
+    if isinstance(value, str) and not isinstance(value, Enum):
+        is_own = key in ("key", "models", "judged") or not value
+        return value if is_own else f"{value}{HOSTILE}"
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {f.name: all_hostile(getattr(value, f.name), f.name) for f in fields(value)}
+        return replace(value, **named)
+    if isinstance(value, Mapping):
+        return {k: all_hostile(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        parts = [all_hostile(part, key) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, frozenset):
+        return frozenset(map(all_hostile, value))
+    return value
+
+
+def hostile(report: Report) -> Report:
+    """The evaluation holds times by configuration, which stay what they are."""
+    launches = replace(report, evaluation=None)
+    found: Report = all_hostile(launches)
+    evaluation = report.evaluation
+    assert evaluation is not None
+    cases = tuple(
+        replace(c, launch=replace(c.launch, program=HOSTILE, kernel=HOSTILE))
+        for c in evaluation.cases
+    )
+    return replace(found, evaluation=replace(evaluation, cases=cases))
+
+
+def test_text_of_others_stays_text(made: Report) -> None:
+    plain, page = Page(to_html(made)), Page(to_html(hostile(made)))
+    # Text in every place changes neither elements nor the names of attributes …
+    shapes = [[(tag, sorted(names)) for tag, names in p.elements] for p in (plain, page)]
+    assert shapes[0] == shapes[1]
+    assert not page.named("img") and len(page.named("script")) == 1
+    # … and is not code of the template language either.
+    assert page.texts["h1"] == made.title + HOSTILE.replace("\udcff", "?")
+    assert page.texts["script"] == plain.texts["script"]
+    assert page.texts["style"] == plain.texts["style"]
+
+
+def test_no_template_turns_escaping_off() -> None:
+    for path in (Path(html.__file__).parent / "templates").glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"\|\s*safe|autoescape|Markup", text)
+
+
+def test_the_page_allows_its_own_script_and_style_alone(made: Report) -> None:
+    page = Page(to_html(made))
+    policy = next(
+        meta["content"] or ""
+        for meta in page.named("meta")
+        if meta.get("http-equiv") == "Content-Security-Policy"
+    )
+    for tag in ("script", "style"):
+        digest = base64.b64encode(sha256(page.texts[tag].encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+
+
+def test_the_page_loads_nothing_and_its_links_lead_somewhere(made: Report) -> None:
+    page = Page(to_html(made))
+    names = [name for _, attributes in page.elements for name in attributes]
+    assert not {"src", "srcset", "style", "onclick", "onload"} & {*names}
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [attributes["href"] or "" for attributes in page.named("a")]
+    assert links and {link.removeprefix("#") for link in links} <= {*ids}
+    labels = [attributes["for"] for attributes in page.named("label")]
+    assert {*labels} <= {*ids}
+    assert "url(" not in page.texts["style"] and "@import" not in page.texts["style"]
+
+
+def test_what_is_known_is_on_the_page(made: Report) -> None:
+    text = to_html(made)
+    for word in ("a note on everything", "it is gone", "CT211", "#pragma cutune kernel tile"):
+        assert word in text
+    assert made.summary in text
+    assert "cutune_model_add" in text
+    assert "The rational program as a flow chart" in text
+    assert "Mean regret over 3 timed launches" in text
+
+
+def test_a_large_page_leaves_out_programs_and_says_so(
+    made: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(html, "LARGEST", len(to_html(made)) - 1)
+    text = to_html(made)
+    assert "rational programs are left out" in text
+    assert "cutune_model_add" not in text
+
+
+def test_a_missing_package_is_named(made: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(module: str) -> None:
+        raise ImportError(f"no {module}")
+
+    monkeypatch.setattr(html, "import_module", fail)
+    with pytest.raises(CutuneError, match=r"pip install 'cutune\[report\]'"):
+        to_html(made)
+
+
+def test_without_a_workspace_the_verb_says_what_to_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["report", "--workspace", str(tmp_path), "-o", str(tmp_path / "report.html")]
+    assert main(words) == 1
+    assert "run first: cutune" in capsys.readouterr().err
+    assert not (tmp_path / "report.html").exists()
+
+
+# ---- pictures
+
+
+def test_markup_is_made_of_data() -> None:
+    made = element("text", 'a<b & "c"', Svg("<g/>"), class_='x"y', stroke_width=1.25, at=None)
+    assert made == '<text class="x&quot;y" stroke-width="1.2">a&lt;b &amp; &quot;c&quot;<g/></text>'
+
+
+def test_ticks_are_round_and_inside() -> None:
+    for low, high in ((1.0, 1.1), (1.0, 7.3), (0.0, 2.7), (3.0, 3.0), (1.0, 1234.0)):
+        scale = Scale(low, high, 0, 100)
+        assert all(low <= tick <= high + 1e-9 for tick in scale.ticks)
+        assert 1 <= len(scale.ticks) <= 7
+    for low, high in ((4.0, 9.0), (1.0, 1e6), (7.0, 80.0)):
+        ticks = Scale(low, high, 0, 100, is_logarithmic=True).ticks
+        assert all(low <= tick <= high for tick in ticks) and len(ticks) <= 8
+    scale = Scale(1.0, 100.0, 0.0, 200.0, is_logarithmic=True)
+    assert [scale(1.0), scale(10.0), scale(100.0)] == [0.0, 100.0, 200.0]
+
+
+def test_numbers_in_few_characters() -> None:
+    assert [three_digits(v) for v in (0, 0.01234, 1.234, 12.34, 1234.0)] == [
+        *("0", "0.0123", "1.23", "12.3", "1234")
+    ]
+    assert [count(v) for v in (512, 10_000, 640_000, 5_120_000)] == ["512", "10k", "640k", "5.12M"]
+    assert unit_for([999.0, 5000.0]) == MICROSECONDS
+    assert [unit_for([us])(us) for us in (3.0, 25_100.0, 3e6)] == ["3.00 µs", "25.1 ms", "3.00 s"]
+
+
+def test_the_choice_chart_shows_the_own_block_first(made: Report) -> None:
+    (kernel,) = made.kernels
+    rows = shown_rows(kernel.curve)
+    assert rows[0].block == kernel.own
+    assert {point.chosen for point in kernel.curve} <= {*rows}
+    picture = choice_chart(kernel.curve)
+    assert picture.count("<rect") >= 1 and 'role="img"' in picture
+
+
+# ---- figures
+
+
+def test_figures_are_drawn_and_names_are_no_formulas(made: Report, tmp_path: Path) -> None:
+    kernels = tuple(replace(kernel, name="$\\frac{$") for kernel in made.kernels)
+    written = write_figures(tmp_path / "figures", replace(made, kernels=kernels), [])
+    assert {path.name for path in written} == {
+        f"{name}.{kind}" for name in ("gains", "figure3", "table3") for kind in ("png", "pdf")
+    }
+    for path in written:
+        start = path.read_bytes()[:4]
+        assert start == (b"%PDF" if path.suffix == ".pdf" else b"\x89PNG")
+
+
+def test_table_3_has_the_times_of_the_sweep(made: Report) -> None:
+    assert made.evaluation is not None
+    rows = list(table_3(made.evaluation))
+    assert [row[1] for row in rows] == ["512", "1000", "2048"]
+    for row, case in zip(rows, made.evaluation.cases, strict=True):
+        assert len(row) == len(TABLE_3)
+        best = min(case.launch.microseconds.values())
+        assert row[7] == three_digits(best / 1e3)
