@@ -61,6 +61,13 @@ def connect(workspace: Workspace) -> bool:
     return any(_files(workspace, _LENDERS))
 
 
+def seen_units(workspace: Workspace) -> list[CompiledSource]:
+    """The sources of the last instrumented build with kernels, or with launches, by their paths."""
+    documents = (read_document(path, SCHEMA, _COMMAND) for path in _files(workspace, _SEEN))
+    units = (unit_of(document["unit"]) for document in documents)
+    return sorted(units, key=lambda unit: (unit.folder, unit.source, unit.key))
+
+
 def lenders_of(unit: CompiledSource, workspace: Workspace) -> list[CompiledSource]:
     """The units that may define kernels that this one launches."""
     path = unit.own_workspace(workspace).folder / _LENDERS

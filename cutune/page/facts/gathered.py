@@ -27,7 +27,7 @@ from cutune.fit.measurement.sweep import (
     swept_launch,
 )
 from cutune.frontend.program import Program
-from cutune.nvcc.lending import lenders_of
+from cutune.nvcc.lending import lenders_of, seen_units
 from cutune.nvcc.unit_models import models_in
 from cutune.nvcc.units import CompiledSource, registered, working_in
 from cutune.page.facts.kernels import Place, kernel_facts
@@ -73,8 +73,8 @@ def read_subjects(session: Session, workspace: Workspace, files: Sequence[str]) 
     if files:
         known = _models(workspace)
         return [_subject(program, known) for program in session.load_all(files)]
-    known = models_in(workspace)
-    units = registered(workspace)
+    units = seen_units(workspace)
+    known = _models(workspace) if units else models_in(workspace)
     subjects = [_unit(session, workspace, unit, known) for unit in units]
     read = {subject.path for subject in subjects}
     own = dict.fromkeys(model.kernel.origin.path for model in known)

@@ -120,7 +120,9 @@ def excerpt(
     """The lines of a span and some around it."""
     first = source.location(span.start).line
     last = source.location(max(span.start, span.end - 1)).line
-    start, end = max(1, first - around), min(source.line_count, last + around)
+    # Behind the last line break there is no line.
+    count = source.line_count - source.text.endswith("\n")
+    start, end = max(1, first - around), min(count, last + around)
     return tuple(_lines(source, span, range(start, min(end + 1, start + MOST_LINES)), marks))
 
 
