@@ -42,4 +42,4 @@ gpu: $(VENV)/.installed ## the tests that need a GPU
 	$(BIN)/python -m pytest -m gpu
 
 clean: ## remove what the targets above created
-	rm -rf $(VENV) build *.egg-info .cutune
+	rm -rf $(VENV) build *.egg-info .cutune report.html

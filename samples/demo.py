@@ -1,7 +1,8 @@
 """What `make demo` runs: tune samples/polybench/gemm.cu for an H200, on a machine without a GPU.
 
 Analyse, instrument, run and replay on the emulated device, fit, emit; then compile the original
-and the tuned program and let both check their results on the emulated device.
+and the tuned program and let both check their results on the emulated device. What was found is
+written to report.html.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from cutune.analysis.session import Session
@@ -17,9 +19,13 @@ from cutune.cli.report.programs import print_programs
 from cutune.collect.run import RunPlan
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import progress_for
-from cutune.core.workspace import Workspace
+from cutune.core.workspace import Workspace, replace_file
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment, program_environment
+from cutune.fit.fitted_model import FittedModel
+from cutune.frontend.program import Program
+from cutune.page.facts.gathered import Subject, report_of
+from cutune.page.html import to_html
 from cutune.rewrite.output import Target
 from cutune.stages.stages import collect, emit, fit
 
@@ -27,6 +33,7 @@ SAMPLE = Path(__file__).parent / "polybench" / "gemm.cu"
 PLAN = RunPlan("./{program} {n}", {"n": ["128", "256", "512"]}, "paper")
 SHOWN_SIZES = (512, 1000, 1024, 2048, 3000, 4096)
 CHECKED_SIZE = "200"
+REPORT = Path("report.html")
 
 
 def main() -> int:
@@ -51,7 +58,23 @@ def main() -> int:
             check(session, name, source, Path(folder), device)
             for name, source in (("original", SAMPLE), ("tuned", tuned))
         ]
+        report = write_report(session, workspace, program, models, device)
+    print(f"\nreport: {report.resolve()}")
     return 0 if all(passed) else 1
+
+
+def write_report(
+    session: Session,
+    workspace: Workspace,
+    program: Program,
+    models: Sequence[FittedModel],
+    device: DeviceProfile,
+) -> Path:
+    """One page about all of it, beside the caller."""
+    subject = Subject(program.source.path, program, tuple(models))
+    found = report_of(session, [subject], device, workspace, sizes=SHOWN_SIZES)
+    replace_file(REPORT, to_html(found).encode())
+    return REPORT
 
 
 def check(session: Session, name: str, source: Path, folder: Path, device: DeviceProfile) -> bool:

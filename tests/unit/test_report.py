@@ -34,7 +34,7 @@ from cutune.frontend.syntax.parse import parse
 from cutune.models.definitions import TIME, TIME_WITH_FLOOR
 from cutune.models.selection.choose import published_rule
 from cutune.models.selection.variants import VariantChooser
-from cutune.page.drawing.heat_map import heat_tables
+from cutune.page.drawing.heat_map import heat_tables, variant_words
 from cutune.page.drawing.scatter import agreement
 from cutune.page.facts.flow import flow_chart, formula
 from cutune.page.facts.gathered import (
@@ -392,6 +392,12 @@ def test_blocks_of_three_dimensions_have_a_table_per_depth() -> None:
     times = {(x, y, z): 1.0 + x for x in (8, 16) for y in (2, 4) for z in (1, 4)}
     captions = [table.caption for table in heat_tables(at(times, (8, 2, 1)))]
     assert captions == ["the kernel itself, z = 1", "the kernel itself, z = 4"]
+
+
+def test_variants_are_told_in_words() -> None:
+    assert variant_words("") == "as the source has it"
+    assert variant_words("restrict_y4") == "pointers are __restrict__, a thread does 4 ids of y"
+    assert variant_words("bounds256x3") == "registers leave room for 3 blocks of 256 threads"
 
 
 # ---- the flow chart

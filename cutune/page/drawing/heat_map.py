@@ -14,6 +14,7 @@ from cutune.fit.measurement.sweep import SweptConfiguration
 from cutune.frontend.program import DIMENSIONS
 from cutune.page.drawing.scales import Unit, ratio, unit_for
 from cutune.page.facts.report import AtSizes, Candidate
+from cutune.variants.bounds import NAME as BOUNDS
 
 #: Upper bounds of the shades, as multiples of the least time; beyond them is one more.
 SHADES = (1.02, 1.1, 1.25, 1.5, 2.0, 4.0)
@@ -159,6 +160,9 @@ def variant_words(name: str) -> str:
             found.append("pointers are __restrict__")
         elif word[:1] in DIMENSIONS and word[1:].isdecimal():
             found.append(f"a thread does {word[1:]} ids of {word[0]}")
+        elif word.startswith(BOUNDS):
+            threads, _, blocks = word.removeprefix(BOUNDS).partition("x")
+            found.append(f"registers leave room for {blocks} blocks of {threads} threads")
     return ", ".join(found)
 
 
