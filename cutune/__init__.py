@@ -1,3 +1,27 @@
-"""cutune: every CUDA kernel launch picks its own thread-block shape at run time."""
+"""cutune: every CUDA kernel launch picks its own thread-block shape at run time.
+
+`inspect`, `tune`, `select`, `evaluate` and `Workspace` are the verbs of the command line as
+functions (`cutune/python/calls.py`); they are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cutune.core.diagnostics import CutuneError
+    from cutune.python.calls import Workspace, evaluate, inspect, select, tune
 
 __version__ = "0.1.0"
+__all__ = ["CutuneError", "Workspace", "__version__", "evaluate", "inspect", "select", "tune"]
+
+
+if not TYPE_CHECKING:  # a wrong name is an error of types, too
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module 'cutune' has no attribute '{name}'")
+        from importlib import import_module  # noqa: PLC0415
+
+        place = "cutune.core.diagnostics" if name == "CutuneError" else "cutune.python.calls"
+        return getattr(import_module(place), name)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from cutune.cli.common import (
     device_of,
-    named_model,
     plan_of,
     session_of,
     sizes_to_show,
@@ -24,7 +23,7 @@ def select(options: argparse.Namespace) -> int:
     from cutune.cli.report.choices import choice_to_json, print_choice
     from cutune.models.selection.question import parse_size, parse_sizes
     from cutune.models.selection.variants import VariantChooser
-    from cutune.nvcc.unit_models import models_in
+    from cutune.nvcc.unit_models import models_in, named_model
 
     every = None
     if options.all_sizes is not None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from cutune.collect.run import RunPlan
     from cutune.core.workspace import Workspace
     from cutune.device.profile import DeviceProfile
-    from cutune.fit.fitted_model import FittedModel
 
 
 def session_of(options: argparse.Namespace) -> Session:
@@ -121,25 +120,6 @@ def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:
 
     sizes = [parse_size(word, "--sizes 1024 2048") for word in words or ()]
     return list(dict.fromkeys(sizes)) or None
-
-
-def named_model(models: Sequence[FittedModel], name: str, file: str | None) -> FittedModel:
-    """The one model of a kernel, by its name in the source, with template arguments, or in PTX."""
-    from cutune.toolchain.demangle import instance_names
-
-    if file is not None:
-        path = str(Path(file).resolve())
-        models = [model for model in models if model.kernel.origin.path == path]
-    instances = instance_names([m.kernel.name for m in models], [m.kernel.entry for m in models])
-    named = zip(instances, models, strict=True)
-    found = [(i, m) for i, m in named if name in (i, m.kernel.name, m.kernel.entry)]
-    if len(found) == 1:
-        return found[0][1]
-    if found:
-        known = ", ".join(f"'{i}' in {m.kernel.origin.path}" for i, m in found)
-        raise CutuneError(Diagnostic.at(Code.AMBIGUOUS_KERNEL, None, name=name, known=known))
-    known = ", ".join(dict.fromkeys(model.kernel.name for model in models)) or "none"
-    raise CutuneError(Diagnostic.at(Code.UNMODELLED_KERNEL, None, name=name, known=known))
 
 
 def show(diagnostic: Diagnostic) -> None:

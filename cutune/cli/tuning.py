@@ -20,12 +20,10 @@ from cutune.cli.common import (
     workspace_of,
 )
 from cutune.cli.options import parser
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
 
 if TYPE_CHECKING:
     from cutune.analysis.session import Session
-    from cutune.collect.collect import Collected
+    from cutune.collect.run import RunPlan
     from cutune.frontend.program import Program
     from cutune.rewrite.output import Target
     from cutune.tunables.neighbours.model import ChoiceModel
@@ -48,7 +46,11 @@ def collect(options: argparse.Namespace) -> int:
         return 0
     if options.counters:
         parser().error("collect: --counters are those of a GPU; add --on gpu")
-    _run_collect(session, programs, options)
+    from cutune.stages.stages import collect as run
+
+    device, workspace = device_of(options), workspace_of(options)
+    run(session, programs[0], _plan(options), device, workspace, programs[1:])
+    workspace.note_command(options.words)
     return 0
 
 
@@ -69,20 +71,12 @@ def _collect_tunables(
     print(f"{len(found)} configurations {timed}")
 
 
-def _run_collect(
-    session: Session, programs: Sequence[Program], options: argparse.Namespace
-) -> list[Collected]:
+def _plan(options: argparse.Namespace) -> RunPlan:
     from cutune.fit.fit import PAPER
-    from cutune.stages.stages import collect
 
-    plan = replace(
+    return replace(
         plan_of(options), training=options.fit == PAPER, launches_only=options.launches_only
     )
-    device, workspace = device_of(options), workspace_of(options)
-    collected = collect(session, programs[0], plan, device, workspace, programs[1:])
-    if options.verb == "collect":
-        workspace.note_command(options.words)
-    return collected
 
 
 def fit(options: argparse.Namespace) -> int:
@@ -181,32 +175,16 @@ def tune(options: argparse.Namespace) -> int:
     Thread(target=import_module, args=("cutune.stages.stages",)).start()
     programs = session.load_all(options.files, require_nvcc=True)
     from cutune.cli.report.choices import print_choices
-    from cutune.stages.stages import emit, fit_collected
+    from cutune.stages.stages import tune as run
 
-    targets = _targets(programs, options.output, "tune")
-    collected = _run_collect(session, programs, options)
-    if not collected:
-        raise _nothing_modelled(options.files, "none of them could be measured")
-    own = {str(Path(path).resolve()) for path in options.files}
-    fitted = fit_collected(session, workspace, collected, options.fit, device)
-    models = [model for model in fitted if model.kernel.origin.path in own]
-    if not models:
-        raise _nothing_modelled(options.files, "none of their kernels could be modelled")
-    _make_folder_of(targets)
-    written = [
-        emit(session, program, workspace, devices_of(options), target, options.model, fitted)
-        for program, target in zip(programs, targets, strict=True)
-    ]
+    targets, devices = _targets(programs, options.output, "tune"), devices_of(options)
+    plan, how = _plan(options), (options.fit, options.model)
+    models, written = run(session, programs, plan, devices, workspace, targets, *how)
     workspace.note_command(options.words)
     print_choices(models, device, sizes, options.model)
     for path in written:
         print(f"tuned program: {path}")
     return 0
-
-
-def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
-    named = "', '".join(paths)
-    return CutuneError(Diagnostic.at(Code.NOTHING_MODELLED, None, path=named, reason=reason))
 
 
 def _tune_project(options: argparse.Namespace) -> int:

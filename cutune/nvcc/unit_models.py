@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.models_file import read_models
 from cutune.nvcc.unit_key import UNITS
+from cutune.toolchain.demangle import instance_names
 
 
 def models_in(workspace: Workspace) -> list[FittedModel]:
@@ -29,3 +33,24 @@ def models_in(workspace: Workspace) -> list[FittedModel]:
         for model in read_models(path)
     }
     return list(latest.values())
+
+
+def named_model(models: Sequence[FittedModel], name: str, file: str | None = None) -> FittedModel:
+    """The one model of a kernel, by its name in the source, with template arguments, or in PTX.
+
+    Raises:
+        CutuneError: CT510 where there is none, CT514 where there are several.
+    """
+    if file is not None:
+        path = str(Path(file).resolve())
+        models = [model for model in models if model.kernel.origin.path == path]
+    instances = instance_names([m.kernel.name for m in models], [m.kernel.entry for m in models])
+    named = zip(instances, models, strict=True)
+    found = [(i, m) for i, m in named if name in (i, m.kernel.name, m.kernel.entry)]
+    if len(found) == 1:
+        return found[0][1]
+    if found:
+        known = ", ".join(f"'{i}' in {m.kernel.origin.path}" for i, m in found)
+        raise CutuneError(Diagnostic.at(Code.AMBIGUOUS_KERNEL, None, name=name, known=known))
+    known = ", ".join(dict.fromkeys(model.kernel.name for model in models)) or "none"
+    raise CutuneError(Diagnostic.at(Code.UNMODELLED_KERNEL, None, name=name, known=known))

@@ -47,6 +47,42 @@ def to_html(report: Report) -> str:
 
 
 def _rendered(report: Report, with_programs: bool, left_out: str = "") -> str:
+    # Our own files: no text of others is in them.
+    style, script = (Svg(_own_file(name)) for name in ("style.css", "script.js"))
+    gains = [gain for k in report.kernels for gain in (k.gain, k.measured_gain) if gain]
+    page = (
+        _environment(with_programs)
+        .get_template("page.html")
+        .render(
+            report=report,
+            contents=_contents(report),
+            most_gain=max(gains, default=1.0),
+            left_out=left_out,
+            style=style,
+            script=script,
+            policy=_policy(style, script),
+            version=__version__,
+        )
+    )
+    return _readable(page)
+
+
+def part(name: str, *arguments: object) -> str:
+    """A part of the page by itself, for notebooks: a macro of `parts.html` with its style.
+
+    Raises:
+        CutuneError: CT017 where jinja2 is not installed.
+    """
+    parts = _environment(with_programs=False).get_template("parts.html").module
+    # The style of the page holds for this element alone; elsewhere `:root` is the notebook.
+    style = _own_file("style.css").replace(":root", ":scope")
+    inner = getattr(parts, name)(*arguments)
+    return _readable(
+        f'<div class="cutune"><style>@scope (.cutune) {{ {style} }}</style>{inner}</div>'
+    )
+
+
+def _environment(with_programs: bool) -> Any:
     jinja2 = required("jinja2")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("cutune.page"),
@@ -56,21 +92,12 @@ def _rendered(report: Report, with_programs: bool, left_out: str = "") -> str:
         lstrip_blocks=True,
     )
     environment.globals |= _FUNCTIONS | {"with_programs": with_programs}
-    # Our own files: no text of others is in them.
-    style, script = (Svg(_own_file(name)) for name in ("style.css", "script.js"))
-    gains = [gain for k in report.kernels for gain in (k.gain, k.measured_gain) if gain]
-    page = environment.get_template("page.html").render(
-        report=report,
-        contents=_contents(report),
-        most_gain=max(gains, default=1.0),
-        left_out=left_out,
-        style=style,
-        script=script,
-        policy=_policy(style, script),
-        version=__version__,
-    )
-    # A name of a file may have bytes that are no text.
-    return str(page).encode(errors="replace").decode()
+    return environment
+
+
+def _readable(page: str) -> str:
+    """Names of files may have bytes that are no text."""
+    return page.encode(errors="replace").decode()
 
 
 def required(module: str) -> Any:

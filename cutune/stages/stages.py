@@ -12,7 +12,7 @@ from cutune.collect.resources import or_none, resources_of, with_lent
 from cutune.collect.run import RunPlan
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.workspace import Json, Workspace, read_lines
+from cutune.core.workspace import Json, Workspace, make_folder, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.emit.selection import Decider
 from cutune.emit.tuned_program import models_of, replaced
@@ -100,6 +100,46 @@ def fit_collected(
     fresh = {model.kernel.place for model in models}
     others = [model for model in saved if model.kernel.place not in fresh]
     return _saved(session, workspace, [*others, *models], device)
+
+
+def tune(
+    session: Session,
+    programs: Sequence[Program],
+    plan: RunPlan,
+    devices: Sequence[DeviceProfile],
+    workspace: Workspace,
+    targets: Sequence[Target],
+    method: str = EXACT,
+    performance: str = DEFAULT,
+) -> tuple[list[FittedModel], list[Path]]:
+    """Collect, fit, emit the sources of one program; their models, and the tuned sources.
+
+    `targets`: one per source. The first device is the one that is modelled.
+
+    Raises:
+        CutuneError: CT503 where nothing could be modelled, and what the stages raise.
+    """
+    paths = [program.source.path for program in programs]
+    collected = collect(session, programs[0], plan, devices[0], workspace, programs[1:])
+    if not collected:
+        raise _nothing_modelled(paths, "none of them could be measured")
+    own = {str(Path(path).resolve()) for path in paths}
+    fitted = fit_collected(session, workspace, collected, method, devices[0])
+    models = [model for model in fitted if model.kernel.origin.path in own]
+    if not models:
+        raise _nothing_modelled(paths, "none of their kernels could be modelled")
+    if len(targets) > 1:
+        make_folder(targets[0].path.parent)
+    written = [
+        emit(session, program, workspace, devices, target, performance, fitted)
+        for program, target in zip(programs, targets, strict=True)
+    ]
+    return models, written
+
+
+def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
+    named = "', '".join(paths)
+    return CutuneError(Diagnostic.at(Code.NOTHING_MODELLED, None, path=named, reason=reason))
 
 
 def _fitted(

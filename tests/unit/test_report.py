@@ -313,7 +313,7 @@ def test_the_provenance_has_commands_hashes_and_versions(tmp_path: Path) -> None
 
 def kernel(name: str, gain: float) -> KernelFacts:
     own = SweptConfiguration((32, 8, 1))
-    at = AtSizes("1", own, own, gain, "", False, ())
+    at = AtSizes("1", own, own, gain, "", False, (), (1, 1, 1))
     return replace(facts_at_64(), name=name, sizes=(at,))
 
 
@@ -353,7 +353,14 @@ def at(times: dict[tuple[int, int, int], float], own: tuple[int, int, int]) -> A
     )
     first = min(times, key=lambda block: times[block])
     return AtSizes(
-        "1", SweptConfiguration(own), SweptConfiguration(first), 1.0, "", False, candidates
+        "1",
+        SweptConfiguration(own),
+        SweptConfiguration(first),
+        1.0,
+        "",
+        False,
+        candidates,
+        (1, 1, 1),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from cutune.core.diagnostics import CutuneError
@@ -72,7 +73,7 @@ def kernel_facts(
         every = _Choosers(model, device)
     except CutuneError:
         return None
-    shown = [at for asked in _asked(model, launches, sizes) if (at := every.at(asked)) is not None]
+    shown = list(every.answers(_asked(model, launches, sizes)))
     if not shown:
         return None
     program = MODELS[DEFAULT].compose(launchable(model, device), device)
@@ -93,6 +94,20 @@ def kernel_facts(
         ),
         c_text=emit_model(program, re.sub(r"\W", "_", model.kernel.name), Tables()),
     )
+
+
+def at_sizes(
+    model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None = None
+) -> AtSizes:
+    """A kernel at one question of `select`.
+
+    Raises:
+        CutuneError: CT511, CT512 for sizes that do not fit the kernel, CT515 where no launch is
+            possible.
+    """
+    words = [str(every)] if every is not None else []
+    label = ", ".join([*words, *(f"{name}={value}" for name, value in sizes.items())])
+    return _Choosers(model, device).at(Asked(label, sizes, every))
 
 
 def _counts(model: FittedModel) -> str:
@@ -145,12 +160,15 @@ class _Choosers:
             if one.kernel.variant in names
         }
 
-    def at(self, asked: Asked) -> AtSizes | None:
-        """At the sizes of a launch; None where some are missing, or no launch is possible."""
-        try:
-            choice = self._choice.choose(asked.sizes, asked.every)
-        except CutuneError:
-            return None
+    def answers(self, questions: Iterable[Asked]) -> Iterator[AtSizes]:
+        """Those that have an answer: no size is missing, and a launch is possible."""
+        for asked in questions:
+            with suppress(CutuneError):
+                yield self.at(asked)
+
+    def at(self, asked: Asked) -> AtSizes:
+        """At the sizes of a launch; raises as `Chooser.choose` does."""
+        choice = self._choice.choose(asked.sizes, asked.every)
         predicted = {SweptConfiguration(p.block): p for p in choice.plain.ranked}
         for name, chooser in self.variants.items():
             ranked = _ranked(chooser, asked)
@@ -163,6 +181,7 @@ class _Choosers:
             choice.reason,
             choice.chosen.launch_bound,
             tuple(_candidates(predicted, asked.launch.times if asked.launch else {})),
+            choice.chosen.grid,
         )
 
     def curve(self) -> Iterator[CurvePoint]:

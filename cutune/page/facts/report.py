@@ -58,6 +58,11 @@ class LaunchFacts:
     models: tuple[str, ...] = ()
     question: str = ""
 
+    @property
+    def is_tunable(self) -> bool:
+        """May its block change?"""
+        return self.standing is not Standing.REFUSED
+
 
 @dataclass(frozen=True)
 class ProgramFacts:
@@ -86,7 +91,7 @@ class AtSizes:
 
     Attributes:
         label: the sizes in short.
-        own, chosen: the program's own configuration, and cutune's.
+        own, chosen: the program's own configuration, and cutune's. grid: the grid of the latter.
         gain: predicted time of the former by that of the latter; None: one has no prediction.
         reason: why this is chosen. is_launch_bound: does launching take longer than the kernel?
         candidates: all that have a prediction or a measured time.
@@ -99,6 +104,7 @@ class AtSizes:
     reason: str
     is_launch_bound: bool
     candidates: tuple[Candidate, ...]
+    grid: Block
 
     def candidate(self, configuration: SweptConfiguration) -> Candidate | None:
         """The one of that configuration."""

@@ -1,0 +1,333 @@
+"""The verbs as functions. Takes paths and options, gives results; errors are `CutuneError`s.
+
+What the command line would print as a warning is a Python warning here.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cutune.analysis.linked import linked
+from cutune.analysis.session import Session
+from cutune.collect.run import RunPlan
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.workspace import Workspace as Files
+from cutune.device.profile import DeviceProfile
+from cutune.evaluation.sweep_gpu import evaluate as judge
+from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.sweep import RecordedSweep, read_sweep
+from cutune.frontend.program import Program
+from cutune.nvcc.unit_models import models_in, named_model
+from cutune.page.facts.gathered import Subject, read_subjects, read_timings, report_of
+from cutune.page.facts.kernels import at_sizes
+from cutune.page.facts.sources import program_facts
+from cutune.proof.compiled import EMULATED
+from cutune.python.results import Choice, Inspection, Judgement, Report, Tuned
+from cutune.rewrite.output import Target
+from cutune.stages import stages
+
+#: The folder of results beside a source.
+FOLDER = ".cutune"
+PathLike = str | os.PathLike[str]
+
+
+def _warn(diagnostic: Diagnostic) -> None:
+    warnings.warn(diagnostic.render(), stacklevel=2)
+
+
+def _session(
+    flags: Sequence[str], nvcc: str | None, devices: Sequence[DeviceProfile] = ()
+) -> Session:
+    architectures = (EMULATED, *(device.architecture for device in devices)) if devices else ()
+    return Session(nvcc, tuple(flags), _warn, architectures=architectures)
+
+
+def _beside(files: Sequence[PathLike]) -> Files:
+    return Files(Path(files[0]).parent / FOLDER)
+
+
+def inspect(*files: PathLike, flags: Sequence[str] = (), nvcc: str | None = None) -> Inspection:
+    """Which launches of a program may be tuned, and why not the others.
+
+    Parameters
+    ----------
+    files : paths
+        All sources of one program.
+    flags : sequence of str
+        Options of nvcc, as ``("-Iinclude", "-DN=4")``.
+    nvcc : str, optional
+        The compiler; by default the one that is found. Without one, verdicts are by the text.
+
+    Returns
+    -------
+    Inspection
+        In a notebook: each launch with its verdict and the source beside it.
+
+    Raises
+    ------
+    CutuneError
+        CT001 when a file cannot be read, CT1xx when it is no CUDA source.
+
+    Examples
+    --------
+    >>> import cutune
+    >>> found = cutune.inspect("add.cu")
+    >>> [(launch.kernel, launch.line, launch.is_tunable) for launch in found.launches]
+    [('add', 12, True)]
+    """
+    session = _session(flags, nvcc)
+    programs = session.reported(linked([session.read(os.fspath(path)) for path in files]))
+    return Inspection(tuple(program_facts(program, ()) for program in programs))
+
+
+def tune(
+    *files: PathLike,
+    run: str = "./{program}",
+    vary: Mapping[str, Sequence[object]] | None = None,
+    device: str = "h200",
+    output: PathLike | None = None,
+    workspace: PathLike | None = None,
+    flags: Sequence[str] = (),
+    nvcc: str | None = None,
+    launches_only: bool = False,
+) -> Tuned:
+    """Make a program that chooses its thread blocks; no GPU is needed.
+
+    Parameters
+    ----------
+    files : paths
+        All sources of one program.
+    run : str
+        How it is run, as ``"./{program} {n}"``.
+    vary : mapping
+        A few small values for each name in braces, as ``{"n": [128, 256, 512]}``.
+    device : str
+        The GPU that is modelled: a name or the path of a profile; several, joined by commas.
+    output : path, optional
+        File to write, or folder for several sources; by default ``NAME.tuned.cu`` beside each.
+    workspace : path, optional
+        Folder of results; by default ``.cutune`` beside the first source.
+    flags, nvcc
+        As in `inspect`.
+    launches_only : bool
+        Do not execute kernels while the program runs: sizes may then be large.
+
+    Returns
+    -------
+    Tuned
+        In a notebook: what each kernel is predicted to gain.
+
+    Raises
+    ------
+    CutuneError
+        Where nothing can be tuned or measured; the message says what to do.
+
+    Examples
+    --------
+    >>> import cutune
+    >>> tuned = cutune.tune("add.cu", run="./{program} {n}", vary={"n": [64, 96]})
+    >>> tuned.sources[0].name
+    'add.tuned.cu'
+    >>> tuned.report.summary.startswith("On an NVIDIA H200, ")
+    True
+    """
+    devices = [DeviceProfile.named(name) for name in device.split(",")]
+    session = _session(flags, nvcc, devices)
+    programs = session.load_all([os.fspath(path) for path in files], require_nvcc=True)
+    place = Files(Path(workspace)) if workspace is not None else _beside(files)
+    values = {name: [str(one) for one in varied] for name, varied in (vary or {}).items()}
+    plan = RunPlan(run, values, "paper", launches_only=launches_only)
+    targets = _targets(programs, output)
+    models, written = stages.tune(session, programs, plan, devices, place, targets)
+    subjects = [_subject(program, models) for program in programs]
+    facts = report_of(session, subjects, devices[0], place)
+    return Tuned(tuple(written), Report(facts))
+
+
+def _targets(programs: Sequence[Program], output: PathLike | None) -> list[Target]:
+    if output is None or len(programs) == 1:
+        path = None if output is None else os.fspath(output)
+        return [Target.of(program, path, "tuned") for program in programs]
+    return [Target.complete(program, Path(output), "tuned") for program in programs]
+
+
+def _subject(program: Program, models: Sequence[FittedModel]) -> Subject:
+    path = str(Path(program.source.path).resolve())
+    own = tuple(model for model in models if model.kernel.origin.path == path)
+    return Subject(path, program, own)
+
+
+def select(
+    kernel: str,
+    sizes: Mapping[str, int] | int | None = None,
+    *,
+    device: str = "h200",
+    workspace: PathLike = FOLDER,
+    **named: int,
+) -> Choice:
+    """What a kernel would be launched with at some sizes.
+
+    Parameters
+    ----------
+    kernel : str
+        Its name in the source.
+    sizes : mapping or int
+        Data parameters by name, or one value for all; ``"T.x"`` and ``"G.x"`` as in
+        ``cutune select``.
+    device, workspace
+        As in `tune`.
+    **named : int
+        Further sizes by name.
+
+    Returns
+    -------
+    Choice
+        In a notebook: predicted times over blocks and variants, and what each resource would take.
+
+    Raises
+    ------
+    CutuneError
+        CT510 for a kernel without a model, CT511 and CT512 for sizes that do not fit it.
+
+    Examples
+    --------
+    >>> import cutune
+    >>> choice = cutune.select("add", 2048)
+    >>> choice.at.own.block
+    (16, 16, 1)
+    >>> choice.gain >= 1
+    True
+    >>> cutune.select("add", n=4096, m=64).grid[0] * choice.block[0] >= 64
+    True
+    """
+    return Workspace(workspace).select(kernel, sizes, device=device, **named)
+
+
+def evaluate(
+    sweep: PathLike | RecordedSweep,
+    *files: PathLike,
+    device: str = "h200",
+    workspace: PathLike = FOLDER,
+    train: int | None = None,
+) -> Judgement:
+    """How good the choices are, against the times of all configurations.
+
+    Parameters
+    ----------
+    sweep : path or RecordedSweep
+        What ``cutune evaluate --save`` wrote on a GPU.
+    files : paths
+        Sources whose launches count; without any, all of the sweep do.
+    train : int, optional
+        Judge sizes above; timings there may be reused by the strategies that do so.
+    device, workspace
+        As in `tune`.
+
+    Returns
+    -------
+    Judgement
+        In a notebook: regret of cutune and of other strategies.
+
+    Raises
+    ------
+    CutuneError
+        CT009 where a file is missing, CT516 where no launch is left.
+
+    Examples
+    --------
+    >>> import cutune
+    >>> judgement = cutune.evaluate("sweep.json")
+    >>> judgement.score.cases
+    2
+    >>> judgement.score.mean < 0.1
+    True
+    """
+    swept = sweep if isinstance(sweep, RecordedSweep) else read_sweep(Path(sweep))
+    models = models_in(Files(Path(workspace)))
+    paths = [os.fspath(path) for path in files]
+    return Judgement(judge(swept, models, DeviceProfile.named(device), paths, train))
+
+
+class Workspace:
+    """What is known of the programs of a folder: their models, choices and timings.
+
+    Parameters
+    ----------
+    folder : path
+        A ``.cutune`` folder.
+
+    Examples
+    --------
+    >>> import cutune
+    >>> workspace = cutune.Workspace(".cutune")
+    >>> workspace.kernels
+    ('add',)
+    >>> report = workspace.report()
+    >>> report.save("report.html").name
+    'report.html'
+    """
+
+    def __init__(self, folder: PathLike = FOLDER) -> None:
+        self.files = Files(Path(folder))
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels that have a model."""
+        return tuple(dict.fromkeys(model.kernel.name for model in models_in(self.files)))
+
+    def select(
+        self,
+        kernel: str,
+        sizes: Mapping[str, int] | int | None = None,
+        *,
+        device: str = "h200",
+        **named: int,
+    ) -> Choice:
+        """See `cutune.select`."""
+        every = sizes if isinstance(sizes, int) else None
+        asked = {**(sizes if isinstance(sizes, Mapping) else {}), **named}
+        model = named_model(models_in(self.files), kernel)
+        return Choice(kernel, at_sizes(model, DeviceProfile.named(device), asked, every))
+
+    def report(
+        self,
+        *files: PathLike,
+        device: str = "h200",
+        sweeps: Sequence[PathLike] = (),
+        sizes: Sequence[int] | None = None,
+        flags: Sequence[str] = (),
+        nvcc: str | None = None,
+    ) -> Report:
+        """Everything that is known, as one page: what ``cutune report`` writes.
+
+        Parameters
+        ----------
+        files : paths
+            Sources; without any, all that were tuned.
+        sweeps : sequence of paths
+            Recorded sweeps to compare with.
+        sizes : sequence of int, optional
+            What all data parameters are set to.
+        device, flags, nvcc
+            As in `tune`.
+
+        Returns
+        -------
+        Report
+            In a notebook: what each kernel gains. `Report.save` writes the page.
+
+        Raises
+        ------
+        CutuneError
+            CT009 where nothing was tuned and no file is named.
+        """
+        session, profile = _session(flags, nvcc), DeviceProfile.named(device)
+        timings, notes = read_timings(self.files, [os.fspath(path) for path in sweeps], profile)
+        subjects = read_subjects(session, self.files, [os.fspath(path) for path in files])
+        return Report(report_of(session, subjects, profile, self.files, timings, sizes, notes))
+
+    def __repr__(self) -> str:
+        return f"<Workspace {self.files.folder}>"

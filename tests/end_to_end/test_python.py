@@ -1,0 +1,60 @@
+"""`import cutune`: the examples of the documentation, and what a notebook shows of results."""
+
+from __future__ import annotations
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cutune
+from cutune.fit.measurement.sweep import RecordedSweep, write_sweep
+from tests.unit.test_report import RECORDED, with_times
+
+#: In the order in which they are run: later ones use what earlier ones have written.
+CALLS = (
+    cutune.inspect,
+    cutune.tune,
+    cutune.select,
+    cutune.evaluate,
+    cutune.Workspace,
+)
+
+
+@pytest.mark.nvcc
+def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("add.cu").write_bytes((RECORDED / "add.cu").read_bytes())
+    launches = (with_times(1024), with_times(2048))
+    write_sweep(Path("sweep.json"), RecordedSweep("NVIDIA H200", "", "predicted", launches))
+    runner, finder = doctest.DocTestRunner(), doctest.DocTestFinder(recurse=False)
+    made: dict[str, Any] = {}
+    for call in CALLS:
+        (examples,) = finder.find(call, call.__name__, globs={})
+        assert examples.examples, f"{call.__name__} has no example"
+        assert runner.run(examples, clear_globs=False).failed == 0, call.__name__
+        made |= examples.globs
+    # What a notebook shows: parts of the report, with their style and without script.
+    for name, words in (
+        ("found", "add&lt;&lt;&lt;"),
+        ("tuned", "On an NVIDIA H200, "),
+        ("choice", "Predicted time of each block"),
+        ("judgement", "Mean regret over 2 timed launches"),
+        ("report", "On an NVIDIA H200, "),
+    ):
+        shown = made[name]._repr_html_()
+        assert words in shown
+        assert "@scope (.cutune)" in shown and "<script" not in shown
+    assert repr(made["judgement"]).startswith("<2 launches, mean regret ")
+    assert repr(made["choice"]).startswith("<add: ")
+
+
+def test_names_are_loaded_when_they_are_used() -> None:
+    code = "import sys, cutune; print('numpy' in sys.modules, cutune.select.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "select"]
+    with pytest.raises(AttributeError, match="no attribute 'tuna'"):
+        cutune.tuna  # type: ignore[attr-defined] # noqa: B018
