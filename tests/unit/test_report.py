@@ -389,6 +389,7 @@ def test_many_widths_are_grouped_and_show_the_fastest() -> None:
     times = {(x, y, 1): 1.0 + x + y for x in range(1, 40) for y in (1, 2)}
     (table,) = heat_tables(at(times, (17, 2, 1)))
     assert table.columns == ("1", "2–3", "4–7", "8–15", "16–31", "32–39")
+    assert table.words == "as the source has it; of several blocks the fastest"
     (_, first), (_, second) = table.rows
     assert first[2].title == "4: 6.00 µs"
     # What the program has is shown where it lies, though another one there is faster.
@@ -397,7 +398,9 @@ def test_many_widths_are_grouped_and_show_the_fastest() -> None:
 
 def test_blocks_of_three_dimensions_have_a_table_per_depth() -> None:
     times = {(x, y, z): 1.0 + x for x in (8, 16) for y in (2, 4) for z in (1, 4)}
-    captions = [table.caption for table in heat_tables(at(times, (8, 2, 1)))]
+    found = heat_tables(at(times, (8, 2, 1)))
+    assert found[0].rows[0][1][0].marks == ("stays",)
+    captions = [table.caption for table in found]
     assert captions == ["the kernel itself, z = 1", "the kernel itself, z = 4"]
 
 

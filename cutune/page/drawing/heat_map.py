@@ -30,7 +30,8 @@ class Cell:
 
     Attributes:
         text: times the least time; empty: no candidate is there.
-        shade: number of its shade. marks: `own`, `chosen`. title: the block and its time.
+        shade: number of its shade. marks: `own`, `chosen`, or `stays` where both are one.
+        title: the block and its time.
     """
 
     text: str = ""
@@ -77,7 +78,7 @@ def _cell(candidates: Sequence[Candidate], at: AtSizes, least: float, unit: Unit
     best = min(candidates, key=lambda c: c.predicted_us or 0.0)
     us = best.predicted_us or 0.0
     here = {c.configuration for c in candidates}
-    named = {"own": at.own, "chosen": at.chosen}
+    named = {"own": at.own, "chosen": at.chosen} if at.own != at.chosen else {"stays": at.own}
     marks = tuple(mark for mark, configuration in named.items() if configuration in here)
     # What is marked is what the place shows.
     marked = next((c for c in candidates if marks and c.configuration == named[marks[-1]]), best)
@@ -100,7 +101,9 @@ def _tables(variant: str, known: Mapping[Block, Candidate], cell: _Cells) -> Ite
     for depth in depths:
         at = {block: one for block, one in known.items() if block[2] == depth}
         caption = name if len(depths) == 1 else f"{name}, z = {depth}"
-        yield _plane(caption, words, at, cell)
+        is_grouped = any(len({block[axis] for block in at}) > MOST_WIDTHS for axis in (0, 1))
+        of_several = "; of several blocks the fastest" if is_grouped else ""
+        yield _plane(caption, words + of_several, at, cell)
 
 
 def _plane(caption: str, words: str, known: Mapping[Block, Candidate], cell: _Cells) -> HeatTable:
