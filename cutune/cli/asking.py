@@ -81,8 +81,12 @@ def report(options: argparse.Namespace) -> int:
     """One page about everything that is known."""
     from cutune.core.workspace import replace_file
     from cutune.page.facts.gathered import read_subjects, read_timings, report_of
-    from cutune.page.html import to_html
+    from cutune.page.html import required, to_html
 
+    # Looking at programs takes a while: what is missing is said before.
+    required("jinja2")
+    if options.figures is not None:
+        required("matplotlib")
     session, workspace, profile = session_of(options), workspace_of(options), device_of(options)
     sizes = sizes_to_show(options.sizes)
     timings, notes = read_timings(workspace, options.recorded, profile)

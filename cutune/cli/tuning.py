@@ -50,7 +50,7 @@ def collect(options: argparse.Namespace) -> int:
 
     device, workspace = device_of(options), workspace_of(options)
     run(session, programs[0], _plan(options), device, workspace, programs[1:])
-    workspace.note_command(options.words)
+    workspace.note_command(options.words, options.files, session.flags)
     return 0
 
 
@@ -180,7 +180,7 @@ def tune(options: argparse.Namespace) -> int:
     targets, devices = _targets(programs, options.output, "tune"), devices_of(options)
     plan, how = _plan(options), (options.fit, options.model)
     models, written = run(session, programs, plan, devices, workspace, targets, *how)
-    workspace.note_command(options.words)
+    workspace.note_command(options.words, options.files, session.flags)
     print_choices(models, device, sizes, options.model)
     for path in written:
         print(f"tuned program: {path}")

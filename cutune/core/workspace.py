@@ -62,14 +62,22 @@ class Workspace:
         make_folder(self.folder)
         return self
 
-    def note_command(self, words: Sequence[str]) -> None:
-        """Remember a command that has written here.
+    def note_command(
+        self, words: Sequence[str], sources: Sequence[str] = (), flags: Sequence[str] = ()
+    ) -> None:
+        """Remember a command that has written here, and how it compiled which sources together.
 
         Raises:
             CutuneError: CT002.
         """
-        command = shlex.join(["cutune", *words])
-        append_lines(self.commands, [{"schema": COMMAND_SCHEMA, "command": command}])
+        entry = {
+            "schema": COMMAND_SCHEMA,
+            "command": shlex.join(["cutune", *words]),
+            "folder": os.getcwd(),
+            "sources": list(sources),
+            "flags": list(flags),
+        }
+        append_lines(self.commands, [entry])
 
 
 @contextmanager

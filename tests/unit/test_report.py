@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import chdir
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -261,6 +262,24 @@ def test_without_files_all_that_was_tuned_is_read(tmp_path: Path) -> None:
     made = report([subject], tmp_path)
     assert "CT001" in made.programs[0].notes[0]
     assert made.kernels[0].text == ()
+
+
+@pytest.mark.usefixtures("by_text")
+def test_sources_are_read_as_the_last_command_compiled_them(tmp_path: Path) -> None:
+    workspace = stored(tmp_path, "")
+    (tmp_path / "tile.cu").write_text(f"{TILE}void f(int n, float *b) {{\n{LAUNCH}}}\n")
+    with chdir(tmp_path):
+        workspace.note_command(["tune", "gone.cu", "add.cu"], ["gone.cu", "add.cu"])
+        workspace.note_command(["tune", "add.cu", "tile.cu"], ["add.cu", "tile.cu"], ["-DN=4"])
+    workspace.note_command(["fit"])
+    first, second = read_subjects(Session(), workspace, ())
+    assert [Path(subject.path).name for subject in (first, second)] == ["add.cu", "tile.cu"]
+    assert len(first.models) == 1 and second.program is not None
+    assert not second.program.tunable_launches
+    # One that is gone leaves the others.
+    (tmp_path / "tile.cu").unlink()
+    first, second = read_subjects(Session(), workspace, ())
+    assert first.program is not None and second.program is None
 
 
 @pytest.mark.usefixtures("by_text")

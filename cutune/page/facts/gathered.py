@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from cutune.analysis.session import Session
 from cutune.collect.collect import measurements
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.workspace import Json, Workspace, read_lines
+from cutune.core.workspace import COMMAND_SCHEMA, Json, Workspace, read_lines
 from cutune.device.profile import DeviceProfile
 from cutune.evaluation.evaluate import Evaluation, evaluate_sweep
 from cutune.evaluation.sweep_gpu import by_name
@@ -74,11 +75,48 @@ def read_subjects(session: Session, workspace: Workspace, files: Sequence[str]) 
         known = _models(workspace)
         return [_subject(program, known) for program in session.load_all(files)]
     units = seen_units(workspace)
-    known = _models(workspace) if units else models_in(workspace)
+    compiled = _compiled(workspace)
+    known = _models(workspace) if units or compiled else models_in(workspace)
     subjects = [_unit(session, workspace, unit, known) for unit in units]
+    for together in compiled:
+        subjects += _together(session, together, known)
     read = {subject.path for subject in subjects}
     own = dict.fromkeys(model.kernel.origin.path for model in known)
-    return [*subjects, *(_tuned(session, path, known) for path in own if path not in read)]
+    alone = (_Compiled((path,)) for path in own if path not in read)
+    return [*subjects, *(one for each in alone for one in _together(session, each, known))]
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """Sources that a command compiled together, seen from its folder, with its flags."""
+
+    sources: tuple[str, ...]
+    folder: str = "."
+    flags: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        """Where the sources are."""
+        return [str((Path(self.folder) / source).resolve()) for source in self.sources]
+
+
+def _compiled(workspace: Workspace) -> list[_Compiled]:
+    """What commands compiled for this workspace; of those that share a source the last one."""
+    if not workspace.commands.exists():
+        return []
+    command = "cutune tune"
+    lines = read_lines(workspace.commands, COMMAND_SCHEMA, _as_compiled, command, lambda _: None)
+    found: list[_Compiled] = []
+    taken: set[str] = set()
+    for one in reversed([*lines]):
+        if one.sources and taken.isdisjoint(one.paths):
+            taken.update(one.paths)
+            found.append(one)
+    return found[::-1]
+
+
+def _as_compiled(entry: Json) -> _Compiled:
+    return _Compiled(tuple(entry["sources"]), entry["folder"], tuple(entry["flags"]))
 
 
 def _models(workspace: Workspace) -> list[FittedModel]:
@@ -91,12 +129,20 @@ def _models(workspace: Workspace) -> list[FittedModel]:
         raise
 
 
-def _tuned(session: Session, path: str, known: Sequence[FittedModel]) -> Subject:
-    """A source that was tuned by itself: how it is compiled, the options of the session say."""
+def _together(session: Session, compiled: _Compiled, known: Sequence[FittedModel]) -> list[Subject]:
+    """The sources of one program: one may define what another one launches."""
+    own, read, found = session.with_flags(compiled.flags), [], []
     try:
-        return _subject(session.load(path), known)
-    except CutuneError as error:
-        return _unread(path, known, error)
+        with chdir(compiled.folder):
+            for source, path in zip(compiled.sources, compiled.paths, strict=True):
+                try:
+                    read.append(own.read(source))
+                except CutuneError as error:
+                    found.append(_unread(path, known, error))
+            programs = own.reported(linked(read))
+            return [*(_subject(program, known) for program in programs), *found]
+    except (CutuneError, OSError) as error:
+        return [_unread(path, known, error) for path in compiled.paths]
 
 
 def _unit(
@@ -110,7 +156,7 @@ def _unit(
             with working_in(one):
                 read.append(one.session(session).read(one.source))
         program = session.reported(linked(read))[0]
-    except (CutuneError, FileNotFoundError) as error:
+    except (CutuneError, OSError) as error:
         return _unread(path, known, error)
     with working_in(unit):
         return _subject(program, known)
