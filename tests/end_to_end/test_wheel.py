@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -51,6 +52,9 @@ def test_it_tunes_a_sample(tmp_path: Path) -> None:
     sizes = ("--run", "./{program} {n}", "--vary", "n=64,96")
     ran(python, "-m", "cutune", "tune", *words, *sizes)
     assert "cutune_select_mvt_kernel1" in (tmp_path / "mvt.tuned.cu").read_text()
+    files = "[p.name for p in files('cutune.page').joinpath('templates').iterdir()]"
+    listed = ran(python, "-c", f"from importlib.resources import files; print({files})")
+    assert {"page.html", "parts.html", "style.css", "script.js"} <= {*ast.literal_eval(listed)}
     ran(python, "-m", "cutune", "instrument", sample, "-o", "mvt.instrumented.cu")
     assert "cutune_launch" in (tmp_path / "mvt.instrumented.cu").read_text()
 

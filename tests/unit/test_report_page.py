@@ -21,8 +21,10 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.page import html
 from cutune.page.drawing.choice_chart import choice_chart, shown_rows
+from cutune.page.drawing.heat_map import SHADES
 from cutune.page.drawing.scales import MICROSECONDS, Scale, count, three_digits, unit_for
 from cutune.page.drawing.svg import Svg, element
+from cutune.page.drawing.terms import TERMS
 from cutune.page.facts.gathered import Subject, Timings, report_of
 from cutune.page.facts.report import Report
 from cutune.page.figures import TABLE_3, table_3, write_figures
@@ -257,3 +259,37 @@ def test_table_3_has_the_times_of_the_sweep(made: Report) -> None:
         assert len(row) == len(TABLE_3)
         best = min(case.launch.microseconds.values())
         assert row[7] == three_digits(best / 1e3)
+
+
+# ---- colours
+
+
+def contrast(first: str, second: str) -> float:
+    """As WCAG 2 defines it."""
+
+    def luminance(colour: str) -> float:
+        digits = colour.removeprefix("#")
+        digits = "".join(c * 2 for c in digits) if len(digits) == 3 else digits
+        parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+        red, green, blue = (
+            p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts
+        )
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_text_can_be_read_in_light_and_in_dark() -> None:
+    style = (Path(html.__file__).parent / "templates" / "style.css").read_text()
+    pair = r"light-dark\((#\w+), (#\w+)\)"
+    named = {m[1]: (m[2], m[3]) for m in re.finditer(rf"--(\w+): {pair}", style)}
+    on_page = [(named[name], named["page"]) for name in ("ink", "quiet", "chosen", "own")]
+    on_others = [(named["ink"], named[name]) for name in ("panel", "mark", "band")]
+    shades = re.findall(rf"\.h\d \{{ background: {pair}; color: {pair}", style)
+    terms = re.findall(r"\.t\d \{ fill: (#\w+); background: (#\w+); color: (#\w+)", style)
+    assert len(shades) == len(SHADES) + 1 and len(terms) == len(TERMS)
+    pairs = [b for pair in (*on_page, *on_others) for b in zip(*pair, strict=True)]
+    pairs += [both for a, b, c, d in shades for both in ((a, c), (b, d))]
+    pairs += [(ground, text) for _, ground, text in terms]
+    assert min(contrast(*both) for both in pairs) >= 4.5
