@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import pytest
 
 from cutune.cli.options import MODEL_NAMES
 from cutune.device.profile import DeviceProfile
+from cutune.fit.fitted_model import PublishedCounts
 from cutune.fit.models_file import read_models
+from cutune.fit.rational.functions import Polynomial, RationalFunction, constant_function
 from cutune.fit.rational.nodes import expression
-from cutune.fit.rational.program import TERM, RationalProgram
+from cutune.fit.rational.program import TERM, RationalProgram, point
 from cutune.fit.rational.values import evaluate, value_of
 from cutune.models.constants import PUBLISHED_BAND
 from cutune.models.definitions import Lines
@@ -140,3 +143,16 @@ def test_ties_go_to_128_threads_then_to_wide_blocks() -> None:
     rule = published_rule(blocks)
     assert sorted(range(4), key=lambda c: rule.ranks[c]) == [2, 1, 3, 0]
     assert rule.band == PUBLISHED_BAND and rule.floor_us == 0
+
+
+def test_fitted_counters_may_depend_on_the_block() -> None:
+    names = ("n", "block_x", "block_y")
+    terms = (((1, 0, 0), Fraction(1)), ((0, 1, 0), Fraction(2)))
+    one = constant_function(names, 1)
+    function = RationalFunction(Polynomial(names, terms), one.numerator, False, 0.0)
+    model = replace(ADD, published=PublishedCounts(*[function] * 6))
+    found = evaluate(
+        mwp_cwp.compose(model, DeviceProfile.named("h200")), point({"n": 64, "m": 64}, (64, 64, 1))
+    )
+    assert found["memory"].tolist() == [64 + 2 * x for x, _, _ in ADD.blocks]
+    assert all(found["time_us"] > 0)

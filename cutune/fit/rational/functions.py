@@ -37,9 +37,13 @@ class Polynomial:
         point = [values[name] for name in self.variables]
         return sum((c * monomial(point, e) for e, c in self.terms), Fraction(0))
 
-    def expression(self) -> Expression:
-        """The same polynomial as a node of a rational program, in nested (Horner) form."""
-        return _horner(self.variables, self.terms)
+    def expression(self, names: Sequence[str] | None = None) -> Expression:
+        """The same polynomial as a node of a rational program, in nested (Horner) form.
+
+        `names`: of the variables there; by default all are sizes.
+        """
+        own = map(size_name, self.variables) if names is None else names
+        return _horner(tuple(own), self.terms)
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,11 @@ class RationalFunction:
         """
         return self.numerator(values) / self.denominator(values)
 
-    def expression(self) -> Expression:
-        """The same function as a node of a rational program."""
+    def expression(self, names: Sequence[str] | None = None) -> Expression:
+        """The same function as a node of a rational program; `names` as in `Polynomial`."""
         if all(not any(e) for e, _ in self.denominator.terms):
-            return self.numerator.expression()
-        return self.numerator.expression() / self.denominator.expression()
+            return self.numerator.expression(names)
+        return self.numerator.expression(names) / self.denominator.expression(names)
 
 
 def constant_function(variables: tuple[str, ...], value: int | Fraction) -> RationalFunction:
@@ -106,19 +110,19 @@ def monomials(points: Floats, exponents: list[Exponents]) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _horner(variables: tuple[str, ...], terms: Sequence[tuple[Exponents, Fraction]]) -> Expression:
+def _horner(names: tuple[str, ...], terms: Sequence[tuple[Exponents, Fraction]]) -> Expression:
     if not terms:
         return expression(0)
-    if not variables:
+    if not names:
         return expression(terms[0][1])
     by_power: dict[int, list[tuple[Exponents, Fraction]]] = {}
     for exponents, coefficient in terms:
         by_power.setdefault(exponents[0], []).append((exponents[1:], coefficient))
-    variable = Name(size_name(variables[0]))
+    variable = Name(names[0])
     powers = sorted(by_power, reverse=True)
-    result = _horner(variables[1:], by_power[powers[0]])
+    result = _horner(names[1:], by_power[powers[0]])
     for power in range(powers[0] - 1, -1, -1):
         result = result * variable
         if power in by_power:
-            result = result + _horner(variables[1:], by_power[power])
+            result = result + _horner(names[1:], by_power[power])
     return result

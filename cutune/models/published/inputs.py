@@ -23,7 +23,7 @@ from cutune.fit.rational.nodes import (
     maximum,
     minimum,
 )
-from cutune.fit.rational.program import RationalProgram
+from cutune.fit.rational.program import RationalProgram, size_name
 from cutune.models.constants import NEARLY_NONE
 from cutune.models.definitions import (
     ALIGNMENT_CLASS,
@@ -101,11 +101,15 @@ def _working(model: FittedModel) -> Expression:
 def _published(lines: Lines, counts: PublishedCounts) -> WarpCounts:
     """Counters as fitted by the published method: functions of size and block, no tables."""
 
+    # The first variable is a size; the others are properties of the candidate.
+    size, *axes = counts.issued.numerator.variables
+    names = (size_name(size), *axes)
+
     def define(name: str, function: RationalFunction) -> Parameter:
-        return lines.define(name, maximum(0, function.expression()))
+        return lines.define(name, maximum(0, function.expression(names)))
 
     memory = define("memory", counts.memory)
-    compute = lines.define("compute", maximum(0, counts.issued.expression() - memory))
+    compute = lines.define("compute", maximum(0, counts.issued.expression(names) - memory))
     uncoalesced = define("uncoalesced", counts.uncoalesced)
     scattered, sectors = define("scattered", counts.scattered), define("sectors", counts.sectors)
     coalesced = lines.define("coalesced", maximum(0, memory - uncoalesced))
