@@ -22,7 +22,7 @@ FOUND, MISSING, BROKEN = "found", "missing", "broken"
 SCHEMA = "cutune-doctor-1"
 INSTALL_TOOLKIT = "pip install 'cutune[toolkit]'"
 #: Without these nothing works, then those of the extras.
-_PACKAGES = ("lark", "numpy", "pycparser", "rich", "scipy")
+_PACKAGES = ("lark", "msgspec", "numpy", "pycparser", "rich", "scipy")
 _EXTRAS = {"jinja2": "report", "matplotlib": "report", "dask": "cluster"}
 
 

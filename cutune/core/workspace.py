@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.typed import parsed, typed
 
 COMMAND_SCHEMA = "cutune-command-1"
 
@@ -167,8 +168,8 @@ def read_document(path: Path, schema: str, command: str) -> Json:
             else.
     """
     try:
-        with _reading(path, command):
-            data = json.loads(path.read_text(encoding="utf-8"))
+        with _reading(path, command), checking(path, command):
+            data = parsed(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise CutuneError(_unknown(path, schema, "no JSON")) from error
     found = data.get("schema") if isinstance(data, dict) else None
@@ -180,6 +181,31 @@ def read_document(path: Path, schema: str, command: str) -> Json:
         raise CutuneError(_unknown(path, schema, found))
     document: Json = data
     return document
+
+
+def read_typed(path: Path, schema: str, kind: type[T], command: str) -> T:
+    """Read a document all of whose entries are checked.
+
+    Raises:
+        CutuneError: as `read_document`, and CT012 when entries are missing or wrong.
+    """
+    document = read_document(path, schema, command)
+    with checking(path, command):
+        return typed(kind, document)
+
+
+@contextmanager
+def checking(path: Path, command: str) -> Iterator[None]:
+    """Turns what is wrong with the entries of a file into a diagnostic (CT012)."""
+    try:
+        yield
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise
+    except (KeyError, ValueError) as error:
+        missing = isinstance(error, KeyError)
+        reason = f"without `{error.args[0]}`" if missing else str(error)
+        damaged = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=command)
+        raise CutuneError(damaged) from error
 
 
 def _is_older(found: object, wanted: str) -> bool:
@@ -241,7 +267,7 @@ def read_lines(
     with file:
         for number, line in enumerate(file, start=1):
             try:
-                entry = json.loads(line)
+                entry = parsed(line)
                 if entry["schema"] == schema:
                     yield convert(entry)
             except (ValueError, KeyError, TypeError):

@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.typed import Label, Meta, Text, parsed, require, typed
 
 SCHEMA = "cutune-device-2"
 #: Beginning of the provenance of constants that were fitted to times of this GPU.
 FITTED = "fitted to micro-kernels"
+#: Constants that a time is divided by.
+RATES = frozenset(("issue_per_cycle", "dram_efficiency", "l2_share_lost"))
+_Capability = Annotated[str, Meta(pattern=r"(?a)\A\d{1,2}\.\d{1,2}\Z")]
+
+
+_Few = Annotated[int, Meta(ge=1, le=1 << 14)]
+_Many = Annotated[int, Meta(ge=1, le=1 << 30)]
+_Version = Annotated[int, Meta(ge=0, le=99)]
 
 
 @dataclass(frozen=True)
 class Limits:
     """Limits of the hardware (CUDA C++ Programming Guide, "Compute Capabilities")."""
 
-    warps_per_sm: int
-    blocks_per_sm: int
-    registers_per_sm: int
-    registers_per_thread: int
-    shared_bytes_per_sm: int
-    shared_bytes_opt_in: int
-    shared_bytes_reserved: int
-    shared_bytes_granularity: int
-    threads_per_block: int
+    warps_per_sm: _Few
+    blocks_per_sm: _Few
+    registers_per_sm: _Many
+    registers_per_thread: _Few
+    shared_bytes_per_sm: _Many
+    shared_bytes_opt_in: _Many
+    shared_bytes_reserved: Annotated[int, Meta(ge=0, le=1 << 20)]
+    shared_bytes_granularity: _Few
+    threads_per_block: _Few
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,14 @@ class ModelConstants:
     #: A uniform read of constant memory while the warps of an SM are at different instructions.
     uniform_cycles: Fraction
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            is_rate = field.name in RATES
+            least = "above 0" if is_rate else "at least 0"
+            fits = 0 <= value <= 10**9 and (value or not is_rate)
+            require(fits, f"`{field.name}` is {least}, and at most 10^9")
+
 
 @dataclass(frozen=True)
 class DeviceProfile:
@@ -103,15 +119,19 @@ class DeviceProfile:
         provenance: sources of the numbers, by name.
     """
 
-    name: str
-    compute_capability: tuple[int, int]
-    sm_count: int
+    name: Label
+    compute_capability: tuple[_Version, _Version]
+    sm_count: _Few
     clock_ghz: Fraction
     dram_gbs: Fraction
-    l2_bytes: int
+    l2_bytes: Annotated[int, Meta(ge=1, le=1 << 40)]
     limits: Limits
     model: ModelConstants
-    provenance: Mapping[str, str]
+    provenance: Mapping[Text, Text]
+
+    def __post_init__(self) -> None:
+        rates = (self.clock_ghz, self.dram_gbs)
+        require(all(0 < rate <= 10**6 for rate in rates), "a rate is above 0")
 
     @property
     def architecture(self) -> str:
@@ -187,24 +207,14 @@ def _text(value: Fraction) -> str:
 
 def _parse(path: str, text: str) -> DeviceProfile:
     try:
-        data: dict[str, Any] = json.loads(text)
-        if data.get("schema") != SCHEMA:
-            raise KeyError(data.get("schema"))
-        major, minor = (int(part) for part in data["compute_capability"].split("."))
-        return DeviceProfile(
-            name=data["name"],
-            compute_capability=(major, minor),
-            sm_count=int(data["sm_count"]),
-            clock_ghz=Fraction(str(data["clock_ghz"])),
-            dram_gbs=Fraction(str(data["dram_gbs"])),
-            l2_bytes=int(data["l2_bytes"]),
-            limits=Limits(**{f.name: int(data["limits"][f.name]) for f in fields(Limits)}),
-            model=ModelConstants(
-                **{f.name: Fraction(str(data["model"][f.name])) for f in fields(ModelConstants)}
-            ),
-            provenance=data["provenance"],
-        )
+        data = typed(dict[str, Any], parsed(text))
+        found = data.get("schema")
+        if found == SCHEMA:
+            major, minor = typed(_Capability, data["compute_capability"]).split(".")
+            capability = (int(major), int(minor))
+            return typed(DeviceProfile, {**data, "compute_capability": capability})
     except (KeyError, ValueError, AttributeError, TypeError) as error:
-        raise CutuneError(
-            Diagnostic.at(Code.UNKNOWN_SCHEMA, None, path=path, wanted=SCHEMA, found=error)
-        ) from error
+        found = error
+    raise CutuneError(
+        Diagnostic.at(Code.UNKNOWN_SCHEMA, None, path=path, wanted=SCHEMA, found=found)
+    )

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-Block = tuple[int, int, int]
+from cutune.core.typed import Meta
+
+Width = Annotated[int, Meta(ge=1, le=1024)]
+Depth = Annotated[int, Meta(ge=1, le=64)]
+Block = tuple[Width, Width, Depth]
+_Extent = Annotated[int, Meta(ge=0, lt=1 << 62)]
+#: Thread blocks, threads or ids per dimension.
+Extents = tuple[_Extent, _Extent, _Extent]
 #: Names in models: threads that a launch must cover, or thread blocks where the grid is kept.
 EXTENTS = ("extent_x", "extent_y", "extent_z")
 WARP = 32
@@ -29,6 +37,13 @@ def shape(block: Block) -> str:
 def configuration_text(block: Block, variant: str) -> str:
     """A thread block, with the variant unless it is the kernel itself: `32x8 restrict`."""
     return f"{shape(block)} {variant}".rstrip()
+
+
+def is_block(values: Sequence[int]) -> bool:
+    """Are these the widths of a block that CUDA launches?"""
+    most = (LARGEST, LARGEST, LARGEST_Z)
+    fit = len(values) == 3 and all(0 < v <= m for v, m in zip(values, most, strict=True))
+    return fit and threads_of(as_block(values)) <= LARGEST
 
 
 def threads_of(block: Block) -> int:

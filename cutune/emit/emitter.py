@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 from cutune.fit.rational.nodes import Constant, Expression, Lookup, Operation, Operator, Parameter
+from cutune.rewrite.prelude import c_comment
 
 INFIX = {
     Operator.ADD: "+",
@@ -20,6 +21,8 @@ INFIX = {
     Operator.MULTIPLY: "*",
     Operator.DIVIDE: "/",
 }
+#: Parts of names that are no letters.
+_AS_WORDS = {".": "__", ":": "_"}
 _PRECEDENCE = {
     Operator.ADD: 1,
     Operator.SUBTRACT: 1,
@@ -61,9 +64,9 @@ class Emitter:
         if not comment:
             self(line)
         elif 4 * self._depth + len(line) + len("  // ") + len(comment) <= WIDTH:
-            self(f"{line}  // {comment}")
+            self(f"{line}  // {c_comment(comment)}")
         else:
-            self(f"// {comment}")
+            self(f"// {c_comment(comment)}")
             self(line)
 
     @contextmanager
@@ -93,8 +96,14 @@ class Emitter:
 
 
 def c_name(name: str) -> str:
-    """What is named after a size, as part of a C name: `grid.nx` is none."""
-    return name.replace(".", "__")
+    """What is named after something, as part of a C name: `grid.nx` is none."""
+    return re.sub(r"[^A-Za-z0-9_]", lambda c: _AS_WORDS.get(c[0], f"_{ord(c[0]):x}_"), name)
+
+
+def c_integer(value: int) -> str:
+    """An integer as a literal, in parentheses where it is negative."""
+    text = str(value) if abs(value) < 1 << 31 else f"{value}ll"
+    return f"({text})" if value < 0 else text
 
 
 def c_variable(name: str) -> str:

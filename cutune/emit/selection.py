@@ -9,26 +9,25 @@ remembers what it has decided.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from cutune.device.profile import DeviceProfile
-from cutune.emit.emitter import Emitter, c_name, double_text
+from cutune.emit.emitter import Emitter, c_integer, c_name, double_text
 from cutune.emit.model import emit_model, padded
 from cutune.emit.tables import SMALL, Tables
 from cutune.fit.fitted_model import FittedModel
 from cutune.fit.measurement.measurement import MeasuredKernel
-from cutune.frontend.c_names import names_in, renamed
+from cutune.fit.rational.formulas import tie_of
 from cutune.frontend.launch_sites import SiteKey
 from cutune.models.candidates import launchable
 from cutune.models.constants import ASKING_US, BOUND_BAND, LAUNCH_BOUND, VARIANT_SHARE
 from cutune.models.selection.choose import SelectionRule
 from cutune.models.selection.registry import DEFAULT, MODELS, PerformanceModel
 from cutune.models.selection.variants import Worthwhile, worthwhile
-from cutune.rewrite.prelude import c_string
+from cutune.rewrite.prelude import c_comment, c_string
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def emit_selection(
         _modelled(judge, model, tables) for model in models if model.kernel.name not in decided
     )
     for decider in (*measured, *modelled):
-        name = _unique(re.sub(r"\W", "_", decider.kernel), taken)
+        name = _unique(c_name(decider.kernel), taken)
         decided_on = []
         for number, device in enumerate(devices):
             its_name = name if len(devices) == 1 else f"{name}_on_{number}"
@@ -104,7 +103,7 @@ def emit_selection(
             parts += [_dispatcher(decided_on, name), "\n"]
             routines += [(site, f"cutune_select_{name}") for site in decider.sites]
     names = " and ".join(device.name for device in devices)
-    head = [f"// Emitted by cutune for {names}.\n", str(tables)]
+    head = [f"// Emitted by cutune for {c_comment(names)}.\n", str(tables)]
     return SelectionText("".join([*head, *parts]), tuple(routines), variants)
 
 
@@ -243,9 +242,11 @@ def _unlike(model: FittedModel) -> list[str]:
     facts, conditions = model.kernel, []
     if read := _read_arguments(facts):
         conditions.append(f"(~asked_->integers & {argument_bits(read)}) != 0")
-    conditions += [f"asked_->arguments[{i}] != {value}" for i, value in facts.required_arguments]
     conditions += [
-        f"asked_->extent[{axis}] != {threads}" for axis, threads in _fixed_extents(model)
+        f"asked_->arguments[{i}] != {c_integer(value)}" for i, value in facts.required_arguments
+    ]
+    conditions += [
+        f"asked_->extent[{axis}] != {c_integer(threads)}" for axis, threads in _fixed_extents(model)
     ]
     if facts.shared is None:
         conditions.append(f"asked_->smem != {facts.dynamic_shared_bytes}u")
@@ -326,10 +327,13 @@ def _emit_ties(emit: Emitter, facts: MeasuredKernel, own: str) -> None:
     By one they may be off: even sizes do not tell how halves are rounded.
     """
     for name, position, text in facts.tied:
-        (source,) = names_in(text)
-        key = f"sizes_[{facts.parameters.index(source)}]"
-        follows = renamed(text, {source: key})
-        asked = f"asked_->arguments[{position}]"
-        off = f"off_{c_name(name)}"
-        emit(f"const long long {off} = {asked} - ({follows});")
-        emit(f"if ({off} < -1 || {off} > 1) return {own};")
+        tie = tie_of(text, facts.parameters)
+        assert tie is not None, "a text that was checked when it was read"
+        # Sizes are at most 2^31 here: that cannot overflow, but the argument may be any number.
+        follows = f"sizes_[{facts.parameters.index(tie.source)}]"
+        follows += f" * {tie.factor}" if tie.factor != 1 else ""
+        follows += f" + {c_integer(tie.added)}" if tie.added else ""
+        follows = f"({follows}) / {tie.divisor}" if tie.divisor != 1 else follows
+        asked, tied = f"asked_->arguments[{position}]", f"tied_{c_name(name)}"
+        emit(f"const long long {tied} = {follows};")
+        emit(f"if ({asked} < {tied} - 1 || {asked} > {tied} + 1) return {own};")

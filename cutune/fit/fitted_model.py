@@ -24,6 +24,16 @@ ISSUE, STEP, BARRIER, FIXED = "issue", "step", "barrier", "_fixed"
 #: Atomic operations on integers, and on floating-point numbers.
 ATOMIC, ATOMIC_REAL = "atomic", "atomic_real"
 
+#: All kinds of columns; see `FeatureColumn`.
+KINDS = frozenset(
+    (
+        *(SECTORS, UNCOALESCED, SCATTERED, ATOMIC, ATOMIC_REAL),
+        *(kind + suffix for kind in (ISSUE, STEP, BARRIER) for suffix in ("", FIXED)),
+        *("load", "store", "shared", "request", "rewritten", "rewritten_lines"),
+        *("missed", "missing", "busiest"),
+    )
+)
+
 
 @dataclass(frozen=True)
 class Array:

@@ -7,16 +7,27 @@ each column says which of them it has; a row of one value is that number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.workspace import Json, read_document, write_document
-from cutune.device.thread_block import as_block
+from cutune.core.typed import (
+    Count,
+    MemberName,
+    Meta,
+    Name,
+    Quantity,
+    Small,
+    Text,
+    require,
+    typed,
+)
+from cutune.core.workspace import Json, checking, read_document, write_document
+from cutune.device.thread_block import Block, is_block
 from cutune.fit.fitted_model import (
+    KINDS,
     Array,
     FeatureColumn,
     FittedModel,
@@ -24,6 +35,7 @@ from cutune.fit.fitted_model import (
     Totals,
     in_single_precision,
 )
+from cutune.fit.measurement.alignment_classes import MAX_CLASSES
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.rational.functions import Polynomial, RationalFunction
 
@@ -48,12 +60,8 @@ def read_models(path: Path) -> list[FittedModel]:
         CutuneError: CT009, CT001, CT005, or CT012 when entries are missing or wrong.
     """
     document = read_document(path, SCHEMA, COMMAND)
-    try:
-        return [_from_json(entry) for entry in document["models"]]
-    except (LookupError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        damaged = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=COMMAND)
-        raise CutuneError(damaged) from error
+    with checking(path, COMMAND):
+        return [_from_json(entry) for entry in typed(list[Json], document["models"])]
 
 
 def _to_json(model: FittedModel) -> Json:
@@ -87,46 +95,146 @@ def _to_json(model: FittedModel) -> Json:
     }
 
 
-def _from_json(entry: Json) -> FittedModel:
-    kernel = MeasuredKernel.from_json(entry["facts"])
+# ---- reading
+
+_Exponents = tuple[Annotated[int, Meta(ge=0, le=16)], ...]
+_Terms = tuple[tuple[_Exponents, Fraction], ...]
+_Value = Annotated[float, Meta(ge=0, le=1e12)]
+_Class = Annotated[int, Meta(ge=0, lt=MAX_CLASSES)]
+
+
+@dataclass(frozen=True)
+class _FunctionEntry:
+    """A rational function as a file holds it: without the names of its variables."""
+
+    numerator: _Terms
+    denominator: _Terms
+    exact: bool
+    held_out_error: Quantity
+    residual: Quantity
+    rank: Count
+    unknowns: Count
+
+    def of(self, names: tuple[str, ...]) -> RationalFunction:
+        """The function of these variables."""
+        terms = (*self.numerator, *self.denominator)
+        fit = all(len(exponents) == len(names) for exponents, _ in terms)
+        require(fit, "a term has an exponent for each variable")
+        require(any(c for _, c in self.denominator), "a denominator is not 0")
+        entries = {f.name: getattr(self, f.name) for f in fields(self)}
+        entries |= {n: Polynomial(names, entries[n]) for n in ("numerator", "denominator")}
+        return RationalFunction(**entries)
+
+
+@dataclass(frozen=True)
+class _ArrayEntry:
+    parameter: Small
+    extent_bytes: _FunctionEntry
+    is_loaded: bool
+    is_stored: bool
+
+
+@dataclass(frozen=True)
+class _ColumnEntry:
+    """A column: `rows` are numbers of rows of values, one per alignment class."""
+
+    kind: Name
+    group: Small
+    array: Small | None
+    rows: tuple[Small, ...]
+
+
+@dataclass(frozen=True)
+class _PublishedEntry:
+    variables: tuple[MemberName, ...]
+    issued: _FunctionEntry
+    memory: _FunctionEntry
+    uncoalesced: _FunctionEntry
+    scattered: _FunctionEntry
+    sectors: _FunctionEntry
+    barriers: _FunctionEntry
+
+    def read(self) -> PublishedCounts:
+        """The counters."""
+        functions = (getattr(self, field.name) for field in fields(PublishedCounts))
+        return PublishedCounts(*(function.of(self.variables) for function in functions))
+
+
+@dataclass(frozen=True)
+class _ModelEntry:
+    """The model of a kernel as a file holds it."""
+
+    facts: dict[str, Any]
+    working: _FunctionEntry
+    steps: _FunctionEntry
+    instructions: _FunctionEntry
+    double: _FunctionEntry
+    special: _FunctionEntry
+    barriers: _FunctionEntry
+    constants: _FunctionEntry
+    looped: bool
+    groups: tuple[_FunctionEntry, ...]
+    requests: tuple[Count, ...]
+    arrays: tuple[_ArrayEntry, ...]
+    classes: tuple[Annotated[tuple[_Class, ...], Meta(min_length=1, max_length=128)], ...]
+    blocks: Annotated[tuple[Block, ...], Meta(min_length=1, max_length=1 << 15)]
+    rows: tuple[_Value | tuple[_Value, ...], ...]
+    columns: tuple[_ColumnEntry, ...]
+    held_out_error: Quantity
+    transactions: tuple[_ColumnEntry, ...]
+    published: _PublishedEntry | None
+    confirmed_on: Text | None
+    variants: tuple[dict[str, Any], ...] = ()
+
+
+def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
+    read = typed(_ModelEntry, entry)
+    require(may_have_variants or not read.variants, "variants have no variants")
+    kernel = MeasuredKernel.from_json(read.facts)
     names = kernel.variables
-    blocks = tuple(as_block(b) for b in entry["blocks"])
-    rows = _read_rows(entry["rows"], len(blocks))
-
-    def function(data: Json) -> RationalFunction:
-        return _read_function(names, data)
-
+    rows = _read_rows(read.rows, len(read.blocks))
+    _check(read, kernel)
     return FittedModel(
         kernel=kernel,
-        **{field.name: function(entry[field.name]) for field in fields(Totals)},
-        looped=entry["looped"],
-        groups=tuple(function(group) for group in entry["groups"]),
-        requests=tuple(entry["requests"]),
+        **{field.name: getattr(read, field.name).of(names) for field in fields(Totals)},
+        looped=read.looped,
+        groups=tuple(group.of(names) for group in read.groups),
+        requests=read.requests,
         arrays=tuple(
-            Array(a["parameter"], function(a["extent_bytes"]), a["is_loaded"], a["is_stored"])
-            for a in entry["arrays"]
+            Array(a.parameter, a.extent_bytes.of(names), a.is_loaded, a.is_stored)
+            for a in read.arrays
         ),
-        classes=tuple(tuple(c) for c in entry["classes"]),
-        blocks=blocks,
-        columns=_read_columns(entry["columns"], rows),
-        held_out_error=entry["held_out_error"],
-        transactions=_read_columns(entry["transactions"], rows),
-        published=_read_published(entry["published"]),
-        confirmed_on=entry["confirmed_on"],
-        variants=tuple(map(_from_json, entry.get("variants", ()))),
+        classes=read.classes,
+        blocks=read.blocks,
+        columns=_read_columns(read.columns, rows),
+        held_out_error=read.held_out_error,
+        transactions=_read_columns(read.transactions, rows),
+        published=read.published.read() if read.published is not None else None,
+        confirmed_on=read.confirmed_on,
+        variants=tuple(_from_json(variant, False) for variant in read.variants),
     )
 
 
-def _read_function(names: tuple[str, ...], data: Json) -> RationalFunction:
-    return RationalFunction(
-        _terms(names, data["numerator"]),
-        _terms(names, data["denominator"]),
-        data["exact"],
-        data["held_out_error"],
-        data["residual"],
-        data["rank"],
-        data["unknowns"],
-    )
+def _check(read: _ModelEntry, kernel: MeasuredKernel) -> None:
+    """Do the entries of a model fit together?
+
+    Raises:
+        ValueError: they do not.
+    """
+    require(len(read.groups) == len(read.requests), "`requests` are as many as `groups`")
+    require(len(read.classes) == len(kernel.parameters), "`classes` are those of `parameters`")
+    require(len({*read.blocks}) == len(read.blocks), "each of `blocks` stands there once")
+    require(all(map(is_block, read.blocks)), "a block has up to 1024 threads")
+    count = prod(max(of_one) + 1 for of_one in read.classes)
+    require(count <= MAX_CLASSES, f"there are up to {MAX_CLASSES} alignment classes")
+    for column in (*read.columns, *read.transactions):
+        require(column.kind in KINDS, f"{column.kind!r} is no kind of column")
+        require(len(column.rows) == count, "a column has a row for each alignment class")
+        require(max(column.rows) < len(read.rows), "a column has rows that are there")
+        in_groups = column.group < max(1, len(read.groups))
+        require(in_groups, "a column belongs to one of `groups`")
+        is_there = column.array is None or column.array < len(read.arrays)
+        require(is_there, "a column belongs to one of `arrays`")
 
 
 def _published(counts: PublishedCounts | None) -> Json | None:
@@ -134,13 +242,6 @@ def _published(counts: PublishedCounts | None) -> Json | None:
         return None
     functions = {f.name: _function(getattr(counts, f.name)) for f in fields(PublishedCounts)}
     return {"variables": list(counts.issued.numerator.variables), **functions}
-
-
-def _read_published(entry: Json | None) -> PublishedCounts | None:
-    if entry is None:
-        return None
-    names = tuple(entry["variables"])
-    return PublishedCounts(*(_read_function(names, entry[f.name]) for f in fields(PublishedCounts)))
 
 
 class _Rows:
@@ -169,22 +270,21 @@ class _Rows:
         return [row[0] if len(set(row)) == 1 else list(row) for row in self._numbers]
 
 
-def _read_rows(rows: list[Any], width: int) -> list[tuple[float, ...]]:
-    found = [in_single_precision(row if isinstance(row, list) else [row] * width) for row in rows]
-    if any(len(row) != width for row in found):
-        raise ValueError("a row has no entry per candidate")
+def _read_rows(rows: Sequence[float | tuple[float, ...]], width: int) -> list[tuple[float, ...]]:
+    found = [in_single_precision(row if isinstance(row, tuple) else [row] * width) for row in rows]
+    require(all(len(row) == width for row in found), "a row has an entry per candidate")
     return found
 
 
 def _read_columns(
-    entries: list[Json], rows: Sequence[tuple[float, ...]]
+    entries: Sequence[_ColumnEntry], rows: Sequence[tuple[float, ...]]
 ) -> tuple[FeatureColumn, ...]:
     return tuple(
         FeatureColumn(
-            entry["kind"],
-            entry["group"],
-            entry["array"],
-            tuple(value for number in entry["rows"] for value in rows[number]),
+            entry.kind,
+            entry.group,
+            entry.array,
+            tuple(value for number in entry.rows for value in rows[number]),
         )
         for entry in entries
     )
@@ -203,7 +303,3 @@ def _function(function: RationalFunction) -> Json:
         "rank": function.rank,
         "unknowns": function.unknowns,
     }
-
-
-def _terms(names: tuple[str, ...], terms: list[Any]) -> Polynomial:
-    return Polynomial(names, tuple((tuple(e), Fraction(c)) for e, c in terms))

@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
+from lark import LarkError
+
+from cutune.core.typed import Formula
 from cutune.frontend.syntax.annotation import Expression, Values, read_condition
 
 _COMPARISONS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
@@ -38,7 +40,7 @@ class BlockRange:
     x: Values | None = None
     y: Values | None = None
     z: Values | None = None
-    where: str | None = None
+    where: Formula | None = None
 
     def listed(self, axis: int) -> tuple[int, ...]:
         """The sizes that a list names for a dimension; nothing for a range."""
@@ -62,20 +64,20 @@ class BlockRange:
     def _condition(self) -> Expression | None:
         return read_condition(self.where) if self.where is not None else None
 
-    @staticmethod
-    def from_json(entry: Mapping[str, Any] | None) -> BlockRange | None:
-        """Read back what `dataclasses.asdict` gave."""
-        if entry is None:
-            return None
-        x, y, z = (_values(entry[name]) for name in "xyz")
-        return BlockRange(x, y, z, entry["where"])
+    def check(self) -> None:
+        """Can the condition be read, and asked about a block?
 
-
-def _values(entry: Mapping[str, Any] | None) -> Values | None:
-    if entry is None:
-        return None
-    first_last = entry["interval"]
-    return Values(tuple(entry["listed"]), (first_last[0], first_last[1]) if first_last else None)
+        Raises:
+            ValueError: it cannot.
+        """
+        try:
+            self.allows((1, 1, 1))
+            if self._condition is not None:
+                value_of(self._condition, dict.fromkeys("xyz", Fraction(7, 3)))
+        except ZeroDivisionError:
+            return
+        except (LarkError, KeyError, RecursionError) as error:
+            raise ValueError(f"`where`: {self.where!r} is no condition on a block") from error
 
 
 def value_of(tree: Expression, sizes: Mapping[str, Fraction]) -> Fraction:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cutune.core.source import Source
+from cutune.core.typed import SiteNumber, Text
 from cutune.frontend.program import LaunchSite, Program
 
 
@@ -23,8 +24,8 @@ class SiteKey:
         id: of the site there.
     """
 
-    source: str
-    id: int
+    source: Text
+    id: SiteNumber
 
     @staticmethod
     def of(source: Source, site: LaunchSite) -> SiteKey:

@@ -183,6 +183,12 @@ static inline bool cutune_are_equal(dim3 one, dim3 other) {
     return one.x == other.x && one.y == other.y && one.z == other.z;
 }
 
+// Of what CUDA would refuse anyway, as much as fits: 64 bits with a sign do not hold every product.
+static inline long long cutune_product(unsigned a, unsigned b) {
+    const unsigned long long product = static_cast<unsigned long long>(a) * b;
+    return static_cast<long long>(product < 1ull << 62 ? product : 1ull << 62);
+}
+
 static inline long long cutune_threads(dim3 block) {
     return static_cast<long long>(block.x) * block.y * block.z;
 }
@@ -226,9 +232,8 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
     cutune_request request = {grid, block,       smem,   {0, 0, 0}, arguments,   integers,
                               0,    is_captured, limits, &site,     allocations, 0,
                               cutune_one_id};
-    const long long space[3] = {static_cast<long long>(grid.x) * block.x,
-                                static_cast<long long>(grid.y) * block.y,
-                                static_cast<long long>(grid.z) * block.z};
+    const long long space[3] = {cutune_product(grid.x, block.x), cutune_product(grid.y, block.y),
+                                cutune_product(grid.z, block.z)};
     const unsigned blocks[3] = {grid.x, grid.y, grid.z};
     const bool computable = (site.guard_arguments & ~integers) == 0;
     for (int d = 0; d < 3; ++d) {
@@ -302,7 +307,7 @@ static inline bool cutune_may_change(const cutune_site &site, const cutune_reque
     if (request.is_captured && site.edits_graphs) return false;
     if (!cutune_shares_rows(site, request, request.block)) return false;
     for (int d = 0; d < 3; ++d) {
-        const long long space = static_cast<long long>(grid[d]) * block[d];
+        const long long space = cutune_product(grid[d], block[d]);
         if (space == 0 || space > cutune_most_ids) return false;
         if (grid[d] > cutune_most_blocks[d] || block[d] > most_threads[d]) return false;
         if ((site.indexed >> d & 1u) == 0 && space != 1) return false;

@@ -226,4 +226,5 @@ def _of_last_warp(features: Features, loads: Expression, one_wave: Expression) -
 def _busiest(features: Features) -> float:
     """The largest feature `busiest` of all classes and candidates."""
     columns = features.model.columns
-    return max(v for column in columns if column.kind == "busiest" for v in column.values)
+    busiest = (v for column in columns if column.kind == "busiest" for v in column.values)
+    return max(busiest, default=1.0)

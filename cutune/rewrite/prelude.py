@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from cutune.core.edits import Edit
 from cutune.core.source import Source, Span
@@ -11,11 +12,20 @@ _BYTE_ORDER_MARK = "\xef\xbb\xbf"
 
 
 def c_string(text: str) -> str:
-    """A C string literal of a text."""
+    """A C string literal of the bytes of a text, which are those of latin-1 or, if need be, UTF-8.
+
+    Of question marks no trigraph is made.
+    """
+    kept = text if all(c <= "\xff" for c in text) else text.encode().decode("latin-1")
     escaped = "".join(
-        f"\\{c}" if c in '\\"' else c if " " <= c <= "~" else f"\\{ord(c):03o}" for c in text
+        f"\\{c}" if c in '\\"?' else c if " " <= c <= "~" else f"\\{ord(c):03o}" for c in kept
     )
     return f'"{escaped}"'
+
+
+def c_comment(text: str) -> str:
+    """Text for people as part of a comment of C, which it neither ends nor continues."""
+    return re.sub(r"[^ -~]|[\\?*]", "_", text)
 
 
 def c_path(path: str) -> str:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
+
+from cutune.core.typed import Meta
 
 _COMPILING = re.compile(r"Compiling entry function '([^']+)'")
 _USED = re.compile(r"Used (\d+) registers")
@@ -27,9 +30,9 @@ class StaticCounters:
             instructions are counted once.
     """
 
-    registers: int
-    static_shared_bytes: int = 0
-    spilled_bytes: int = 0
+    registers: Annotated[int, Meta(ge=0, le=1024)]
+    static_shared_bytes: Annotated[int, Meta(ge=0, le=1 << 30)] = 0
+    spilled_bytes: Annotated[int, Meta(ge=0, le=1 << 40)] = 0
 
 
 def parse_ptxas(text: str) -> dict[str, StaticCounters]:

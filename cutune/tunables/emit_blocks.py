@@ -6,16 +6,16 @@ block covers the same threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from cutune.device.profile import DeviceProfile
-from cutune.emit.emitter import Emitter
+from cutune.emit.emitter import Emitter, c_integer
 from cutune.emit.selection import Decider, DecisionText, argument_bits, printed_extents
 from cutune.frontend.launch_sites import SiteKey
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
 from cutune.rewrite.prelude import c_string
-from cutune.tunables.measured_blocks import BlockClassifier
+from cutune.tunables.measured_blocks import BlockClassifier, measured_columns
 from cutune.tunables.neighbours.emit_classifier import emit_choices
 
 
@@ -27,11 +27,17 @@ def block_deciders(program: Program, choices: Sequence[BlockClassifier]) -> list
     found = []
     for name, by_device in by_kernel.items():
         kernel = program.kernel(name)
-        if kernel is not None:
+        if kernel is not None and all(map(_fits(kernel), by_device.values())):
             own = (site for site in program.tunable_launches if site.kernel == name)
             sites = tuple(SiteKey.of(program.source, site) for site in own)
             found.append(decider(kernel, sites, by_device))
     return found
+
+
+def _fits(kernel: Kernel) -> Callable[[BlockClassifier], bool]:
+    """Does a classifier decide on what a launch of the kernel has?"""
+    columns = measured_columns(kernel)
+    return lambda choice: choice.columns == columns
 
 
 def decider(
@@ -69,11 +75,13 @@ def _text(kernel: Kernel, choice: BlockClassifier, name: str) -> str:
         for column, low, high in zip(choice.columns, choice.lowest, choice.highest, strict=True):
             value = values[column]
             emit(f"const long long {value} = asked_->{_place(column, positions)};")
-            emit(f"if ({value} < {low}ll || {value} > {high}ll) return cutune_answer;")
+            limits = f"{value} < {c_integer(low)} || {value} > {c_integer(high)}"
+            emit(f"if ({limits}) return cutune_answer;")
         for link in choice.links:
             column, source = (values[choice.columns[i]] for i in (link.column, link.source))
-            line = f"{link.factor}ll * {source} + {link.offset}ll"
-            emit(f"if ({link.divisor}ll * {column} != {line}) return cutune_answer;")
+            divisor, factor, offset = map(c_integer, (link.divisor, link.factor, link.offset))
+            line = f"{factor} * {source} + {offset}"
+            emit(f"if ({divisor} * {column} != {line}) return cutune_answer;")
         arguments = ", ".join(f"cutune_{size}" for size in sizes)
         for d, tunable in zip(DIMENSIONS, tunables, strict=True):
             emit(f"const unsigned cutune_{d} =")

@@ -13,19 +13,28 @@ from pathlib import Path
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.workspace import Workspace, read_document, read_lines, write_document
+from cutune.core.workspace import Workspace, read_lines, read_typed, write_document
 from cutune.device.profile import DeviceProfile
+from cutune.emit.emitter import c_integer
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
 from cutune.frontend.tunable import HostTunable
 from cutune.passes import ReplaceTunables
-from cutune.tunables.measured_blocks import BlockClassifier
+from cutune.rewrite.prelude import c_string
+from cutune.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry
 from cutune.tunables.neighbours.condition import condition_c
 from cutune.tunables.neighbours.emit_classifier import c_name, emit_choices
 from cutune.tunables.neighbours.model import SCHEMA as CHOICES_SCHEMA
-from cutune.tunables.neighbours.model import Choice, ChoiceModel, fit_choice, from_json, to_json
+from cutune.tunables.neighbours.model import (
+    Choice,
+    ChoiceModel,
+    ChoiceModelEntry,
+    fit_choice,
+    to_json,
+)
 from cutune.tunables.regions import SCHEMA, HostMeasurement, group_table
 
+COMMAND = "cutune fit --model neighbours"
 _SWITCH = """\
 #include <cmath>
 #include <cstdio>
@@ -119,17 +128,56 @@ def read_blocks(
         CutuneError: CT009 when nothing was fitted, CT431 when that source was not swept on these
             devices.
     """
-    document = read_document(workspace.choices, CHOICES_SCHEMA, "cutune fit --model neighbours")
-    launches = document.get("launches", {"origin": document["origin"], "blocks": []})
-    origin = Origin(**launches["origin"])
+    document = read_choices(workspace)
+    launches = document.launches or LaunchesEntry(document.origin, ())
+    origin = launches.origin
     names = {device.name for device in devices}
-    choices = map(BlockClassifier.from_json, launches["blocks"])
-    found = [choice for choice in choices if choice.device in names]
+    found = [choice for choice in launches.classifiers() if choice.device in names]
     if not found or (path is not None and str(Path(path).resolve()) != origin.path):
         listed = " or ".join(sorted(names))
         shown = origin.path if path is None else path
         raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=shown, device=listed))
     return origin, found
+
+
+@dataclass(frozen=True)
+class LaunchesEntry:
+    """Classifiers of blocks, and the version of the source that they were made of."""
+
+    origin: Origin
+    blocks: tuple[BlockClassifierEntry, ...]
+
+    def classifiers(self) -> list[BlockClassifier]:
+        """The classifiers."""
+        return [block.read() for block in self.blocks]
+
+
+@dataclass(frozen=True)
+class ChoicesDocument:
+    """What choices.json holds."""
+
+    origin: Origin
+    models: tuple[ChoiceModelEntry, ...]
+    launches: LaunchesEntry | None = None
+
+    def choices(self) -> list[ChoiceModel]:
+        """The models of host tunables."""
+        return [model.read() for model in self.models]
+
+    def __post_init__(self) -> None:
+        # All of it is read, whichever part is asked for.
+        self.choices()
+        if self.launches is not None:
+            self.launches.classifiers()
+
+
+def read_choices(workspace: Workspace) -> ChoicesDocument:
+    """All classifiers of a workspace.
+
+    Raises:
+        CutuneError: CT009 when nothing was fitted, and what `read_typed` raises.
+    """
+    return read_typed(workspace.choices, CHOICES_SCHEMA, ChoicesDocument, COMMAND)
 
 
 def _origin(program: Program) -> Origin:
@@ -159,13 +207,13 @@ def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
     """
     if not program.tunables or not workspace.choices.exists():
         return ReplaceTunables()
-    document = read_document(workspace.choices, CHOICES_SCHEMA, "cutune fit --model neighbours")
+    document = read_choices(workspace)
     origin = _origin(program)
-    if document["origin"]["path"] != origin.path:
+    if document.origin.path != origin.path:
         return ReplaceTunables()
-    if document["origin"]["content"] != origin.content:
+    if document.origin != origin:
         raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
-    models = [from_json(entry) for entry in document["models"]]
+    models = document.choices()
     if not models:
         return ReplaceTunables()
     selection = emit_host(models, {t.name: t.where for t in program.tunables})
@@ -207,12 +255,12 @@ def _test(model: ChoiceModel, where: str | None) -> str:
 def _in_range(model: ChoiceModel, choice: Choice) -> str:
     """C: are the given values these, and do the sizes lie between measured ones?"""
     tests = [
-        f"cutune_{c_name(name)} == {value}ll"
+        f"cutune_{c_name(name)} == {c_integer(value)}"
         for name, value in zip(model.given, choice.given, strict=True)
     ]
     for name, low, high in zip(model.sizes, choice.lowest, choice.highest, strict=True):
         size = f"cutune_{c_name(name)}"
-        tests.append(f"{size} >= {low}ll && {size} <= {high}ll")
+        tests.append(f"{size} >= {c_integer(low)} && {size} <= {c_integer(high)}")
     return f"({' && '.join(tests)})"
 
 
@@ -221,6 +269,7 @@ def _routine(model: ChoiceModel, tunable: str, routine: str, test: str) -> str:
     parameters = "".join(f", long long {name}" for name in names)
     shown = ", ".join(f"{name} = %lld" for name in (*model.sizes, *model.given))
     values = ", ".join(["cutune_value", *names])
+    shown_text = c_string(f"cutune: {tunable} = %lld for {shown}\n")
     return f"""\
 template <class Integer>
 static inline Integer {routine}(Integer cutune_original{parameters})
@@ -229,7 +278,7 @@ static inline Integer {routine}(Integer cutune_original{parameters})
     if (cutune_mode == 0) return cutune_original;
 {test}    const long long cutune_value = cutune_choose_{c_name(tunable)}({", ".join(names)});
     if (cutune_mode == 2)
-        fprintf(stderr, "cutune: {tunable} = %lld for {shown}\\n", {values});
+        fprintf(stderr, {shown_text}, {values});
     return (Integer)cutune_value;
 }}
 """

@@ -8,24 +8,38 @@ that it has to cover.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from math import gcd
 from statistics import median
-from typing import Any
+from typing import Annotated, Any
 
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.typed import (
+    Label,
+    MemberName,
+    Meta,
+    QualifiedName,
+    Small,
+    require,
+)
 from cutune.core.workspace import Json, Workspace, read_lines
-from cutune.device.thread_block import Block, as_block
+from cutune.device.thread_block import Block, as_block, is_block
 from cutune.fit.measurement.measurement import Origin
 from cutune.fit.measurement.sweep import LINE_SCHEMA, SweptLaunch, swept_launch
 from cutune.frontend.program import DIMENSIONS, Kernel, Program
-from cutune.tunables.neighbours.model import ChoiceModel, fit_choice, from_json, to_json
+from cutune.tunables.neighbours.model import ChoiceModel, ChoiceModelEntry, fit_choice, to_json
 from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 #: Larger values could overflow in the test of a link.
 LARGEST = 1 << 31
+
+
+_Factor = Annotated[int, Meta(gt=-LARGEST, lt=LARGEST)]
+_Measured = Annotated[int, Meta(ge=0, le=LARGEST)]
+#: A kernel's block has a width per dimension.
+_WIDTHS = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
@@ -35,11 +49,11 @@ class Link:
     `divisor * values[column] == factor * values[source] + offset`; elsewhere nothing was measured.
     """
 
-    column: int
-    source: int
-    factor: int
-    offset: int
-    divisor: int
+    column: Small
+    source: Small
+    factor: _Factor
+    offset: Annotated[int, Meta(gt=-(1 << 62), lt=1 << 62)]
+    divisor: _Factor
 
     def holds(self, values: Sequence[int]) -> bool:
         """Does it hold for these values?"""
@@ -117,18 +131,36 @@ class BlockClassifier:
         """As an entry of choices.json."""
         return {**asdict(self), "model": to_json(self.model)}
 
-    @staticmethod
-    def from_json(entry: Json) -> BlockClassifier:
-        """As `to_json` has written it."""
-        return BlockClassifier(
-            str(entry["kernel"]),
-            str(entry["device"]),
-            tuple(entry["columns"]),
-            tuple(entry["lowest"]),
-            tuple(entry["highest"]),
-            tuple(Link(**link) for link in entry["links"]),
-            from_json(entry["model"]),
-        )
+
+@dataclass(frozen=True)
+class BlockClassifierEntry:
+    """A classifier of blocks as a file holds it."""
+
+    kernel: QualifiedName
+    device: Label
+    columns: Annotated[tuple[MemberName, ...], Meta(min_length=1, max_length=66)]
+    lowest: tuple[_Measured, ...]
+    highest: tuple[_Measured, ...]
+    links: tuple[Link, ...]
+    model: ChoiceModelEntry
+
+    def read(self) -> BlockClassifier:
+        """The classifier.
+
+        Raises:
+            ValueError: its entries do not fit together.
+        """
+        count, model = len(self.columns), self.model.read()
+        require(len(self.lowest) == len(self.highest) == count, "a range is one of all columns")
+        are_there = all(max(link.column, link.source) < count for link in self.links)
+        require(are_there, "a link is one of two columns")
+        require({*model.sizes} <= {*self.columns}, "a classifier decides on columns")
+        require(model.tunables == _WIDTHS, "a classifier gives x, y and z")
+        require(not model.given, "a classifier of blocks is given nothing")
+        blocks = [block for one in model.choices for block in one.rule.configurations]
+        require(all(map(is_block, blocks)), "a configuration is a thread block")
+        entries = {field.name: getattr(self, field.name) for field in fields(self)}
+        return BlockClassifier(**{**entries, "model": model})
 
 
 def fit_blocks(
@@ -170,6 +202,13 @@ def _swept_of(origin: Origin) -> Callable[[Json], tuple[str, SweptLaunch] | None
     return convert
 
 
+def measured_columns(kernel: Kernel) -> tuple[str, ...]:
+    """The data parameters of its launches: sizes, and threads or blocks per dimension."""
+    dimensions = zip(DIMENSIONS, kernel.dimensions, strict=True)
+    extents = (f"{'G' if dimension.grid_kept else 'T'}.{d}" for d, dimension in dimensions)
+    return (*kernel.sizes, *extents)
+
+
 def fit_kernel(
     kernel: Kernel, device: str, launches: Iterable[SweptLaunch], limit: float
 ) -> BlockClassifier | None:
@@ -177,9 +216,7 @@ def fit_kernel(
 
     A launch that was swept repeatedly, or from several places, counts with its median.
     """
-    dimensions = zip(DIMENSIONS, kernel.dimensions, strict=True)
-    extents = (f"{'G' if dimension.grid_kept else 'T'}.{d}" for d, dimension in dimensions)
-    columns = (*kernel.sizes, *extents)
+    columns = measured_columns(kernel)
     samples: dict[Point, dict[Configuration, list[float]]] = {}
     for launch in launches:
         if launch.extents is not None and all(name in launch.sizes for name in kernel.sizes):

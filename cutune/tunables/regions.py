@@ -20,6 +20,7 @@ from cutune.collect.run import RUN_SECONDS, Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import run_to_end
+from cutune.core.typed import Integer, Label, MemberName, Quantity, typed
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.tunable import HostTunable
 from cutune.tunables.neighbours.condition import holds
@@ -28,7 +29,7 @@ from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 LINE_SCHEMA = "cutune-region-1"
 SCHEMA = "cutune-host-measurement-1"
 
-Values = Mapping[str, int]
+Values = Mapping[MemberName, Integer]
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,12 @@ class HostMeasurement:
     """
 
     origin: Origin
-    device: str
+    device: Label
     #: Value of each tunable.
     values: Values
     #: Per tunable its data: expressions and their values.
-    data: Mapping[str, Values]
-    milliseconds: float | None
+    data: Mapping[MemberName, Values]
+    milliseconds: Quantity | None
 
     def to_json(self) -> dict[str, Any]:
         """As one line of the workspace."""
@@ -53,13 +54,7 @@ class HostMeasurement:
     @staticmethod
     def from_json(entry: Mapping[str, Any]) -> HostMeasurement:
         """From a line of the workspace."""
-        return HostMeasurement(
-            Origin(**entry["origin"]),
-            entry["device"],
-            dict(entry["values"]),
-            dict(entry["data"]),
-            entry["milliseconds"],
-        )
+        return typed(HostMeasurement, entry)
 
 
 def configurations(tunables: Sequence[HostTunable]) -> list[dict[str, int]]:

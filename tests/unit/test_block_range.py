@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import pytest
 
+from cutune.core.typed import typed
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.candidates import candidate_blocks
 from cutune.frontend.syntax.annotation import Values
@@ -38,8 +39,13 @@ def test_sizes() -> None:
 
 
 def test_json() -> None:
-    assert BlockRange.from_json(json.loads(json.dumps(asdict(RANGE)))) == RANGE
-    assert BlockRange.from_json(None) is None
+    assert typed(BlockRange, json.loads(json.dumps(asdict(RANGE)))) == RANGE
+
+
+@pytest.mark.parametrize("where", ["x <", "n > 3", "(" * 900 + "x"])
+def test_a_condition_that_cannot_be_asked_is_said(where: str) -> None:
+    with pytest.raises(ValueError, match="is no condition"):
+        BlockRange(where=where).check()
 
 
 def test_a_range_filters_the_candidates_and_keeps_the_own_block() -> None:

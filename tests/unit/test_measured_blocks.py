@@ -17,6 +17,7 @@ import pytest
 from cutune.analysis.session import Session
 from cutune.cli.main import main
 from cutune.core.reading import read_source
+from cutune.core.typed import typed
 from cutune.core.workspace import append_lines
 from cutune.device.profile import DeviceProfile
 from cutune.emit.selection import emit_selection
@@ -27,7 +28,7 @@ from cutune.frontend.launch_sites import SiteKey
 from cutune.frontend.program import Program
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.tunables.emit_blocks import block_deciders
-from cutune.tunables.measured_blocks import BlockClassifier, fit_kernel
+from cutune.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry, fit_kernel
 from tests.end_to_end.tuning import QUICK, QUICK_FLAGS
 from tests.unit.test_emitted_code import FAKE_CUDART, SITES, build
 
@@ -82,7 +83,8 @@ def test_one_size_that_all_others_follow_is_chosen_by_intervals(program: Program
     assert choice.choose((100, 203, 96, 203, 1)) is None, "nor so few threads"
     assert choice.choose((63, 129, 63, 129, 1)) is None, "smaller than measured"
     assert choice.choose((4001, 8005, 4001, 8005, 1)) is None, "larger than measured"
-    assert BlockClassifier.from_json(choice.to_json()).choose((100, 203, 100, 203, 1)) == SMALL
+    read = typed(BlockClassifierEntry, choice.to_json()).read()
+    assert read.choose((100, 203, 100, 203, 1)) == SMALL
 
 
 def test_a_launch_swept_at_one_size_is_known_there_alone(program: Program) -> None:

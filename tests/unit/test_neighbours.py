@@ -15,6 +15,7 @@ import pytest
 
 from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
+from cutune.core.typed import typed
 from cutune.tunables.neighbours.classifier import (
     Intervals,
     accuracy,
@@ -28,7 +29,13 @@ from cutune.tunables.neighbours.condition import condition_c, holds
 from cutune.tunables.neighbours.correction import corrected, observed
 from cutune.tunables.neighbours.emit_classifier import emit_choices
 from cutune.tunables.neighbours.interpolate import densified
-from cutune.tunables.neighbours.model import ChoiceModel, fit_choice, fit_rule, from_json, to_json
+from cutune.tunables.neighbours.model import (
+    ChoiceModel,
+    ChoiceModelEntry,
+    fit_choice,
+    fit_rule,
+    to_json,
+)
 from cutune.tunables.neighbours.published_procedure import distribution, search
 from cutune.tunables.neighbours.table import (
     Columns,
@@ -437,7 +444,7 @@ def test_emitted_c_chooses_what_the_model_chooses(
     if given:
         times = {(p[0] % 3, *p[1:]): own for p, own in table.times.items()}
         table = TimeTable(table.sizes, table.tunables, times)
-    model = from_json(to_json(fit_choice(table, 0.05, given)))
+    model = typed(ChoiceModelEntry, to_json(fit_choice(table, 0.05, given))).read()
     points = [tuple(generator.randrange(0, 10**7) for _ in range(sizes - given)) for _ in range(99)]
     points += [point[given:] for point in table.points]
     asked = [(*p, *(generator.randrange(4) for _ in range(given))) for p in points]

@@ -6,17 +6,32 @@ instructions are), `cutune-measurement-3` holds the counters of one launch of it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from cutune.core.source import Source
-from cutune.device.thread_block import LARGEST_SHARED, Block, threads_of, warps_of
-from cutune.fit.rational.from_c import parse_expression
-from cutune.fit.rational.values import value_of
+from cutune.core.typed import (
+    Count,
+    Formula,
+    Integer,
+    MemberName,
+    Meta,
+    Name,
+    NameOrNone,
+    QualifiedName,
+    Small,
+    Symbol,
+    Text,
+    one_of,
+    require,
+    typed,
+)
+from cutune.device.thread_block import LARGEST_SHARED, Block, Extents, threads_of, warps_of
+from cutune.fit.rational.formulas import is_formula, tie_of, whole_value
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.candidates import candidate_blocks
 from cutune.frontend.launch_sites import SiteKey
@@ -29,6 +44,12 @@ MEASUREMENT_SCHEMA = "cutune-measurement-3"
 _STORED = {"name": "kernel", "fixed_arguments": "kept", "required_arguments": "held"}
 
 Blocks = tuple[Block, ...]
+Flags = tuple[bool, bool, bool]
+FormulaPerAxis = tuple[Formula | None, Formula | None, Formula | None]
+#: An argument that a bit of a set of arguments stands for.
+Position = Annotated[int, Meta(ge=0, le=62)]
+#: An index, or -1: none.
+_Index = Annotated[int, Meta(ge=-1, lt=1 << 31)]
 
 COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
 #: Features at a smaller size: how the work of a warp grows where the grid is kept.
@@ -50,13 +71,13 @@ class CodeBlock:
         constants: uniform registers filled from constant memory.
     """
 
-    loop: int
-    instructions: int
-    load_phases: int
-    double: int
-    special: int
-    barriers: int
-    constants: int = 0
+    loop: _Index
+    instructions: Count
+    load_phases: Count
+    double: Count
+    special: Count
+    barriers: Count
+    constants: Count = 0
 
 
 @dataclass(frozen=True)
@@ -73,13 +94,13 @@ class MemoryInstruction:
         phase: of a load, its load phase; loads of one phase overlap.
     """
 
-    site: int
-    kind: str
-    bytes: int
-    block: int
+    site: Count
+    kind: Annotated[str, one_of("load", "store", "atomic")]
+    bytes: Annotated[int, Meta(ge=1, le=1024)]
+    block: Count
     shared: bool
     real: bool = False
-    phase: int = 0
+    phase: Count = 0
 
 
 @dataclass(frozen=True)
@@ -90,8 +111,8 @@ class Origin:
     are part of the hash.
     """
 
-    path: str
-    content: str
+    path: Text
+    content: Symbol
 
     @staticmethod
     def of(source: Source, headers: Iterable[Source] = ()) -> Origin:
@@ -110,21 +131,17 @@ class CompiledKernel:
     code_blocks: tuple[CodeBlock, ...] = ()
     memory: tuple[MemoryInstruction, ...] = ()
     #: Data-dependent memory instructions, each executed at most once per thread.
-    uncertain: int = 0
+    uncertain: Count = 0
 
     @staticmethod
-    def from_json(entry: Mapping[str, Any]) -> CompiledKernel:
-        """Read back from the line of a kernel, which has these fields among its own."""
-        # Older files say more of `static`, or nothing of what is spilled.
-        known = entry["static"]
-        names = (f.name for f in fields(StaticCounters) if f.name in known)
-        static = StaticCounters(**{name: known[name] for name in names})
-        return CompiledKernel(
-            static,
-            tuple(CodeBlock(**block) for block in entry["code_blocks"]),
-            tuple(MemoryInstruction(**instruction) for instruction in entry["memory"]),
-            entry["uncertain"],
-        )
+    def entries(entry: Mapping[str, Any]) -> dict[str, Any]:
+        """Its entries in the line of a kernel, which has them among its own."""
+        return {field.name: entry[field.name] for field in fields(CompiledKernel)}
+
+    def __post_init__(self) -> None:
+        count = len(self.code_blocks)
+        is_there = all(memory.block < count for memory in self.memory)
+        require(is_there or not count, "`memory` names a block that there is not")
 
 
 @dataclass(frozen=True)
@@ -134,16 +151,10 @@ class BoundedCopy:
     `variant`: its name; `entry`: mangled.
     """
 
-    variant: str
-    entry: str
-    max_threads: int
+    variant: Name
+    entry: Symbol
+    max_threads: Annotated[int, Meta(ge=1, le=1024)]
     static: StaticCounters
-
-    @staticmethod
-    def from_json(entry: Mapping[str, Any]) -> BoundedCopy:
-        """Read back from the line of its kernel."""
-        static = StaticCounters(**entry["static"])
-        return BoundedCopy(entry["variant"], entry["entry"], entry["max_threads"], static)
 
 
 @dataclass(frozen=True)
@@ -162,50 +173,50 @@ class MeasuredKernel:
         original: the thread block of the source.
     """
 
-    name: str
-    entry: str
-    code: str
+    name: QualifiedName
+    entry: Symbol
+    code: Symbol
     origin: Origin
     sites: tuple[SiteKey, ...]
-    parameters: tuple[str, ...]
-    positions: tuple[int, ...]
-    fixed_arguments: tuple[tuple[str, int], ...]
-    free: tuple[bool, bool, bool]
-    guards: tuple[str | None, str | None, str | None]
-    variable_extents: tuple[bool, bool, bool]
+    parameters: tuple[MemberName, ...]
+    positions: tuple[Position, ...]
+    fixed_arguments: tuple[tuple[MemberName, Integer], ...]
+    free: Flags
+    guards: FormulaPerAxis
+    variable_extents: Flags
     original: Block
-    max_threads: int
-    candidate_set: str
+    max_threads: Annotated[int, Meta(ge=1, le=1024)]
+    candidate_set: Annotated[str, one_of("paper", "all")]
     #: The candidates that an annotation allows.
     allowed: BlockRange | None
     #: Does an annotation allow more than is proven?
     asserted: bool
     #: Of the recorded launch.
-    dynamic_shared_bytes: int
+    dynamic_shared_bytes: Annotated[int, Meta(ge=0, lt=1 << 31)]
     #: Blocks whose results differed from the original's when they were tried.
     rejected: tuple[Block, ...]
     #: Recorded launches of the program: a value per data parameter, and the extents.
-    recorded: tuple[tuple[tuple[int, ...], Block], ...]
+    recorded: tuple[tuple[tuple[Integer, ...], Extents], ...]
     compiled: CompiledKernel
     #: Dynamic shared memory as C text over the block's x, y and z; None: the same for every block.
-    shared: str | None = None
+    shared: Formula | None = None
     #: Must each warp hold the same threads with every block?
     needs_warps: bool = False
     #: Dimensions whose number of blocks stays the same with every block.
-    grid_kept: tuple[bool, bool, bool] = (False, False, False)
+    grid_kept: Flags = (False, False, False)
     #: Per dimension without a guard, the product of sizes that replayed launches cover, as C text.
-    covers: tuple[str | None, str | None, str | None] = (None, None, None)
+    covers: FormulaPerAxis = (None, None, None)
     #: Positions of integer arguments, and the only values that the model holds for.
-    required_arguments: tuple[tuple[int, int], ...] = ()
+    required_arguments: tuple[tuple[Position, Integer], ...] = ()
     #: Data parameters that follow from the others: name, position, and how, as C text.
-    tied: tuple[tuple[str, int, str], ...] = ()
+    tied: tuple[tuple[MemberName, Position, Formula], ...] = ()
     #: Was it counted while the program ran, at its sizes and on its data? So for kernels whose work
     #: depends on data, or for which no function of the sizes was found.
     on_data: bool = False
     #: The variant that was measured; empty: the kernel itself.
-    variant: str = ""
+    variant: NameOrNone = ""
     #: Pointers whose memory a launch of the variant asks about.
-    asked_pointers: int = 0
+    asked_pointers: Small = 0
     #: Ids of the kernel that each thread of the variant does, per dimension. Extents count threads.
     coarsen: Block = (1, 1, 1)
     #: Variants with launch bounds, whose code is the same.
@@ -286,13 +297,12 @@ class MeasuredKernel:
         """Read back what `to_json` gave."""
         stored = ((f.name, _STORED.get(f.name, f.name)) for f in fields(MeasuredKernel))
         # Older files say nothing of `shared`.
-        values = {name: _frozen(entry[key]) for name, key in stored if key in entry}
-        values["allowed"] = BlockRange.from_json(entry["allowed"])
-        values["origin"] = Origin(**entry["origin"])
-        values["sites"] = tuple(SiteKey(entry["origin"]["path"], id) for id in entry["sites"])
-        values["compiled"] = CompiledKernel.from_json(entry)
-        values["bounded"] = tuple(map(BoundedCopy.from_json, entry.get("bounded", ())))
-        return MeasuredKernel(**values)
+        values = {name: entry[key] for name, key in stored if key in entry}
+        path = typed(Origin, entry["origin"]).path
+        sites = typed(list[int], entry["sites"])
+        values["sites"] = [{"source": path, "id": id} for id in sites]
+        values["compiled"] = CompiledKernel.entries(entry)
+        return consistent(typed(MeasuredKernel, values))
 
 
 @dataclass(frozen=True)
@@ -308,20 +318,20 @@ class SiteCounters:
         low, high: byte offsets from there of the lowest and one past the highest address.
     """
 
-    executions: int
-    lanes: int
-    busiest: int
-    traced: int
-    load_cost_x20: int
-    store_cost_x20: int
-    rewritten_sectors: int
-    new_sectors: int
-    missing: int
-    array: int
-    low: int
-    high: int
-    sectors: int
-    lines: int
+    executions: Count
+    lanes: Count
+    busiest: Count
+    traced: Count
+    load_cost_x20: Count
+    store_cost_x20: Count
+    rewritten_sectors: Count
+    new_sectors: Count
+    missing: Count
+    array: _Index
+    low: Integer
+    high: Integer
+    sectors: Count
+    lines: Count
 
 
 @dataclass(frozen=True)
@@ -339,17 +349,17 @@ class Measurement:
         sites: per memory instruction.
     """
 
-    entry: str
-    code: str
-    purpose: str
-    source: str
-    sizes: tuple[tuple[str, int], ...]
-    grid: Block
+    entry: Symbol
+    code: Symbol
+    purpose: Annotated[str, one_of("counts", "probe", "features", "training", "smaller")]
+    source: Annotated[str, one_of("emulation", "run")]
+    sizes: tuple[tuple[MemberName, Integer], ...]
+    grid: Extents
     block: Block
-    executed_blocks: int
-    working_threads: int
-    lanes: tuple[int, ...]
-    executions: tuple[int, ...]
+    executed_blocks: Count
+    working_threads: Count
+    lanes: tuple[Count, ...]
+    executions: tuple[Count, ...]
     sites: tuple[SiteCounters, ...]
 
     @property
@@ -389,13 +399,11 @@ class Measurement:
     @staticmethod
     def from_json(entry: dict[str, Any]) -> Measurement:
         """Read back what `to_json` gave."""
-        # By hand: there are thousands of these.
-        values = {field.name: entry[field.name] for field in fields(Measurement)}
-        for name in ("grid", "block", "lanes", "executions"):
-            values[name] = tuple(values[name])
-        values["sizes"] = tuple((name, size) for name, size in values["sizes"])
-        values["sites"] = tuple(SiteCounters(*site) for site in values["sites"])
-        return Measurement(**values)
+        sites = [dict(zip(_COUNTERS, site, strict=True)) for site in entry["sites"]]
+        return typed(Measurement, {**entry, "sites": sites})
+
+
+_COUNTERS = tuple(field.name for field in fields(SiteCounters))
 
 
 def by_entry(
@@ -418,13 +426,34 @@ def by_entry(
 
 @cache
 def _bytes_of(formula: str, block: Block) -> int:
-    expression = parse_expression(formula)
-    assert expression is not None, "analysis gives formulas that can be read"
-    return int(value_of(expression, dict(zip("xyz", block, strict=True))))
+    return whole_value(formula, dict(zip("xyz", block, strict=True))) or 0
 
 
-def _frozen(value: Any) -> Any:
-    """Lists of JSON as tuples."""
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return tuple(_frozen(item) for item in value)
-    return value
+def consistent(kernel: MeasuredKernel) -> MeasuredKernel:
+    """The kernel, whose entries fit together.
+
+    Raises:
+        ValueError: they do not.
+    """
+    count, known = len(kernel.parameters), {*kernel.parameters, *dict(kernel.fixed_arguments)}
+    require(len(kernel.positions) == count, "`positions` are as many as `parameters`")
+    sizes_of = [*kernel.parameters, *(name for name, _, _ in kernel.tied)]
+    require(len({*sizes_of}) == len(sizes_of), "each size has a name of its own")
+    positions = [*kernel.positions, *(position for _, position, _ in kernel.tied)]
+    positions += [position for position, _ in kernel.required_arguments]
+    require(len({*positions}) == len(positions), "each argument is read once")
+    require(all(len(sizes) == count for sizes, _ in kernel.recorded), "`recorded` fits them, too")
+    for name, _, text in kernel.tied:
+        require(tie_of(text, kernel.parameters), f"`tied`: {text!r} is no part of one size")
+        known.add(name)
+    # Guards that cannot be read are those of the recorded launches.
+    formulas = [text for text in (*kernel.guards, *kernel.covers) if text and is_formula(text)]
+    for text in formulas:
+        require(is_formula(text, known), f"{text!r} is no formula of the parameters")
+    if kernel.shared is not None:
+        require(is_formula(kernel.shared, {*"xyz"}), f"`shared`: {kernel.shared!r} is no formula")
+    are_told = len(formulas) + sum(kernel.variable_extents) >= 3
+    require(kernel.recorded or are_told, "`recorded` holds a launch")
+    if kernel.allowed is not None:
+        kernel.allowed.check()
+    return kernel

@@ -17,8 +17,7 @@ from math import prod
 
 from cutune.device.thread_block import WARP, Block
 from cutune.fit.measurement.measurement import MeasuredKernel, Measurement
-from cutune.fit.rational.from_c import parse_expression
-from cutune.fit.rational.values import value_of
+from cutune.fit.rational.formulas import is_formula, whole_value
 from cutune.frontend.c_names import names_in
 
 #: Offsets of each size of a product: meshes have one node or face more than cells.
@@ -188,9 +187,7 @@ def complete(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> dict[str, int]
     """The values of all integer arguments that are known at these sizes."""
     values = {**dict(kernel.fixed_arguments), **sizes}
     for name, _, text in kernel.tied:
-        expression = parse_expression(text)
-        assert expression is not None, "a text of ours"
-        values[name] = int(value_of(expression, values))
+        values[name] = whole_value(text, values) or 0
     return values
 
 
@@ -203,11 +200,10 @@ def extents_at(kernel: MeasuredKernel, sizes: Mapping[str, int]) -> Block:
     values = complete(kernel, sizes)
     for axis, name in enumerate("xyz"):
         text = kernel.guards[axis] or kernel.covers[axis]
-        expression = parse_expression(text) if text is not None else None
         if kernel.variable_extents[axis]:
             extents.append(sizes[f"extent_{name}"])
-        elif expression is not None:
-            ids = int(value_of(expression, values))
+        elif text is not None and is_formula(text):
+            ids = whole_value(text, values) or 0
             extents.append(-(-ids // kernel.coarsen[axis]))
         else:
             extents.append(kernel.recorded[0][1][axis])

@@ -8,17 +8,26 @@ made on a GPU can be looked at, and replayed, where there is none.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.workspace import read_document, replace_file
-from cutune.device.thread_block import Block, as_block
+from cutune.core.typed import (
+    Count,
+    Integer,
+    Label,
+    MemberName,
+    Meta,
+    Name,
+    Text,
+    Time,
+    parsed,
+    typed,
+)
+from cutune.core.workspace import read_typed, replace_file
+from cutune.device.thread_block import Block, Depth, Extents, Width, as_block
 from cutune.frontend.program import Program
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -55,7 +64,7 @@ class SweptLaunch:
     kernel: str
     size: int | None
     sizes: Mapping[str, int]
-    extents: Block | None
+    extents: Extents | None
     own: Block
     microseconds: Mapping[Block, float]
     registers: int | None = None
@@ -125,52 +134,66 @@ def read_sweep(path: Path) -> RecordedSweep:
     Raises:
         CutuneError: CT009, CT001, CT005, or CT012 when entries are missing or wrong.
     """
-    document = read_document(path, SCHEMA, COMMAND)
-    try:
-        launches = tuple(swept_launch(entry) for entry in document["launches"])
-        return RecordedSweep(document["device"], document["driver"], document["method"], launches)
-    except (KeyError, TypeError, ValueError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        damaged = Diagnostic.at(Code.DAMAGED_FILE, None, path=path, reason=reason, command=COMMAND)
-        raise CutuneError(damaged) from error
+    document = read_typed(path, SCHEMA, _SweepDocument, COMMAND)
+    launches = tuple(launch.read() for launch in document.launches)
+    return RecordedSweep(document.device, document.driver, document.method, launches)
+
+
+_Row = tuple[Width, Width, Depth, Time]
+
+
+@dataclass(frozen=True)
+class _LaunchEntry:
+    """A swept launch as files hold it; times are rows of a block and microseconds."""
+
+    program: Text
+    kernel: Text
+    own: Block
+    microseconds: Annotated[tuple[_Row, ...], Meta(min_length=1)]
+    size: Integer | None = None
+    sizes: dict[MemberName, Integer] = field(default_factory=dict)
+    extents: Extents | None = None
+    registers: Count | None = None
+    shared_bytes: Count | None = None
+    variants: dict[Name, tuple[_Row, ...]] = field(default_factory=dict)
+
+    def read(self) -> SweptLaunch:
+        """The launch."""
+        return SweptLaunch(
+            self.program,
+            self.kernel,
+            self.size,
+            self.sizes,
+            self.extents,
+            self.own,
+            _times(self.microseconds),
+            self.registers,
+            self.shared_bytes,
+            {name: _times(rows) for name, rows in self.variants.items()},
+        )
+
+
+@dataclass(frozen=True)
+class _SweepDocument:
+    """A recorded sweep as its file holds it."""
+
+    device: Label
+    driver: Text
+    method: Text
+    launches: tuple[_LaunchEntry, ...]
 
 
 def swept_launch(entry: Mapping[str, Any]) -> SweptLaunch:
     """One launch of a sweep, from a document or a line of measurements.jsonl.
 
     Raises:
-        KeyError, TypeError, ValueError: something is missing or wrong.
+        ValueError: something is missing or wrong.
     """
-    times = _times(entry["microseconds"])
-    if not times:
-        raise ValueError("a launch without times")
-    variants = {name: _times(rows) for name, rows in entry.get("variants", {}).items()}
-    if "" in variants:
-        raise ValueError("a variant without a name")
-    return SweptLaunch(
-        program=str(entry["program"]),
-        kernel=str(entry["kernel"]),
-        size=entry.get("size"),
-        sizes={str(name): int(value) for name, value in entry.get("sizes", {}).items()},
-        extents=as_block(entry["extents"]) if "extents" in entry else None,
-        own=as_block(entry["own"]),
-        microseconds=times,
-        registers=entry.get("registers"),
-        shared_bytes=entry.get("shared_bytes"),
-        variants=variants,
-    )
+    return typed(_LaunchEntry, entry).read()
 
 
-def _times(rows: Iterable[Sequence[Any]]) -> dict[Block, float]:
-    """Times by block.
-
-    Raises:
-        ValueError: one is none that can be measured.
-    """
-    times = {as_block(block): float(time) for *block, time in rows}
-    if not all(0 < time < math.inf for time in times.values()):
-        raise ValueError("a time that is not above 0")
-    return times
+def _times(rows: Iterable[_Row]) -> dict[Block, float]:
+    return {(x, y, z): time for x, y, z, time in rows}
 
 
 def _rows(times: Mapping[Block, float]) -> list[list[float]]:
@@ -220,10 +243,10 @@ def read_entries(path: Path, schema: str) -> list[dict[str, Any]]:
     entries = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
-            entry = json.loads(line)
+            entry = parsed(line)
         except ValueError:
             continue
-        if entry.get("schema") == schema:
+        if isinstance(entry, dict) and entry.get("schema") == schema:
             entries.append(entry)
     return entries
 

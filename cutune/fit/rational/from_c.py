@@ -18,15 +18,15 @@ def parse_expression(text: str) -> Expression | None:
     """
     try:
         tree = c_parser.CParser().parse(f"long long cutune_value = ({text});")
-    except (ParseError, AssertionError, AttributeError):
+        declaration = tree.ext[0] if len(tree.ext) == 1 else None
+        return _convert(declaration.init) if isinstance(declaration, c_ast.Decl) else None
+    except (ParseError, AssertionError, AttributeError, ValueError, RecursionError):
         return None
-    declaration = tree.ext[0] if len(tree.ext) == 1 else None
-    return _convert(declaration.init) if isinstance(declaration, c_ast.Decl) else None
 
 
 def _convert(node: c_ast.Node) -> Expression | None:
     if isinstance(node, c_ast.Constant) and "int" in node.type:
-        return expression(int(node.value.rstrip("uUlL"), 0))
+        return _number(node.value.rstrip("uUlL"))
     if isinstance(node, c_ast.ID):
         return Parameter(node.name)
     if isinstance(node, c_ast.StructRef) and node.type == ".":
@@ -52,6 +52,13 @@ def _convert(node: c_ast.Node) -> Expression | None:
         if condition is not None and if_true is not None and if_false is not None:
             return choice(condition, if_true, if_false)
     return None
+
+
+def _number(text: str) -> Expression | None:
+    """An integer of 64 bits; one that begins with 0 has 8 as its base."""
+    is_octal = text.startswith("0") and text.isdecimal()
+    value = int(text, 8 if is_octal else 0)
+    return expression(value) if value < 1 << 63 else None
 
 
 def _binary(operator: str, left: Expression, right: Expression) -> Expression | None:

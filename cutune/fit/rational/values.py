@@ -49,7 +49,8 @@ def evaluate(program: RationalProgram, sizes: Mapping[str, Any]) -> dict[str, Va
 def value_of(node: Expression, values: Mapping[str, int]) -> float:
     """An expression without tables at given parameters."""
     numbers = {name: np.asarray(value, dtype=np.float64) for name, value in values.items()}
-    return float(_value(node, numbers, {}))
+    with np.errstate(all="ignore"):
+        return float(_value(node, numbers, {}))
 
 
 def _value(

@@ -19,6 +19,7 @@ from functools import cache
 
 from lark import Lark, Token, Transformer, Tree, UnexpectedInput, UnexpectedToken
 
+from cutune.core.typed import Integer
 from cutune.frontend.syntax.directives import Pragma
 
 Expression = Tree[Token]
@@ -32,8 +33,8 @@ Expression = Tree[Token]
 class Values:
     """The integers that something may be: those listed, or all from first to last."""
 
-    listed: tuple[int, ...]
-    interval: tuple[int, int] | None = None
+    listed: tuple[Integer, ...]
+    interval: tuple[Integer, Integer] | None = None
 
     def __contains__(self, value: int) -> bool:
         if self.interval is not None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 
-from cutune.emit.emitter import Emitter
+from cutune.emit.emitter import Emitter, c_integer
 from cutune.tunables.neighbours.classifier import Intervals, Neighbours
 from cutune.tunables.neighbours.model import Choice, ChoiceModel
 
@@ -72,7 +72,7 @@ def _unused(model: ChoiceModel, names: Sequence[str], index: int) -> Iterator[st
 
 def c_name(text: str) -> str:
     """A size as part of a C name: `p.n` and `p->n` are no names."""
-    return re.sub(r"\W+", "_", text)
+    return re.sub(r"\W+", "_", text, flags=re.ASCII)
 
 
 def _given(emit: Emitter, model: ChoiceModel, choice: Choice) -> AbstractContextManager[None]:
@@ -80,7 +80,7 @@ def _given(emit: Emitter, model: ChoiceModel, choice: Choice) -> AbstractContext
     if choice is model.choices[-1]:
         return nullcontext()
     tests = (
-        f"cutune_{c_name(name)} == {_integer(value)}"
+        f"cutune_{c_name(name)} == {c_integer(value)}"
         for name, value in zip(model.given, choice.given, strict=True)
     )
     return emit.braces(f"if ({' && '.join(tests)})")
@@ -97,15 +97,15 @@ def _emit_intervals(emit: Emitter, rule: Intervals, size: str, index: int) -> No
     values = [label[index] for label in rule.configurations]
     for limit, (value, following) in zip(rule.limits, pairwise(values), strict=True):
         if value != following:
-            emit(f"if ({size} <= {_integer(limit)}) return {_integer(value)};")
-    emit(f"return {_integer(values[-1])};")
+            emit(f"if ({size} <= {c_integer(limit)}) return {c_integer(value)};")
+    emit(f"return {c_integer(values[-1])};")
 
 
 def _emit_neighbours(emit: Emitter, rule: Neighbours, names: Sequence[str], index: int) -> None:
     count, width = len(rule.points), len(rule.points[0])
     emit(f"static const long long cutune_points[{count}][{width + 1}] = {{")
     for point, label in zip(rule.points, rule.configurations, strict=True):
-        emit(f"    {{{', '.join(map(_integer, (*point, label[index])))}}},")
+        emit(f"    {{{', '.join(map(c_integer, (*point, label[index])))}}},")
     emit("};")
     emit("double cutune_best = 1e300;")
     emit("int cutune_nearest = 0;")
@@ -118,7 +118,3 @@ def _emit_neighbours(emit: Emitter, rule: Neighbours, names: Sequence[str], inde
             emit("cutune_best = cutune_distance;")
             emit("cutune_nearest = i;")
     emit(f"return cutune_points[cutune_nearest][{width}];")
-
-
-def _integer(value: int) -> str:
-    return str(value) if abs(value) < 2**31 else f"{value}ll"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from cutune.core.typed import Count, Integer, MemberName, Meta, Quantity, require
 from cutune.tunables.neighbours.classifier import (
     Classifier,
     Intervals,
@@ -155,20 +156,65 @@ def to_json(model: ChoiceModel) -> dict[str, Any]:
     }
 
 
-def from_json(document: Mapping[str, Any]) -> ChoiceModel:
-    """A model as `to_json` has written it."""
-    choices = (
-        Choice(
-            tuple(entry["given"]),
-            _rule_from_json(entry),
-            int(entry["measured"]),
-            tuple(entry["lowest"]),
-            tuple(entry["highest"]),
-        )
-        for entry in document["choices"]
-    )
-    tunables, sizes, given = (tuple(document[key]) for key in ("tunables", "sizes", "given"))
-    return ChoiceModel(tunables, sizes, given, float(document["limit"]), tuple(choices))
+Integers = tuple[Integer, ...]
+
+
+@dataclass(frozen=True)
+class ChoiceEntry:
+    """A classifier as a file holds it: intervals have limits, neighbours points."""
+
+    given: Integers
+    measured: Count
+    lowest: Integers
+    highest: Integers
+    configurations: Annotated[tuple[Integers, ...], Meta(min_length=1)]
+    limits: Integers | None = None
+    points: tuple[Integers, ...] | None = None
+
+    def read(self) -> Choice:
+        """The classifier.
+
+        Raises:
+            ValueError: its entries do not fit together.
+        """
+        rule: Classifier
+        if self.limits is not None:
+            rule = Intervals(self.limits, self.configurations)
+            count = len(self.limits) + 1
+        else:
+            rule = Neighbours(self.points or (), self.configurations)
+            count = len(rule.points)
+            sizes = len(self.lowest)
+            require(all(len(p) == sizes for p in rule.points), "a point has all sizes")
+        require(count == len(self.configurations), "each point has a configuration")
+        return Choice(self.given, rule, self.measured, self.lowest, self.highest)
+
+
+@dataclass(frozen=True)
+class ChoiceModelEntry:
+    """A model as a file holds it."""
+
+    tunables: Annotated[tuple[MemberName, ...], Meta(min_length=1)]
+    sizes: Annotated[tuple[MemberName, ...], Meta(min_length=1)]
+    given: tuple[MemberName, ...]
+    limit: Quantity
+    choices: Annotated[tuple[ChoiceEntry, ...], Meta(min_length=1)]
+
+    def read(self) -> ChoiceModel:
+        """The model.
+
+        Raises:
+            ValueError: its entries do not fit together.
+        """
+        sizes, given, tunables = len(self.sizes), len(self.given), len(self.tunables)
+        for one in self.choices:
+            require(len(one.lowest) == len(one.highest) == sizes, "a range is one of all sizes")
+            require(len(one.given) == given, "a choice has all given values")
+            require(one.limits is None or sizes == 1, "intervals are those of one size")
+            has_all = all(len(configuration) == tunables for configuration in one.configurations)
+            require(has_all, "a configuration has a value for each tunable")
+        choices = tuple(choice.read() for choice in self.choices)
+        return ChoiceModel(self.tunables, self.sizes, self.given, self.limit, choices)
 
 
 def _rule_json(rule: Classifier) -> dict[str, Any]:
@@ -176,10 +222,3 @@ def _rule_json(rule: Classifier) -> dict[str, Any]:
     if isinstance(rule, Intervals):
         return {"limits": list(rule.limits), "configurations": configurations}
     return {"points": [list(point) for point in rule.points], "configurations": configurations}
-
-
-def _rule_from_json(entry: Mapping[str, Any]) -> Classifier:
-    configurations = tuple(map(tuple, entry["configurations"]))
-    if "limits" in entry:
-        return Intervals(tuple(entry["limits"]), configurations)
-    return Neighbours(tuple(map(tuple, entry["points"])), configurations)

@@ -1,0 +1,148 @@
+"""Values of declared types from JSON: every entry is checked, and where one is wrong is said.
+
+A type is a dataclass, whose annotations say what may stand in a file: bounds of numbers, forms of
+names. So nothing that a file says gets further than its type allows: not into a program either.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+T = TypeVar("T")
+__all__ = [  # Meta is a part of it
+    "Convert",
+    "Count",
+    "Formula",
+    "Integer",
+    "Label",
+    "MemberName",
+    "Meta",
+    "Name",
+    "NameOrNone",
+    "QualifiedName",
+    "Quantity",
+    "SiteNumber",
+    "Small",
+    "Symbol",
+    "Text",
+    "Time",
+    "one_of",
+    "parsed",
+    "rational",
+    "require",
+    "typed",
+]
+
+_LETTER = r"[A-Za-z_$\x80-\xff]"
+_WORD = rf"{_LETTER}[\w$\x80-\xff]{{0,199}}"
+
+#: An identifier of C++ in the bytes of a source, which are decoded as latin-1.
+Name = Annotated[str, Meta(pattern=rf"(?a)\A{_WORD}\Z")]
+#: The same, or nothing.
+NameOrNone = Annotated[str, Meta(pattern=rf"(?a)\A({_WORD})?\Z")]
+#: A name that may be one of a member: `grid.nx`, `p->n`.
+MemberName = Annotated[str, Meta(pattern=rf"(?a)\A{_WORD}((\.|->){_WORD}){{0,9}}\Z")]
+#: A name that may stand in namespaces.
+QualifiedName = Annotated[str, Meta(pattern=rf"(?a)\A(::)?{_WORD}(::{_WORD}){{0,9}}\Z")]
+#: A symbol of the linker, a hash.
+Symbol = Annotated[str, Meta(pattern=r"\A[\w$.@-]{0,4096}\Z")]
+#: Text for people, or a path: it is quoted wherever it is written.
+Text = Annotated[str, Meta(max_length=4096)]
+#: Text for people that fits in a line: no control characters.
+Label = Annotated[str, Meta(pattern=r"\A[^\x00-\x1f\x7f-\x9f\u2028\u2029]{1,200}\Z")]
+#: A formula of integers. Who reads it knows what it may hold.
+Formula = Annotated[str, Meta(max_length=2000)]
+
+#: How often something is there, or how large it is.
+Count = Annotated[int, Meta(ge=0, lt=1 << 62)]
+#: What a 64-bit integer of C++ holds, but for the lowest, which has no literal.
+Integer = Annotated[int, Meta(ge=-(1 << 63) + 1, le=(1 << 63) - 1)]
+#: A small number: an index, a degree, a place.
+Small = Annotated[int, Meta(ge=0, lt=1 << 16)]
+#: The number of a launch site.
+SiteNumber = Annotated[int, Meta(ge=0, lt=1 << 31)]
+#: A measured or fitted quantity.
+Quantity = Annotated[float, Meta(ge=0, le=1e30)]
+#: A time, which was measured and so is not 0.
+Time = Annotated[float, Meta(gt=0, le=1e30)]
+
+_RATIONAL = re.compile(r"-?\d{1,1000}(?:/\d{1,1000}|(?:\.\d{1,50})?(?:e[+-]?\d{1,2})?)", re.ASCII)
+_LARGEST = Fraction(1 << 200)
+
+
+def one_of(*words: str) -> Meta:
+    """What a text is that has to be one of these words."""
+    return Meta(pattern=rf"\A({'|'.join(map(re.escape, words))})\Z")
+
+
+def typed(kind: type[T], data: object) -> T:
+    """The value of a type that data of JSON stands for.
+
+    Raises:
+        ValueError: it stands for none; says where and why.
+    """
+    try:
+        return msgspec.convert(data, kind, dec_hook=_convert)
+    except RecursionError as error:
+        raise ValueError("too deep") from error
+
+
+def _convert(kind: type[T], value: object) -> T:
+    if kind is not Fraction:
+        raise NotImplementedError(kind)
+    return rational(value)  # type: ignore[return-value]
+
+
+def rational(value: object) -> Fraction:
+    """An exact number of a file: `3`, `0.25`, `1e-3`, `2/3`.
+
+    Raises:
+        ValueError: it is none, or so large that doubles hold no products of it.
+    """
+    text = str(value)
+    if isinstance(value, bool) or not _RATIONAL.fullmatch(text):
+        raise ValueError(f"Expected a number, got {text[:40]!r}")
+    try:
+        found = Fraction(text)
+    except ZeroDivisionError as error:
+        raise ValueError("Expected a number, got a division by zero") from error
+    if abs(found) > _LARGEST:
+        raise ValueError(f"Expected a number up to 2^200, got {text[:40]!r}")
+    return found
+
+
+def parsed(text: str | bytes) -> Any:
+    """Data of JSON text, in which all numbers are finite.
+
+    Raises:
+        ValueError: it is no JSON, or nested without end.
+    """
+    try:
+        return json.loads(text, parse_constant=_not_finite)
+    except RecursionError as error:
+        raise ValueError("too deep") from error
+
+
+def _not_finite(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def require(condition: object, what: str) -> None:
+    """A condition on several entries of a file.
+
+    Raises:
+        ValueError: it does not hold; `what` says what should.
+    """
+    if not condition:
+        raise ValueError(what)
+
+
+#: Makes a value of an entry of a file.
+Convert = Callable[[Any], T]
