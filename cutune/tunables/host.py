@@ -13,6 +13,7 @@ from pathlib import Path
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.typed import require
 from cutune.core.workspace import Workspace, read_lines, read_typed, write_document
 from cutune.device.profile import DeviceProfile
 from cutune.emit.emitter import c_integer
@@ -166,7 +167,8 @@ class ChoicesDocument:
 
     def __post_init__(self) -> None:
         # All of it is read, whichever part is asked for.
-        self.choices()
+        names = [name for model in self.choices() for name in model.tunables]
+        require(len({*names}) == len(names), "a tunable has one model")
         if self.launches is not None:
             self.launches.classifiers()
 

@@ -189,7 +189,7 @@ def run_all(texts: dict[str, str], folder: Path) -> None:
     spaces, calls = [], []
     for number, text in enumerate(texts):
         inside = re.sub(r"^#include.*$", "", text, flags=re.MULTILINE)
-        spaces.append(f"namespace space_{number} {{\n{inside}\n}}\n")
+        spaces.append(f"#undef CUTUNE_RATIO\nnamespace space_{number} {{\n{inside}\n}}\n")
         calls += [f"    ask(space_{number}::{name});\n" for name in _ROUTINE.findall(text)]
     source = folder / "hostile.cpp"
     source.write_text(

@@ -207,6 +207,10 @@ class ChoiceModelEntry:
             ValueError: its entries do not fit together.
         """
         sizes, given, tunables = len(self.sizes), len(self.given), len(self.tunables)
+        names = (*self.sizes, *self.given)
+        require(len({*names}) == len(names), "each size stands there once")
+        different = {one.given for one in self.choices}
+        require(len(different) == len(self.choices), "given values have one classifier")
         for one in self.choices:
             require(len(one.lowest) == len(one.highest) == sizes, "a range is one of all sizes")
             require(len(one.given) == given, "a choice has all given values")
