@@ -700,6 +700,12 @@ class Code(Enum):
         WARNING,
         "nvcc's front end did not say which kernels are launched: {reason}",
     )
+    EXECUTED_WORD = (
+        710,
+        ERROR,
+        "nvcc would execute a part of {word!r} as a command; name the file, the folder or the "
+        'value without ` $( " and line ends',
+    )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     def __init__(self, index: int, severity: str, template: str) -> None:

@@ -49,6 +49,8 @@ struct cutune_limits {
     size_t shared;  // dynamic shared memory of a block, in bytes
 };
 
+static const size_t cutune_any_size = ~static_cast<size_t>(0);
+
 // A launch as the program asked for it, and what is known about the threads that it needs.
 struct cutune_request {
     dim3 grid, block;
@@ -210,7 +212,7 @@ static inline bool cutune_is_proven(const cutune_site &site, int version) {
 static inline bool cutune_ask_kernel(const cutune_site &site, const void *kernel,
                                      cutune_limits *limits) {
     limits->threads = site.max_threads;
-    limits->shared = ~static_cast<size_t>(0);
+    limits->shared = cutune_any_size;
     const void *const asked = kernel != nullptr ? kernel : site.witness;
     if (asked == nullptr) return true;
     cudaFuncAttributes known;
@@ -266,6 +268,9 @@ static inline bool cutune_fit_shared(const cutune_site &site, const cutune_reque
     const long long bytes = cutune_shared_bytes(site, block);
     const long long most = asked > 49152 ? asked : 49152;
     if (bytes < 0 || bytes > most) return false;
+    // Of a kernel that cannot be asked about: where CUDA refuses what the program asks for, it has
+    // to refuse this, too.
+    if (request.limits.shared == cutune_any_size && bytes < asked) return false;
     if (static_cast<size_t>(bytes) > request.limits.shared) return false;
     *smem = static_cast<size_t>(bytes);
     return true;

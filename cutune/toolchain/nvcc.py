@@ -20,6 +20,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
+from cutune.toolchain.shell_words import executed_word
 
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
 TOOLKIT_PACKAGES = (
@@ -103,12 +104,18 @@ class Nvcc:
     def run(
         self, arguments: Sequence[str], cwd: str | Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run it, whatever its status. Output is decoded as latin-1, as sources are."""
+        """Run it, whatever its status. Output is decoded as latin-1, as sources are.
+
+        Raises:
+            CutuneError: CT710 where its shell would execute a part of a name.
+        """
         return self._execute([*self.extra_flags, *arguments], cwd)
 
     def _execute(
         self, arguments: Sequence[str], cwd: str | Path | None = None
     ) -> subprocess.CompletedProcess[str]:
+        if (word := executed_word(arguments)) is not None:
+            raise CutuneError(Diagnostic.at(Code.EXECUTED_WORD, None, word=word))
         command = [str(self.path), *arguments]
         return subprocess.run(
             command, cwd=cwd, capture_output=True, encoding="latin-1", check=False

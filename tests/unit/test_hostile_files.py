@@ -151,6 +151,26 @@ static void ask(cutune_configuration (*select)(const cutune_request *, cutune_sh
             }
 }
 """
+#: What CUDA refuses as the program asks for it must not become a launch that runs.
+REFUSED = """
+static long long bytes_of(long long x, long long, long long) { return 512 * x; }
+static void refuse() {
+    cutune_site site = {};
+    site.max_threads = 1024;
+    site.rule[0] = cutune_divide;
+    site.shared = bytes_of;
+    site.indexed = 1;
+    const size_t known[] = {49152, cutune_any_size};
+    for (size_t shared : known) {
+        const cutune_limits limits = {1024, shared};
+        const cutune_request asked = cutune_make_request(site, dim3(4), dim3(1024), 512 * 1024,
+                                                         nullptr, 0, limits, false, nullptr);
+        dim3 grid;
+        size_t smem = 0;
+        if (cutune_fit_launch(site, asked, dim3(64), &grid, &smem)) __builtin_trap();
+    }
+}
+"""
 FAKE = """
 extern "C" {
 cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
@@ -193,8 +213,8 @@ def run_all(texts: dict[str, str], folder: Path) -> None:
         calls += [f"    ask(space_{number}::{name});\n" for name in _ROUTINE.findall(text)]
     source = folder / "hostile.cpp"
     source.write_text(
-        f"#include <cmath>\n#include <stdio.h>\n{includes}{FAKE}{ASKING}{''.join(spaces)}"
-        f"int main() {{\n{''.join(calls)}}}\n",
+        f"#include <cmath>\n#include <stdio.h>\n{includes}{FAKE}{REFUSED}{ASKING}{''.join(spaces)}"
+        f"int main() {{\n    refuse();\n{''.join(calls)}}}\n",
         encoding="latin-1",
     )
     flags = ["-std=c++17", "-O0", "-w", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
