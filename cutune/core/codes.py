@@ -10,6 +10,11 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 class Code(Enum):
     """Every message: number, severity, template."""
 
+    BUSY_WORKSPACE = (
+        19,
+        WARNING,
+        "another cutune is at work on '{name}' in '{folder}'; waiting until it has ended",
+    )
     UNREADABLE_FILE = (1, ERROR, "cannot read '{path}': {reason}")
     UNWRITABLE_FILE = (2, ERROR, "cannot write '{path}': {reason}")
     MISSING_NVCC = (

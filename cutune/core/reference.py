@@ -366,10 +366,14 @@ MEANINGS: dict[Code, str] = {
     Code.NVCC_FAILED: "nvcc's own messages stand above.",
     Code.FRONT_END_FAILED: "The host steps that `nvcc --dryrun` names could not be run, or their "
     "output was not understood. Launches are not tuned then. The reason is quoted.",
+    Code.BUSY_WORKSPACE: (
+        "Programs of one name that share a workspace are measured one after the other. The lock "
+        "ends with the process that holds it, however that ends."
+    ),
     Code.EXECUTED_WORD: (
-        "nvcc runs its tools through a shell, and puts file names, folders and values of macros between"
-        " double quotes as they are. So a name with a command in it would be executed, by nvcc alone,"
-        " too. `cutune nvcc` hands such a call to nvcc unchanged."
+        "nvcc runs its tools through a shell, and puts file names, folders and values of macros "
+        "between double quotes as they are. So a name with a command in it would be executed, by "
+        "nvcc alone, too. `cutune nvcc` hands such a call to nvcc unchanged."
     ),
     Code.UNUSABLE_NVCC: "The file cannot be run or is not nvcc.",
     Code.NOT_REWRITTEN: "The compiler refused the source as rewritten by `cutune nvcc`. The "

@@ -12,8 +12,9 @@ import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -79,6 +80,24 @@ class Workspace:
             "flags": list(flags),
         }
         append_lines(self.commands, [entry])
+
+    @contextmanager
+    def claimed(self, names: Iterable[str], warn: Warn) -> Iterator[None]:
+        """Alone at work on files of these names; waits for another process that is.
+
+        A lock ends with its process, however that ends.
+        """
+        with ExitStack() as held:
+            for name in sorted({*names}):
+                path = self.folder / f"{name}.lock"
+                held.enter_context(locked(path, partial(warn, _busy(path))))
+            yield
+
+    @contextmanager
+    def replacing_models(self) -> Iterator[None]:
+        """Nobody else replaces the models between their being read and written."""
+        with locked(self.folder / "models.lock"):
+            yield
 
 
 @contextmanager
@@ -218,10 +237,23 @@ def _is_older(found: object, wanted: str) -> bool:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold a lock between processes; the file is made where it is missing."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+def locked(path: Path, waits: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Hold a lock between processes; the file is made where it is missing.
+
+    Args:
+        waits: called where another process holds it, before that is waited for.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    with writing(path):
+        file = path.open("w")
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waits()
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield  # closing the file gives the lock back
 
 
@@ -237,13 +269,14 @@ def append_text(path: Path, text: str) -> None:
 
 def append_lines(path: Path, entries: Iterable[Json]) -> None:
     """Append JSON lines. A torn last line of an earlier run is ended first."""
+    lines = b"".join(json.dumps(e, separators=(",", ":")).encode() + b"\n" for e in entries)
     with writing(path), path.open("ab+") as file:
-        if file.tell() > 0:
+        fcntl.flock(file, fcntl.LOCK_EX)  # nobody writes between our lines
+        if file.seek(0, os.SEEK_END) > 0:
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":
                 file.write(b"\n")
-        for entry in entries:
-            file.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+        file.write(lines)
 
 
 def read_lines(
@@ -272,6 +305,10 @@ def read_lines(
                     yield convert(entry)
             except (ValueError, KeyError, TypeError):
                 warn(Diagnostic.at(Code.TORN_LINE, None, line=number, path=path))
+
+
+def _busy(path: Path) -> Diagnostic:
+    return Diagnostic.at(Code.BUSY_WORKSPACE, None, name=path.stem, folder=path.parent)
 
 
 def _unknown(path: Path, wanted: str, found: object) -> Diagnostic:

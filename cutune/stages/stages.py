@@ -48,6 +48,18 @@ def collect(
         paths = "', '".join(one.source.path for one in programs)
         raise CutuneError(Diagnostic.at(Code.NOTHING_TUNABLE, None, path=paths))
     workspace.create()
+    names = [Path(one.source.path).stem for one in programs]
+    with workspace.claimed([*names, *(["source"] if others else [])], session.warn):
+        return _collected(session, programs, plan, device, workspace)
+
+
+def _collected(
+    session: Session,
+    programs: Sequence[Program],
+    plan: RunPlan,
+    device: DeviceProfile,
+    workspace: Workspace,
+) -> list[Collected]:
     session.progress("compiling", 0, 1)
     with ThreadPoolExecutor(1) as pool:
         asked = [pool.submit(resources_of, session, one, device) for one in programs]
@@ -79,7 +91,8 @@ def fit(
     `device`: timings on it, if there are any, check the models.
     """
     models = _fitted(session, *measurements(session, workspace), method)
-    return _saved(session, workspace, models, device)
+    with workspace.replacing_models():
+        return _saved(session, workspace, models, device)
 
 
 def fit_collected(
@@ -91,15 +104,21 @@ def fit_collected(
 ) -> list[FittedModel]:
     """Fit the kernels that were measured now; gives their models and the saved ones of others."""
     try:
-        saved = read_models(workspace.models) if workspace.models.exists() else []
+        _read_saved(workspace)
     except CutuneError:  # of another version of cutune: they are made again
         return fit(session, workspace, method, device)
     kernels = [one.kernel for one in collected]
     known = [measurement for one in collected for measurement in one.measurements]
     models = _fitted(session, kernels, known, method)
     fresh = {model.kernel.place for model in models}
-    others = [model for model in saved if model.kernel.place not in fresh]
-    return _saved(session, workspace, [*others, *models], device)
+    # Another process may have saved models of its own since.
+    with workspace.replacing_models():
+        others = [one for one in _read_saved(workspace) if one.kernel.place not in fresh]
+        return _saved(session, workspace, [*others, *models], device)
+
+
+def _read_saved(workspace: Workspace) -> list[FittedModel]:
+    return read_models(workspace.models) if workspace.models.exists() else []
 
 
 def tune(

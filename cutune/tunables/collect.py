@@ -16,7 +16,7 @@ from cutune.collect.gpu.instrumented import gpu_target
 from cutune.collect.run import Run, plan_runs
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.workspace import Workspace, append_lines, make_folder
+from cutune.core.workspace import Workspace, append_lines
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import device_environment
 from cutune.fit.measurement.measurement import Origin
@@ -76,7 +76,21 @@ def collect_host(
     """
     swept = _swept(program, sweep.names)
     _require_gpu(sweep.on)
-    make_folder(workspace.folder)
+    workspace.create()
+    with workspace.claimed([Path(program.source.path).stem], session.warn):
+        return _swept_runs(session, program, template, vary, workspace, sweep, device, swept)
+
+
+def _swept_runs(
+    session: Session,
+    program: Program,
+    template: str,
+    vary: Mapping[str, Sequence[str]],
+    workspace: Workspace,
+    sweep: HostSweep,
+    device: DeviceProfile,
+    swept: Sequence[HostTunable],
+) -> list[HostMeasurement]:
     target = gpu_target(device.architecture) if sweep.on == GPU else None
     binary = build(session, program, workspace.folder, target)
     runs = plan_runs(template, vary, binary)
