@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 from cutune.core.progress import Progress
 from cutune.core.reading import read_source
 from cutune.core.source import Source
+from cutune.core.temporary import temporary_folder
 from cutune.core.workspace import make_folder
 from cutune.emulator.link import own_build_flags
 from cutune.frontend.program import Program
@@ -159,7 +159,7 @@ class Session:
 
     def compiled_unit(self, unit: TranslationUnit) -> list[str]:
         """The PTX of a program with edits, for all architectures that will run."""
-        with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        with temporary_folder() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
             path, flags = self._write_unit(unit, Path(folder), "copies")
             return self._compile(str(path), pool, flags).results()
 

@@ -6,7 +6,6 @@ import argparse
 import os
 import re
 import shlex
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cutune.cli.common import device_of, session_of, show, varied_values
 from cutune.cli.options import parser
+from cutune.core.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from cutune.collect.run import Run
@@ -28,7 +28,7 @@ def verify(options: argparse.Namespace) -> int:
 
     conditions = _conditions(options)
     failed = False
-    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+    with temporary_folder() as folder:
         plans = [
             _plan(options, _built(path, Path(folder) / name, options))
             for name, path in (("original", options.original), ("tuned", options.tuned))
@@ -197,7 +197,7 @@ def _plan(options: argparse.Namespace, binary: Path) -> list[Run]:
 
 
 def _folder(keep: str | None) -> AbstractContextManager[str]:
-    return nullcontext(keep) if keep else tempfile.TemporaryDirectory(prefix="cutune-")
+    return nullcontext(keep) if keep else temporary_folder()
 
 
 def _values(run: Run) -> str:

@@ -7,7 +7,6 @@ import json as json_module
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.temporary import temporary_folder
 from cutune.emulator.build import cache_folder
 from cutune.toolchain.nvcc import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compiler
 
@@ -153,7 +153,7 @@ def _compiles(nvcc: Nvcc | None, compiler: Requirement) -> Requirement:
     name = "CUDA compilation"
     if nvcc is None or compiler.state != FOUND:
         return Requirement(name, MISSING, "needs nvcc and a host compiler", needed=True)
-    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+    with temporary_folder() as folder:
         source = Path(folder) / "doctor.cu"
         source.write_text("__global__ void kernel() {}\nint main() { kernel<<<1, 1>>>(); }\n")
         architecture = f"-arch={nvcc.architecture()}"

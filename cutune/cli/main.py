@@ -6,14 +6,19 @@ Exit status: 0 done, 1 errors in the input, 2 wrong usage.
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from cutune.cli.common import show
 from cutune.cli.options import parse
-from cutune.core.diagnostics import CutuneError
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
 
+#: Of what cannot be written: a full device, a quota, an error of the device.
+_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))
 #: The modules below `cutune.cli`, imported when they are asked for, and the verbs: functions of
 #: these names.
 VERBS = {
@@ -34,13 +39,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return main_nvcc(words[1:])
     options = parse(words)
     try:
-        return _verb(options.verb)(options)
-    except CutuneError as error:
-        show(error.diagnostic)
-        return 1
+        status = _verb(options.verb)(options)
+        sys.stdout.flush()
+        return status
     except BrokenPipeError:
         # The reader of a pipe went away; that is its right.
         sys.stderr.close()
+        return 1
+    except OSError as error:
+        if error.filename is not None or error.errno not in _FULL:
+            raise
+        # Whatever else is in the buffer goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        reason = error.strerror
+        show(Diagnostic.at(Code.UNWRITABLE_FILE, None, path="standard output", reason=reason))
+        return 1
+    except CutuneError as error:
+        show(error.diagnostic)
         return 1
     except KeyboardInterrupt:
         return 130

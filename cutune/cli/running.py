@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
 from functools import partial
 from pathlib import Path
 
 from cutune.cli.common import session_of
 from cutune.cli.options import parser
+from cutune.core.temporary import temporary_folder
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     program, *arguments = options.program
     if not program.endswith(".cu"):
         return run_binary(options.program)
-    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+    with temporary_folder() as folder:
         binary = session_of(options).build_emulated(program, Path(folder))
         return run_binary([str(binary), *arguments])
 

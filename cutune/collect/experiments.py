@@ -8,7 +8,6 @@ them.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from cutune.collect.replay.subjects import Subject
 from cutune.collect.run import RUN_SECONDS, Run, run_program
 from cutune.collect.trial import TrialRun
 from cutune.core.diagnostics import CutuneError
+from cutune.core.temporary import temporary_folder
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
 from cutune.emulator.launch_log import LaunchRecord, LoggedSite, read_launches
@@ -70,7 +70,7 @@ class CountedRun:
             CutuneError: CT411 when a run that was asked for does not end well.
         """
         seconds = EXTRA_SECONDS if self.is_extra else RUN_SECONDS
-        with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        with temporary_folder() as folder:
             log = Path(folder) / "launches.jsonl"
             try:
                 run_program(self.run, self._environment(device, log), seconds=seconds)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from cutune.collect.run import Run, run_program
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
+from cutune.core.temporary import temporary_folder
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.findings import Finding, read_findings
 from cutune.emulator.run import device_environment
@@ -28,7 +28,7 @@ def own_races(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
 
     If the run fails, the races that were found until then count.
     """
-    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+    with temporary_folder() as folder:
         found = Path(folder) / "findings.jsonl"
         checking = {"CUTUNE_MODE": "off", "CUTUNE_CHECK": str(found)}
         described = device_environment(device, Path(folder))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from cutune.collect.trial import (
 )
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import Progress
+from cutune.core.temporary import temporary_folder
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import LaunchRecord, read_launches
 from cutune.emulator.run import device_environment
@@ -39,7 +39,7 @@ def record_launches(
         CutuneError: CT411 when it does not end well.
     """
     recorded = []
-    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+    with temporary_folder() as folder:
         described = device_environment(device, Path(folder))
         for index, run in enumerate(runs):
             log = Path(folder) / f"launches-{index}.jsonl"
@@ -70,7 +70,7 @@ def try_candidates(
     """
     broken: frozenset[Attempt] = frozenset()
     for attempt in range(TRIAL_RUNS):
-        with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        with temporary_folder() as folder:
             described = device_environment(device, Path(folder))
             trial_run = TrialRun(kernels, numbers, Path(folder))
             sweeping = trial_run.environment(broken)

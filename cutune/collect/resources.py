@@ -6,13 +6,13 @@ instance.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.temporary import temporary_folder
 from cutune.device.profile import DeviceProfile
 from cutune.frontend.program import Program
 from cutune.rewrite.launch_edit import variants_at
@@ -32,7 +32,7 @@ def resources_of(session: Session, program: Program, device: DeviceProfile) -> R
     if not any(variants_at(program, site) for site in program.tunable_launches):
         return session.static_counters(path, device.architecture)
     # Its launches name all variants, so that those of templates are instantiated, too.
-    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+    with temporary_folder() as folder:
         source, flags = session.write_instrumented(program, Path(folder))
         flags = [*flags, f"-I{INCLUDE_DIRECTORY}"]
         return session.nvcc.static_counters(source, flags, device.architecture)

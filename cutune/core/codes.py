@@ -15,6 +15,16 @@ class Code(Enum):
         WARNING,
         "another cutune is at work on '{name}' in '{folder}'; waiting until it has ended",
     )
+    NO_TEMPORARY_FOLDER = (
+        20,
+        ERROR,
+        "no folder for temporary files can be made ({reason}); set TMPDIR to one that is writable",
+    )
+    CACHE_ELSEWHERE = (
+        21,
+        WARNING,
+        "the cache '{path}' cannot be used ({reason}): it is '{other}' now; set XDG_CACHE_HOME",
+    )
     UNREADABLE_FILE = (1, ERROR, "cannot read '{path}': {reason}")
     UNWRITABLE_FILE = (2, ERROR, "cannot write '{path}': {reason}")
     MISSING_NVCC = (

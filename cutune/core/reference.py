@@ -370,6 +370,12 @@ MEANINGS: dict[Code, str] = {
         "Programs of one name that share a workspace are measured one after the other. The lock "
         "ends with the process that holds it, however that ends."
     ),
+    Code.NO_TEMPORARY_FOLDER: "Neither $TMPDIR nor /tmp, nor the current folder, can be written.",
+    Code.CACHE_ELSEWHERE: (
+        "The emulated device is built once per machine and kept in $XDG_CACHE_HOME/cutune or "
+        "~/.cache/cutune. Where there is no such folder, or it is another user's, a folder for "
+        "temporary files is used, so that it has to be built again some time."
+    ),
     Code.EXECUTED_WORD: (
         "nvcc runs its tools through a shell, and puts file names, folders and values of macros "
         "between double quotes as they are. So a name with a command in it would be executed, by "

@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.temporary import temporary_folder
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
@@ -115,7 +115,7 @@ def run_program(
         CutuneError: CT440, CT441, CT443 when it cannot run on the emulated device.
     """
     program = _program_path(argv[0])
-    with tempfile.TemporaryDirectory(prefix="cutune-run-") as folder:
+    with temporary_folder() as folder:
         log = launch_log or Path(folder) / "launches.jsonl"
         environment = {
             **program_environment(program, nvcc),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from cutune.collect.run import Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import run_to_end
+from cutune.core.temporary import temporary_folder
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.launch_log import Triple, read_launches
 from cutune.emulator.run import device_environment, program_environment
@@ -78,7 +78,7 @@ def outcome_of(
     for path in place.files:
         # Otherwise a file of an earlier run would count, although this run does not write it.
         Path(path).unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+    with temporary_folder() as folder:
         log = Path(folder) / "launches.jsonl"
         environment = {**_environment(run, place, Path(folder), log), **(variables or {})}
         started = time.monotonic()

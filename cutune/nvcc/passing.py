@@ -9,6 +9,9 @@ from collections.abc import Sequence
 
 def run_instead(launcher: Sequence[str], words: Sequence[str]) -> int:
     """Become nvcc."""
+    # Where nothing was to be done, nothing was imported.
+    if temporary := sys.modules.get("cutune.core.temporary"):
+        temporary.discard()
     sys.stdout.flush()
     sys.stderr.flush()
     try:

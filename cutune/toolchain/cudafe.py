@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.temporary import temporary_folder
 from cutune.toolchain.nvcc import Nvcc, without_output_flags
 
 #: Name of the source in the question to nvcc: its own name may be special to a shell.
@@ -60,7 +60,7 @@ def host_assembly(nvcc: Nvcc, path: str, flags: Sequence[str], change: Callable[
     Raises:
         CutuneError: CT703 when a step fails or nvcc's answer is not understood.
     """
-    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+    with temporary_folder() as folder:
         stand_in = _STAND_IN + Path(path).suffix
         asked = ["-c", "--dryrun", "--keep", "--keep-dir", folder, *_host_flags(flags), stand_in]
         answer = nvcc.run(asked)

@@ -10,7 +10,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
+from cutune.core.temporary import run_folder, temporary_folder
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 from cutune.toolchain.shell_words import executed_word
@@ -118,7 +118,12 @@ class Nvcc:
             raise CutuneError(Diagnostic.at(Code.EXECUTED_WORD, None, word=word))
         command = [str(self.path), *arguments]
         return subprocess.run(
-            command, cwd=cwd, capture_output=True, encoding="latin-1", check=False
+            command,
+            cwd=cwd,
+            env={**os.environ, "TMPDIR": str(run_folder())},
+            capture_output=True,
+            encoding="latin-1",
+            check=False,
         )
 
     def check(
@@ -150,7 +155,7 @@ class Nvcc:
 
         Empty for a file that the host compiler alone compiles, as its name says (`.cpp`).
         """
-        with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        with temporary_folder() as folder:
             output = Path(folder) / "module.ptx"
             target = [f"-arch=compute_{architecture}"] if architecture else []
             other_flags = without_target_flags(flags)
@@ -170,7 +175,7 @@ class Nvcc:
         """
         other_flags = without_target_flags(flags)
         target = f"-arch={self.architecture(architecture)}"
-        with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+        with temporary_folder() as folder:
             output = ["-o", str(Path(folder) / "module.cubin")]
             verbose = [target, "-Xptxas", "-v", *output, "-cubin"]
             if ptx is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -20,6 +19,7 @@ from cutune.collect.run import RUN_SECONDS, Run
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import run_to_end
+from cutune.core.temporary import temporary_folder
 from cutune.core.typed import Integer, Label, MemberName, Quantity, typed
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.tunable import HostTunable
@@ -79,7 +79,7 @@ def measure(
     Raises:
         CutuneError: CT424 where a tunable got values for several sizes before one region ended.
     """
-    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+    with temporary_folder() as folder:
         log = Path(folder) / "regions.jsonl"
         setting = ",".join(f"{name}={value}" for name, value in values.items())
         settings = {**environment, "CUTUNE_SET": setting, "CUTUNE_OUTPUT": str(log)}

@@ -12,7 +12,6 @@ import ctypes
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from cutune.collect.trial import TOLERANCE
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Progress
+from cutune.core.temporary import temporary_folder
 from cutune.device.thread_block import LARGEST, Block, as_block, threads_of
 from cutune.fit.measurement.sweep import SweptLaunch, read_entries, swept_launches
 from cutune.frontend.candidates import candidate_blocks
@@ -129,7 +129,7 @@ def _with_files(
     build: GpuBuild, runs: Sequence[Run], candidate_set: str, progress: Progress, activity: str
 ) -> Iterator[tuple[Run, Path, Path]]:
     """Each run, the file that its hooks write, and the file of candidates that they read."""
-    with tempfile.TemporaryDirectory(prefix="cutune-") as name:
+    with temporary_folder() as name:
         folder = Path(name)
         candidates = _write_candidates(build.program, runs[0], candidate_set, folder)
         for index, run in enumerate(runs):

@@ -6,13 +6,13 @@ the work of the timed kernels, so that their times give the cost of a unit of ea
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 from cutune.core.progress import Progress
+from cutune.core.temporary import temporary_folder
 from cutune.device.profile import FITTED, DeviceProfile, Limits, ModelConstants
 from cutune.device.thread_block import Block, grid_of
 from cutune.emulator.bytecode.assemble import assemble
@@ -89,7 +89,7 @@ def calibrate(gpu: Gpu, nvcc: Nvcc, progress: Progress) -> tuple[DeviceProfile, 
 
 def emulated_module(nvcc: Nvcc) -> LoadedModule:
     """The micro-kernels in the emulated device."""
-    with tempfile.TemporaryDirectory(prefix="cutune-") as folder:
+    with temporary_folder() as folder:
         path = Path(folder) / "kernels.cu"
         path.write_text(source(), encoding="utf-8")
         return load(assemble(nvcc.ptx(path)))

@@ -1,0 +1,99 @@
+"""Temporary folders. Takes nothing, gives folders that do not outlive their process for long.
+
+All of a process lie in one folder, which it holds locked: whoever comes next removes those of dead
+processes. What nvcc leaves behind when it is killed lies there, too.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import IO
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+
+_LOCK = Lock()
+_PREFIX, _MARKER = "cutune-process-", "alive"
+
+
+@dataclass(frozen=True)
+class _RunFolder:
+    """The folder of a process, and the marker that it holds locked."""
+
+    path: Path
+    marker: IO[str]
+    pid: int
+
+    def remove(self) -> None:
+        """Remove it, unless it is that of the process which this one was forked from."""
+        if self.pid == os.getpid():
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+def run_folder() -> Path:
+    """The folder of this process for all that is temporary.
+
+    Raises:
+        CutuneError: CT020 where no such folder can be made.
+    """
+    with _LOCK:
+        return _run_folder().path
+
+
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """A new folder that is removed behind the `with`.
+
+    Raises:
+        CutuneError: CT020 where it cannot be made.
+    """
+    try:
+        return tempfile.TemporaryDirectory(prefix="cutune-", dir=run_folder())
+    except OSError as error:
+        raise _no_folder(error) from error
+
+
+def discard() -> None:
+    """Remove the folder of this process, which is about to become another program."""
+    if _run_folder.cache_info().currsize:
+        _run_folder().remove()
+
+
+@cache
+def _run_folder() -> _RunFolder:
+    try:
+        parent = Path(tempfile.gettempdir())
+        _sweep(parent)
+        path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).absolute()
+        marker = (path / _MARKER).open("w")
+        fcntl.flock(marker, fcntl.LOCK_EX)
+    except OSError as error:
+        raise _no_folder(error) from error
+    made = _RunFolder(path, marker, os.getpid())
+    atexit.register(made.remove)
+    return made
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what dead processes of this user left."""
+    for path in parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            if path.is_symlink() or path.stat().st_uid != os.getuid():
+                continue
+            # Without a marker it is being made, or being removed.
+            with (path / _MARKER).open() as marker:
+                fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _no_folder(error: OSError) -> CutuneError:
+    reason = error.strerror or str(error)
+    return CutuneError(Diagnostic.at(Code.NO_TEMPORARY_FOLDER, None, reason=reason))
