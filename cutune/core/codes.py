@@ -721,6 +721,12 @@ class Code(Enum):
         "nvcc would execute a part of {word!r} as a command; name the file, the folder or the "
         'value without ` $( " and line ends',
     )
+    ENDLESS_TEXT = (
+        711,
+        ERROR,
+        "the preprocessed text of '{path}' is not complete after {seconds} s or {megabytes} MB: do "
+        "its macros grow without end?",
+    )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 
     def __init__(self, index: int, severity: str, template: str) -> None:

@@ -78,9 +78,9 @@ def run_to_end(command: Sequence[str], environment: Mapping[str, str], seconds: 
         status: int | None = process.wait(seconds)
     except subprocess.TimeoutExpired:
         status = None
-        _kill(process)
+        end(process)
     except BaseException:
-        _kill(process)
+        end(process)
         raise
     last = time.monotonic() + GRACE_SECONDS
     output, errors = (stream.until(last) for stream in streams)
@@ -95,7 +95,7 @@ def _startable(command: Sequence[str]) -> list[str]:
     return [program, *command[1:]]
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     """End a program and what it started: the program that a script runs, for instance."""
     # A group of their own would be simpler, but then Ctrl-C would not reach them.
     for pid in (process.pid, *_descendants(process.pid)):

@@ -376,6 +376,10 @@ MEANINGS: dict[Code, str] = {
         "~/.cache/cutune. Where there is no such folder, or it is another user's, a folder for "
         "temporary files is used, so that it has to be built again some time."
     ),
+    Code.ENDLESS_TEXT: (
+        "Macros that use each other twice double the text with each of them, so that no compiler "
+        "comes to its end."
+    ),
     Code.EXECUTED_WORD: (
         "nvcc runs its tools through a shell, and puts file names, folders and values of macros "
         "between double quotes as they are. So a name with a command in it would be executed, by "

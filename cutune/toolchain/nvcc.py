@@ -14,14 +14,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Timer
+from typing import IO
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
+from cutune.core.processes import end
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.toolchain.locate import candidates, cudacxx, is_program
 from cutune.toolchain.ptxas import StaticCounters, parse_ptxas
 from cutune.toolchain.shell_words import executed_word
 
+#: The preprocessor may write so much, for so long.
+MOST_BYTES, MOST_SECONDS = 256 << 20, 60
+#: Runs of nvcc that have not ended.
+_RUNNING: list[subprocess.Popen[bytes]] = []
 #: What `pip install` gets when a machine has no nvcc; equal to the extra `toolkit`.
 TOOLKIT_PACKAGES = (
     "nvidia-cuda-nvcc==13.0.*",
@@ -114,16 +122,26 @@ class Nvcc:
     def _execute(
         self, arguments: Sequence[str], cwd: str | Path | None = None
     ) -> subprocess.CompletedProcess[str]:
+        process = self._started(arguments, cwd, subprocess.PIPE)
+        _RUNNING.append(process)
+        try:
+            output, errors = process.communicate()
+        finally:
+            _RUNNING.remove(process)
+        texts = output.decode("latin-1"), errors.decode("latin-1")
+        return subprocess.CompletedProcess([*arguments], process.returncode, *texts)
+
+    def _started(
+        self, arguments: Sequence[str], cwd: str | Path | None, errors: IO[bytes] | int
+    ) -> subprocess.Popen[bytes]:
         if (word := executed_word(arguments)) is not None:
             raise CutuneError(Diagnostic.at(Code.EXECUTED_WORD, None, word=word))
-        command = [str(self.path), *arguments]
-        return subprocess.run(
-            command,
+        return subprocess.Popen(
+            [str(self.path), *arguments],
             cwd=cwd,
             env={**os.environ, "TMPDIR": str(run_folder())},
-            capture_output=True,
-            encoding="latin-1",
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=errors,
         )
 
     def check(
@@ -134,7 +152,11 @@ class Nvcc:
         Raises:
             CutuneError: CT701 with nvcc's own messages.
         """
-        result = self.run(arguments, cwd)
+        return self._checked(arguments, self.run(arguments, cwd))
+
+    def _checked(
+        self, arguments: Sequence[str], result: subprocess.CompletedProcess[str]
+    ) -> subprocess.CompletedProcess[str]:
         if result.returncode != 0:
             command = shlex.join([str(self.path), *arguments])
             problem = Diagnostic.at(
@@ -148,7 +170,44 @@ class Nvcc:
     def preprocess(self, path: str | Path, flags: Sequence[str] = ()) -> str:
         """The host pass of the preprocessor, with line markers."""
         # Plain -E is the device pass: there __CUDA_ARCH__ is defined and host code may be missing.
-        return self.check([*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__", str(path)]).stdout
+        words = [*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__", str(path)]
+        return self._checked(words, self._limited(words, str(path))).stdout
+
+    def _limited(self, arguments: Sequence[str], path: str) -> subprocess.CompletedProcess[str]:
+        """Run it as long as macros that grow without end have not outgrown what is allowed.
+
+        Raises:
+            CutuneError: CT711 where they have. All other runs are ended then, too.
+        """
+        with TemporaryFile(dir=run_folder()) as errors:
+            process = self._started(arguments, None, errors)
+            timer = Timer(MOST_SECONDS, end, [process])
+            timer.start()
+            chunks, size = [], 0
+            assert process.stdout is not None
+            with process.stdout as stream:
+                while size <= MOST_BYTES and (chunk := stream.read(1 << 20)):
+                    chunks.append(chunk)
+                    size += len(chunk)
+            is_over = size > MOST_BYTES or not timer.is_alive()
+            timer.cancel()
+            if is_over:
+                for running in (process, *_RUNNING):
+                    end(running)
+                raise CutuneError(
+                    Diagnostic.at(
+                        Code.ENDLESS_TEXT,
+                        None,
+                        path=path,
+                        seconds=MOST_SECONDS,
+                        megabytes=MOST_BYTES >> 20,
+                    )
+                )
+            status = process.wait()
+            errors.seek(0)
+            said = errors.read().decode("latin-1")
+        text = b"".join(chunks).decode("latin-1")
+        return subprocess.CompletedProcess([*arguments], status, text, said)
 
     def ptx(self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80") -> str:
         """The PTX of a source file, for instance for `90a`; for nvcc's default without a name.

@@ -267,11 +267,13 @@ class _FormulaReader:
         raise _NoFormula
 
 
+_REAL = re.compile(r"(?=\.?\d)\d{0,40}(\.\d{0,40})?([eE][+-]?\d{1,2})?", re.ASCII)
+
+
 def _literal(text: str) -> tree.Formula:
     integer = literal_value(text)
     if integer is not None:
         return tree.number(integer)
-    try:
-        return tree.Number(Fraction(text.replace("'", "").rstrip("fFlL")), True)
-    except ValueError:
-        return tree.Opaque(text)
+    digits = text.replace("'", "").rstrip("fFlL")
+    # Larger powers of ten are no doubles; as fractions they would fill the memory.
+    return tree.Number(Fraction(digits), True) if _REAL.fullmatch(digits) else tree.Opaque(text)

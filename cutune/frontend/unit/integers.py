@@ -98,9 +98,15 @@ def literal_type(text: str) -> IntegerType:
     return IntegerType(bits, signed)
 
 
+#: Characters of an integer literal: 64 bits in binary, with its prefix and some zeros.
+LONGEST_LITERAL = 80
+
+
 def literal_value(text: str) -> int | None:
     """The value of an integer literal, or None for a floating-point one."""
     digits = text.replace("'", "").rstrip("uUlL")
+    if len(digits) > LONGEST_LITERAL:
+        return None
     try:
         if len(digits) > 1 and digits[0] == "0" and digits.isdigit():
             return int(digits, 8)
