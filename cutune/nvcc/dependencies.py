@@ -16,21 +16,24 @@ _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 
 
 def restore_dependencies(
-    path: str, original_of: Callable[[str], str | None], sources: Container[str]
+    written: str, path: str, original_of: Callable[[str], str | None], sources: Container[str]
 ) -> None:
-    """Rewrite a dependency file in place.
+    """Make the user's dependency file of what nvcc wrote, whole or not at all.
 
     Args:
+        written: what nvcc wrote; it is removed, unless it is `path` itself.
         original_of: the name that the user knows a file by; None for a file of cutune's.
         sources: what is no header, by the user's names.
     """
-    file = Path(path)
+    file = Path(written)
     if not file.is_file():
         return
     text = file.read_text(encoding="utf-8", errors="surrogateescape")
     restored = restored_dependencies(text, original_of, sources)
-    if restored != text:
-        replace_file(file, restored.encode("utf-8", errors="surrogateescape"))
+    if restored != text or written != path:
+        replace_file(Path(path), restored.encode("utf-8", errors="surrogateescape"))
+    if written != path:
+        file.unlink(missing_ok=True)
 
 
 def restored_dependencies(

@@ -65,14 +65,26 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
         return _without_rewriting(launcher, command, error, settings.strict)
     if not shadows:
         return run_instead(launcher, command.words)
-    words = with_copies(command, shadows)
+    elsewhere = _dependencies_elsewhere(command)
+    words = with_copies(command, shadows, elsewhere)
     done = subprocess.run([*launcher, *words], capture_output=True, check=False)
     if done.returncode != 0:
         return _compile_original(launcher, command, done, settings.strict)
     sys.stdout.buffer.write(done.stdout)
     sys.stderr.buffer.write(done.stderr)
-    _restore(command, shadows.values())
+    _restore(command, shadows.values(), elsewhere)
     return 0
+
+
+def _dependencies_elsewhere(command: Command) -> str:
+    """Where nvcc writes the names of the copies, so that a killed call leaves no wrong file.
+
+    Empty where that cannot be said: several files, or a name in a response file.
+    """
+    files = command.dependency_files()
+    named = [item for item in command.items if item.name == "dependency-output"]
+    can_be_said = len(files) == 1 and all(item.first >= 0 for item in named)
+    return f"{files[0]}.{os.getpid()}.cutune" if can_be_said else ""
 
 
 def _without_rewriting(
@@ -240,7 +252,7 @@ def _compile_original(
     return 1 if is_strict else 0
 
 
-def _restore(command: Command, shadows: Iterable[ShadowSource]) -> None:
+def _restore(command: Command, shadows: Iterable[ShadowSource], elsewhere: str) -> None:
     """Dependency files speak of the user's files."""
     originals: dict[str, str] = {}
     for shadow in shadows:
@@ -255,4 +267,5 @@ def _restore(command: Command, shadows: Iterable[ShadowSource]) -> None:
         return path.removeprefix("./")
 
     for path in command.dependency_files():
-        restore_dependencies(path, original_of, [item.value for item in command.sources])
+        sources = [item.value for item in command.sources]
+        restore_dependencies(elsewhere or path, path, original_of, sources)

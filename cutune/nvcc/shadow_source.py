@@ -93,9 +93,12 @@ def _renamed(header: Source) -> Source:
     return apply_edits(header, [prelude_edit(header, "")])
 
 
-def with_copies(command: Command, shadows: dict[str, ShadowSource]) -> list[str]:
+def with_copies(
+    command: Command, shadows: dict[str, ShadowSource], dependencies: str = ""
+) -> list[str]:
     """The words of a command, its sources (by their path) replaced by their shadows.
 
+    `dependencies`: where the dependency file is to be written instead; empty: where it is.
     Response files are taken apart where what they hold is replaced.
     """
     tree = next((shadow.tree for shadow in shadows.values() if shadow.tree), None)
@@ -106,6 +109,8 @@ def with_copies(command: Command, shadows: dict[str, ShadowSource]) -> list[str]
         is_file = item.name == "options-file" or (not item.name and item.value.startswith("@"))
         if item.first == IN_ENVIRONMENT or (is_file if takes_apart else item.first == IN_FILE):
             continue
+        if item.name == "dependency-output" and dependencies:
+            continue
         if not item.name and item.value in shadows:
             words.append(shadows[item.value].path)
         elif tree and item.name in ("include-path", "pre-include"):
@@ -114,7 +119,8 @@ def with_copies(command: Command, shadows: dict[str, ShadowSource]) -> list[str]
             words += command.words_of(item)
     options = dict.fromkeys(o for shadow in shadows.values() for o in shadow.host_options)
     # One word each: ccache, which reads words, takes `-Xcompiler -iquote,src` apart.
-    return [*words, *(f"-Xcompiler={option}" for option in options)]
+    words += [f"-Xcompiler={option}" for option in options]
+    return [*words, "-MF", dependencies] if dependencies else words
 
 
 def _redirected(name: str, value: str, tree: ShadowTree) -> list[str]:

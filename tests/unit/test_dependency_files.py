@@ -1,0 +1,40 @@
+"""Dependency files appear whole: nvcc writes elsewhere, and the user's file is replaced at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutune.nvcc.command import Command
+from cutune.nvcc.dependencies import restore_dependencies
+from cutune.nvcc.rewriting import _dependencies_elsewhere
+from cutune.nvcc.shadow_source import with_copies
+
+
+@pytest.mark.parametrize(
+    ("words", "expected", "others"),
+    [
+        ("-MD -c a.cu -o x.o", "x.d", "-MD -c a.cu -o x.o"),
+        ("-MD -MF y.d -c a.cu", "y.d", "-MD -c a.cu"),
+        ("-MMD -MF=y.d -c a.cu", "y.d", "-MMD -c a.cu"),
+        ("-c a.cu", "", "-c a.cu"),
+        ("-MD -c a.cu b.cu", "", "-MD -c a.cu b.cu"),
+    ],
+)
+def test_where_nvcc_writes_them(words: str, expected: str, others: str) -> None:
+    command = Command.parse(words.split())
+    elsewhere = _dependencies_elsewhere(command)
+    assert elsewhere.startswith(f"{expected}.") == bool(expected)
+    given = ["-MF", elsewhere] if expected else []
+    assert with_copies(command, {}, elsewhere) == [*others.split(), *given]
+
+
+def test_the_users_file_is_replaced_at_once(tmp_path: Path) -> None:
+    written, wanted = tmp_path / "a.d.1.cutune", tmp_path / "a.d"
+    wanted.write_text("a.o : old.h\n")
+    written.write_text("a.o : copy.cu cutune.h \\\n    a.h\n")
+    names = {"copy.cu": "a.cu", "a.h": "a.h"}
+    restore_dependencies(str(written), str(wanted), names.get, ["a.cu"])
+    assert wanted.read_text().split() == ["a.o", ":", "a.cu", "\\", "a.h"]
+    assert not written.exists()
