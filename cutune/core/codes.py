@@ -440,6 +440,17 @@ class Code(Enum):
     # Findings of `run --check`; `where` names kernel, block, thread and the number of times.
     OUT_OF_BOUNDS = (470, ERROR, "{text}; {where}")
     MISALIGNED = (471, ERROR, "misaligned {text}; {where}")
+    ENDED_BY_SIGNAL = (
+        445,
+        WARNING,
+        "'{path}' was ended by {name}; what was found until then is shown",
+    )
+    RUNS_LONG = (
+        446,
+        WARNING,
+        "'{path}' has run for {seconds} s; --limit N ends a launch that needs more than N warp "
+        "instructions, Ctrl-C the program",
+    )
     USE_AFTER_FREE = (472, ERROR, "{text}; {where}")
     UNWRITTEN_SHARED = (
         473,

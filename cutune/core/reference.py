@@ -380,6 +380,11 @@ MEANINGS: dict[Code, str] = {
         "Macros that use each other twice double the text with each of them, so that no compiler "
         "comes to its end."
     ),
+    Code.ENDED_BY_SIGNAL: (
+        "The program itself crashed, as it might on a GPU: a printf whose format does not fit its "
+        "arguments, for instance. The exit status is 128 plus the signal's number, as in a shell."
+    ),
+    Code.RUNS_LONG: "A kernel may not end, or have much work for a machine without a GPU.",
     Code.EXECUTED_WORD: (
         "nvcc runs its tools through a shell, and puts file names, folders and values of macros "
         "between double quotes as they are. So a name with a command in it would be executed, by "

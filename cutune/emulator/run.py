@@ -15,9 +15,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Timer
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.processes import signal_name
 from cutune.core.temporary import temporary_folder
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.elf import Linkage, read_linkage
@@ -30,6 +32,8 @@ from cutune.toolchain.nvcc import Nvcc, find_nvcc
 SCHEMA = "cutune-run-1"
 #: Findings of `--check` that are printed.
 SHOWN = 20
+#: After so long it is said how launches can be limited.
+LONG_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,8 @@ class RunResult:
     status: int
     kernels: tuple[KernelSummary, ...]
     findings: tuple[Finding, ...] = ()
+    #: That ended it; 0: none.
+    signal: int = 0
 
     def to_json(self) -> dict[str, object]:
         """As `cutune run --json` prints it."""
@@ -135,8 +141,9 @@ def run_program(
         except OSError as error:
             raise _not_run(argv[0], error.strerror or str(error)) from error
         # As a shell reports the end by a signal.
-        status = done.returncode if done.returncode >= 0 else 128 - done.returncode
-        return RunResult(status, summarize(read_launches(log)), read_findings(found))
+        signal = max(0, -done.returncode)
+        status = 128 + signal if signal else done.returncode
+        return RunResult(status, summarize(read_launches(log)), read_findings(found), signal)
 
 
 def program_environment(program: Path, nvcc: Nvcc | None = None) -> dict[str, str]:
@@ -220,9 +227,18 @@ def main_run(
     profile = DeviceProfile.named(device)
     stdout = sys.stderr.fileno() if json_output else None
     sys.stdout.flush()
+    waited = Timer(LONG_SECONDS, _say_how_to_limit, [argv[0]])
+    waited.daemon = True
+    if limit is None:
+        waited.start()
     result = run_program(
         argv, profile, trace=trace, check=check, limit=limit, launch_log=launch_log, stdout=stdout
     )
+    waited.cancel()
+    if result.signal:
+        name = signal_name(-result.signal)
+        said = Diagnostic.at(Code.ENDED_BY_SIGNAL, None, path=argv[0], name=name)
+        print(said.render(), file=sys.stderr)
     if json_output:
         print(json.dumps(result.to_json(), indent=2))
     else:
@@ -235,6 +251,11 @@ def main_run(
     if check and not json_output:
         print(counted(result.findings, shown), file=sys.stderr)
     return result.status or int(any(finding.counts for finding in result.findings))
+
+
+def _say_how_to_limit(path: str) -> None:
+    said = Diagnostic.at(Code.RUNS_LONG, None, path=path, seconds=LONG_SECONDS)
+    print(said.render(), file=sys.stderr, flush=True)
 
 
 def _program_path(name: str) -> Path:

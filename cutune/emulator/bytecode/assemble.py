@@ -41,7 +41,14 @@ from cutune.emulator.ptx.control_flow import BasicBlock, ControlFlow, call_targe
 from cutune.emulator.ptx.leaps import leap_of
 from cutune.emulator.ptx.parse import parse
 from cutune.emulator.ptx.taint import Obliviousness, data_oblivious
-from cutune.emulator.ptx.types import Function, Instruction, Module, PtxError, Variable
+from cutune.emulator.ptx.types import (
+    NOT_UNDERSTOOD,
+    Function,
+    Instruction,
+    Module,
+    PtxError,
+    Variable,
+)
 from cutune.emulator.ptx.uniform import uniform_reads, varying_registers
 from cutune.emulator.ptx.units import Demand, demand_of
 
@@ -371,7 +378,13 @@ def assemble(text: str) -> AssembledModule:
     Raises:
         PtxError: for what is not PTX and for what the machine does not support.
     """
-    module = parse(text)
+    try:
+        return _assembled(parse(text))
+    except NOT_UNDERSTOOD as error:
+        raise PtxError(0, f"not understood ({type(error).__name__}: {error})") from error
+
+
+def _assembled(module: Module) -> AssembledModule:
     assembler = _Assembler(module)
     assembler.lower()
     kernels = {n: assembler.kernel(n) for n, f in assembler.functions.items() if f.is_kernel}

@@ -18,6 +18,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from cutune.emulator.ptx.types import (
+    NOT_UNDERSTOOD,
     TYPE_BYTES,
     Function,
     Instruction,
@@ -62,6 +63,13 @@ def parse(text: str) -> Module:
     Raises:
         PtxError: at the first text that is not understood.
     """
+    try:
+        return _parsed(text)
+    except NOT_UNDERSTOOD as error:
+        raise PtxError(0, f"not understood ({type(error).__name__}: {error})") from error
+
+
+def _parsed(text: str) -> Module:
     text = _without_comments(text.rstrip("\0"))
     starts = [match.start() for match in _VERSION.finditer(text)]
     if len(starts) < 2:

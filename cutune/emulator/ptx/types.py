@@ -18,6 +18,17 @@ TYPE_BYTES = {
 }
 
 
+#: What Python says of text that is like PTX and is none.
+NOT_UNDERSTOOD = (
+    LookupError,
+    ValueError,
+    AttributeError,
+    TypeError,
+    AssertionError,
+    RecursionError,
+)
+
+
 class PtxError(Exception):
     """The text is not PTX that this front end understands; `line` is its PTX line."""
 
