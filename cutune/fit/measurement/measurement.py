@@ -31,7 +31,8 @@ from cutune.core.typed import (
     typed,
 )
 from cutune.device.thread_block import LARGEST_SHARED, Block, Extents, threads_of, warps_of
-from cutune.fit.rational.formulas import is_formula, tie_of, whole_value
+from cutune.fit.measurement.arguments import check_arguments
+from cutune.fit.rational.formulas import is_formula, whole_value
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.candidates import candidate_blocks
 from cutune.frontend.launch_sites import SiteKey
@@ -139,9 +140,8 @@ class CompiledKernel:
         return {field.name: entry[field.name] for field in fields(CompiledKernel)}
 
     def __post_init__(self) -> None:
-        count = len(self.code_blocks)
-        is_there = all(memory.block < count for memory in self.memory)
-        require(is_there or not count, "`memory` names a block that there is not")
+        most = len(self.code_blocks) or 1 << 62
+        require(all(m.block < most for m in self.memory), "`memory` is in blocks that there are")
 
 
 @dataclass(frozen=True)
@@ -430,22 +430,11 @@ def _bytes_of(formula: str, block: Block) -> int:
 
 
 def consistent(kernel: MeasuredKernel) -> MeasuredKernel:
-    """The kernel, whose entries fit together.
-
-    Raises:
-        ValueError: they do not.
-    """
-    count, known = len(kernel.parameters), {*kernel.parameters, *dict(kernel.fixed_arguments)}
-    require(len(kernel.positions) == count, "`positions` are as many as `parameters`")
-    sizes_of = [*kernel.parameters, *(name for name, _, _ in kernel.tied)]
-    require(len({*sizes_of}) == len(sizes_of), "each size has a name of its own")
-    positions = [*kernel.positions, *(position for _, position, _ in kernel.tied)]
-    positions += [position for position, _ in kernel.required_arguments]
-    require(len({*positions}) == len(positions), "each argument is read once")
+    """The kernel, whose entries fit together; a ValueError where they do not."""
+    check_arguments(kernel.parameters, kernel.positions, kernel.tied, kernel.required_arguments)
+    known = {*kernel.parameters, *dict(kernel.fixed_arguments), *(tie[0] for tie in kernel.tied)}
+    count = len(kernel.parameters)
     require(all(len(sizes) == count for sizes, _ in kernel.recorded), "`recorded` fits them, too")
-    for name, _, text in kernel.tied:
-        require(tie_of(text, kernel.parameters), f"`tied`: {text!r} is no part of one size")
-        known.add(name)
     # Guards that cannot be read are those of the recorded launches.
     formulas = [text for text in (*kernel.guards, *kernel.covers) if text and is_formula(text)]
     for text in formulas:
