@@ -167,7 +167,7 @@ class Session:
         """The launches of a program with edits, as the compiler resolves them."""
         from cutune.analysis.host_calls import host_launches
 
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             path, flags = self._write_unit(unit, Path(folder), "copies")
             return host_launches(self.nvcc, str(path), flags)
 
