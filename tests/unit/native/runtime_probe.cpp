@@ -13,13 +13,13 @@ void* arena_create(uint64_t capacity) { return new Arena(capacity); }
 void arena_destroy(void* arena) { delete static_cast<Arena*>(arena); }
 
 uint64_t arena_allocate(void* arena, uint64_t bytes) {
-    return static_cast<Arena*>(arena)->allocate(bytes);
+    return static_cast<Arena*>(arena)->allocate(bytes, MemoryKind::device, 0, 0);
 }
 
 int arena_free(void* arena, uint64_t base) { return static_cast<Arena*>(arena)->free(base); }
 
 int arena_adopt(void* arena, uint64_t base, uint64_t size) {
-    return static_cast<Arena*>(arena)->adopt(base, size, MemoryKind::registered, 0);
+    return static_cast<Arena*>(arena)->adopt(base, size, MemoryKind::registered, 0, 0);
 }
 
 uint64_t arena_used(void* arena) { return static_cast<Arena*>(arena)->used(); }
