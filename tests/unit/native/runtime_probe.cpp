@@ -26,7 +26,7 @@ uint64_t arena_used(void* arena) { return static_cast<Arena*>(arena)->used(); }
 
 // 0: nothing known there, 1: freed, 2: live; then `base` and `size` are set.
 int arena_find(void* arena, uint64_t address, uint64_t* base, uint64_t* size) {
-    const Allocation* const found = static_cast<Arena*>(arena)->find(address);
+    const Block* const found = static_cast<Arena*>(arena)->block(address);
     if (!found) return 0;
     *base = found->base;
     *size = found->size;
