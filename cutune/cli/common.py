@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.options import WORKSPACE
+from cutune.cli.options import WORKSPACE, parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 
@@ -85,7 +86,18 @@ def plan_of(options: argparse.Namespace) -> RunPlan:
     """
     from cutune.collect.run import RunPlan
 
-    return RunPlan(options.run, varied_values(options.vary), options.candidates)
+    vary = varied_values(options.vary)
+    return RunPlan(options.run, vary, options.candidates, statuses=statuses_of(options))
+
+
+def statuses_of(options: argparse.Namespace) -> frozenset[int] | None:
+    """The exit statuses of `--status`; None: any."""
+    text = getattr(options, "status", "0")
+    if text == "any":
+        return None
+    if not re.fullmatch(r"\d+(,\d+)*", text):
+        parser().error(f"{options.verb}: --status takes numbers like 0,1, or any")
+    return frozenset(map(int, text.split(",")))
 
 
 def varied_values(words: Sequence[str]) -> dict[str, list[str]]:

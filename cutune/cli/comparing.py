@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.common import device_of, session_of, show, varied_values
+from cutune.cli.common import device_of, session_of, show, statuses_of, varied_values
 from cutune.cli.options import parser
 from cutune.core.temporary import temporary_folder
 
@@ -167,15 +167,7 @@ def _conditions(options: argparse.Namespace, jobs: int = 1) -> Conditions:
         require_gpu()
     device = device_of(options) if options.on == "emulated" else None
     threads = max(1, (os.cpu_count() or 1) // jobs) if jobs > 1 else None
-    return Conditions(Place(device, tuple(options.file), threads), agreement, _statuses(options))
-
-
-def _statuses(options: argparse.Namespace) -> frozenset[int] | None:
-    if options.status == "any":
-        return None
-    if not re.fullmatch(r"\d+(,\d+)*", options.status):
-        parser().error(f"{options.verb}: --status takes numbers like 0,1, or any")
-    return frozenset(map(int, options.status.split(",")))
+    return Conditions(Place(device, tuple(options.file), threads), agreement, statuses_of(options))
 
 
 def _built(path: str, place: Path, options: argparse.Namespace) -> Path:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cutune.core.options import add_list
+from cutune.core.options import add_list, add_status
 
 if TYPE_CHECKING:
     # Not public, and all that `add_subparsers` gives.
@@ -74,9 +74,4 @@ def _add_conditions(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--absolute", type=float, default=0.0, help="tolerance of small numbers")
     add_list(verb, "--file", metavar="PATH", help="compare this file, too")
     verb.add_argument("--ignore", metavar="REGEX", help="leave out lines that match")
-    verb.add_argument(
-        "--status",
-        default="0",
-        metavar="N,M|any",
-        help="exit statuses of an original that does its work (default: 0)",
-    )
+    add_status(verb)

@@ -9,7 +9,7 @@ from typing import Any
 
 from cutune import __version__
 from cutune.cli.comparing_options import add_shake, add_verify
-from cutune.core.options import add_list
+from cutune.core.options import add_list, add_status
 from cutune.tunables.method_names import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
@@ -356,12 +356,14 @@ def _running_options(with_candidates: bool = True) -> argparse.ArgumentParser:
 
 
 def _recording_options() -> argparse.ArgumentParser:
-    return _one_option(
+    options = _one_option(
         "--launches-only",
         action="store_true",
         help="do not execute kernels while the program runs, for launches that do not depend on "
         "what kernels compute: sizes may then be as large as they ever are",
     )
+    add_status(options)
+    return options
 
 
 def _one_option(name: str, **keywords: Any) -> argparse.ArgumentParser:

@@ -16,14 +16,19 @@ from cutune.cli.common import (
     plan_of,
     session_of,
     sizes_to_show,
+    statuses_of,
     varied_values,
     workspace_of,
 )
 from cutune.cli.options import parser
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
 
 if TYPE_CHECKING:
+    from cutune.analysis.seen import SeenLaunch
     from cutune.analysis.session import Session
     from cutune.collect.run import RunPlan
+    from cutune.fit.fitted_model import FittedModel
     from cutune.frontend.program import Program
     from cutune.rewrite.output import Target
     from cutune.tunables.neighbours.model import ChoiceModel
@@ -169,26 +174,64 @@ def tune(options: argparse.Namespace) -> int:
         return _tune_project(options)
     if not options.files:
         parser().error("tune: name the sources of the program, or what builds it: --make make")
-    session, device, workspace = session_of(options), device_of(options), workspace_of(options)
+    session, said = _remembering(session_of(options))
+    device, workspace = device_of(options), workspace_of(options)
     sizes = sizes_to_show(options.sizes)
     # The later stages are loaded while nvcc is at work.
     Thread(target=import_module, args=("cutune.stages.stages",)).start()
     programs = session.load_all(options.files, require_nvcc=True)
+    from cutune.analysis.seen import seen_launches
     from cutune.cli.report.choices import print_choices
     from cutune.stages.stages import tune as run
 
+    seen = list(seen_launches(programs))
     targets, devices = _targets(programs, options.output, "tune"), devices_of(options)
     plan, how = _plan(options), (options.fit, options.model)
-    models, written = run(session, programs, plan, devices, workspace, targets, *how)
+    try:
+        models, written = run(session, programs, plan, devices, workspace, targets, *how)
+    except CutuneError as error:
+        if error.diagnostic.code is Code.NOTHING_MODELLED:
+            _print_summary(seen, [], frozenset(), said)
+        raise
     workspace.note_command(options.words, options.files, session.flags)
-    print_choices(models, device, sizes, options.model)
+    kept = print_choices(models, device, sizes, options.model)
+    _print_summary(seen, models, kept, said)
     for path in written:
         print(f"tuned program: {path}")
     return 0
 
 
+def _remembering(session: Session) -> tuple[Session, list[Diagnostic]]:
+    """The same, and a list to which each of its messages is added."""
+    said: list[Diagnostic] = []
+
+    def warn(diagnostic: Diagnostic) -> None:
+        said.append(diagnostic)
+        session.warn(diagnostic)
+
+    return replace(session, warn=warn), said
+
+
+def _print_summary(
+    seen: Sequence[SeenLaunch],
+    models: Sequence[FittedModel],
+    kept: frozenset[str],
+    said: Sequence[Diagnostic],
+) -> None:
+    from cutune.cli.report.summary import print_summary
+    from cutune.stages.outcomes import outcomes
+
+    print_summary(list(outcomes(seen, models, kept, said)))
+
+
+def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
+    named = "', '".join(paths)
+    return CutuneError(Diagnostic.at(Code.NOTHING_MODELLED, None, path=named, reason=reason))
+
+
 def _tune_project(options: argparse.Namespace) -> int:
     from cutune.cli.report.choices import print_choices
+    from cutune.nvcc.units import noted_launches
     from cutune.stages.project import Project, tune_project
 
     if options.files or options.output is not None:
@@ -197,9 +240,14 @@ def _tune_project(options: argparse.Namespace) -> int:
         parser().error("tune: with --make, --run names the program: --run './app {n}'")
     sizes = sizes_to_show(options.sizes)
     vary = varied_values(options.vary)
-    project = Project(options.make, options.run, vary, options.clean, options.launches_only)
-    session, device, workspace = session_of(options), device_of(options), workspace_of(options)
+    only, statuses = options.launches_only, statuses_of(options)
+    project = Project(options.make, options.run, vary, options.clean, only, statuses)
+    session, said = _remembering(session_of(options))
+    device, workspace = device_of(options), workspace_of(options)
     models = tune_project(project, session, options.device, workspace, options.candidates)
     workspace.note_command(options.words)
-    print_choices(models, device, sizes)
+    kept = print_choices(models, device, sizes)
+    _print_summary(noted_launches(workspace), models, kept, said)
+    if not models:
+        raise _nothing_modelled([options.make], "none of them could be measured and modelled")
     return 0

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.analysis.session import Session
+from cutune.collect.effort import affordable, effort
 from cutune.collect.executed_kernel import counted_on_data
 from cutune.collect.own_races import own_races
 from cutune.collect.record import record_launches, try_candidates
@@ -80,8 +81,9 @@ def measure(
 
     Returns the kernels of each part that were measured, with their measurements.
     """
-    launches = record_launches(runs, device, session.progress)
-    recording = Recording(runs, launches, device)
+    recorded = record_launches(runs, device, session.progress, session.warn)
+    launches = [of_run for _, of_run in recorded]
+    recording = Recording([run for run, _ in recorded], launches, device)
     found = []
     for part in parts:
         known = _known(session, part.workspace)
@@ -195,14 +197,19 @@ def _tried(
 ) -> list[Subject]:
     """Try the candidates; drop those whose results differ from the original's, with a warning.
 
-    Where kernels need not be executed, only those are tried that an annotation asserts.
+    Where kernels need not be executed, or that takes too long, only those are tried that an
+    annotation asserts.
     """
     run, device = recording.runs[0], recording.device
-    chosen = [s.kernel for s in found if s.kernel.asserted or not run.launches_only]
+    tried, untried = affordable(found, run, recording.launches[0])
+    for subject in untried:
+        if not (run.launches_only or run.is_cut or subject.kernel.variant):
+            session.warn(Diagnostic.at(Code.NOT_TRIED, None, kernel=subject.kernel.name))
+    chosen = [subject.kernel for subject in tried]
     if not chosen:
         return list(found)
     session.progress("trying candidates", 0, 1)
-    trials = try_candidates(run, chosen, part.numbers, device)
+    trials = try_candidates(run, chosen, part.numbers, device, effort(tried, recording.launches[0]))
     session.progress("trying candidates", 1, 1)
     differing = [kernel for kernel in chosen if trials[kernel.entry].differing]
     races = own_races(run, device) if differing else {}
@@ -221,13 +228,13 @@ def _tried(
             said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
         session.warn(said)
     rejected = {entry: trial.differing for entry, trial in trials.items()}
-    tried = [
+    judged = [
         replace(s, kernel=replace(s.kernel, rejected=rejected.get(s.kernel.entry, ())))
         for s in found
     ]
     # A variant may go wrong where the kernel itself does, and nowhere else.
-    wrong = {s.kernel.sites: {*s.kernel.rejected} for s in tried if not s.kernel.variant}
-    return [s for s in tried if {*s.kernel.rejected} <= wrong.get(s.kernel.sites, set())]
+    wrong = {s.kernel.sites: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
+    return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.sites, set())]
 
 
 def measurements(

@@ -6,9 +6,10 @@ a replay has no data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from cutune.collect.effort import one_of_each
 from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
 from cutune.collect.record import RECORDED_LAUNCHES
@@ -83,11 +84,13 @@ def _planned(
 ) -> Iterator[CountedRun]:
     """Per run the kernels that it launches, without those that would take too long."""
     for number, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
-        costs = [(subject, _cost(subject, launches)) for subject in found]
+        costs = [(subject, one_of_each(subject, launches)) for subject in found]
         affordable = [(subject, cost) for subject, cost in costs if 0 < cost <= BUDGET]
         if affordable:
             limit = min(RECORDED_LAUNCHES, *(BUDGET // cost for _, cost in affordable))
-            yield CountedRun(number, run, tuple(subject for subject, _ in affordable), limit)
+            effort = limit * sum(cost for _, cost in affordable)
+            kernels = tuple(subject for subject, _ in affordable)
+            yield CountedRun(number, run, kernels, limit, effort=effort)
 
 
 def _larger(
@@ -96,6 +99,8 @@ def _larger(
     recorded: Sequence[Sequence[LaunchRecord]],
 ) -> CountedRun | None:
     """One more, larger run of the kernels that were counted in all others."""
+    if any(counted.run.is_cut for counted in planned):
+        return None
     in_all = [
         subject
         for subject in (planned[0].subjects if planned else ())
@@ -110,13 +115,6 @@ def _larger(
     if run is None:
         return None
     return CountedRun(len(recorded), run, tuple(in_all), RECORDED_LAUNCHES, is_extra=True)
-
-
-def _cost(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
-    """Warp instructions of one launch with every candidate; 0 where there is no launch."""
-    own = subject.site_numbers
-    work = max((r.warp_instructions for r in launches if r.site in own), default=0)
-    return work * len(subject.kernel.candidates())
 
 
 def _measured(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cutune.collect.record import stopping
 from cutune.collect.replay.subjects import Subject
 from cutune.collect.run import RUN_SECONDS, Run, run_program
 from cutune.collect.trial import TrialRun
@@ -54,7 +55,8 @@ class CountedRun:
     """One run of the program in which all candidates of some kernels are launched and counted.
 
     `subjects`: kernels of one source. `launches`: of each site. `is_extra`: the user did not
-    ask for this run; if it fails, it counts as not made.
+    ask for this run; if it fails, it counts as not made. `effort`: warp instructions that they take
+    with all candidates.
     """
 
     number: int
@@ -62,6 +64,7 @@ class CountedRun:
     subjects: tuple[Subject, ...]
     launches: int
     is_extra: bool = False
+    effort: int = 0
 
     def made(self, device: DeviceProfile) -> dict[str, list[Experiment]]:
         """Run the program; gives its experiments by entry of the kernel.
@@ -97,6 +100,7 @@ class CountedRun:
             **os.environ,
             **device_environment(device, log.parent),
             **TrialRun(kernels, self.subjects[0].numbers, log.parent).environment(left_out),
+            **stopping(self.run, self.effort),
             "CUTUNE_LAUNCH_LOG": str(log),
             "CUTUNE_LOG_LIMIT": str(lines),
             "CUTUNE_COUNT": "trace",

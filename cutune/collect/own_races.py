@@ -20,6 +20,8 @@ from cutune.device.profile import DeviceProfile
 from cutune.emulator.findings import Finding, read_findings
 from cutune.emulator.run import device_environment
 
+#: The checker takes many times as long as the program alone.
+CHECK_SECONDS = 60
 _RACES = frozenset({Code.SHARED_RACE, Code.GLOBAL_RACE, Code.BLOCK_RACE, Code.DIVERGED_RACE})
 
 
@@ -33,6 +35,6 @@ def own_races(run: Run, device: DeviceProfile) -> Mapping[str, Finding]:
         checking = {"CUTUNE_MODE": "off", "CUTUNE_CHECK": str(found)}
         described = device_environment(device, Path(folder))
         with contextlib.suppress(CutuneError):
-            run_program(run, {**os.environ, **described, **checking})
+            run_program(run, {**os.environ, **described, **checking}, seconds=CHECK_SECONDS)
         races = [finding for finding in read_findings(found) if finding.code in _RACES]
     return {finding.kernel: finding for finding in reversed(races)}

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from cutune.collect.run import Run, run_program
+from cutune.collect.run import RUN_SECONDS, Run, check_end, ran, run_program
 from cutune.collect.trial import (
     Attempt,
     Trial,
     TrialRun,
     with_larger,
 )
-from cutune.core.diagnostics import CutuneError
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.processes import Ended
 from cutune.core.progress import Progress
 from cutune.core.temporary import temporary_folder
 from cutune.device.profile import DeviceProfile
-from cutune.emulator.launch_log import LaunchRecord, read_launches
+from cutune.emulator.launch_log import LaunchRecord, is_cut, read_launches
 from cutune.emulator.run import device_environment
 from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.launch_sites import SiteNumbers
 
 #: Launches recorded per launch site and run.
 RECORDED_LAUNCHES = 3
+#: Kernels of a run that are executed before the others are only recorded: about so many seconds.
+EXECUTED_SECONDS = 15
+EXECUTED_INSTRUCTIONS = 1_500_000_000
+#: Seconds for a run with its host's work; then it runs again, and no kernel is executed.
+PATIENCE_SECONDS = 60
 #: Most runs until no candidate breaks the CUDA context.
 TRIAL_RUNS = 12
 #: After so many of them, all candidates that are larger than a broken one are left out, too.
@@ -31,39 +39,80 @@ SINGLY_LEFT_OUT = 3
 
 
 def record_launches(
-    runs: Sequence[Run], device: DeviceProfile, progress: Progress
-) -> list[list[LaunchRecord]]:
-    """Run the instrumented program on the emulated device; the launches of each run, in order.
+    runs: Sequence[Run], device: DeviceProfile, progress: Progress, warn: Warn
+) -> list[tuple[Run, list[LaunchRecord]]]:
+    """Run the instrumented program on the emulated device; each run with its launches, in order.
+
+    A run that takes too long is cut: kernels behind the limit are not executed any more, but their
+    launches are recorded. So are those of all kernels in the runs behind it.
 
     Raises:
         CutuneError: CT411 when it does not end well.
     """
-    recorded = []
+    recorded: list[tuple[Run, list[LaunchRecord]]] = []
     with temporary_folder() as folder:
-        described = device_environment(device, Path(folder))
-        for index, run in enumerate(runs):
+        described = {**os.environ, **device_environment(device, Path(folder))}
+        for index, asked in enumerate(runs):
             log = Path(folder) / f"launches-{index}.jsonl"
-            logging = {
-                "CUTUNE_LAUNCH_LOG": str(log),
-                "CUTUNE_LOG_LIMIT": str(RECORDED_LAUNCHES),
-            }
-            if run.launches_only:
-                logging["CUTUNE_SKIP_KERNELS"] = "1"
             progress("running", index, len(runs))
-            # Kernels that were skipped computed nothing, so the program's own check may fail.
-            run_program(run, {**os.environ, **described, **logging}, may_fail=run.launches_only)
-            recorded.append(list(read_launches(log)) if log.exists() else [])
+            is_long = any(before.is_cut for before, _ in recorded)
+            run = replace(asked, launches_only=True, is_cut=True) if is_long else asked
+            try:
+                made, launches = _recorded(run, described, log)
+            except CutuneError:
+                if not is_long:
+                    raise
+                continue  # It launches nothing in that time; runs before it did.
+            if made.is_cut and not is_long:
+                warn(Diagnostic.at(Code.CUT_SHORT, None, command=run.shown))
+            recorded.append((made, launches))
     progress("running", len(runs), len(runs))
     return recorded
 
 
+def _recorded(run: Run, variables: Mapping[str, str], log: Path) -> tuple[Run, list[LaunchRecord]]:
+    """One run, and what it launched; kernels are executed as long as there is time for it."""
+    ended = _logged(run, variables, log)
+    launches, made = list(read_launches(log)), run
+    if is_cut(log):
+        made = replace(run, is_cut=True)
+    elif ended.timed_out and not run.launches_only:
+        made = replace(run, is_cut=True)
+        ended = _logged(replace(run, launches_only=True, is_cut=bool(launches)), variables, log)
+        seen = {(record.site, record.kernel) for record in launches}
+        further = list(read_launches(log))[len(launches) :]
+        launches += [r for r in further if (r.site, r.kernel) not in seen]
+    # What a run launched until it was ended counts.
+    if not launches or not (made.is_cut or run.launches_only):
+        check_end(run, ended)
+    return made, launches
+
+
+def _logged(run: Run, variables: Mapping[str, str], log: Path) -> Ended:
+    """Run the program; of each launch site few launches are logged."""
+    logging = {"CUTUNE_LAUNCH_LOG": str(log), "CUTUNE_LOG_LIMIT": str(RECORDED_LAUNCHES)}
+    if run.launches_only:
+        seconds = PATIENCE_SECONDS if run.is_cut else RUN_SECONDS
+        return ran(run, {**variables, **logging, "CUTUNE_SKIP_KERNELS": "1"}, seconds)
+    limits = {
+        "CUTUNE_EXECUTE_LIMIT": str(EXECUTED_INSTRUCTIONS),
+        "CUTUNE_EXECUTE_SECONDS": str(EXECUTED_SECONDS),
+    }
+    return ran(run, {**variables, **limits, **logging}, PATIENCE_SECONDS)
+
+
 def try_candidates(
-    run: Run, kernels: Sequence[MeasuredKernel], numbers: SiteNumbers, device: DeviceProfile
+    run: Run,
+    kernels: Sequence[MeasuredKernel],
+    numbers: SiteNumbers,
+    device: DeviceProfile,
+    effort: int,
 ) -> Mapping[str, Trial]:
     """Launch every candidate in one run of the program and compare results.
 
     A candidate that breaks the context hides those behind it: the program then runs again
-    without it.
+    without it. A run that is cut ends where it has executed `effort` more warp instructions than
+    it did while it was recorded; what was not tried by then is not.
 
     Raises:
         CutuneError: CT411 when the run does not end well.
@@ -73,7 +122,7 @@ def try_candidates(
         with temporary_folder() as folder:
             described = device_environment(device, Path(folder))
             trial_run = TrialRun(kernels, numbers, Path(folder))
-            sweeping = trial_run.environment(broken)
+            sweeping = {**trial_run.environment(broken), **stopping(run, effort)}
             failure = None
             try:
                 run_program(run, {**os.environ, **described, **sweeping})
@@ -90,3 +139,9 @@ def try_candidates(
             break
         broken |= hiding
     return trials
+
+
+def stopping(run: Run, effort: int) -> dict[str, str]:
+    """Variables that end a run that is cut, behind so many further warp instructions."""
+    limit = str(EXECUTED_INSTRUCTIONS + effort)
+    return {"CUTUNE_EXECUTE_LIMIT": limit, "CUTUNE_BEYOND_LIMIT": "stop"} if run.is_cut else {}

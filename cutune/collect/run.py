@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,15 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import Ended, run_to_end, signal_name
 
 RUN_SECONDS = 600
+#: Exit statuses of a program that does its work, unless others are named.
+WELL = frozenset({0})
+#: What a shell adds to the number of the signal that ended a command.
+_SIGNALLED = 128
+
+#: Text that a shell does not read, and what it reads within double quotes and outside of quotes.
+_LITERAL = re.compile(r"'[^']*'|\\.", re.DOTALL)
+_QUOTED = re.compile(r'"[^"$`]*"')
+_SHELL = re.compile(r"[|&;<>()$`*?\n]|(?:^|\s)~|^\s*\w+=")
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,7 @@ class RunPlan:
         run: template of its command lines, with the names of `vary` in braces.
         candidate_set: the thread blocks that its launches may have.
         training: are kernels replayed at the sizes of the published method, too?
-        launches_only: see `Run`.
+        launches_only, statuses: see `Run`.
     """
 
     run: str
@@ -32,18 +42,24 @@ class RunPlan:
     candidate_set: str
     training: bool = False
     launches_only: bool = False
+    statuses: frozenset[int] | None = WELL
 
     def runs(self, program: Path) -> list[Run]:
         """See `plan_runs`."""
-        return plan_runs(self.run, self.vary, program, launches_only=self.launches_only)
+        return plan_runs(self.run, self.vary, program, None, self.launches_only, self.statuses)
 
 
 @dataclass(frozen=True)
 class Run:
     """One run of the program: its command line before substitution, and the values to substitute.
 
-    `environment`: variables that are added to those of the process. `launches_only`: kernels need
-    not be executed to record how they are launched. `program`: the path for `{program}`.
+    Attributes:
+        environment: variables that are added to those of the process.
+        launches_only: kernels need not be executed to record how they are launched.
+        program: the path for `{program}`.
+        statuses: exit statuses with which it may end; None: any.
+        shell: the command line before substitution where a shell has to read it; else empty.
+        is_cut: it executes more than the emulated device has time for, and is not run to its end.
     """
 
     words: tuple[str, ...]
@@ -51,11 +67,23 @@ class Run:
     environment: Mapping[str, str] = field(default_factory=dict)
     launches_only: bool = False
     program: str = ""
+    statuses: frozenset[int] | None = WELL
+    shell: str = ""
+    is_cut: bool = False
 
     @property
     def command(self) -> tuple[str, ...]:
         """The command line after substitution."""
-        return tuple(word.format(program=self.program, **self.values) for word in self.words)
+        named = {"program": self.program, **self.values}
+        if self.shell:
+            quoted = {name: shlex.quote(value) for name, value in named.items()}
+            return ("/bin/sh", "-c", self.shell.format(**quoted))
+        return tuple(word.format(**named) for word in self.words)
+
+    @property
+    def shown(self) -> str:
+        """The command line as one would type it."""
+        return self.command[-1] if self.shell else shlex.join(self.command)
 
 
 def plan_runs(
@@ -64,6 +92,7 @@ def plan_runs(
     program: Path,
     environment: Mapping[str, str] | None = None,
     launches_only: bool = False,
+    statuses: frozenset[int] | None = WELL,
 ) -> list[Run]:
     """Every combination of the varied values, filled into `./{program} {n}`.
 
@@ -78,12 +107,15 @@ def plan_runs(
         reason = f"it does not use {{{unused[0]}}}"
         raise CutuneError(Diagnostic.at(Code.BAD_RUN, None, template=template, reason=reason))
     relative = os.path.relpath(program)
+    shell = template if needs_shell(template) else ""
     runs = []
     for combination in combinations:
         try:
             words = tuple(shlex.split(template))
-            run = Run(words, combination, environment or {}, launches_only, relative)
-            if not run.command:
+            run = Run(
+                words, combination, environment or {}, launches_only, relative, statuses, shell
+            )
+            if not run.command[-1]:
                 raise ValueError("it names no program")
         except (KeyError, IndexError, ValueError) as error:
             raise CutuneError(
@@ -93,37 +125,61 @@ def plan_runs(
     return runs
 
 
-def _problem(ended: Ended, may_fail: bool, seconds: float) -> str:
-    """Why a run failed; empty if it did not."""
-    if ended.not_started:
-        return ended.not_started
-    if ended.status is None:
-        return f"no end within {seconds} s"
-    if ended.status < 0:
-        return f"ended by {signal_name(ended.status)}"
-    return f"status {ended.status}" if ended.status and not may_fail else ""
+def needs_shell(template: str) -> bool:
+    """Does a command line hold what only a shell understands: `cd build && ./app`, `A=1 ./app`?"""
+    return _SHELL.search(_QUOTED.sub("", _LITERAL.sub("", template))) is not None
+
+
+def ran(run: Run, environment: Mapping[str, str], seconds: float = RUN_SECONDS) -> Ended:
+    """How a program ended."""
+    variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
+    return run_to_end(run.command, variables, seconds)
 
 
 def run_program(
     run: Run,
     environment: Mapping[str, str],
     where: str = "the emulated device",
-    may_fail: bool = False,
     seconds: float = RUN_SECONDS,
 ) -> None:
-    """Run a program to its end. `may_fail`: any exit status is accepted.
+    """Run a program to its end; one that is cut may end in any way.
 
     Raises:
         CutuneError: CT411 when the run fails.
     """
-    variables = {**environment, **run.environment, "CUTUNE_PYTHON": sys.executable}
-    ended = run_to_end(run.command, variables, seconds)
-    problem = _problem(ended, may_fail, seconds)
+    ended = ran(run, environment, seconds)
+    if ended.not_started or not run.is_cut:
+        check_end(run, ended, where, seconds)
+
+
+def check_end(
+    run: Run, ended: Ended, where: str = "the emulated device", seconds: float = RUN_SECONDS
+) -> None:
+    """Refuse a run that did not end as it should.
+
+    Raises:
+        CutuneError: CT411.
+    """
+    problem = _problem(run, ended, seconds)
     if problem:
-        shown = shlex.join(run.command)
-        text = Diagnostic.at(Code.RUN_FAILED, None, command=shown, where=where, reason=problem)
+        text = Diagnostic.at(Code.RUN_FAILED, None, command=run.shown, where=where, reason=problem)
         message = "\n".join([text.message, *_last_lines(ended)]).rstrip()
         raise CutuneError(Diagnostic(Code.RUN_FAILED, message))
+
+
+def _problem(run: Run, ended: Ended, seconds: float) -> str:
+    """Why a run failed; empty if it did not."""
+    if ended.not_started:
+        return ended.not_started
+    if ended.status is None:
+        return f"no end within {seconds:g} s"
+    status = _SIGNALLED - ended.status if ended.status < 0 else ended.status
+    if status > _SIGNALLED and (ended.status < 0 or run.shell):
+        return f"ended by {signal_name(_SIGNALLED - status)}"
+    # Kernels that were skipped computed nothing, so the program's own check may fail.
+    if run.statuses is None or status in run.statuses or run.launches_only:
+        return ""
+    return f"status {status}; if it ends so where nothing is wrong, try: --status {status}"
 
 
 def _last_lines(ended: Ended) -> list[str]:

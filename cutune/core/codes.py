@@ -525,6 +525,19 @@ class Code(Enum):
         "cannot fill in '{template}': {reason}; name only {{program}} and what --vary gives",
     )
     RUN_FAILED = (411, ERROR, "'{command}' failed on {where}: {reason}")
+    CUT_SHORT = (
+        445,
+        NOTE,
+        "'{command}' executes more than the emulated device has time for: from some launch on its "
+        "kernels were only recorded, not executed; if these launches depend on what kernels "
+        "compute, choose smaller sizes",
+    )
+    NOT_TRIED = (
+        446,
+        NOTE,
+        "kernel '{kernel}' takes too long at these sizes to try its thread blocks; that they give "
+        "the same is proven, but not tried besides",
+    )
     NOT_TIMED = (428, ERROR, "'{command}' timed no launch: {reason}")
     NO_COUNTERS = (429, ERROR, "no hardware counters: {reason}")
     NEVER_LAUNCHED = (
@@ -592,6 +605,11 @@ class Code(Enum):
         415,
         ERROR,
         "no launch in '{path}' can be tuned; 'cutune inspect' says why",
+    )
+    NOTHING_TUNABLE_BUILT = (
+        447,
+        ERROR,
+        "'{command}' compiled {count} launches through cutune, and none of them can be tuned{why}",
     )
 
     NOTHING_MODELLED = (
@@ -715,6 +733,11 @@ class Code(Enum):
     )
     FAILED_REWRITING = (705, WARNING, "compiled as it is, because cutune itself failed: {reason}")
     BUILD_COMMAND_FAILED = (706, ERROR, "the build failed with status {status}: {command}")
+    CLEAN_COMMAND_FAILED = (
+        710,
+        NOTE,
+        "'{command}' ended with status {status}; the build goes on, there may be nothing to clean",
+    )
     NOTHING_COMPILED = (
         707,
         ERROR,

@@ -8,7 +8,7 @@ emulation, 5xx fitting, 6xx emitting, 7xx nvcc wrapper. A released code keeps it
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cutune.core.codes import ERROR, Code
@@ -31,6 +31,8 @@ class Diagnostic:
     source: Source | None = None
     span: Span | None = None
     notes: tuple[Diagnostic, ...] = ()
+    #: The kernel that it speaks of, if it names one.
+    about: str = field(default="", compare=False)
 
     @staticmethod
     def at(
@@ -42,7 +44,8 @@ class Diagnostic:
         **values: object,
     ) -> Diagnostic:
         """Fill the template of `code` with `values`."""
-        return Diagnostic(code, code.template.format(**values), source, span, notes)
+        about = str(values.get("kernel", ""))
+        return Diagnostic(code, code.template.format(**values), source, span, notes, about)
 
     @property
     def is_error(self) -> bool:

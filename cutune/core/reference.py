@@ -257,8 +257,17 @@ MEANINGS: dict[Code, str] = {
     Code.UNKNOWN_PASS: "`--passes` takes the names listed, separated by commas.",
     Code.BAD_RUN: "`--run` holds a name in braces that no `--vary` gives.",
     Code.RUN_FAILED: "The program's last lines follow. Run the same command by hand with `cutune "
-    "run`. Where another status is no failure, as of a check that does not know small sizes: "
-    "`--run 'sh -c \"{program} {n}; true\"'`.",
+    "run`. Where another status is no failure, as of a check that does not know small sizes, "
+    "`--status` names it; `--status any` takes each.",
+    Code.CUT_SHORT: "Kernels are executed for about 15 seconds. Behind that their launches are "
+    "recorded, as with `--launches-only`: what a program asks for seldom depends on what its "
+    "kernels computed. Kernels whose work depends on data are counted only if they were executed.",
+    Code.NOT_TRIED: "Besides the proof, each candidate is run and compared, at the smallest sizes "
+    "of `--vary`. With smaller sizes there would be time for that, too.",
+    Code.NOTHING_TUNABLE_BUILT: "Each launch follows with the rule that refuses it; `cutune "
+    "inspect --suggest` says what would help.",
+    Code.CLEAN_COMMAND_FAILED: "`--clean` runs before the first build, when there may be nothing "
+    "to remove. If it is misspelled, the build may compile nothing (CT707).",
     Code.NOT_TIMED: "Exhaustive timing needs a GPU, a launch that `cutune inspect` calls tunable, "
     "and memory that can be saved and put back: arguments that point to arrays.",
     Code.NO_COUNTERS: "Counting on a GPU needs Nsight Compute and the right to read its counters. "

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA = "cutune-launch-1"
+CUT_SCHEMA = "cutune-cut-1"
 
 Triple = tuple[int, int, int]
 
@@ -105,6 +106,14 @@ class LaunchRecord:
     def is_executed(self) -> bool:
         """Did the program run the kernel, or was its launch only recorded?"""
         return self.warp_instructions > 0
+
+
+def is_cut(path: Path) -> bool:
+    """Were kernels not executed any more from some launch on, because too much was?"""
+    if not path.exists():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return any(CUT_SCHEMA in line for line in file)
 
 
 def read_launches(path: Path) -> Iterator[LaunchRecord]:

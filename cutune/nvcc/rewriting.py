@@ -34,7 +34,7 @@ from cutune.nvcc.settings import (
     workspaces_of,
 )
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
-from cutune.nvcc.units import CompiledSource, register, working_in
+from cutune.nvcc.units import CompiledSource, note_launches, register, working_in
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.locate import found_program
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc
@@ -191,6 +191,7 @@ class _Rewriter:
     def _instrumented(self) -> TranslationUnit | None:
         program = self._program()
         note(self.unit, self.workspace, program)
+        note_launches(self.unit, self.workspace, program)
         if not program.tunable_launches:
             return self.session.instrument(program) if program.is_lent else None
         program = self.session.with_checked_variants(program)

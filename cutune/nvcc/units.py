@@ -1,6 +1,7 @@
 """The compiled sources of a build. Takes command lines, gives `CompiledSource`s.
 
 WORKSPACE/units/KEY/unit.json     how the source was compiled, and the ids of its launch sites
+WORKSPACE/units/KEY/launches.json how each of its launches was judged
 WORKSPACE/units/KEY/models.json   its models; a workspace of its own, because the same source
                                   compiled with other macros is another program
 WORKSPACE/nvcc/KEY/               the rewritten source that nvcc compiles
@@ -15,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from cutune.analysis.by_arguments import named_by_arguments
+from cutune.analysis.seen import SeenLaunch, seen_launches
 from cutune.analysis.session import Session
 from cutune.core.workspace import (
     Json,
@@ -31,6 +33,8 @@ from cutune.nvcc.unit_key import UNITS, unit_key
 from cutune.variants.registry import with_only
 
 SCHEMA = "cutune-unit-1"
+LAUNCHES_SCHEMA = "cutune-launches-1"
+_LAUNCHES = "launches.json"
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,27 @@ def register(unit: CompiledSource, workspace: Workspace, program: Program) -> Co
     return numbered
 
 
+def note_launches(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
+    """Write down how the launches of a source were judged.
+
+    Raises:
+        CutuneError: CT002.
+    """
+    if program.launches:
+        make_folder(unit.own_workspace(workspace).folder)
+        launches = [one.to_json() for one in seen_launches([program])]
+        write_document(_launches(unit, workspace), LAUNCHES_SCHEMA, {"launches": launches})
+
+
+def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
+    """The launches of all sources that the last instrumented build compiled."""
+    found = []
+    for path in sorted((workspace.folder / UNITS).glob(f"*/{_LAUNCHES}")):
+        document = read_document(path, LAUNCHES_SCHEMA, "cutune tune --make")
+        found += [SeenLaunch.from_json(entry) for entry in document["launches"]]
+    return found
+
+
 def registered(workspace: Workspace) -> list[CompiledSource]:
     """The units of the last instrumented build, in the order of their launch sites."""
     return sorted(_read(workspace), key=lambda unit: unit.first_site)
@@ -111,8 +136,9 @@ def registered(workspace: Workspace) -> list[CompiledSource]:
 
 def forget(workspace: Workspace) -> None:
     """Forget the sources before a new build, which may compile fewer. Models stay."""
-    for path in (workspace.folder / UNITS).glob("*/unit.json"):
-        path.unlink(missing_ok=True)
+    for name in ("unit.json", _LAUNCHES):
+        for path in (workspace.folder / UNITS).glob(f"*/{name}"):
+            path.unlink(missing_ok=True)
     (workspace.folder / UNITS / "last-site").unlink(missing_ok=True)
 
 
@@ -123,6 +149,10 @@ def working_in(unit: CompiledSource) -> chdir[str]:
 
 def _document(unit: CompiledSource, workspace: Workspace) -> Path:
     return unit.own_workspace(workspace).folder / "unit.json"
+
+
+def _launches(unit: CompiledSource, workspace: Workspace) -> Path:
+    return unit.own_workspace(workspace).folder / _LAUNCHES
 
 
 def _read(workspace: Workspace) -> Iterator[CompiledSource]:

@@ -17,11 +17,12 @@ from functools import partial
 from pathlib import Path
 
 from cutune.analysis.linked import ReadSource, linked
+from cutune.analysis.seen import SeenLaunch
 from cutune.analysis.session import Session
 from cutune.collect.collect import Part, measure
 from cutune.collect.resources import Resources, or_none, resources_of, with_lent
-from cutune.collect.run import plan_runs
-from cutune.core.codes import Code
+from cutune.collect.run import WELL, plan_runs
+from cutune.core.codes import ERROR, Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, make_folder, write_text
 from cutune.device.profile import DeviceProfile
@@ -32,7 +33,7 @@ from cutune.frontend.program import Program
 from cutune.nvcc.lending import connect, forget_lending, lenders_of
 from cutune.nvcc.rewriting import OUTPUTS
 from cutune.nvcc.settings import ALL, EMULATED, INSTRUMENT, NONE, TUNED, VARIANTS
-from cutune.nvcc.units import CompiledSource, forget, registered, working_in
+from cutune.nvcc.units import CompiledSource, forget, noted_launches, registered, working_in
 from cutune.stages.stages import fit_collected
 
 
@@ -44,6 +45,7 @@ class Project:
         make: builds it. clean: run before each build, if it is not empty.
         run: runs the program, with the names of `vary` in braces.
         launches_only: its kernels need not be executed in order to record their launches.
+        statuses: exit statuses with which it may end; None: any.
     """
 
     make: str
@@ -51,6 +53,7 @@ class Project:
     vary: Mapping[str, Sequence[str]]
     clean: str = ""
     launches_only: bool = False
+    statuses: frozenset[int] | None = WELL
 
 
 def tune_project(
@@ -100,7 +103,7 @@ def _models(
 ) -> list[FittedModel]:
     units = registered(workspace)
     if not units:
-        raise CutuneError(Diagnostic.at(Code.NOTHING_COMPILED, None, command=project.make))
+        raise _nothing_to_measure(project, noted_launches(workspace))
     read = _Sources(session, device)
     parts = []
     for unit in units:
@@ -116,7 +119,8 @@ def _models(
     before = os.environ.get("LD_LIBRARY_PATH")
     searched = ":".join([*map(str, folders), *filter(None, [before])])
     libraries = {"LD_LIBRARY_PATH": searched}
-    runs = plan_runs(project.run, project.vary, Path(), libraries, project.launches_only)
+    only, statuses = project.launches_only, project.statuses
+    runs = plan_runs(project.run, project.vary, Path(), libraries, only, statuses)
     measured = measure(session, parts, runs, device, candidate_set)
     return [
         model
@@ -124,6 +128,19 @@ def _models(
         if collected
         for model in fit_collected(session, part.workspace, collected)
     ]
+
+
+def _nothing_to_measure(project: Project, seen: Sequence[SeenLaunch]) -> CutuneError:
+    """Was anything compiled through cutune at all?"""
+    if not seen:
+        return CutuneError(Diagnostic.at(Code.NOTHING_COMPILED, None, command=project.make))
+    reasons = (
+        f"{one.file}:{one.line}: {one.kernel}: {one.reason}{f' [{one.code}]' if one.code else ''}"
+        for one in seen
+    )
+    why = "".join(f"\n{reason}" for reason in dict.fromkeys(reasons))
+    code, make = Code.NOTHING_TUNABLE_BUILT, project.make
+    return CutuneError(Diagnostic.at(code, None, command=make, count=len(seen), why=why))
 
 
 @dataclass(frozen=True)
@@ -184,16 +201,21 @@ class _Build:
             "CCACHE_RECACHE" if mode == TUNED else "CCACHE_DISABLE": "1",
             **variables,
         }
-        for command in filter(None, (self.project.clean, self.project.make)):
-            # The build prints to standard error: standard output holds cutune's own results.
-            done = subprocess.run(
-                command, shell=True, env=environment, stdout=sys.stderr.fileno(), check=False
-            )
-            if done.returncode != 0:
-                failed = Diagnostic.at(
-                    Code.BUILD_COMMAND_FAILED, None, status=done.returncode, command=command
-                )
+        if self.project.clean:
+            # It may find nothing to remove.
+            self._shell(self.project.clean, environment, Code.CLEAN_COMMAND_FAILED)
+        self._shell(self.project.make, environment, Code.BUILD_COMMAND_FAILED)
+
+    def _shell(self, command: str, environment: Mapping[str, str], code: Code) -> None:
+        # A build prints to standard error: standard output holds cutune's own results.
+        done = subprocess.run(
+            command, shell=True, env=environment, stdout=sys.stderr.fileno(), check=False
+        )
+        if done.returncode != 0:
+            failed = Diagnostic.at(code, None, status=done.returncode, command=command)
+            if failed.code.severity == ERROR:
                 raise CutuneError(failed)
+            self.session.warn(failed)
 
     def _compiler(self) -> Path:
         """A script named nvcc, in the workspace: CMake remembers where it found its compiler."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.collect.run import Run, run_program
+from cutune.collect.run import Run, needs_shell, plan_runs, run_program
 from cutune.core.diagnostics import CutuneError
 from cutune.core.processes import GRACE_SECONDS, Ended, run_to_end, signal_name
 
@@ -25,10 +25,12 @@ def shell(script: str, seconds: float = LONG) -> Ended:
     return run_to_end(["/bin/sh", "-c", script], os.environ, seconds)
 
 
-def failure(script: str, seconds: float = LONG, may_fail: bool = False) -> str:
-    run = Run(("/bin/sh", "-c", script), {})
+def failure(
+    script: str, seconds: float = LONG, statuses: frozenset[int] | None = frozenset({0})
+) -> str:
+    run = Run(("/bin/sh", "-c", script), {}, statuses=statuses)
     with pytest.raises(CutuneError) as caught:
-        run_program(run, os.environ, may_fail=may_fail, seconds=seconds)
+        run_program(run, os.environ, seconds=seconds)
     return caught.value.diagnostic.message
 
 
@@ -120,9 +122,47 @@ def test_messages_say_why_a_run_failed_and_what_it_printed_last() -> None:
     failed = failure("seq 7; echo no >&2; exit 3").splitlines()
     assert "status 3" in failed[0]
     assert failed[1:] == ["3", "4", "5", "6", "7", "no"]
-    assert "ended by SIGKILL" in failure("kill -KILL $$", may_fail=True)
+    assert "ended by SIGKILL" in failure("kill -KILL $$")
     assert failure("echo said; sleep 60", 0.5).endswith("no end within 0.5 s")
+    assert "try: --status 3" in failed[0]
 
 
-def test_any_status_will_do_where_a_run_may_fail() -> None:
-    run_program(Run(("/bin/sh", "-c", "exit 3"), {}), os.environ, may_fail=True)
+def test_a_run_may_end_with_the_statuses_that_were_named() -> None:
+    for statuses in (frozenset({0, 3}), None):
+        run_program(Run(("/bin/sh", "-c", "exit 3"), {}, statuses=statuses), os.environ)
+    assert "status 3" in failure("exit 3", statuses=frozenset({1}))
+
+
+def test_kernels_that_were_skipped_let_a_check_of_the_program_fail() -> None:
+    run_program(Run(("/bin/sh", "-c", "exit 3"), {}, launches_only=True), os.environ)
+
+
+def test_a_run_that_is_cut_may_end_in_any_way_but_must_start() -> None:
+    run_program(Run(("/bin/sh", "-c", "kill -KILL $$"), {}, is_cut=True), os.environ)
+    with pytest.raises(CutuneError):
+        run_program(Run(("./missing",), {}, is_cut=True), os.environ)
+
+
+@pytest.mark.parametrize(
+    ("template", "is_for_shell"),
+    [
+        ("./{program} {n}", False),
+        ("./app 'a | b' \\$x \"c; d\"", False),
+        ("cd build && ./app {n}", True),
+        ("OMP_NUM_THREADS=1 ./app", True),
+        ("./app < in.txt", True),
+        ('./app "$HOME/x"', True),
+        ("./app --size=3", False),
+    ],
+)
+def test_what_a_shell_has_to_read(template: str, is_for_shell: bool) -> None:
+    assert needs_shell(template) == is_for_shell
+
+
+def test_a_shell_gets_values_that_are_quoted_and_its_signals_are_told() -> None:
+    (run,) = plan_runs("echo {x} && kill -SEGV $$", {"x": ["a; b"]}, Path("app"))
+    assert run.command[:2] == ("/bin/sh", "-c")
+    assert run.shown == "echo 'a; b' && kill -SEGV $$"
+    (run,) = plan_runs("(kill -SEGV $$); exit 139", {}, Path("app"))
+    with pytest.raises(CutuneError, match="SIGSEGV"):
+        run_program(run, os.environ)

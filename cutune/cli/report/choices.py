@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
@@ -181,10 +182,11 @@ def print_choices(
     device: DeviceProfile,
     sizes: Sequence[int] | None = None,
     performance: str = DEFAULT,
-) -> None:
+) -> frozenset[str]:
     """One row per kernel and size: the program's own block, cutune's, and what that should gain.
 
-    Of a kernel whose thread space has to be named, how to ask for it.
+    Of a kernel whose thread space has to be named, how to ask for it. Returns the entries of those
+    kernels that keep their own block at all sizes shown.
 
     Args:
         sizes: what all data parameters are set to; by default sizes that keep a GPU busy.
@@ -200,7 +202,7 @@ def print_choices(
         box=None,
         title_justify="left",
     )
-    questions = []
+    questions, kept = [], set()
     for name, model in zip(_names(models), models, strict=True):
         try:
             chooser = VariantChooser(model, device, performance)
@@ -210,8 +212,11 @@ def print_choices(
         rows = [(str(size), _choice_row(model, chooser, size)) for size in shown]
         for size, row in rows:
             if row is not None:
-                table.add_row(escape(name), size, *row)
-        if not any(row for _, row in rows):
+                table.add_row(escape(name), size, *row.cells)
+        answered = [row for _, row in rows if row is not None]
+        if answered and all(row.is_own for row in answered):
+            kept.add(model.kernel.entry)
+        if not answered:
             words = (*model.kernel.parameters, *model.kernel.extent_words)
             asked = " ".join(f"{word}=…" for word in words)
             questions.append(f"{name}: cutune select {model.kernel.name} {asked}")
@@ -220,9 +225,18 @@ def print_choices(
         console.print(table)
     for question in questions:
         console.print(escape(question))
+    return frozenset(kept)
 
 
-def _choice_row(model: FittedModel, chooser: VariantChooser, size: int) -> list[str] | None:
+@dataclass(frozen=True)
+class _Chosen:
+    """A row of the table. `is_own`: the program's own configuration stays."""
+
+    cells: tuple[str, ...]
+    is_own: bool
+
+
+def _choice_row(model: FittedModel, chooser: VariantChooser, size: int) -> _Chosen | None:
     try:
         configuration = chooser.choose({}, size)
     except CutuneError:
@@ -231,4 +245,5 @@ def _choice_row(model: FittedModel, chooser: VariantChooser, size: int) -> list[
     gain = "-" if configuration.gain is None else f"{configuration.gain:.2f}"
     chosen = configuration_text(choice.block, configuration.variant)
     within = f"{choice.within_band} of {len(choice.ranked)}"
-    return [shape(model.kernel.original), chosen, gain, within]
+    is_own = configuration.plain.kept_original and not configuration.variant
+    return _Chosen((shape(model.kernel.original), chosen, gain, within), is_own)

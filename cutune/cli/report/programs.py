@@ -161,7 +161,7 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
             console.print(_table(program.source.path, rows))
         elif rows:
             console.print(
-                "\n".join([program.source.path, *_aligned([_COLUMNS, *rows])]),
+                "\n".join([program.source.path, *aligned([_COLUMNS, *rows])]),
                 markup=False,
                 highlight=False,
                 soft_wrap=True,
@@ -229,7 +229,8 @@ def _table(title: str, rows: Sequence[_Row]) -> Table:
     return table
 
 
-def _aligned(rows: Sequence[_Row]) -> Iterator[str]:
+def aligned(rows: Sequence[_Row]) -> Iterator[str]:
+    """Rows as lines, in columns that are as wide as their widest cell."""
     texts = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for row in texts:

@@ -1,6 +1,9 @@
 // Launches: the execution configuration is checked as CUDA checks it, the machine runs the kernel
 // at once, and what went wrong becomes the error that CUDA would report.
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -142,16 +145,63 @@ cudaError_t check_launch(const Function& function, const Configuration& configur
     return check_kernel(function, configuration.block, configuration.shared);
 }
 
+// Warp instructions that the whole program may still execute. Behind that, launches are only logged:
+// what the program does with their results does not matter then.
+class Budget {
+  public:
+    uint64_t left() {
+        if (left_ > 0 && seconds_ > 0 && clock::now() - begin_ > std::chrono::seconds(seconds_)) end();
+        return left_;
+    }
+
+    // Was this launch ended because nothing is left?
+    bool spend(const Launch& launch, const Report& report) {
+        if (left_ == UINT64_MAX) return false;
+        const bool is_cut =
+            report.outcome == Outcome::instruction_limit && launch.instruction_limit == left_;
+        left_ -= std::min(left_, report.warp_instructions);
+        if (is_cut || left_ == 0) end();
+        return is_cut;
+    }
+
+  private:
+    using clock = std::chrono::steady_clock;
+    const clock::time_point begin_ = clock::now();
+    const uint64_t seconds_ = number_from("CUTUNE_EXECUTE_SECONDS", 0);
+    const bool stops_ = environment("CUTUNE_BEYOND_LIMIT") == "stop";
+    uint64_t left_ = environment("CUTUNE_SKIP_KERNELS") == "1"
+                         ? 0
+                         : number_from("CUTUNE_EXECUTE_LIMIT", UINT64_MAX);
+
+    // Where each result counts the program ends here: all lines that were logged are right.
+    void end() {
+        if (stops_) _exit(0);
+        left_ = 0;
+        log_cut();
+    }
+};
+
+Budget& budget() {
+    static Budget shared;
+    return shared;
+}
+
+Report execute(Function* function, Launch* launch) {
+    const uint64_t left = budget().left();
+    if (left == 0) return Report();
+    const uint64_t own = launch->instruction_limit ? launch->instruction_limit : UINT64_MAX;
+    if (left < own) launch->instruction_limit = left;
+    DeviceMemory memory(current_device());
+    const Report report =
+        run(function->module->here().image, function->here().code, *launch, &memory);
+    return budget().spend(*launch, report) ? Report() : report;
+}
+
 cudaError_t launch_function(Function* function, const Configuration& configuration,
                             const std::vector<uint8_t>& parameters, int site,
                             const std::vector<Member>& members) {
-    // For the log alone: what the program does with its results does not matter then.
-    static const bool skips = environment("CUTUNE_SKIP_KERNELS") == "1";
-    const Launch launch = describe(configuration, parameters);
-    DeviceMemory memory(current_device());
-    const Report report = skips ? Report()
-                                : run(function->module->here().image, function->here().code, launch,
-                                      &memory);
+    Launch launch = describe(configuration, parameters);
+    const Report report = execute(function, &launch);
     advance_clock_by_launch(report.warp_instructions,
                             uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
     log_launch({site, members, function, &launch, &report});

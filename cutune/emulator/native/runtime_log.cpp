@@ -39,6 +39,12 @@ Log& launch_log() {
     return *shared;
 }
 
+// One write, so that lines of several processes do not mix.
+void write_line(const std::string& line) {
+    if (write(launch_log().file, line.data(), line.size()) < 0)
+        say_once(std::string("cannot write the launch log: ") + std::strerror(errno));
+}
+
 std::string quoted(const std::string& text) {
     std::string result = "\"";
     for (const char c : text) {
@@ -139,9 +145,11 @@ void log_launch(const LaunchRecord& record) {
         field("warp_instructions", report.warp_instructions) + "," +
         field("thread_instructions", report.thread_instructions) +
         ",\"counters\":" + counters(launch, report) + "}\n";
-    // One write, so that lines of several processes do not mix.
-    if (write(log.file, line.data(), line.size()) < 0)
-        say_once(std::string("cannot write the launch log: ") + std::strerror(errno));
+    write_line(line);
+}
+
+void log_cut() {
+    if (launch_log().file >= 0) write_line("{\"schema\":\"cutune-cut-1\"}\n");
 }
 
 }  // namespace cutune

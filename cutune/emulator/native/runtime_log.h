@@ -24,4 +24,7 @@ struct LaunchRecord {
 // Write it to CUTUNE_LAUNCH_LOG unless CUTUNE_LOG_LIMIT lines of this kernel and site are there.
 void log_launch(const LaunchRecord& record);
 
+// Say there that kernels are not executed from now on.
+void log_cut();
+
 }  // namespace cutune

@@ -1,0 +1,296 @@
+"""Do programs of a public collection end tuned? Draws, builds by their Makefiles, tunes, shakes.
+
+    python -m benchmarks.real_programs draw --collection DIR --names FILE WORK
+    python -m benchmarks.real_programs run [--limit S] WORK [NAME …]
+    python -m benchmarks.real_programs table WORK
+
+COUNT names are drawn from FILE by random.Random(STATE). Per program: `tune --make` with the first
+command of `make -n run`, and `shake` of the sources that its Makefile compiles. What is varied is
+what a user would: the first whole number that is larger than SMALL and is no number of repetitions
+by the program's own usage message. Repetitions become 1 (the last number, where the program says
+nothing), other numbers LARGE at most. Where a message advises an option (`try: …`), the program is
+tuned once more with it.
+
+A program is `tuned` where at least one launch site chooses its configuration in the tuned build.
+What is found is appended to WORK/found.jsonl as it is found; the last line of a name counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.compile_lines import compiled_files
+
+STATE, COUNT = 20261125, 60
+LARGE, MIDDLE, SMALL = 2048, 1024, 256
+MAKE = "make CC=nvcc NVCC=nvcc ARCH=sm_80"
+SECONDS = 150.0
+_CODE = re.compile(r"\[(CT\d+)\]")
+#: Lines of the summary of `tune`, and what it says where nothing can be tuned.
+_OUTCOME = re.compile(r"^  \S+:\d+ +(\S+) +(tuned|kept|refused|not modelled)\b", re.MULTILINE)
+_COMPILED = re.compile(r"compiled (\d+) launches through cutune")
+_REPEATS = re.compile("repe|iter|times|runs|loop|trial", re.IGNORECASE)
+_ADVICE = re.compile(r"try: (--[^\[\n]+?)\s*(?:;|\[CT|$)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a verb ended. `status`: None where its time was over."""
+
+    status: int | None
+    output: str
+    errors: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of a program.
+
+    Attributes:
+        launches, tunable: as the summary of `tune` counts them, else `inspect`.
+        tuned: kernels that choose their configuration in the tuned build.
+        shaken: what `shake` said first; empty where it was not asked.
+        diagnostic: the first message of `tune` where nothing was tuned.
+        codes: all codes that `tune` printed.
+        advice: options that a message advised, and that were followed.
+    """
+
+    name: str
+    builds: bool
+    launches: int = 0
+    tunable: int = 0
+    tuned: tuple[str, ...] = ()
+    status: int | None = 0
+    seconds: float = 0.0
+    shaken: str = ""
+    diagnostic: str = ""
+    codes: tuple[str, ...] = ()
+    advice: str = ""
+    command: str = ""
+
+
+def draw(collection: Path, names: Path, work: Path) -> None:
+    """Copy the drawn programs, beside links to all others: some include files of others."""
+    listed = sorted(names.read_text().split())
+    chosen = random.Random(STATE).sample(listed, COUNT)
+    tree = work / "tree"
+    tree.mkdir(parents=True)
+    for path in collection.resolve().iterdir():
+        if path.name in chosen:
+            shutil.copytree(path, tree / path.name, symlinks=True)
+        else:
+            (tree / path.name).symlink_to(path)
+    (work / "names.txt").write_text("\n".join(chosen) + "\n")
+
+
+def run_command(folder: Path) -> tuple[str, list[str]]:
+    """The template of `--run` and the options `--vary` for it."""
+    words = ["make", "-n", "-B", "run", *MAKE.split()[1:], "LAUNCHER="]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    usage = _usage(folder)
+    for line in done.stdout.replace("\\\n", " ").splitlines():
+        try:
+            found = [w for w in shlex.split(line, comments=True) if w not in ("2>&1", "&")]
+        except ValueError:
+            continue
+        if found and found[0].startswith("./"):
+            return _template(found, usage)
+    return "./main", []
+
+
+def _usage(folder: Path) -> list[str]:
+    """What the program says its arguments are: `<width> <repeat>`; empty where it says nothing."""
+    for path in sorted(filter(Path.is_file, folder.rglob("*.c*"))):
+        text = path.read_text(errors="replace")
+        if found := re.search(r"[Uu]sage[^;]*?((?:<[^>\n]+>[\s\"]*)+)", text):
+            return re.findall(r"<([^>]+)>", found[1])
+    return []
+
+
+def _template(words: Sequence[str], usage: Sequence[str]) -> tuple[str, list[str]]:
+    numbers = [k for k, word in enumerate(words) if k and word.isdigit()]
+    named = len(usage) == len(words) - 1
+    repeated = {k for k in numbers if named and _REPEATS.search(usage[k - 1])}
+    changed = list(words)
+    vary: list[str] = []
+    for k in numbers:
+        value = int(words[k])
+        is_last = k == numbers[-1] and not (named or words[k - 1].startswith("-"))
+        if k in repeated or is_last:
+            changed[k] = "1"
+        elif value > SMALL and not vary:
+            changed[k] = "{n}"
+            values = sorted({SMALL, min(value, MIDDLE), min(value, LARGE)})
+            vary = ["--vary", "n=" + ",".join(map(str, values))]
+        else:
+            changed[k] = str(min(value, LARGE))
+    quoted = (word if word == "{n}" else shlex.quote(word) for word in changed)
+    return " ".join(quoted), vary
+
+
+def cutune(arguments: Sequence[str], folder: Path, limit_s: float) -> Ended:
+    """Run one verb; what it started ends with it."""
+    begin = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "cutune", *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=limit_s)
+        status: int | None = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, errors = process.communicate()
+        status = None
+    return Ended(status, output, errors, round(time.monotonic() - begin, 1))
+
+
+def judged(folder: Path, limit_s: float) -> Found:
+    """All verbs on one program."""
+    files = compiled_files(folder)
+    flags = [f"--nvcc-flag={flag}" for flag in next(iter(files.values()), [])]
+    sources = [str(path.relative_to(folder)) for path in files if folder in path.parents]
+    template, vary = run_command(folder)
+    asked = ["tune", "--make", MAKE, "--clean", "make clean", "--run", template, *vary]
+    advice = ""
+    for _ in range(3):
+        shutil.rmtree(folder / ".cutune", ignore_errors=True)
+        ended = cutune([*asked, *shlex.split(advice)], folder, limit_s)
+        (folder / "tune.log").write_text(ended.errors + ended.output)
+        outcomes = _OUTCOME.findall(ended.output)
+        tuned = tuple(kernel for kernel, outcome in outcomes if outcome in ("tuned", "kept"))
+        more = _ADVICE.search(ended.errors)
+        if (ended.status == 0 and tuned) or more is None or more[1] in advice:
+            break
+        advice = f"{advice} {more[1]}".strip()
+    if ended.status != 0:
+        tuned = ()
+    refused = sum(outcome == "refused" for _, outcome in outcomes)
+    launches, tunable = len(outcomes), len(outcomes) - refused
+    if not outcomes and (found := _COMPILED.search(ended.errors)):
+        launches = int(found[1])
+    elif not outcomes:
+        inspected = cutune(["inspect", "--json", *sources, *flags], folder, limit_s)
+        launches, tunable = _counts(inspected)
+    codes = tuple(dict.fromkeys(_CODE.findall(ended.errors)))
+    return Found(
+        folder.name,
+        "CT706" not in codes,
+        launches,
+        tunable,
+        tuned,
+        ended.status,
+        ended.seconds,
+        _shaken(folder, sources, flags, template, vary, limit_s) if tuned else "",
+        "" if tuned else _first(ended.errors, ended.status is None),
+        codes,
+        advice,
+        shlex.join([template, *vary]),
+    )
+
+
+def _counts(inspected: Ended) -> tuple[int, int]:
+    try:
+        launches = json.loads(inspected.output)["launches"]
+    except (ValueError, KeyError, TypeError):
+        return 0, 0
+    return len(launches), sum(one["verdict"] != "refused" for one in launches)
+
+
+def _shaken(
+    folder: Path,
+    sources: Sequence[str],
+    flags: Sequence[str],
+    template: str,
+    vary: Sequence[str],
+    limit_s: float,
+) -> str:
+    command = " ".join(["./{program}", *template.split(" ")[1:]])
+    own = [vary[0], vary[1].partition(",")[0]] if vary else []
+    asked = ["shake", *sources, *flags, "--run", command, *own, "--seeds", "3", "--status", "any"]
+    ended = cutune(asked, folder, limit_s)
+    (folder / "shake.log").write_text(ended.errors + ended.output)
+    if ended.status is None:
+        return "time-out"
+    return (ended.output.splitlines() or [_first(ended.errors)])[0][:100]
+
+
+def _first(text: str, timed_out: bool = False) -> str:
+    """The first error; where there is none the first message, and what was done last."""
+    lines = text.splitlines()
+    coded = [line for line in lines if _CODE.search(line)]
+    errors = [line for line in coded if "error:" in line]
+    trace = [line for line in lines if line.startswith("Traceback")]
+    first = (errors or trace or coded or lines or [""])[0]
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return f"time-out: {last[:150]}" if timed_out else first[:300]
+
+
+def run(work: Path, names: Sequence[str], limit_s: float) -> None:
+    """Judge the drawn programs that were not judged yet, or those named."""
+    output = work / "found.jsonl"
+    known = {one.name for one in read(output)}
+    drawn = (work / "names.txt").read_text().split()
+    for name in names or [name for name in drawn if name not in known]:
+        try:
+            found = judged(work / "tree" / name, limit_s)
+        except (OSError, ValueError) as error:
+            found = Found(name, False, diagnostic=f"not judged: {error}")
+        with output.open("a") as file:
+            file.write(json.dumps(asdict(found)) + "\n")
+        print(json.dumps(asdict(found)), flush=True)
+
+
+def read(output: Path) -> list[Found]:
+    """The last finding of each program, in the order of the first ones."""
+    lines = output.read_text().splitlines() if output.exists() else []
+    found: dict[str, Found] = {}
+    for entry in map(json.loads, lines):
+        lists = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
+        found[entry["name"]] = Found(**{**entry, **lists})
+    return list(found.values())
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    drawing = verbs.add_parser("draw")
+    drawing.add_argument("--collection", type=Path, required=True)
+    drawing.add_argument("--names", type=Path, required=True)
+    drawing.add_argument("work", type=Path)
+    running = verbs.add_parser("run")
+    running.add_argument("--limit", type=float, default=SECONDS)
+    running.add_argument("work", type=Path)
+    running.add_argument("names", nargs="*")
+    verbs.add_parser("table").add_argument("work", type=Path)
+    options = parser.parse_args()
+    if options.verb == "draw":
+        draw(options.collection, options.names, options.work)
+    elif options.verb == "run":
+        run(options.work.resolve(), options.names, options.limit)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Launches as they were judged, one small value each. Takes programs, gives `SeenLaunch`es.
+
+A source that a build compiles is judged in the compiler's process; its launches are written down
+for the process that tunes the build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+
+from cutune.core.workspace import Json
+from cutune.frontend.launch_sites import SiteKey
+from cutune.frontend.program import Program, Verdict
+
+
+@dataclass(frozen=True)
+class SeenLaunch:
+    """One launch: its place, its verdict, and why it is refused. `code`: that of the rule."""
+
+    site: SiteKey
+    kernel: str
+    file: str
+    line: int
+    is_tunable: bool
+    reason: str = ""
+    code: str = ""
+
+    def to_json(self) -> Json:
+        """As it is written."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(entry: Json) -> SeenLaunch:
+        """As it was written."""
+        site = SiteKey(**entry["site"])
+        return SeenLaunch(**{**entry, "site": site})
+
+
+def seen_launches(programs: Iterable[Program]) -> Iterator[SeenLaunch]:
+    """The launches of programs, in their order."""
+    for program in programs:
+        for site in program.launches:
+            is_tunable = site.verdict is Verdict.TUNABLE
+            yield SeenLaunch(
+                SiteKey.of(program.source, site),
+                site.kernel,
+                site.source.path,
+                site.source.location(site.span.start).line,
+                is_tunable,
+                "" if is_tunable else site.reason,
+                "" if is_tunable or site.code is None else site.code.number,
+            )

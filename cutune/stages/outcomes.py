@@ -1,0 +1,76 @@
+"""What became of each launch. Takes judged launches, models and messages, gives an outcome each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from cutune.analysis.seen import SeenLaunch
+from cutune.core.diagnostics import Diagnostic
+from cutune.fit.fitted_model import FittedModel
+
+
+class Outcome(Enum):
+    """What tuning made of a launch, in the words of its summary."""
+
+    #: It chooses its configuration.
+    TUNED = "tuned"
+    #: It does, and the program's own block is predicted to be as good as any.
+    KEPT = "kept"
+    #: It may not be changed.
+    REFUSED = "refused"
+    #: It may be, but no model could be made.
+    NOT_MODELLED = "not modelled"
+
+
+@dataclass(frozen=True)
+class LaunchOutcome:
+    """The outcome of a launch; why, and the code of the rule or the message."""
+
+    launch: SeenLaunch
+    outcome: Outcome
+    why: str = ""
+    code: str = ""
+
+
+def outcomes(
+    seen: Iterable[SeenLaunch],
+    models: Sequence[FittedModel],
+    kept: Collection[str],
+    said: Sequence[Diagnostic],
+) -> Iterator[LaunchOutcome]:
+    """The outcome of each launch.
+
+    Args:
+        models: those that the tuned program has.
+        kept: entries of kernels whose own block is the predicted choice at all sizes shown.
+        said: all messages of the measuring stages.
+    """
+    modelled = {site: model.kernel.entry for model in models for site in model.kernel.sites}
+    for launch in seen:
+        if not launch.is_tunable:
+            yield LaunchOutcome(launch, Outcome.REFUSED, launch.reason, launch.code)
+        elif (entry := modelled.get(launch.site)) is not None:
+            is_kept = entry in kept
+            why = "its own block is as good as any at the sizes shown" if is_kept else ""
+            yield LaunchOutcome(launch, Outcome.KEPT if is_kept else Outcome.TUNED, why)
+        else:
+            last = _last_about(launch, said)
+            why = "no measurement of it" if last is None else last.message.splitlines()[0]
+            code = "" if last is None else last.code.number
+            yield LaunchOutcome(launch, Outcome.NOT_MODELLED, why, code)
+
+
+def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | None:
+    """The last message that speaks of this launch, else of its kernel."""
+    places = (one for one in reversed(said) if _is_at(one, launch))
+    kernels = (one for one in reversed(said) if one.about == launch.kernel)
+    return next(places, None) or next(kernels, None)
+
+
+def _is_at(diagnostic: Diagnostic, launch: SeenLaunch) -> bool:
+    if diagnostic.source is None or diagnostic.span is None:
+        return False
+    location = diagnostic.source.location(diagnostic.span.start)
+    return (location.path, location.line) == (launch.file, launch.line)
