@@ -9,7 +9,7 @@ command of `make -n run`, and `shake` of the sources that its Makefile compiles.
 what a user would: the first whole number that is larger than SMALL and is no number of repetitions
 by the program's own usage message. Repetitions become 1 (the last number, where the program says
 nothing), other numbers LARGE at most. Where a message advises an option (`try: …`), the program is
-tuned once more with it.
+tuned once more with it. Variants, which take most of the time, are left out.
 
 A program is `tuned` where at least one launch site chooses its configuration in the tuned build.
 What is found is appended to WORK/found.jsonl as it is found; the last line of a name counts.
@@ -172,6 +172,7 @@ def judged(folder: Path, limit_s: float) -> Found:
     sources = [str(path.relative_to(folder)) for path in files if folder in path.parents]
     template, vary = run_command(folder)
     asked = ["tune", "--make", MAKE, "--clean", "make clean", "--run", template, *vary]
+    asked += ["--variants", "none"]
     advice = ""
     for _ in range(3):
         shutil.rmtree(folder / ".cutune", ignore_errors=True)
@@ -227,8 +228,9 @@ def _shaken(
 ) -> str:
     command = " ".join(["./{program}", *template.split(" ")[1:]])
     own = [vary[0], vary[1].partition(",")[0]] if vary else []
-    asked = ["shake", *sources, *flags, "--run", command, *own, "--seeds", "3", "--status", "any"]
-    ended = cutune(asked, folder, limit_s)
+    asked = ["shake", *sources, *flags, "--run", command, *own, "--seeds", "1", "--status", "any"]
+    asked += ["--variants", "none"]
+    ended = cutune(asked, folder, limit_s / 2)
     (folder / "shake.log").write_text(ended.errors + ended.output)
     if ended.status is None:
         return "time-out"

@@ -233,8 +233,8 @@ def _tried(
         for s in found
     ]
     # A variant may go wrong where the kernel itself does, and nowhere else.
-    wrong = {s.kernel.sites: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
-    return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.sites, set())]
+    wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
+    return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
 
 
 def measurements(

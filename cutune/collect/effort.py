@@ -46,6 +46,5 @@ def effort(found: Iterable[Subject], launches: Sequence[LaunchRecord]) -> int:
 
 def one_of_each(subject: Subject, launches: Iterable[LaunchRecord]) -> int:
     """Warp instructions of one launch with every candidate; 0 where there is no launch."""
-    own = subject.site_numbers
-    work = max((r.warp_instructions for r in launches if r.site in own), default=0)
+    work = max((r.warp_instructions for r in launches if subject.is_launch(r)), default=0)
     return work * len(subject.kernel.candidates())

@@ -86,7 +86,9 @@ class CountedRun:
             subject.kernel.entry: [
                 experiment
                 for number in subject.site_numbers
-                for experiment in _experiments(r for r in logged if r.site == number)
+                for experiment in _experiments(
+                    r for r in logged if r.site == number and subject.is_launch(r)
+                )
             ]
             for subject in self.subjects
         }

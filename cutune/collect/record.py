@@ -31,7 +31,7 @@ RECORDED_LAUNCHES = 3
 EXECUTED_SECONDS = 15
 EXECUTED_INSTRUCTIONS = 1_500_000_000
 #: Seconds for a run with its host's work; then it runs again, and no kernel is executed.
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 30
 #: Most runs until no candidate breaks the CUDA context.
 TRIAL_RUNS = 12
 #: After so many of them, all candidates that are larger than a broken one are left out, too.

@@ -64,7 +64,7 @@ class TrialRun:
             if (site, kernel.variant, (x, y, z)) not in broken
         ]
         candidates = self.folder / "candidates"
-        candidates.write_text("".join(lines), encoding="ascii")
+        candidates.write_text("".join(dict.fromkeys(lines)), encoding="ascii")
         return {
             "CUTUNE_MODE": "sweep",
             "CUTUNE_CANDIDATES": str(candidates),
@@ -117,7 +117,9 @@ class TrialRun:
 
 
 def _is_of(entry: Mapping[str, Any], kernel: MeasuredKernel) -> bool:
-    """Was this variant tried, or the original that it is compared with?"""
+    """Was this variant of this instance tried, or the original that it is compared with?"""
+    if kernel.signatures and entry["signature"] not in kernel.signatures:
+        return False
     return bool(entry["original"]) or entry.get("variant", "") == kernel.variant
 
 

@@ -554,8 +554,8 @@ class Code(Enum):
     MANY_INSTANCES = (
         413,
         WARNING,
-        "this launch runs several instances of '{kernel}', and stays as it is; launch each in a "
-        "function of its own",
+        "this launch runs several instances of '{kernel}' which the types of its arguments do not "
+        "tell apart, and stays as it is; launch each in a function of its own",
     )
     DIFFERENT_SHARED_MEMORY = (
         419,

@@ -311,8 +311,10 @@ MEANINGS: dict[Code, str] = {
     Code.OTHER_ENTRY: "The proof is about the kernel that the compiler named. Another one is "
     "launched where the program was changed after it was read, or where objects of another build "
     "are linked.",
-    Code.MANY_INSTANCES: "A model belongs to one instance of a template, or to one overload. Write "
-    "two functions, for `float` and for `double`, in place of a template that launches both.",
+    Code.MANY_INSTANCES: "A model belongs to one instance of a template, or to one overload. Where "
+    "a launch runs several, as in a host template for `float` and `double`, the types of its "
+    "arguments tell which model is asked. Those that differ in a number (`k<256>`) or a class need "
+    "a launch each.",
     Code.DIFFERENT_SHARED_MEMORY: "A model has one formula of shared memory. Write `shared(…)` "
     "in the annotation of the kernel, if one formula is right for all its launches.",
     Code.DATA_DEPENDENT: "Branches or addresses depend on loaded values, or threads are compared "

@@ -42,6 +42,8 @@ class Decider:
     sites: tuple[SiteKey, ...]
     positions: tuple[int, ...]
     decision: Callable[[DeviceProfile, str], DecisionText | None]
+    #: Types of arguments of the instances that it decides for; empty: for all.
+    signatures: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def emit_selection(
     """
     judge, tables = MODELS[performance], Tables()
     parts: list[str] = []
-    routines: list[tuple[SiteKey, str]] = []
+    routines: dict[SiteKey, list[_Routine]] = {}
     taken: set[str] = set()
     variants: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     decided = {decider.kernel for decider in measured}
@@ -101,10 +103,45 @@ def emit_selection(
                 f"enum : unsigned long long {{ cutune_select_{name}_arguments = {read} }};\n"
             )
             parts += [_dispatcher(decided_on, name), "\n"]
-            routines += [(site, f"cutune_select_{name}") for site in decider.sites]
+            routine = _Routine(f"cutune_select_{name}", decider)
+            for site in decider.sites:
+                routines.setdefault(site, []).append(routine)
+    several = {tuple(own): None for own in routines.values() if any(r.is_told for r in own)}
+    shared = {own: f"cutune_select_instance_{k}" for k, own in enumerate(several)}
+    parts += [_by_signature(own, name) for own, name in shared.items()]
+    named = tuple((site, shared.get(tuple(own), own[0].name)) for site, own in routines.items())
     names = " and ".join(device.name for device in devices)
     head = [f"// Emitted by cutune for {c_comment(names)}.\n", str(tables)]
-    return SelectionText("".join([*head, *parts]), tuple(routines), variants)
+    return SelectionText("".join([*head, *parts]), named, variants)
+
+
+@dataclass(frozen=True)
+class _Routine:
+    """A selection routine, by its name, and what it decides for."""
+
+    name: str
+    decider: Decider
+
+    @property
+    def is_told(self) -> bool:
+        """Does it decide for some instances of a template only?"""
+        return bool(self.decider.signatures)
+
+
+def _by_signature(routines: Sequence[_Routine], name: str) -> str:
+    """A routine for sites that launch several instances; of others blocks stay as they are."""
+    emit = Emitter()
+    read = " | ".join(f"{routine.name}_arguments" for routine in routines)
+    emit(f"enum : unsigned long long {{ {name}_arguments = {read} }};")
+    emit(f"static inline cutune_configuration {name}(")
+    emit("    const cutune_request *asked_, cutune_shortlist *list_)")
+    with emit.braces():
+        for routine in routines:
+            told = routine.decider.signatures
+            asked = " || ".join(f"asked_->signature == {number}ull" for number in told)
+            emit(f"if ({asked or 'true'}) return {routine.name}(asked_, list_);")
+        emit("return cutune_only_block(asked_->block);")
+    return f"{emit}\n"
 
 
 def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> Decider:
@@ -129,7 +166,7 @@ def _modelled(judge: PerformanceModel, fitted: FittedModel, tables: Tables) -> D
         return DecisionText(text, tuple(variant.model.kernel.variant for variant in variants))
 
     facts = fitted.kernel
-    return Decider(facts.name, facts.sites, _read_arguments(facts), decision)
+    return Decider(facts.name, facts.sites, _read_arguments(facts), decision, facts.signatures)
 
 
 def _dispatcher(variants: Sequence[tuple[DeviceProfile, str]], name: str) -> str:

@@ -83,7 +83,11 @@ class LoggedBlock:
 
 @dataclass(frozen=True)
 class LaunchRecord:
-    """One launch. `blocks` and `sites` are empty unless counters were asked for."""
+    """One launch. `blocks` and `sites` are empty unless counters were asked for.
+
+    `signature`: the types of its arguments as a number, by which instances of a template are told
+    apart; 0 where the program was not instrumented.
+    """
 
     sequence: int
     site: int | None
@@ -101,6 +105,7 @@ class LaunchRecord:
     blocks: tuple[LoggedBlock, ...]
     sites: tuple[LoggedSite, ...]
     members: tuple[LoggedMember, ...] = ()
+    signature: int = 0
 
     @property
     def is_executed(self) -> bool:
@@ -149,6 +154,7 @@ def _record(entry: dict[str, Any]) -> LaunchRecord:
         blocks=tuple(LoggedBlock(*block) for block in counters["blocks"]),
         sites=tuple(LoggedSite(site["site"], site) for site in counters["sites"]),
         members=tuple(LoggedMember(*member) for member in entry["members"]),
+        signature=entry["signature"],
     )
 
 

@@ -189,11 +189,10 @@ def with_variants(models: Sequence[FittedModel]) -> list[FittedModel]:
     """The models of kernels, each with those of its variants; a variant without a kernel goes."""
 
     def variants(model: FittedModel) -> tuple[FittedModel, ...]:
-        own = (model.kernel.origin.path, model.kernel.sites)
         measured = [
             other
             for other in models
-            if other.kernel.variant and (other.kernel.origin.path, other.kernel.sites) == own
+            if other.kernel.variant and other.kernel.launched == model.kernel.launched
         ]
         return (*measured, *(copy for one in (model, *measured) for copy in _bounded(one)))
 

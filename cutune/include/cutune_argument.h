@@ -36,12 +36,6 @@ inline cutune_argument cutune_empty_argument(cutune_kind kind) {
     return empty;
 }
 
-// Those of cuda_fp16.h and cuda_bf16.h, which a program may or may not include.
-struct __half;
-struct __half2;
-struct __nv_bfloat16;
-struct __nv_bfloat162;
-
 // Vectors are compared number by number.
 template <class T>
 struct cutune_element_of {

@@ -7,6 +7,7 @@
 // Defined by the emulated device only.
 extern "C" {
 void cutune_emulated_site(int site) __attribute__((weak));
+void cutune_emulated_signature(unsigned long long signature) __attribute__((weak));
 void cutune_emulated_member(int position, int argument, int offset, int bytes, int is_signed)
     __attribute__((weak));
 int cutune_emulated_snapshot(void) __attribute__((weak));
@@ -35,6 +36,7 @@ struct cutune_asked_launch {
     const long long *integers;
     unsigned long long integer_bits;
     const cutune_argument *arguments;
+    cutune_word signature;
 };
 
 // One launch turned into many (cutune_sweep.h).

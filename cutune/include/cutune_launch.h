@@ -70,6 +70,7 @@ struct cutune_request {
     cutune_memory *allocations;  // of its pointers; nullptr where no site asks
     unsigned allowed;                 // bit v: variant v may run
     const unsigned *ids;  // that each thread does, per dimension
+    cutune_word signature;  // see cutune_signature
 };
 
 enum { cutune_most_listed = 4 };
@@ -147,6 +148,48 @@ inline bool cutune_refused(cudaError_t error) {
 template <class T>
 struct cutune_is_integer
     : std::integral_constant<bool, std::is_integral<T>::value || std::is_enum<T>::value> {};
+
+// Those of cuda_fp16.h and cuda_bf16.h, which a program may or may not include.
+struct __half;
+struct __half2;
+struct __nv_bfloat16;
+struct __nv_bfloat162;
+
+// A number for a type; 0 for those that are not told apart.
+template <class T>
+struct cutune_type_code
+    : std::integral_constant<cutune_word, std::is_arithmetic<T>::value
+                                              ? 4 + 2 * std::is_floating_point<T>::value +
+                                                    std::is_signed<T>::value
+                                              : 0> {};
+template <class T, bool IsNumber = std::is_arithmetic<T>::value>
+struct cutune_type_size : std::integral_constant<cutune_word, cutune_type_code<T>::value> {};
+template <class T>
+struct cutune_type_size<T, true>
+    : std::integral_constant<cutune_word, cutune_type_code<T>::value + 8 * sizeof(T)> {};
+template <>
+struct cutune_type_code<__half> : std::integral_constant<cutune_word, 1> {};
+template <>
+struct cutune_type_code<__half2> : std::integral_constant<cutune_word, 2> {};
+template <>
+struct cutune_type_code<__nv_bfloat16> : std::integral_constant<cutune_word, 3> {};
+template <>
+struct cutune_type_code<__nv_bfloat162> : std::integral_constant<cutune_word, 5> {};
+template <class T>
+struct cutune_type_code<T *>
+    : std::integral_constant<
+          cutune_word,
+          256 + 2 * cutune_type_size<typename std::remove_cv<T>::type>::value> {};
+
+// What tells instances of a template apart at a launch: the types of its arguments. Never 0.
+template <class... T>
+struct cutune_signature : std::integral_constant<cutune_word, 1> {};
+template <class First, class... Rest>
+struct cutune_signature<First, Rest...>
+    : std::integral_constant<cutune_word,
+                             (cutune_signature<Rest...>::value * 1031 +
+                              cutune_type_size<typename std::decay<First>::type>::value) |
+                                 1ull << 63> {};
 
 // The value of an integer, the address that a pointer holds, 0 for anything else.
 template <class T>
@@ -233,7 +276,7 @@ static inline cutune_request cutune_make_request(const cutune_site &site, dim3 g
                                                  cutune_memory *allocations) {
     cutune_request request = {grid, block,       smem,   {0, 0, 0}, arguments,   integers,
                               0,    is_captured, limits, &site,     allocations, 0,
-                              cutune_one_id};
+                              cutune_one_id, 0};
     const long long space[3] = {cutune_product(grid.x, block.x), cutune_product(grid.y, block.y),
                                 cutune_product(grid.z, block.z)};
     const unsigned blocks[3] = {grid.x, grid.y, grid.z};

@@ -64,7 +64,8 @@ class cutune_controlled {
                       dim3 asked_block, size_t asked_smem, cudaStream_t asked_stream,
                       const Arguments &...arguments)
         : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream), variant(0),
-          site_(site), pending_(true), experiment_(nullptr), members_seen_(0) {
+          site_(site), signature_(cutune_signature<Arguments...>::value), pending_(true),
+          experiment_(nullptr), members_seen_(0) {
         if (cutune_emulated_member != nullptr) see_members(arguments...);
         if (!cutune_is_probing()) return;
         const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};
@@ -72,7 +73,7 @@ class cutune_controlled {
             cutune_describe<Arguments>::of(arguments)...,
             cutune_empty_argument(cutune_bytes_kind)};
         begin({nullptr, kernel, variants != nullptr, {grid, block, smem, 0}, stream, sizeof...(Arguments), integers,
-               cutune_integer_bits<Arguments...>::value, described});
+               cutune_integer_bits<Arguments...>::value, described, signature_});
     }
     cutune_controlled(const cutune_controlled &) = delete;
     cutune_controlled &operator=(const cutune_controlled &) = delete;
@@ -99,6 +100,7 @@ class cutune_controlled {
     enum { most_members = 64 };
 
     int site_;
+    cutune_word signature_;
     bool pending_;  // the launch that the program asked for has not been made
     cutune_step asked_;
     cutune_experiment *experiment_;
@@ -129,6 +131,7 @@ class cutune_controlled {
 
     bool announce() const {
         if (cutune_emulated_site != nullptr) cutune_emulated_site(site_);
+        if (cutune_emulated_signature != nullptr) cutune_emulated_signature(signature_);
         for (int i = 0; i < members_seen_; ++i)
             cutune_emulated_member(positions_[i], members_[i].argument, members_[i].offset,
                                    members_[i].bytes, members_[i].is_signed);
@@ -140,15 +143,34 @@ class cutune_controlled {
         experiment_ = nullptr;
     }
 
+    // How often each instance of a template was launched from a site.
+    enum { most_instances = 8 };
+    struct counted_instance {
+        cutune_word signature;
+        int launches;
+    };
+
+    int *launches_of(counted_instance *seen) const {
+        int instance = 0;
+        for (; instance + 1 < most_instances; ++instance) {
+            cutune_word known = 0;
+            if (__atomic_compare_exchange_n(&seen[instance].signature, &known, signature_, false,
+                                            __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||
+                known == signature_)
+                break;
+        }
+        return &seen[instance].launches;
+    }
+
     void begin(cutune_asked_launch asked) {
         enum { sites = sizeof cutune_sites / sizeof cutune_sites[0] };
-        static int launches[sites];
+        static counted_instance seen[sites][most_instances];
         int row = 0;
         while (row < sites && cutune_sites[row].id != site_) ++row;
         if (row == sites) return;
         asked.site = &cutune_sites[row];
         asked_ = asked.step;
-        experiment_ = cutune_begin(asked, &launches[row]);
+        experiment_ = cutune_begin(asked, launches_of(seen[row]));
     }
 };
 

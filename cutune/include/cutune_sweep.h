@@ -28,13 +28,14 @@ struct cutune_kept_launch {
     cudaStream_t stream;
     std::vector<long long> integers;
     unsigned long long integer_bits;
+    cutune_word signature;
     std::vector<cutune_argument> arguments;
     std::vector<std::string> bytes;  // where arguments point to
 
     cutune_kept_launch(const cutune_asked_launch &asked, cutune_limits known, int its_number)
         : site(asked.site), limits(known), has_variants(asked.has_variants), number(its_number),
           step(asked.step), stream(asked.stream), integers(asked.integers, asked.integers + asked.count),
-          integer_bits(asked.integer_bits),
+          integer_bits(asked.integer_bits), signature(asked.signature),
           arguments(asked.arguments, asked.arguments + asked.count), bytes(asked.count) {
         for (size_t i = 0; i < arguments.size(); ++i) {
             if (arguments[i].size == 0) continue;
@@ -74,6 +75,7 @@ inline std::string cutune_line_text(const char *schema, const cutune_kept_launch
     text += ",\"kernel\":" + cutune_string_text(launch.site->kernel);
     text += ",\"file\":" + cutune_string_text(launch.site->file);
     text += ",\"launch\":" + std::to_string(launch.number);
+    text += ",\"signature\":" + std::to_string(launch.signature);
     text += ",\"grid\":" + cutune_dim3_text(step.grid);
     text += ",\"block\":" + cutune_dim3_text(step.block);
     text += ",\"shared\":" + std::to_string(step.smem) + ",\"extent\":[";

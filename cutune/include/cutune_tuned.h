@@ -96,12 +96,14 @@ inline bool cutune_is_captured(cudaStream_t stream) {
 // What a launch asks for, as far as its decision depends on it.
 class cutune_question {
   public:
-    cutune_question(int row, int device, const void *kernel, dim3 grid, dim3 block, size_t smem,
-                    const long long *arguments, unsigned long long integers)
+    cutune_question(int row, int device, const void *kernel, cutune_word signature, dim3 grid,
+                    dim3 block, size_t smem, const long long *arguments,
+                    unsigned long long integers)
         : count_(7) {
         // Neither is negative; so the first word is never 0, which says that nothing is decided.
         asked_[0] = two(static_cast<unsigned>(device), static_cast<unsigned>(row) + 1);
-        asked_[1] = reinterpret_cast<uintptr_t>(kernel);
+        // Where the kernel is not known, the types of its arguments tell instances apart.
+        asked_[1] = kernel == nullptr ? signature : reinterpret_cast<uintptr_t>(kernel);
         asked_[2] = two(grid.x, grid.y);
         asked_[3] = two(grid.z, block.z);
         asked_[4] = two(block.x, block.y);
@@ -173,7 +175,8 @@ class cutune_controlled {
                       const Arguments &...arguments)
         : grid(asked_grid), block(asked_block), smem(asked_smem), stream(asked_stream),
           asked_grid_(asked_grid), asked_block_(asked_block), asked_smem_(asked_smem),
-          is_pending_(true), is_captured_(false), watched_(-1), decision_(nullptr) {
+          signature_(cutune_signature<Arguments...>::value), is_pending_(true), is_captured_(false),
+          watched_(-1), decision_(nullptr) {
         variant = 0;
         const long long integers[sizeof...(Arguments) + 1] = {cutune_integer(arguments)..., 0};
         decide(site, kernel, variants, integers, cutune_integer_bits<Arguments...>::value);
@@ -196,6 +199,7 @@ class cutune_controlled {
   private:
     dim3 asked_grid_, asked_block_;
     size_t asked_smem_;
+    cutune_word signature_;
     bool is_pending_, is_captured_;
     int watched_;  // row of the site whose launch was changed and might be refused, or -1
     cutune_decision *decision_;  // by which it was changed, if that is remembered
@@ -255,7 +259,8 @@ class cutune_controlled {
         if ((cutune_read_mode() & cutune_mode_off) != 0) return;
         const int row = cutune_row(id), device = cutune_current_ordinal();
         if (row < 0 || device < 0 || cutune_given_up[row].load(cutune_relaxed)) return;
-        cutune_question question(row, device, kernel, grid, block, smem, arguments, integers);
+        cutune_question question(row, device, kernel, signature_, grid, block, smem, arguments,
+                                 integers);
         bool is_known = false;
         decision_ = question.find(&is_known);
         if (!is_known || (decision_->is_for_now && !cutune_is_legacy(stream))) {
@@ -305,8 +310,11 @@ class cutune_controlled {
     cutune_request question_of(const cutune_site &site, cutune_limits limits,
                                const long long *arguments, unsigned long long integers,
                                cutune_memory *allocations) const {
-        return cutune_make_request(site, asked_grid_, asked_block_, asked_smem_, arguments,
-                                   integers, limits, is_captured_, allocations);
+        cutune_request request =
+            cutune_make_request(site, asked_grid_, asked_block_, asked_smem_, arguments, integers,
+                                limits, is_captured_, allocations);
+        request.signature = signature_;
+        return request;
     }
 
     // May it be done again, with the memory that pointers lead to now? That may have been freed, and

@@ -9,6 +9,7 @@ from enum import Enum
 from cutune.analysis.seen import SeenLaunch
 from cutune.core.diagnostics import Diagnostic
 from cutune.fit.fitted_model import FittedModel
+from cutune.frontend.launch_sites import SiteKey
 
 
 class Outcome(Enum):
@@ -47,12 +48,15 @@ def outcomes(
         kept: entries of kernels whose own block is the predicted choice at all sizes shown.
         said: all messages of the measuring stages.
     """
-    modelled = {site: model.kernel.entry for model in models for site in model.kernel.sites}
+    modelled: dict[SiteKey, set[str]] = {}
+    for model in models:
+        for site in model.kernel.sites:
+            modelled.setdefault(site, set()).add(model.kernel.entry)
     for launch in seen:
         if not launch.is_tunable:
             yield LaunchOutcome(launch, Outcome.REFUSED, launch.reason, launch.code)
-        elif (entry := modelled.get(launch.site)) is not None:
-            is_kept = entry in kept
+        elif launch.site in modelled:
+            is_kept = modelled[launch.site] <= {*kept}
             why = "its own block is as good as any at the sizes shown" if is_kept else ""
             yield LaunchOutcome(launch, Outcome.KEPT if is_kept else Outcome.TUNED, why)
         else:

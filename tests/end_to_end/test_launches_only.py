@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cutune.collect import record
 from tests.end_to_end.tuning import QUICK, cutune
 
 pytestmark = pytest.mark.nvcc
@@ -39,13 +40,16 @@ int main(int argc, char **argv) {
 """
 
 
-def measured(folder: Path, command: str, *options: str, sizes: str = "100,300") -> list[str]:
+def measured(
+    folder: Path, command: str, *options: str, sizes: str = "100,300", says: str = ""
+) -> list[str]:
     """What `collect` writes for a run of the program."""
     source, workspace = folder / "twice.cu", folder / f"workspace{len(options)}"
     source.write_text(PROGRAM)
     words = ("--run", command, "--vary", f"n={sizes}", "--workspace", workspace)
     done = cutune("collect", source, *words, *options, *QUICK)
     assert done.returncode == 0, done.stderr
+    assert says in done.stderr
     return sorted((workspace / "measurements.jsonl").read_text().splitlines())
 
 
@@ -53,6 +57,17 @@ def test_the_same_is_measured(tmp_path: Path) -> None:
     executed = measured(tmp_path, "./{program} {n}")
     # The program finds its results wrong then, and says so by its status.
     assert measured(tmp_path, "./{program} {n}", "--launches-only") == executed
+
+
+def test_a_program_that_takes_too_long_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # `twice` is executed, and `endless` until nothing is left: then all launches are recorded.
+    monkeypatch.setattr(record, "EXECUTED_INSTRUCTIONS", 200_000)
+    monkeypatch.setattr(record, "EXECUTED_SECONDS", 0)
+    monkeypatch.setattr(record, "PATIENCE_SECONDS", 600)
+    lines = measured(tmp_path, "./{program} {n} endless", sizes="100,300", says="CT445")
+    assert any('"twice"' in line for line in lines)
 
 
 def test_kernels_are_not_executed(tmp_path: Path) -> None:

@@ -286,8 +286,8 @@ def test_another_entry_that_arrives_puts_its_site_out() -> None:
     program = confirmed(analyzed(), [told(4, 0, "_Z1kPii"), *SECOND_LINE])
     warnings: list[Diagnostic] = []
     records = [record(1, "_Z1kPfi"), record(1, "_Z1kPii"), record(2, "_Z1kPii")]
-    ((kernel, sites),) = launched_sites(program, [records], SiteNumbers(), warnings.append)
-    assert kernel.name == "k" and [site.id for site in sites] == [2]
+    (found,) = launched_sites(program, [records], SiteNumbers(), warnings.append)
+    assert found.kernel.name == "k" and [site.id for site in found.sites] == [2]
     assert [w.code for w in warnings] == [Code.OTHER_ENTRY, Code.NEVER_LAUNCHED]
     # Nobody asked the compiler: what arrives is taken.
     unasked = replace(program, launches=tuple(replace(s, entries=()) for s in program.launches))

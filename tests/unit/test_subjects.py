@@ -107,6 +107,21 @@ def test_a_site_that_launches_something_else_is_left_alone(program: Program, mod
     assert said == [Code.MANY_INSTANCES, Code.NEVER_LAUNCHED]
 
 
+def test_instances_that_the_types_of_arguments_tell_apart_are_measured_each(
+    program: Program, module: str
+) -> None:
+    of_floats = replace(recorded("copy", module=module), signature=5)
+    of_doubles = replace(recorded("columns", module=module), signature=7)
+    found, said = found_subjects(program, [of_floats, of_doubles])
+    assert said == [Code.NEVER_LAUNCHED]  # of `gather`
+    assert [one.kernel.entry for one in found] == ["copy", "columns"]
+    assert [one.kernel.signatures for one in found] == [(5,), (7,)]
+    assert found[0].is_launch(of_floats) and not found[0].is_launch(of_doubles)
+    # With one instance nothing has to be told apart.
+    (alone,), _ = found_subjects(program, [of_floats])
+    assert alone.kernel.signatures == () and alone.is_launch(of_doubles)
+
+
 def test_accesses_are_those_to_memory_that_costs_something() -> None:
     code = loaded()[0].kernels["columns"]
     compiled = compiled_kernel(code, StaticCounters(32))

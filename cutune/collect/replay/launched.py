@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic, Warn
@@ -12,46 +13,72 @@ from cutune.frontend.program import Kernel, LaunchSite, Program
 from cutune.toolchain.entry_names import is_among
 
 
+@dataclass(frozen=True)
+class Launched:
+    """One instance of a kernel, by its mangled name, and the sites that launched it.
+
+    `signatures`: those of its launches, where some site launches other instances, too.
+    """
+
+    kernel: Kernel
+    entry: str
+    sites: tuple[LaunchSite, ...]
+    signatures: tuple[int, ...] = ()
+
+    def made(self, record: LaunchRecord, numbers: SiteNumbers) -> bool:
+        """Is this one of its launches?"""
+        own = {numbers.number(site) for site in self.sites}
+        return record.site in own and record.kernel == self.entry
+
+
 def launched_sites(
     program: Program,
     recorded: Sequence[Sequence[LaunchRecord]],
     numbers: SiteNumbers,
     warn: Warn,
-) -> Iterator[tuple[Kernel, list[LaunchSite]]]:
-    """Kernels, each with the sites that launched one and the same instance of it.
+) -> Iterator[Launched]:
+    """Instances of kernels, each with the sites that launched it.
 
-    Sites that launched none or several, or another kernel than the compiler calls there, are left
-    out with a warning.
+    Left out with a warning: sites that launched none, or another kernel than the compiler calls
+    there, or several instances that the types of their arguments do not tell apart.
     """
-    entries: dict[int, set[str]] = {}
+    seen: dict[int, dict[str, set[int]]] = {}
     for record in (r for run in recorded for r in run):
         if record.site is not None:
-            entries.setdefault(record.site, set()).add(record.kernel)
+            of_site = seen.setdefault(record.site, {})
+            of_site.setdefault(record.kernel, set()).add(record.signature)
     by_instance: dict[tuple[str, str], list[LaunchSite]] = {}
     for site in program.tunable_launches:
-        names = entries.get(numbers.number(site), set())
-        remark = _not_one(site, names)
-        if remark is None:
-            same = by_instance.setdefault((site.kernel, next(iter(names))), [])
-            if not same or same[0].shared == site.shared:
-                same.append(site)
-                continue
-            code = Code.DIFFERENT_SHARED_MEMORY
-            remark = Diagnostic.at(code, site.source, site.span, kernel=site.kernel)
-        warn(remark)
-    for (name, _), sites in by_instance.items():
+        instances = seen.get(numbers.number(site), {})
+        remark = _not_clear(site, instances)
+        if remark is not None:
+            warn(remark)
+            continue
+        for entry in instances:
+            same = by_instance.setdefault((site.kernel, entry), [])
+            if same and same[0].shared != site.shared:
+                code = Code.DIFFERENT_SHARED_MEMORY
+                warn(Diagnostic.at(code, site.source, site.span, kernel=site.kernel))
+                break
+            same.append(site)
+    for (name, entry), sites in by_instance.items():
         kernel = program.kernel(name)
         assert kernel is not None, "a tunable launch has a kernel"
-        yield kernel, sites
+        of_sites = [seen[numbers.number(site)] for site in sites]
+        is_one_of_several = any(len(instances) > 1 for instances in of_sites)
+        signatures = {one for instances in of_sites for one in instances[entry]}
+        told = tuple(sorted(signatures)) if is_one_of_several else ()
+        yield Launched(kernel, entry, tuple(sites), told)
 
 
-def _not_one(site: LaunchSite, names: Collection[str]) -> Diagnostic | None:
-    """Why a site is left out: it must have launched exactly the kernel that the compiler calls."""
-    others = [name for name in names if site.entries and not is_among(name, site.entries)]
+def _not_clear(site: LaunchSite, instances: Mapping[str, set[int]]) -> Diagnostic | None:
+    """Why a site is left out: it must have launched the kernels that the compiler calls there."""
+    where = site.source, site.span
+    others = [name for name in instances if site.entries and not is_among(name, site.entries)]
     if others:
-        where = site.source, site.span
         return Diagnostic.at(Code.OTHER_ENTRY, *where, entry=min(others), kernel=site.kernel)
-    if len(names) == 1:
-        return None
-    code = Code.MANY_INSTANCES if names else Code.NEVER_LAUNCHED
-    return Diagnostic.at(code, site.source, site.span, kernel=site.kernel)
+    if not instances:
+        return Diagnostic.at(Code.NEVER_LAUNCHED, *where, kernel=site.kernel)
+    if sum(map(len, instances.values())) > len(set().union(*instances.values())):
+        return Diagnostic.at(Code.MANY_INSTANCES, *where, kernel=site.kernel)
+    return None

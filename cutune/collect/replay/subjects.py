@@ -54,6 +54,12 @@ class Subject:
         """What logs of the instrumented program call its launch sites."""
         return tuple(self.numbers.number(site) for site in self.kernel.sites)
 
+    def is_launch(self, record: LaunchRecord) -> bool:
+        """Does a launch in a log of the program come from its sites, and from this instance?"""
+        signatures = self.kernel.signatures
+        is_told = not signatures or record.signature in signatures
+        return record.site in self.site_numbers and is_told
+
     def replayer(self) -> Replayer:
         """Replays its launches."""
         return Replayer(self.module, self.code, self.record, self.kernel, self.made)
@@ -73,9 +79,9 @@ def subjects(
     """
     loaded: dict[str, tuple[AssembledModule, LoadedModule, Made]] = {}
     found = []
-    for kernel, sites in launched_sites(program, recorded, numbers, warn):
-        own = {numbers.number(site) for site in sites}
-        records = [r for run in recorded for r in run if r.site in own]
+    for launched in launched_sites(program, recorded, numbers, warn):
+        kernel, sites = launched.kernel, launched.sites
+        records = [r for run in recorded for r in run if launched.made(r, numbers)]
         # The one with the most work: a launch at the edge of a host loop may do nothing.
         record = max(records, key=lambda r: r.warp_instructions)
         if record.module not in loaded:
@@ -103,6 +109,7 @@ def subjects(
             described = _describe(
                 kernel, sites, one, records, its_code, content, origin, static, candidate_set
             )
+            described = replace(described, signatures=launched.signatures)
             if variant is not None:
                 described = replace(
                     described,

@@ -32,6 +32,7 @@ struct Configuration {
 // What <<<…>>> left for the stub that follows; nested launches in arguments make it a stack.
 thread_local std::vector<Configuration> pending;
 thread_local int next_site = -1;
+thread_local uint64_t next_signature = 0;
 thread_local std::vector<Member> next_members;
 
 enum class Counting { off, counters, trace };
@@ -198,13 +199,13 @@ Report execute(Function* function, Launch* launch) {
 }
 
 cudaError_t launch_function(Function* function, const Configuration& configuration,
-                            const std::vector<uint8_t>& parameters, int site,
+                            const std::vector<uint8_t>& parameters, int site, uint64_t signature,
                             const std::vector<Member>& members) {
     Launch launch = describe(configuration, parameters);
     const Report report = execute(function, &launch);
     advance_clock_by_launch(report.warp_instructions,
                             uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
-    log_launch({site, members, function, &launch, &report});
+    log_launch({site, signature, members, function, &launch, &report});
     log_findings(*function, report);
     if (configuration.cooperative && written())
         runtime().arena.each_live([](const Block& b) { written()->write(b.base, b.size); });
@@ -224,15 +225,16 @@ cudaError_t prepare(const void* stub, const Configuration& configuration, void**
     const int site = next_site;
     const std::vector<Member> members = std::exchange(next_members, {});
     next_site = -1;
+    const uint64_t signature = std::exchange(next_signature, 0);
     cudaError_t error = find_function(stub, &result->function);
     if (error == cudaSuccess) error = check_launch(*result->function, configuration);
     if (error != cudaSuccess) return error;
     result->configuration = configuration;
     result->parameters = pack_parameters(*result->function->here().code, arguments);
-    result->work = [function = result->function, configuration, site, members,
+    result->work = [function = result->function, configuration, site, signature, members,
                     parameters = result->parameters, device = current_device()] {
         const OnDevice on(device);
-        return launch_function(function, configuration, parameters, site, members);
+        return launch_function(function, configuration, parameters, site, signature, members);
     };
     return cudaSuccess;
 }
@@ -346,6 +348,9 @@ void cutune_emulated_site(int site) {
     next_site = site;
     next_members.clear();
 }
+
+// Likewise: the types of its arguments, as a number.
+void cutune_emulated_signature(unsigned long long signature) { next_signature = signature; }
 
 // Likewise: behind the arguments of that launch, at `position`, stands an integer within one.
 void cutune_emulated_member(int position, int argument, int offset, int bytes, int is_signed) {

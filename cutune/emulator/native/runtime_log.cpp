@@ -135,6 +135,7 @@ void log_launch(const LaunchRecord& record) {
     const std::string line =
         "{\"schema\":\"cutune-launch-1\"," + field("sequence", sequence) +
         ",\"site\":" + (record.site < 0 ? "null" : std::to_string(record.site)) +
+        "," + field("signature", record.signature) +
         ",\"kernel\":" + quoted(record.function->name) +
         ",\"module\":" + quoted(record.function->module->ptx_path) +
         ",\"grid\":" + triple(launch.grid) + ",\"block\":" + triple(launch.block) + "," +

@@ -15,6 +15,7 @@ struct Member {
 
 struct LaunchRecord {
     int site;  // as the instrumented program named it, or -1
+    uint64_t signature;  // of its arguments, or 0
     const std::vector<Member>& members;
     const Function* function;
     const Launch* launch;

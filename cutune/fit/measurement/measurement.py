@@ -221,6 +221,8 @@ class MeasuredKernel:
     coarsen: Block = (1, 1, 1)
     #: Variants with launch bounds, whose code is the same.
     bounded: tuple[BoundedCopy, ...] = ()
+    #: The types of its arguments, where its sites launch other instances of a template, too.
+    signatures: tuple[int, ...] = ()
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The candidate blocks, of the kernel's own candidate set or of `which`."""
@@ -280,6 +282,11 @@ class MeasuredKernel:
             )
             if variable
         }
+
+    @property
+    def launched(self) -> tuple[str, tuple[SiteKey, ...], tuple[int, ...]]:
+        """What it has in common with its variants: where it is launched, and as which instance."""
+        return self.origin.path, self.sites, self.signatures
 
     @property
     def place(self) -> tuple[str, str, str]:
