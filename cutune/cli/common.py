@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from cutune.device.profile import DeviceProfile
 
 
+#: A range of whole numbers, and what looks like one.
+_RANGE = re.compile(r"(\d+)\.\.(\d+):(\d+)")
+_IS_RANGE = re.compile(r"-?\d+\.\.+-?\d+")
+#: Values of one range; each is a run of the program.
+MOST_VALUES = 1000
+
+
 def session_of(options: argparse.Namespace) -> Session:
     """The compiler and its flags."""
     from cutune.analysis.session import Session
@@ -109,9 +116,11 @@ def varied_values(words: Sequence[str]) -> dict[str, list[str]]:
     varied: dict[str, list[str]] = {}
     for word in words:
         name, equals, rest = word.partition("=")
-        values = rest.split(",")
+        values = [value for part in rest.split(",") for value in _range(part)]
         wanted = "a variation"
-        if len(set(values)) < len(values):
+        if any(_IS_RANGE.match(value) for value in values):
+            wanted = "a variation with a range that has a step and some values"
+        elif len(set(values)) < len(values):
             wanted = "a variation without repeated values"
         elif name in varied:
             wanted = f"the only variation of {name}"
@@ -120,10 +129,25 @@ def varied_values(words: Sequence[str]) -> dict[str, list[str]]:
             continue
         raise CutuneError(
             Diagnostic.at(
-                Code.BAD_SIZE, None, text=word, wanted=wanted, example="--vary n=128,256,512"
+                Code.BAD_SIZE,
+                None,
+                text=word,
+                wanted=wanted,
+                example="--vary n=128,256,512, or --vary n=100..400:100",
             )
         )
     return varied
+
+
+def _range(text: str) -> list[str]:
+    """The values of `100..400:100`, both ends included; any other text is one value itself."""
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        return [text]
+    first, last, step = map(int, found.groups())
+    if first > last or not step > 0 or (last - first) // step >= MOST_VALUES:
+        return [text]
+    return [str(value) for value in range(first, last + 1, step)]
 
 
 def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:

@@ -344,7 +344,12 @@ def _running_options(with_candidates: bool = True) -> argparse.ArgumentParser:
         metavar="COMMAND",
         help="how to run the program, for instance './{program} {n}'",
     )
-    add_list(options, "--vary", metavar="NAME=V1,V2,…", help="values for {NAME} in --run")
+    add_list(
+        options,
+        "--vary",
+        metavar="NAME=V1,V2,…",
+        help="values for {NAME} in --run, also A..B:STEP; all combinations of several are run",
+    )
     if with_candidates:
         options.add_argument(
             "--candidates",

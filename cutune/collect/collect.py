@@ -18,6 +18,7 @@ from cutune.collect.replay.replayed_kernel import collect_kernel, counted_kernel
 from cutune.collect.replay.subjects import Subject, subjects
 from cutune.collect.resources import Resources
 from cutune.collect.run import Run
+from cutune.collect.trial import OTHER_SHARED, Trial
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines, read_lines
@@ -211,6 +212,9 @@ def _tried(
     session.progress("trying candidates", 0, 1)
     trials = try_candidates(run, chosen, part.numbers, device, effort(tried, recording.launches[0]))
     session.progress("trying candidates", 1, 1)
+    for kernel in chosen:
+        if trials[kernel.entry].untried and not kernel.variant:
+            session.warn(_untried(kernel, trials[kernel.entry]))
     differing = [kernel for kernel in chosen if trials[kernel.entry].differing]
     races = own_races(run, device) if differing else {}
     for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):
@@ -222,12 +226,12 @@ def _tried(
             None,
             kernel=kernel.name,
             count=len(trial.differing),
-            difference=f"{trial.largest_difference:.3g}",
+            difference=_difference(trial),
         )
         if shown is not None:
             said = replace(said, source=shown.source, span=shown.span, notes=shown.notes)
         session.warn(said)
-    rejected = {entry: trial.differing for entry, trial in trials.items()}
+    rejected = {entry: trial.rejected for entry, trial in trials.items()}
     judged = [
         replace(s, kernel=replace(s.kernel, rejected=rejected.get(s.kernel.entry, ())))
         for s in found
@@ -235,6 +239,22 @@ def _tried(
     # A variant may go wrong where the kernel itself does, and nowhere else.
     wrong = {s.kernel.launched: {*s.kernel.rejected} for s in judged if not s.kernel.variant}
     return [s for s in judged if {*s.kernel.rejected} <= wrong.get(s.kernel.launched, set())]
+
+
+def _difference(trial: Trial) -> str:
+    """How results differ; a block that was not launched has none."""
+    if trial.largest_difference > 0:
+        return f"by up to {trial.largest_difference:.3g}"
+    return f"CUDA says of one: {trial.error}" if trial.error else "in bytes that are no numbers"
+
+
+def _untried(kernel: MeasuredKernel, trial: Trial) -> Diagnostic:
+    """Which candidates of an annotated kernel were not tried, and why."""
+    count, reason = len(trial.untried), trial.refusal
+    if reason == OTHER_SHARED:
+        bytes_ = kernel.dynamic_shared_bytes
+        return Diagnostic.at(Code.OTHER_SHARED, None, kernel=kernel.name, bytes=bytes_)
+    return Diagnostic.at(Code.CANDIDATES_UNTRIED, None, kernel=kernel.name, count=count)
 
 
 def measurements(

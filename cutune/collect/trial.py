@@ -26,6 +26,8 @@ SCHEMA = "cutune-timing-1"
 NOT_ALLOWED = "this block is not allowed here"
 #: What it writes of a variant that supposes what is not so in this launch.
 VARIANT_NOT_ALLOWED = "this variant is not allowed here"
+#: What it writes where an annotation's `shared` contradicts the launch.
+OTHER_SHARED = "the annotation gives the program's own block other shared memory than the launch"
 #: Launches that are tried per site; each runs once per candidate.
 LAUNCHES = 2
 #: Largest relative difference of results: floating-point atomics depend on the order of threads.
@@ -34,10 +36,26 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Trial:
-    """The candidates of one kernel whose results differ, and the largest difference."""
+    """What trying the candidates of one kernel has shown.
+
+    Attributes:
+        differing: those whose results differ, or that could not be launched.
+        largest_difference: of their results. error: what CUDA said of the first that failed.
+        untried: candidates that only an annotation allows, and that were not tried, for instance
+            because they do not divide the number of threads at this size.
+        refusal: what the launch said of the first of these.
+    """
 
     differing: tuple[Block, ...]
     largest_difference: float
+    error: str = ""
+    untried: tuple[Block, ...] = ()
+    refusal: str = ""
+
+    @property
+    def rejected(self) -> tuple[Block, ...]:
+        """All that are left out."""
+        return tuple(sorted({*self.differing, *self.untried}))
 
 
 @dataclass(frozen=True)
@@ -92,10 +110,7 @@ class TrialRun:
         return frozenset(failed) if wanted - seen else frozenset()
 
     def trials(self, broken: Container[Attempt] = ()) -> Mapping[str, Trial]:
-        """Trials by PTX entry; a candidate that failed to launch counts as differing.
-
-        So does one that was not tried, if only an annotation says that it is legal.
-        """
+        """Trials by PTX entry; a candidate that failed to launch counts as differing."""
         entries = [entry for entry in self._entries() if entry["schema"] == SCHEMA]
         found = {}
         for kernel in self.kernels:
@@ -103,7 +118,14 @@ class TrialRun:
             own = [e for e in entries if e["site"] in sites and _is_of(e, kernel)]
             differing = _differing(kernel, own, broken)
             largest = max((e["difference"] for e in own if "difference" in e), default=0.0)
-            found[kernel.entry] = Trial(tuple(sorted(differing)), largest)
+            untried = _untried(kernel, own) - differing
+            found[kernel.entry] = Trial(
+                tuple(sorted(differing)),
+                largest,
+                next((e["error"] for e in own if "error" in e and not _is_not_allowed(e)), ""),
+                tuple(sorted(untried)),
+                next((e["error"] for e in own if _is_not_allowed(e)), ""),
+            )
         return found
 
     @property
@@ -127,9 +149,8 @@ def _differing(
     kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]], broken: Container[Attempt]
 ) -> set[Block]:
     """The blocks with other results than the original's. `entries`: those of the kernel."""
-    # A block that the rule does not allow at this size may be legal at others; if only an
-    # annotation says so, that is not enough.
-    judged = [e for e in entries if kernel.asserted or not _is_not_allowed(e)]
+    # A block that the rule does not allow at this size may be legal at others.
+    judged = [e for e in entries if not _is_not_allowed(e)]
     found = {as_block(e["block"]) for e in judged if not _same(e)}
     found |= {
         block
@@ -137,9 +158,15 @@ def _differing(
         for site in kernel.sites
         if (site, kernel.variant, block) in broken
     }
-    if kernel.asserted:
-        found |= {*kernel.candidates()} - {as_block(e["block"]) for e in entries}
     return {block for block in found if _may_differ(kernel, block)}
+
+
+def _untried(kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]]) -> set[Block]:
+    """Candidates that only an annotation says are legal: that is not enough without a trial."""
+    if not kernel.asserted:
+        return set()
+    tried = {as_block(e["block"]) for e in entries if not _is_not_allowed(e)}
+    return {block for block in kernel.candidates() if _may_differ(kernel, block)} - tried
 
 
 def with_larger(kernels: Sequence[MeasuredKernel], broken: Container[Attempt]) -> set[Attempt]:
@@ -165,7 +192,7 @@ def _may_differ(kernel: MeasuredKernel, block: Block) -> bool:
 
 
 def _is_not_allowed(entry: Mapping[str, Any]) -> bool:
-    return entry.get("error") in (NOT_ALLOWED, VARIANT_NOT_ALLOWED)
+    return entry.get("error") in (NOT_ALLOWED, VARIANT_NOT_ALLOWED, OTHER_SHARED)
 
 
 def _same(entry: Mapping[str, object]) -> bool:

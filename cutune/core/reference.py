@@ -333,6 +333,11 @@ MEANINGS: dict[Code, str] = {
     Code.RESULTS_DIFFER: "All candidates were tried, and those counted here are not used. The "
     "kernel was annotated as independent of its thread block, but is not. With the program's own "
     "thread block no race was found.",
+    Code.CANDIDATES_UNTRIED: "What only an annotation asserts is used after a trial alone. A block "
+    "fits a launch if it divides its number of threads, or covers the bound that `grid` names.",
+    Code.OTHER_SHARED: "Write the bytes of dynamic shared memory as a formula of the block that "
+    "gives what the launch asks for, such as `shared(4 * x)`; leave `shared` out where memory is "
+    "static.",
     Code.RACY_ORIGINAL: "The checker found the race with the program's own thread block: threads "
     "that may run in any order access the same memory, so even the unchanged program may give "
     "other results on another GPU. `cutune run --check` says more; compile with `-lineinfo` to "

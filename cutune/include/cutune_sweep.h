@@ -198,13 +198,23 @@ class cutune_experiment {
             cutune_request request = launch_.request(&allocations);
             if (step.variant != 0) request.ids = launch_.site->variants[step.variant - 1].ids;
             if (!cutune_fit_launch(*launch_.site, request, step.block, &step.grid, &step.smem))
-                write(step, "this block is not allowed here");
+                write(step, refusal(request));
             else if (step.variant != 0 && !may_run(step.variant, &allocations))
                 write(step, "this variant is not allowed here");
             else
                 steps_.push_back(step);
         }
         return true;
+    }
+
+    // Why a block is refused.
+    static const char *refusal(const cutune_request &request) {
+        const cutune_site &site = *request.site;
+        const bool is_other = site.shared != nullptr && cutune_shared_bytes(site, request.block) !=
+                                                            static_cast<long long>(request.smem);
+        return is_other ? "the annotation gives the program's own block other shared memory than "
+                          "the launch"
+                        : "this block is not allowed here";
     }
 
     bool may_run(int variant, cutune_memory *allocations) const {

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cutune.collect.trial import (
     NOT_ALLOWED,
+    OTHER_SHARED,
     SCHEMA,
     Attempt,
     TrialRun,
@@ -61,9 +62,20 @@ def test_candidates_are_those_that_the_annotation_allows(tmp_path: Path) -> None
 
 def test_what_an_annotation_asserts_must_have_been_tried(tmp_path: Path) -> None:
     swept(tmp_path, b64="same", b32="same")
-    assert trial_run(tmp_path).trials()["_Z1kv"].differing == ((96, 1, 1), (128, 1, 1))
+    trial = trial_run(tmp_path).trials()["_Z1kv"]
+    # Results that nobody has seen do not differ.
+    assert (trial.differing, trial.untried) == ((), ((96, 1, 1), (128, 1, 1)))
+    assert trial.rejected == trial.untried
     proven = replace(KERNEL, asserted=False)
-    assert trial_run(tmp_path, proven).trials()["_Z1kv"].differing == ()
+    assert trial_run(tmp_path, proven).trials()["_Z1kv"].rejected == ()
+
+
+def test_a_block_that_is_not_allowed_is_not_accused(tmp_path: Path) -> None:
+    swept(tmp_path, b64="same", b32="invalid argument", b96=NOT_ALLOWED, b128=OTHER_SHARED)
+    trial = trial_run(tmp_path).trials()["_Z1kv"]
+    assert (trial.differing, trial.error) == (((32, 1, 1),), "invalid argument")
+    assert trial.untried == ((96, 1, 1), (128, 1, 1))
+    assert trial.refusal == NOT_ALLOWED
 
 
 def test_a_broken_context_hides_candidates(tmp_path: Path) -> None:
@@ -71,8 +83,8 @@ def test_a_broken_context_hides_candidates(tmp_path: Path) -> None:
     broken = trial_run(tmp_path).hiding_candidates()
     assert broken == {(SITE, "", (32, 1, 1))}
     swept(tmp_path, b64="same", b96="same", b128=NOT_ALLOWED)
-    differing = trial_run(tmp_path).trials(broken)["_Z1kv"].differing
-    assert differing == ((32, 1, 1), (128, 1, 1))
+    trial = trial_run(tmp_path).trials(broken)["_Z1kv"]
+    assert (trial.differing, trial.untried) == (((32, 1, 1),), ((128, 1, 1),))
 
 
 def test_nothing_is_hidden_where_all_were_tried(tmp_path: Path) -> None:

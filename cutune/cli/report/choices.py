@@ -72,6 +72,7 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
         },
         "launch_bound": choice.launch_bound,
         "kept_original": is_own,
+        "measured_only_at": dict(model.kernel.only_at),
         "reason": configuration.reason,
         "within_2_percent": choice.within_band,
         "indistinguishable": [list(block) for block in choice.indistinguishable],
@@ -109,6 +110,9 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     titles = (name.replace("_", " ") for name in names)
     ranked = configuration.ranked
     first = ("variant",) if configuration.of_variants else ()
+    if only := model.kernel.only_at:
+        values = " and ".join(f"{argument} = {value}" for argument, value in only)
+        console.print(f"as measured at {values} only; run with other values to learn of them")
     table = Table(*first, "block", "grid", "predicted ms", *titles, box=None)
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
     for name, prediction in shown:

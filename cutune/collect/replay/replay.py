@@ -76,6 +76,7 @@ def replayable(kernel: MeasuredKernel, record: LaunchRecord, code: KernelCode) -
         with_only(kernel, wide),
         fixed_arguments=(*kernel.fixed_arguments, *kept),
         required_arguments=tuple(held),
+        required_names=tuple(name for name, _ in kept),
     )
 
 

@@ -25,7 +25,7 @@ from cutune.fit.measurement.measurement import (
 )
 from cutune.fit.measurement.size_relations import Covered, cover
 from cutune.frontend.launch_sites import SiteKey, SiteNumbers
-from cutune.frontend.program import Kernel, KernelVariant, LaunchSite, Program
+from cutune.frontend.program import Kernel, KernelVariant, LaunchSite, Program, Role
 from cutune.models.constants import SPILLED_SHARE
 from cutune.rewrite.launch_edit import variants_at
 from cutune.toolchain.entry_names import renamed_entry
@@ -234,7 +234,23 @@ def _describe(
         compiled=compiled_kernel(code, static),
         covers=(covers[0], covers[1], covers[2]),
         on_data=not code.oblivious,
+        bounds=tuple(p.name for p in kernel.data_parameters if p.role is Role.BOUND),
+        unvaried=_unvaried(kernel, records, code),
     )
+
+
+def _unvaried(kernel: Kernel, records: Sequence[LaunchRecord], code: KernelCode) -> tuple[str, ...]:
+    """Integers that have one value in all launches, although others change."""
+    order = kernel.argument_names
+    values = {
+        p.name: {integer_argument(record, code, order.index(p.name)) for record in records}
+        for p in kernel.data_parameters
+        # An offset alone changes no work.
+        if p.role is not Role.OFFSET
+    }
+    if all(len(found) == 1 for found in values.values()):
+        return ()
+    return tuple(name for name, found in values.items() if len(found) == 1)
 
 
 def _unguarded(

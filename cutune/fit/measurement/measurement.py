@@ -223,6 +223,12 @@ class MeasuredKernel:
     bounded: tuple[BoundedCopy, ...] = ()
     #: The types of its arguments, where its sites launch other instances of a template, too.
     signatures: tuple[int, ...] = ()
+    #: The names of `required_arguments`.
+    required_names: tuple[str, ...] = ()
+    #: Data parameters that bound loops.
+    bounds: tuple[str, ...] = ()
+    #: Integer arguments that had one value in all recorded launches, while sizes changed.
+    unvaried: tuple[str, ...] = ()
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The candidate blocks, of the kernel's own candidate set or of `which`."""
@@ -282,6 +288,14 @@ class MeasuredKernel:
             )
             if variable
         }
+
+    @property
+    def only_at(self) -> tuple[tuple[str, int], ...]:
+        """Integer arguments by name, and the only values that the measurements tell of."""
+        named = dict(self.fixed_arguments)
+        return tuple(
+            (n, v) for n, v in named.items() if n in (*self.required_names, *self.unvaried)
+        )
 
     @property
     def launched(self) -> tuple[str, tuple[SiteKey, ...], tuple[int, ...]]:

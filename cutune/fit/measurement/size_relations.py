@@ -95,14 +95,16 @@ def with_constants_fixed(
         with_only(kernel, left),
         fixed_arguments=(*kernel.fixed_arguments, *fixed),
         required_arguments=(*kernel.required_arguments, *required),
+        required_names=(*kernel.required_names, *(name for name, _ in fixed)),
     )
 
 
 def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
     """The kernel with sizes tied to others as in all launches of the program; None: none is.
 
-    For kernels whose sizes cannot vary independently. A parameter with several small values (a
-    colour, a phase) is no size either: it keeps its recorded value.
+    For kernels whose sizes cannot vary independently. A parameter with several small values is no
+    size either. One that selects (a colour, a phase) keeps its recorded value; of one that bounds a
+    loop (a radius, an order) the largest is measured, and the model holds for no other.
     """
     if kernel.asserted or not kernel.recorded:
         return None
@@ -122,10 +124,15 @@ def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
     left = [place for place in left if place not in tied]
     if not left or not (small or tied):
         return None
-    fixed = [(kernel.parameters[place], columns[place][0]) for place in small]
+    bounding = [place for place in small if kernel.parameters[place] in kernel.bounds]
+    values = {p: max(columns[p]) if p in bounding else columns[p][0] for p in small}
+    fixed = [(kernel.parameters[place], value) for place, value in values.items()]
+    required = [(kernel.positions[place], values[place]) for place in bounding]
     return replace(
         with_only(kernel, left),
         fixed_arguments=(*kernel.fixed_arguments, *fixed),
+        required_arguments=(*kernel.required_arguments, *required),
+        required_names=(*kernel.required_names, *(kernel.parameters[p] for p in bounding)),
         tied=tuple((kernel.parameters[p], kernel.positions[p], text) for p, text in tied.items()),
     )
 
