@@ -236,6 +236,25 @@ class Session:
         ptx = text.result() if text is not None else None
         return self.nvcc.static_counters(path, flags, architecture, ptx)
 
+    def with_unmodelled(self, program: Program) -> Program:
+        """The same, with those of its kernels of which no model can be made."""
+        path = program.source.path
+        compiled = self._compiled.get((os.path.realpath(path), *self.compile_flags(path)))
+        names = dict.fromkeys(site.kernel for site in program.tunable_launches)
+        kernels = [k for k in map(program.kernel, names) if k is not None and k.elsewhere is None]
+        if compiled is None or not kernels:
+            return program
+        from cutune.proof.countable import uncountable
+
+        entries = {entry for kernel in kernels for entry in kernel.entries}
+        reasons = uncountable(compiled.results()[0], entries)
+        found = tuple(
+            (kernel.name, reasons[kernel.entries[0]])
+            for kernel in kernels
+            if kernel.entries and all(entry in reasons for entry in kernel.entries)
+        )
+        return replace(program, unmodelled=found)
+
     def with_flags(self, flags: Sequence[str]) -> Session:
         """The same with further flags."""
         return replace(self, flags=(*self.flags, *flags))

@@ -30,7 +30,7 @@ def inspect(options: argparse.Namespace) -> int:
 
     for program in linked(read):
         try:
-            programs += session.reported([program])
+            programs += map(session.with_unmodelled, session.reported([program]))
         except CutuneError as error:
             show(error.diagnostic)
             failed = True

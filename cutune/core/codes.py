@@ -584,26 +584,26 @@ class Code(Enum):
     RESULTS_DIFFER = (
         416,
         WARNING,
-        "{count} candidate thread blocks change the results of kernel '{kernel}' ({difference}) and "
-        "are left out",
+        "{count} candidate thread blocks change the results of kernel '{kernel}' ({difference}) "
+        "and are left out",
     )
     CANDIDATES_UNTRIED = (
         448,
         NOTE,
-        "{count} candidate thread blocks of kernel '{kernel}' do not fit its launches at this size: "
-        "they were not tried, and are left out; with sizes that are powers of two more fit",
+        "{count} candidate thread blocks of kernel '{kernel}' do not fit its launches at this "
+        "size: they were not tried, and are left out; with sizes that are powers of two more fit",
     )
     OTHER_SHARED = (
         449,
         WARNING,
-        "no other thread block of kernel '{kernel}' was tried: for the program's own, shared(...) in "
-        "its annotation is not the {bytes} bytes that the launch asks for",
+        "no other thread block of kernel '{kernel}' was tried: for the program's own, shared(...) "
+        "in its annotation is not the {bytes} bytes that the launch asks for",
     )
     RACY_ORIGINAL = (
         427,
         WARNING,
-        "{count} candidate thread blocks change the results of kernel '{kernel}' ({difference}) and "
-        "are left out; the original itself has a race, so its results depend on"
+        "{count} candidate thread blocks change the results of kernel '{kernel}' ({difference}) "
+        "and are left out; the original itself has a race, so its results depend on"
         " the order of its threads",
     )
     NOT_REPLAYED = (

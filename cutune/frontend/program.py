@@ -396,6 +396,13 @@ class Program:
     is_lent: bool = False
     #: Is what is said of variants proven on their own compiled code, too?
     has_checked_variants: bool = False
+    #: Kernels of which no model can be made, and why; `inspect` alone asks.
+    unmodelled: tuple[tuple[str, str], ...] = ()
+
+    def why_unmodelled(self, site: LaunchSite) -> str:
+        """Why no model can be made for a launch that may be tuned; empty if one can."""
+        reason = dict(self.unmodelled).get(site.kernel, "")
+        return reason if site.verdict is Verdict.TUNABLE else ""
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that name, if its definition was read."""

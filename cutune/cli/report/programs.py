@@ -53,8 +53,8 @@ def _launch_json(program: Program, site: LaunchSite) -> Json:
         "file": site.source.path,
         "line": site.source.location(site.span.start).line,
         "function": site.function,
-        "verdict": site.verdict.value,
-        "reason": site.reason,
+        "verdict": _verdict(program, site),
+        "reason": program.why_unmodelled(site) or site.reason,
         "code": site.code.number if site.code is not None else None,
         "pure_dimensions": list(kernel.pure_dimensions) if kernel is not None else [],
         "guards": _guards(kernel) if kernel is not None else {},
@@ -177,9 +177,13 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
             console.print()
     launches = [site for program in read for site in program.launches]
     tunable = sum(site.verdict is Verdict.TUNABLE for site in launches)
+    lacking = sum(bool(p.why_unmodelled(site)) for p in read for site in p.launches)
+    unmodelled = f", {lacking} of them not modelled" if lacking else ""
     noun = "launch" if len(launches) == 1 else "launches"
     unconfirmed = "" if all(map(_is_confirmed, read)) else _BY_TEXT
-    console.print(f"{len(launches)} {noun}, {tunable} tunable{unconfirmed}", highlight=False)
+    console.print(
+        f"{len(launches)} {noun}, {tunable} tunable{unmodelled}{unconfirmed}", highlight=False
+    )
 
 
 def _variant_lines(kernel: Kernel) -> Iterator[str]:
@@ -206,6 +210,8 @@ def _tunable_line(program: Program, tunable: HostTunable) -> str:
 
 _COLUMNS = ("launch", "line", "kernel", "verdict", "grid", "threads", "sizes", "reason")
 KEEP = "keep"
+#: The verdict on a launch that is proven, and that no model can choose for.
+NOT_MODELLED = "tunable by proof, not modelled"
 _Row = Sequence[str | Text]
 
 
@@ -242,16 +248,23 @@ def _launch_row(program: Program, site: LaunchSite) -> _Row:
     kernel = program.kernel(site.kernel)
     is_tunable = site.verdict is Verdict.TUNABLE
     remark = _kept(kernel) if is_tunable and kernel is not None else _refusal(site)
+    if why := program.why_unmodelled(site):
+        remark = "; ".join(filter(None, [why, remark]))
     return (
         str(site.id),
         _line(program, site),
         Text(_callee(site), "bold"),
-        Text(site.verdict.value, "green" if is_tunable else "yellow"),
+        Text(_verdict(program, site), "green" if is_tunable and not why else "yellow"),
         _grid_form(site, kernel if is_tunable else None),
         _threads(kernel) if kernel is not None and is_tunable else "",
         _sizes(kernel) if kernel is not None and is_tunable else "",
         Text(remark),
     )
+
+
+def _verdict(program: Program, site: LaunchSite) -> str:
+    """The verdict in words, of which there are three."""
+    return NOT_MODELLED if program.why_unmodelled(site) else site.verdict.value
 
 
 def _grid_form(site: LaunchSite, kernel: Kernel | None) -> str:
