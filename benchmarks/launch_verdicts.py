@@ -65,7 +65,7 @@ class LaunchVerdict:
     @property
     def is_tunable(self) -> bool:
         """May it be tuned?"""
-        return self.verdict == "tunable"
+        return self.verdict != "refused"
 
     @property
     def place(self) -> tuple[str, str, str, int, str, int]:

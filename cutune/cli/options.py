@@ -13,6 +13,7 @@ from cutune.core.options import add_list, add_status
 from cutune.tunables.method_names import NEIGHBOURS, add_host_options, add_table_options
 
 WORKSPACE = ".cutune"
+NVCC_FLAG = "--nvcc-flag"
 #: The names of `models.registry`, which takes numpy to import.
 MODEL_NAMES = ("mechanistic", "mwp-cwp", "latency")
 
@@ -23,15 +24,34 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] != ["run"]:
         words = [f"--options-file={w[1:]}" if len(w) > 1 and w[0] == "@" else w for w in words]
-    options, rest = whole.parse_known_args(words)
+    options, rest = whole.parse_known_args(_joined(words))
     # argparse gives up on positional arguments that follow an option: `select K --json N=1024`.
     if options.verb == "select" and not any(word.startswith("-") for word in rest):
         options.sizes += rest
     elif rest:
-        whole.error(f"unrecognized arguments: {' '.join(rest)}")
+        whole.error(f"unrecognized arguments: {' '.join(rest)}{_as_nvcc_flags(options, rest)}")
     # For messages that say how to see it again.
     options.words = list(sys.argv[1:] if arguments is None else arguments)
     return options
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """The same words; an option of nvcc behind `--nvcc-flag` is no option of cutune."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] == NVCC_FLAG and word.startswith("-"):
+            joined[-1] = f"{NVCC_FLAG}={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def _as_nvcc_flags(options: argparse.Namespace, rest: Sequence[str]) -> str:
+    """How options that may be nvcc's are written, for verbs that compile."""
+    flags = [word for word in rest if word.startswith("-") and not word.startswith("--")]
+    if not flags or not hasattr(options, "nvcc_flag"):
+        return ""
+    return f"; options of nvcc are written {' '.join(f'{NVCC_FLAG}={flag}' for flag in flags)}"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -241,7 +261,7 @@ def _source_options() -> argparse.ArgumentParser:
     add_list(group, "-D", dest="define", metavar="NAME[=VALUE]")
     add_list(group, "-include", dest="forced", metavar="FILE")
     group.add_argument("-std", dest="std", metavar="c++17")
-    add_list(group, "--nvcc-flag", metavar="FLAG", help="any other option of nvcc")
+    add_list(group, NVCC_FLAG, metavar="FLAG", help="any other option of nvcc, such as -O3")
     add_list(
         group, "--options-file", metavar="FILE", help="further options of nvcc, also written @FILE"
     )

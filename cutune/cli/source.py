@@ -10,13 +10,14 @@ from pathlib import Path
 
 from cutune.cli.common import session_of, show
 from cutune.core.diagnostics import CutuneError
+from cutune.frontend.program import Program
 
 
 def inspect(options: argparse.Namespace) -> int:
     """List kernels and launches."""
     # What the program is compiled for is enough to look at it.
     session = replace(session_of(options), architectures=())
-    read, programs = [], []
+    read, programs = [], list[Program]()
     failed = False
     for path in options.files:
         try:
@@ -54,6 +55,7 @@ def instrument(options: argparse.Namespace) -> int:
     """Put hooks at the launches of a program."""
     from cutune.analysis.session import passes_named
     from cutune.rewrite.output import Target, needs_folder
+    from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
     session = session_of(options)
     passes = passes_named(options.passes)
@@ -61,6 +63,7 @@ def instrument(options: argparse.Namespace) -> int:
     if options.output is not None:
         target = Target.of(program, options.output, "instrumented")
         target.write(session.instrument(program, passes, options.print_after))
+        print(f"compile it with -I{INCLUDE_DIRECTORY}", file=sys.stderr)
         return 0
     if headers := program.rewritten_headers:
         raise needs_folder(headers[0], Path(options.file).with_suffix(".instrumented"))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cutune.collect.run import RUN_SECONDS, Run, check_end, ran, run_program
+from cutune.collect.run import RUN_SECONDS, Run, check_end, nothing_launched, ran, run_program
 from cutune.collect.trial import (
     Attempt,
     Trial,
@@ -58,7 +58,7 @@ def record_launches(
             is_long = any(before.is_cut for before, _ in recorded)
             run = replace(asked, launches_only=True, is_cut=True) if is_long else asked
             try:
-                made, launches = _recorded(run, described, log)
+                made, launches, ended = _recorded(run, described, log)
             except CutuneError:
                 if not is_long:
                     raise
@@ -66,12 +66,16 @@ def record_launches(
             if made.is_cut and not is_long:
                 warn(Diagnostic.at(Code.CUT_SHORT, None, command=run.shown))
             recorded.append((made, launches))
+    if not any(launches for _, launches in recorded):
+        raise nothing_launched(run, ended)
     progress("running", len(runs), len(runs))
     return recorded
 
 
-def _recorded(run: Run, variables: Mapping[str, str], log: Path) -> tuple[Run, list[LaunchRecord]]:
-    """One run, and what it launched; kernels are executed as long as there is time for it."""
+def _recorded(
+    run: Run, variables: Mapping[str, str], log: Path
+) -> tuple[Run, list[LaunchRecord], Ended]:
+    """One run, what it launched, and its end; kernels are executed while there is time for it."""
     ended = _logged(run, variables, log)
     launches, made = list(read_launches(log)), run
     if is_cut(log):
@@ -85,7 +89,7 @@ def _recorded(run: Run, variables: Mapping[str, str], log: Path) -> tuple[Run, l
     # What a run launched until it was ended counts.
     if not launches or not (made.is_cut or run.launches_only):
         check_end(run, ended)
-    return made, launches
+    return made, launches, ended
 
 
 def _logged(run: Run, variables: Mapping[str, str], log: Path) -> Ended:

@@ -167,6 +167,13 @@ def check_end(
         raise CutuneError(Diagnostic(Code.RUN_FAILED, message))
 
 
+def nothing_launched(run: Run, ended: Ended) -> CutuneError:
+    """The error for a program that launches nothing, with what it said last."""
+    text = Diagnostic.at(Code.NOTHING_LAUNCHED, None, command=run.shown)
+    message = "\n".join([text.message, *_last_lines(ended)]).rstrip()
+    return CutuneError(Diagnostic(Code.NOTHING_LAUNCHED, message))
+
+
 def _problem(run: Run, ended: Ended, seconds: float) -> str:
     """Why a run failed; empty if it did not."""
     if ended.not_started:

@@ -618,6 +618,11 @@ class Code(Enum):
         ERROR,
         "no launch in '{path}' can be tuned; 'cutune inspect' says why",
     )
+    NOTHING_LAUNCHED = (
+        401,
+        ERROR,
+        "'{command}' launched no kernel; does it find its input, and are its arguments right?",
+    )
     NOTHING_TUNABLE_BUILT = (
         447,
         ERROR,

@@ -264,6 +264,8 @@ MEANINGS: dict[Code, str] = {
     "kernels computed. Kernels whose work depends on data are counted only if they were executed.",
     Code.NOT_TRIED: "Besides the proof, each candidate is run and compared, at the smallest sizes "
     "of `--vary`. With smaller sizes there would be time for that, too.",
+    Code.NOTHING_LAUNCHED: "The program's last lines follow. Without a launch there is nothing to "
+    "measure; run the same command by hand with `cutune run`.",
     Code.NOTHING_TUNABLE_BUILT: "Each launch follows with the rule that refuses it; `cutune "
     "inspect --suggest` says what would help.",
     Code.CLEAN_COMMAND_FAILED: "`--clean` runs before the first build, when there may be nothing "
