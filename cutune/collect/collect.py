@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.analysis.session import Session
-from cutune.collect.effort import affordable, effort
+from cutune.collect.effort import affordable, effort, experiments
 from cutune.collect.executed_kernel import counted_on_data
 from cutune.collect.own_races import own_races
-from cutune.collect.record import record_launches, try_candidates
+from cutune.collect.record import Sweep, record_launches, try_candidates
 from cutune.collect.replay.replayed_kernel import collect_kernel, counted_kernel
 from cutune.collect.replay.subjects import Subject, subjects
 from cutune.collect.resources import Resources
 from cutune.collect.run import Run
-from cutune.collect.trial import OTHER_SHARED, Trial
+from cutune.collect.trial import LAUNCHES, OTHER_SHARED, Trial
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_lines, read_lines
@@ -210,7 +210,9 @@ def _tried(
     if not chosen:
         return list(found)
     session.progress("trying candidates", 0, 1)
-    trials = try_candidates(run, chosen, part.numbers, device, effort(tried, recording.launches[0]))
+    launches = recording.launches[0]
+    sweep = Sweep(effort(tried, launches), experiments(tried, launches, LAUNCHES))
+    trials = try_candidates(run, chosen, part.numbers, device, sweep)
     session.progress("trying candidates", 1, 1)
     for kernel in chosen:
         if trials[kernel.entry].untried and not kernel.variant:

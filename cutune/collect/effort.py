@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from cutune.collect.replay.subjects import Subject
@@ -9,8 +10,8 @@ from cutune.collect.run import Run
 from cutune.collect.trial import LAUNCHES
 from cutune.emulator.launch_log import LaunchRecord
 
-#: Warp instructions that trying all candidates of all kernels may take: about a minute.
-TRIAL_BUDGET = 6_000_000_000
+#: Warp instructions that trying all candidates of all kernels may take: some ten seconds.
+TRIAL_BUDGET = 2_000_000_000
 
 
 def affordable(
@@ -42,6 +43,13 @@ def affordable(
 def effort(found: Iterable[Subject], launches: Sequence[LaunchRecord]) -> int:
     """Warp instructions of launches with each candidate, of as many as are tried."""
     return sum(LAUNCHES * one_of_each(subject, launches) for subject in found)
+
+
+def experiments(found: Iterable[Subject], launches: Sequence[LaunchRecord], most: int) -> int:
+    """How many launches are going to be tried, `most` of each site and instance."""
+    own = {id(r): r for subject in found for r in launches if subject.is_launch(r)}
+    made = Counter((record.site, record.signature) for record in own.values())
+    return sum(min(count, most) for count in made.values())
 
 
 def one_of_each(subject: Subject, launches: Iterable[LaunchRecord]) -> int:

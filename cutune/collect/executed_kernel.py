@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from cutune.collect.effort import one_of_each
+from cutune.collect.effort import experiments, one_of_each
 from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
-from cutune.collect.record import RECORDED_LAUNCHES
+from cutune.collect.record import RECORDED_LAUNCHES, Sweep
 from cutune.collect.replay.arguments import integer_argument
 from cutune.collect.replay.describe import NOT_EXECUTED, site_counters
 from cutune.collect.replay.plan import count_block
@@ -36,6 +36,8 @@ from cutune.fit.measurement.measurement import (
 
 #: Warp instructions that all candidates of a kernel may take in one run: about a minute.
 BUDGET = 1_500_000_000
+#: The same where the run itself takes too long to be executed.
+CUT_BUDGET = 300_000_000
 #: Growth is measured between two launches whose work differs by this factor at least.
 LEAST_GROWTH = 2
 #: If launches of one size differ in work by more than this factor, the sizes do not determine it.
@@ -85,12 +87,16 @@ def _planned(
     """Per run the kernels that it launches, without those that would take too long."""
     for number, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
         costs = [(subject, one_of_each(subject, launches)) for subject in found]
-        affordable = [(subject, cost) for subject, cost in costs if 0 < cost <= BUDGET]
-        if affordable:
-            limit = min(RECORDED_LAUNCHES, *(BUDGET // cost for _, cost in affordable))
-            effort = limit * sum(cost for _, cost in affordable)
-            kernels = tuple(subject for subject, _ in affordable)
-            yield CountedRun(number, run, kernels, limit, effort=effort)
+        left = CUT_BUDGET if run.is_cut else BUDGET
+        chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= left]
+        if not chosen:
+            continue
+        most = 1 if run.is_cut else RECORDED_LAUNCHES
+        limit = min(most, *(left // cost for _, cost in chosen))
+        kernels = tuple(subject for subject, _ in chosen)
+        effort = limit * sum(cost for _, cost in chosen)
+        sweep = Sweep(effort, experiments(kernels, launches, limit))
+        yield CountedRun(number, run, kernels, limit, sweep=sweep)
 
 
 def _larger(
@@ -141,9 +147,9 @@ def _problem(subject: Subject, of_runs: Sequence[Sequence[Experiment]]) -> str:
     if not of_runs:
         count = len(subject.kernel.candidates())
         return f"to run all of its {count} blocks takes too long at these sizes"
-    for experiments in of_runs:
+    for of_run in of_runs:
         work: dict[object, list[int]] = {}
-        for one in experiments:
+        for one in of_run:
             work.setdefault((one.asked.grid, _sizes(subject, one.asked)), []).append(one.work)
         if any(max(same) > LARGEST_SPREAD * min(same) for same in work.values()):
             factor = f"more than {LARGEST_SPREAD} times"

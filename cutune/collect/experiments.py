@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from cutune.collect.record import stopping
+from cutune.collect.record import Sweep
 from cutune.collect.replay.subjects import Subject
 from cutune.collect.run import RUN_SECONDS, Run, run_program
 from cutune.collect.trial import TrialRun
@@ -55,8 +55,7 @@ class CountedRun:
     """One run of the program in which all candidates of some kernels are launched and counted.
 
     `subjects`: kernels of one source. `launches`: of each site. `is_extra`: the user did not
-    ask for this run; if it fails, it counts as not made. `effort`: warp instructions that they take
-    with all candidates.
+    ask for this run; if it fails, it counts as not made. `sweep`: when it may end.
     """
 
     number: int
@@ -64,7 +63,7 @@ class CountedRun:
     subjects: tuple[Subject, ...]
     launches: int
     is_extra: bool = False
-    effort: int = 0
+    sweep: Sweep = field(default_factory=Sweep)
 
     def made(self, device: DeviceProfile) -> dict[str, list[Experiment]]:
         """Run the program; gives its experiments by entry of the kernel.
@@ -102,7 +101,7 @@ class CountedRun:
             **os.environ,
             **device_environment(device, log.parent),
             **TrialRun(kernels, self.subjects[0].numbers, log.parent).environment(left_out),
-            **stopping(self.run, self.effort),
+            **self.sweep.ending(self.run),
             "CUTUNE_LAUNCH_LOG": str(log),
             "CUTUNE_LOG_LIMIT": str(lines),
             "CUTUNE_COUNT": "trace",

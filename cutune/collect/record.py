@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cutune.collect.run import RUN_SECONDS, Run, check_end, nothing_launched, ran, run_program
@@ -36,6 +36,30 @@ PATIENCE_SECONDS = 30
 TRIAL_RUNS = 12
 #: After so many of them, all candidates that are larger than a broken one are left out, too.
 SINGLY_LEFT_OUT = 3
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """When a run in which candidates are launched may end.
+
+    Attributes:
+        effort: warp instructions of all launches with candidates, about.
+        experiments: launches of the program that are made with all candidates.
+    """
+
+    effort: int = 0
+    experiments: int = 0
+
+    def ending(self, run: Run) -> dict[str, str]:
+        """Variables that end the run behind the last of these launches.
+
+        One that is cut ends at the latest where it has executed more than while it was recorded.
+        """
+        ends = {"CUTUNE_EXPERIMENTS": str(self.experiments)} if self.experiments else {}
+        if run.is_cut:
+            limit = EXECUTED_INSTRUCTIONS + self.effort
+            ends |= {"CUTUNE_EXECUTE_LIMIT": str(limit), "CUTUNE_BEYOND_LIMIT": "stop"}
+        return ends
 
 
 def record_launches(
@@ -110,13 +134,12 @@ def try_candidates(
     kernels: Sequence[MeasuredKernel],
     numbers: SiteNumbers,
     device: DeviceProfile,
-    effort: int,
+    sweep: Sweep,
 ) -> Mapping[str, Trial]:
     """Launch every candidate in one run of the program and compare results.
 
     A candidate that breaks the context hides those behind it: the program then runs again
-    without it. A run that is cut ends where it has executed `effort` more warp instructions than
-    it did while it was recorded; what was not tried by then is not.
+    without it. What was not tried before the sweep ends is not.
 
     Raises:
         CutuneError: CT411 when the run does not end well.
@@ -126,7 +149,7 @@ def try_candidates(
         with temporary_folder() as folder:
             described = device_environment(device, Path(folder))
             trial_run = TrialRun(kernels, numbers, Path(folder))
-            sweeping = {**trial_run.environment(broken), **stopping(run, effort)}
+            sweeping = {**trial_run.environment(broken), **sweep.ending(run)}
             failure = None
             try:
                 run_program(run, {**os.environ, **described, **sweeping})
@@ -143,9 +166,3 @@ def try_candidates(
             break
         broken |= hiding
     return trials
-
-
-def stopping(run: Run, effort: int) -> dict[str, str]:
-    """Variables that end a run that is cut, behind so many further warp instructions."""
-    limit = str(EXECUTED_INSTRUCTIONS + effort)
-    return {"CUTUNE_EXECUTE_LIMIT": limit, "CUTUNE_BEYOND_LIMIT": "stop"} if run.is_cut else {}

@@ -66,7 +66,16 @@ inline bool cutune_next(cutune_experiment *experiment, cutune_step *now) {
     return experiment->next(now);
 }
 
+// Were as many experiments made as are wanted? Then the program need not go on.
+inline std::atomic<bool> &cutune_all_are_made() {
+    static std::atomic<bool> made(false);
+    return made;
+}
+
 inline void cutune_end(cutune_experiment *experiment) {
+    static const int wanted = cutune_environment_number("CUTUNE_EXPERIMENTS", 0);
+    static std::atomic<int> made(0);
+    if (experiment->is_wanted() && ++made == wanted) cutune_all_are_made() = true;
     delete experiment;
     cutune_experiment_running() = false;
 }

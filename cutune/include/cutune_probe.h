@@ -8,6 +8,7 @@
 //   CUTUNE_OUTPUT           file to which lines are appended
 //   CUTUNE_CANDIDATES       file of candidates, in lines `site x y z [@variant] [source file]`
 //   CUTUNE_LAUNCH_LIMIT     how many launches of each site are looked at (record: all; else 1)
+//   CUTUNE_EXPERIMENTS      the program ends behind so many launches that were tried (unset: never)
 //   CUTUNE_REPETITIONS      how often a candidate is timed (5)
 //
 // Every line has schema, site, kernel, file, launch (its number at the site), grid, block, shared,

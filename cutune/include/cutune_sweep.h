@@ -131,7 +131,7 @@ class cutune_experiment {
     cutune_experiment(const cutune_asked_launch &asked, cutune_limits limits, int number,
                       bool timed)
         : launch_(asked, limits, number), timed_(timed), at_(0), run_(0), running_(false), over_(false),
-          start_(nullptr), stop_(nullptr), best_(0) {
+          is_wanted_(false), start_(nullptr), stop_(nullptr), best_(0) {
         timed_runs_ = cutune_is_emulated() || !timed
                           ? 0
                           : cutune_environment_number("CUTUNE_REPETITIONS", 5);
@@ -143,6 +143,9 @@ class cutune_experiment {
         if (start_ != nullptr) cutune_refused(cudaEventDestroy(start_));
         if (stop_ != nullptr) cutune_refused(cudaEventDestroy(stop_));
     }
+
+    // Was it asked for: is there a candidate of this site?
+    bool is_wanted() const { return is_wanted_; }
 
     // Ends the launch that is running and says what to launch next. False: no more candidates; then
     // memory is as it was and the original has to be launched.
@@ -172,7 +175,7 @@ class cutune_experiment {
     size_t at_;
     int run_;         // of this step; the first one warms up and is compared
     int timed_runs_;  // after the first one; more of short launches
-    bool running_, over_;
+    bool running_, over_, is_wanted_;
     cudaEvent_t start_, stop_;
     double best_, difference_ = 0;
     bool identical_ = true;
@@ -193,6 +196,7 @@ class cutune_experiment {
         steps_.push_back(original);
         cutune_memory allocations;
         for (const cutune_candidate &candidate : cutune_read_candidates(*launch_.site)) {
+            is_wanted_ = true;
             if (candidate.variant == 0 && cutune_are_equal(candidate.block, original.block)) continue;
             cutune_step step = {original.grid, candidate.block, original.smem, candidate.variant};
             cutune_request request = launch_.request(&allocations);

@@ -25,6 +25,9 @@ struct LaunchRecord {
 // Write it to CUTUNE_LAUNCH_LOG unless CUTUNE_LOG_LIMIT lines of this kernel and site are there.
 void log_launch(const LaunchRecord& record);
 
+// Were all launches tried that the program is run for (CUTUNE_EXPERIMENTS)?
+bool experiments_are_made();
+
 // Say there that kernels are not executed from now on.
 void log_cut();
 

@@ -2,6 +2,12 @@
 // -DCUTUNE_PROBE_LINKED find it here (include/cutune_probe.h).
 #include "../../include/cutune_experiment.h"
 
+namespace cutune {
+
+bool experiments_are_made() { return cutune_all_are_made(); }
+
+}  // namespace cutune
+
 extern "C" {
 
 bool cutune_linked_is_probing(void) { return cutune_is_probing(); }
