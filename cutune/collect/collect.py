@@ -138,7 +138,8 @@ def _replay(
             if described.kernel.variant:
                 continue
             if described.record.is_executed:
-                why = f"it cannot be replayed, {reason}"
+                sizes = f"#pragma cutune kernel {described.kernel.name} data(...)"
+                why = f"{reason}; if only some of its integers are sizes, name them: {sizes}"
                 left.append(_on_data(session, part, described, why))
             else:
                 name = described.kernel.name

@@ -78,7 +78,28 @@ def counted_on_data(
         if problem := _problem(subject, of_runs):
             warn(Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=name, reason=problem))
         else:
-            yield _measured(subject, [max(one, key=lambda e: e.work) for one in of_runs])
+            largest = [max(one, key=lambda e: e.work) for one in of_runs]
+            if remark := _unclear_growth(subject, largest):
+                warn(remark)
+            yield _measured(subject, largest)
+
+
+def _unclear_growth(subject: Subject, largest: Sequence[Experiment]) -> Diagnostic | None:
+    """What the sizes of the runs leave open; None: nothing."""
+    seen = [dict(_sizes(subject, one.asked)) for one in largest]
+    name = subject.kernel.name
+    if not seen[0]:
+        return None
+    if all(sizes == seen[0] for sizes in seen):
+        shown = ", ".join(f"{size} = {value}" for size, value in seen[0].items())
+        return Diagnostic.at(Code.ONE_SIZE, None, kernel=name, sizes=shown)
+    columns = {size: tuple(sizes[size] for sizes in seen) for size in subject.kernel.parameters}
+    for size, values in columns.items():
+        alike = [other for other, its in columns.items() if its == values]
+        if len(alike) > 1 and len(set(values)) > 1 and size == alike[0]:
+            names = " and ".join(f"'{one}'" for one in alike)
+            return Diagnostic.at(Code.ALIKE_SIZES, None, kernel=name, names=names)
+    return None
 
 
 def _planned(

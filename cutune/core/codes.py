@@ -618,6 +618,18 @@ class Code(Enum):
         ERROR,
         "no launch in '{path}' can be tuned; 'cutune inspect' says why",
     )
+    ONE_SIZE = (
+        402,
+        NOTE,
+        "kernel '{kernel}' was counted at one size only ({sizes}), so how its work grows is not "
+        "seen; let --vary give its size two values, such as --run './app {{n}}' --vary n=256,1024",
+    )
+    ALIKE_SIZES = (
+        403,
+        NOTE,
+        "{names} of kernel '{kernel}' are equal in all runs, so their parts in its work are not "
+        "told apart; add a run in which they differ: --vary takes a name for each",
+    )
     NOTHING_LAUNCHED = (
         401,
         ERROR,

@@ -264,6 +264,10 @@ MEANINGS: dict[Code, str] = {
     "kernels computed. Kernels whose work depends on data are counted only if they were executed.",
     Code.NOT_TRIED: "Besides the proof, each candidate is run and compared, at the smallest sizes "
     "of `--vary`. With smaller sizes there would be time for that, too.",
+    Code.ONE_SIZE: "Work that depends on data is counted at the sizes of the runs alone. From one "
+    "size it is taken to grow as the number of threads does.",
+    Code.ALIKE_SIZES: "Work that depends on data is counted at the sizes of the runs alone. If two "
+    "sizes are always equal, either may be the one that it grows with.",
     Code.NOTHING_LAUNCHED: "The program's last lines follow. Without a launch there is nothing to "
     "measure; run the same command by hand with `cutune run`.",
     Code.NOTHING_TUNABLE_BUILT: "Each launch follows with the rule that refuses it; `cutune "

@@ -15,6 +15,7 @@ from math import prod
 from cutune.collect.replay.arguments import NOT_SEEN, integer_argument, integer_place
 from cutune.collect.replay.describe import site_counters
 from cutune.collect.replay.plan import Replay
+from cutune.core.diagnostics import CutuneError
 from cutune.device.thread_block import Block, grid_of, warps_of
 from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.launch_log import LaunchRecord
@@ -151,10 +152,13 @@ class Replayer:
             # Another kernel of the module has the same code.
             same = self._made[launch]
             return replace(same, entry=self._kernel.entry, purpose=purpose, sizes=names)
-        if blocks is None:
-            counters = self._run_all(grid, block, parameters, trace_every)
-        else:
-            counters = self._run_some(grid, block, parameters, blocks, trace_every)
+        try:
+            if blocks is None:
+                counters = self._run_all(grid, block, parameters, trace_every)
+            else:
+                counters = self._run_some(grid, block, parameters, blocks, trace_every)
+        except CutuneError as error:
+            raise _with_sizes(error, complete(self._kernel, sizes)) from error
         self._made[launch] = Measurement(
             entry=self._kernel.entry,
             code=self._kernel.code,
@@ -240,6 +244,14 @@ class Replayer:
                 start = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
             found.append(site_counters(site, array, start))
         return tuple(found)
+
+
+def _with_sizes(error: CutuneError, sizes: Mapping[str, int]) -> CutuneError:
+    """The same error; in place of addresses that nobody knows it names what was tried."""
+    tried = ", ".join(f"{name} = {value}" for name, value in sizes.items()) or "other sizes"
+    what = error.diagnostic.message.partition(":")[0]
+    message = f"{what} with {tried}, which the program may never have"
+    return CutuneError(replace(error.diagnostic, message=message))
 
 
 def interior_blocks(
