@@ -399,11 +399,6 @@ class Program:
     #: Kernels of which no model can be made, and why; `inspect` alone asks.
     unmodelled: tuple[tuple[str, str], ...] = ()
 
-    def why_unmodelled(self, site: LaunchSite) -> str:
-        """Why no model can be made for a launch that may be tuned; empty if one can."""
-        reason = dict(self.unmodelled).get(site.kernel, "")
-        return reason if site.verdict is Verdict.TUNABLE else ""
-
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that name, if its definition was read."""
         return next((kernel for kernel in self.kernels if kernel.name == name), None)

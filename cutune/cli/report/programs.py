@@ -54,7 +54,7 @@ def _launch_json(program: Program, site: LaunchSite) -> Json:
         "line": site.source.location(site.span.start).line,
         "function": site.function,
         "verdict": _verdict(program, site),
-        "reason": program.why_unmodelled(site) or site.reason,
+        "reason": _why_unmodelled(program, site) or site.reason,
         "code": site.code.number if site.code is not None else None,
         "pure_dimensions": list(kernel.pure_dimensions) if kernel is not None else [],
         "guards": _guards(kernel) if kernel is not None else {},
@@ -177,7 +177,7 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
             console.print()
     launches = [site for program in read for site in program.launches]
     tunable = sum(site.verdict is Verdict.TUNABLE for site in launches)
-    lacking = sum(bool(p.why_unmodelled(site)) for p in read for site in p.launches)
+    lacking = sum(bool(_why_unmodelled(p, site)) for p in read for site in p.launches)
     unmodelled = f", {lacking} of them not modelled" if lacking else ""
     noun = "launch" if len(launches) == 1 else "launches"
     unconfirmed = "" if all(map(_is_confirmed, read)) else _BY_TEXT
@@ -248,7 +248,7 @@ def _launch_row(program: Program, site: LaunchSite) -> _Row:
     kernel = program.kernel(site.kernel)
     is_tunable = site.verdict is Verdict.TUNABLE
     remark = _kept(kernel) if is_tunable and kernel is not None else _refusal(site)
-    if why := program.why_unmodelled(site):
+    if why := _why_unmodelled(program, site):
         remark = "; ".join(filter(None, [why, remark]))
     return (
         str(site.id),
@@ -262,9 +262,15 @@ def _launch_row(program: Program, site: LaunchSite) -> _Row:
     )
 
 
+def _why_unmodelled(program: Program, site: LaunchSite) -> str:
+    """Why no model can be made for a launch that may be tuned; empty if one can."""
+    reason = dict(program.unmodelled).get(site.kernel, "")
+    return reason if site.verdict is Verdict.TUNABLE else ""
+
+
 def _verdict(program: Program, site: LaunchSite) -> str:
     """The verdict in words, of which there are three."""
-    return NOT_MODELLED if program.why_unmodelled(site) else site.verdict.value
+    return NOT_MODELLED if _why_unmodelled(program, site) else site.verdict.value
 
 
 def _grid_form(site: LaunchSite, kernel: Kernel | None) -> str:
