@@ -1,7 +1,8 @@
 """Do programs of a public collection end tuned? Draws, builds by their Makefiles, tunes, shakes.
 
     python -m benchmarks.real_programs draw --collection DIR --names FILE WORK
-    python -m benchmarks.real_programs run [--limit S] WORK [NAME …]
+    python -m benchmarks.real_programs tune [--limit S] WORK [NAME …]
+    python -m benchmarks.real_programs shake [--limit S] WORK [NAME …]
     python -m benchmarks.real_programs table WORK
 
 COUNT names are drawn from FILE by random.Random(STATE). Per program: `tune --make` with the first
@@ -28,8 +29,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.compile_lines import compiled_files
@@ -165,11 +166,16 @@ def cutune(arguments: Sequence[str], folder: Path, limit_s: float) -> Ended:
     return Ended(status, output, errors, round(time.monotonic() - begin, 1))
 
 
-def judged(folder: Path, limit_s: float) -> Found:
-    """All verbs on one program."""
+def _sources(folder: Path) -> tuple[list[str], list[str]]:
+    """What the Makefile compiles, and with which options of cutune."""
     files = compiled_files(folder)
     flags = [f"--nvcc-flag={flag}" for flag in next(iter(files.values()), [])]
-    sources = [str(path.relative_to(folder)) for path in files if folder in path.parents]
+    return [str(path.relative_to(folder)) for path in files if folder in path.parents], flags
+
+
+def tuned(folder: Path, limit_s: float) -> Found:
+    """Tune one program."""
+    sources, flags = _sources(folder)
     template, vary = run_command(folder)
     asked = ["tune", "--make", MAKE, "--clean", "make clean", "--run", template, *vary]
     asked += ["--variants", "none"]
@@ -179,13 +185,13 @@ def judged(folder: Path, limit_s: float) -> Found:
         ended = cutune([*asked, *shlex.split(advice)], folder, limit_s)
         (folder / "tune.log").write_text(ended.errors + ended.output)
         outcomes = _OUTCOME.findall(ended.output)
-        tuned = tuple(kernel for kernel, outcome in outcomes if outcome in ("tuned", "kept"))
+        kernels = tuple(kernel for kernel, outcome in outcomes if outcome in ("tuned", "kept"))
         more = _ADVICE.search(ended.errors)
-        if (ended.status == 0 and tuned) or more is None or more[1] in advice:
+        if (ended.status == 0 and kernels) or more is None or more[1] in advice:
             break
         advice = f"{advice} {more[1]}".strip()
     if ended.status != 0:
-        tuned = ()
+        kernels = ()
     refused = sum(outcome == "refused" for _, outcome in outcomes)
     launches, tunable = len(outcomes), len(outcomes) - refused
     if not outcomes and (found := _COMPILED.search(ended.errors)):
@@ -199,11 +205,11 @@ def judged(folder: Path, limit_s: float) -> Found:
         "CT706" not in codes,
         launches,
         tunable,
-        tuned,
+        kernels,
         ended.status,
         ended.seconds,
-        _shaken(folder, sources, flags, template, vary, limit_s) if tuned else "",
-        "" if tuned else _first(ended.errors, ended.status is None),
+        "",
+        "" if kernels else _first(ended.errors, ended.status is None),
         codes,
         advice,
         shlex.join([template, *vary]),
@@ -218,19 +224,15 @@ def _counts(inspected: Ended) -> tuple[int, int]:
     return len(launches), sum(one["verdict"] != "refused" for one in launches)
 
 
-def _shaken(
-    folder: Path,
-    sources: Sequence[str],
-    flags: Sequence[str],
-    template: str,
-    vary: Sequence[str],
-    limit_s: float,
-) -> str:
+def shaken(folder: Path, limit_s: float) -> str:
+    """What `shake` says first of the sources of one program."""
+    sources, flags = _sources(folder)
+    template, vary = run_command(folder)
     command = " ".join(["./{program}", *template.split(" ")[1:]])
     own = [vary[0], vary[1].partition(",")[0]] if vary else []
     asked = ["shake", *sources, *flags, "--run", command, *own, "--seeds", "1", "--status", "any"]
     asked += ["--variants", "none"]
-    ended = cutune(asked, folder, limit_s / 2)
+    ended = cutune(asked, folder, limit_s)
     (folder / "shake.log").write_text(ended.errors + ended.output)
     if ended.status is None:
         return "time-out"
@@ -248,29 +250,68 @@ def _first(text: str, timed_out: bool = False) -> str:
     return f"time-out: {last[:150]}" if timed_out else first[:300]
 
 
-def run(work: Path, names: Sequence[str], limit_s: float) -> None:
-    """Judge the drawn programs that were not judged yet, or those named."""
-    output = work / "found.jsonl"
-    known = {one.name for one in read(output)}
+def tune_all(work: Path, names: Sequence[str], limit_s: float) -> None:
+    """Tune the drawn programs that were not tuned yet, or those named."""
+    known = {one.name for one in read(work)}
     drawn = (work / "names.txt").read_text().split()
     for name in names or [name for name in drawn if name not in known]:
         try:
-            found = judged(work / "tree" / name, limit_s)
+            found = tuned(work / "tree" / name, limit_s)
         except (OSError, ValueError) as error:
             found = Found(name, False, diagnostic=f"not judged: {error}")
-        with output.open("a") as file:
-            file.write(json.dumps(asdict(found)) + "\n")
-        print(json.dumps(asdict(found)), flush=True)
+        _keep(work, found)
 
 
-def read(output: Path) -> list[Found]:
+def shake_all(work: Path, names: Sequence[str], limit_s: float) -> None:
+    """Shake the tuned programs that were not shaken yet, or those named."""
+    for one in read(work):
+        if one.name in names or (not names and one.tuned and not one.shaken):
+            _keep(work, replace(one, shaken=shaken(work / "tree" / one.name, limit_s)))
+
+
+def _keep(work: Path, found: Found) -> None:
+    text = json.dumps(asdict(found))
+    with (work / "found.jsonl").open("a") as file:
+        file.write(text + "\n")
+    print(text, flush=True)
+
+
+def read(work: Path) -> list[Found]:
     """The last finding of each program, in the order of the first ones."""
+    output = work / "found.jsonl"
     lines = output.read_text().splitlines() if output.exists() else []
     found: dict[str, Found] = {}
     for entry in map(json.loads, lines):
         lists = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
         found[entry["name"]] = Found(**{**entry, **lists})
     return list(found.values())
+
+
+def table(found: Sequence[Found]) -> Iterator[str]:
+    """A line per program as Markdown, and the sums."""
+    yield "| program | launches | tunable | tuned | seconds | same output | otherwise |"
+    yield "|---|---|---|---|---|---|---|"
+    for one in sorted(found, key=lambda each: each.name):
+        ended = "does not build here" if not one.builds else one.diagnostic
+        code = _CODE.search(ended)
+        why = code[1] if code is not None and one.builds else ended.partition(":")[0]
+        if not one.tuned and one.launches and not one.tunable:
+            refusing = [c for c in one.codes if c.startswith("CT2") and c != "CT229"]
+            why = f"refused: {', '.join(refusing)}"
+        same = one.shaken.partition(":")[0]
+        cells = (one.launches, one.tunable, len(one.tuned), f"{one.seconds:.0f}", same, why)
+        yield f"| {' | '.join([one.name, *map(str, cells)])} |"
+    building = [one for one in found if one.builds]
+    sums = {
+        "drawn": len(found),
+        "build here": len(building),
+        "with launches": sum(one.launches > 0 for one in building),
+        "with a tunable launch": sum(one.tunable > 0 for one in building),
+        "end tuned": sum(bool(one.tuned) for one in building),
+        "same output": sum(one.shaken.startswith("same") for one in building),
+    }
+    yield ""
+    yield ", ".join(f"{count} {what}" for what, count in sums.items())
 
 
 def main() -> int:
@@ -281,15 +322,19 @@ def main() -> int:
     drawing.add_argument("--collection", type=Path, required=True)
     drawing.add_argument("--names", type=Path, required=True)
     drawing.add_argument("work", type=Path)
-    running = verbs.add_parser("run")
-    running.add_argument("--limit", type=float, default=SECONDS)
-    running.add_argument("work", type=Path)
-    running.add_argument("names", nargs="*")
+    for name in ("tune", "shake"):
+        running = verbs.add_parser(name)
+        running.add_argument("--limit", type=float, default=SECONDS)
+        running.add_argument("work", type=Path)
+        running.add_argument("names", nargs="*")
     verbs.add_parser("table").add_argument("work", type=Path)
     options = parser.parse_args()
     if options.verb == "draw":
         draw(options.collection, options.names, options.work)
-    elif options.verb == "run":
+    elif options.verb == "table":
+        print(*table(read(options.work)), sep="\n")
+    else:
+        run = tune_all if options.verb == "tune" else shake_all
         run(options.work.resolve(), options.names, options.limit)
     return 0
 

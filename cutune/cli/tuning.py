@@ -185,6 +185,8 @@ def tune(options: argparse.Namespace) -> int:
     from cutune.stages.stages import tune as run
 
     seen = list(seen_launches(programs))
+    if seen and not any(launch.is_tunable for launch in seen):
+        _print_summary(seen, [], frozenset(), said)
     targets, devices = _targets(programs, options.output, "tune"), devices_of(options)
     plan, how = _plan(options), (options.fit, options.model)
     try:

@@ -34,6 +34,9 @@ from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Program
 from cutune.toolchain.demangle import demangled
 
+#: Seconds in which candidates are tried that are proven.
+TRIAL_SECONDS = 30
+
 
 @dataclass(frozen=True)
 class Collected:
@@ -212,12 +215,16 @@ def _tried(
         return list(found)
     session.progress("trying candidates", 0, 1)
     launches = recording.launches[0]
-    sweep = Sweep(effort(tried, launches), experiments(tried, launches, LAUNCHES))
+    # What an annotation asserts has to be tried, however long that takes.
+    seconds = 0 if any(kernel.asserted for kernel in chosen) else TRIAL_SECONDS
+    sweep = Sweep(effort(tried, launches), experiments(tried, launches, LAUNCHES), seconds)
     trials = try_candidates(run, chosen, part.numbers, device, sweep)
     session.progress("trying candidates", 1, 1)
     for kernel in chosen:
         if trials[kernel.entry].untried and not kernel.variant:
             session.warn(_untried(kernel, trials[kernel.entry]))
+        if trials[kernel.entry].is_unfinished and not (kernel.variant or run.is_cut):
+            session.warn(Diagnostic.at(Code.NOT_TRIED, None, kernel=kernel.name))
     differing = [kernel for kernel in chosen if trials[kernel.entry].differing]
     races = own_races(run, device) if differing else {}
     for kernel, name in zip(differing, demangled([k.entry for k in differing]), strict=True):

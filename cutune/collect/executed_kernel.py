@@ -38,6 +38,7 @@ from cutune.fit.measurement.measurement import (
 BUDGET = 1_500_000_000
 #: The same where the run itself takes too long to be executed.
 CUT_BUDGET = 300_000_000
+CUT_SECONDS = 60
 #: Growth is measured between two launches whose work differs by this factor at least.
 LEAST_GROWTH = 2
 #: If launches of one size differ in work by more than this factor, the sizes do not determine it.
@@ -116,7 +117,8 @@ def _planned(
         limit = min(most, *(left // cost for _, cost in chosen))
         kernels = tuple(subject for subject, _ in chosen)
         effort = limit * sum(cost for _, cost in chosen)
-        sweep = Sweep(effort, experiments(kernels, launches, limit))
+        seconds = CUT_SECONDS if run.is_cut else 0
+        sweep = Sweep(effort, experiments(kernels, launches, limit), seconds)
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
 
 

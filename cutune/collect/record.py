@@ -45,10 +45,12 @@ class Sweep:
     Attributes:
         effort: warp instructions of all launches with candidates, about.
         experiments: launches of the program that are made with all candidates.
+        seconds: behind which no further launch is made; 0: there is no such limit.
     """
 
     effort: int = 0
     experiments: int = 0
+    seconds: int = 0
 
     def ending(self, run: Run) -> dict[str, str]:
         """Variables that end the run behind the last of these launches.
@@ -57,9 +59,10 @@ class Sweep:
         """
         ends = {"CUTUNE_EXPERIMENTS": str(self.experiments)} if self.experiments else {}
         if run.is_cut:
-            limit = EXECUTED_INSTRUCTIONS + self.effort
-            ends |= {"CUTUNE_EXECUTE_LIMIT": str(limit), "CUTUNE_BEYOND_LIMIT": "stop"}
-        return ends
+            ends["CUTUNE_EXECUTE_LIMIT"] = str(EXECUTED_INSTRUCTIONS + self.effort)
+        if self.seconds:
+            ends["CUTUNE_EXECUTE_SECONDS"] = str(self.seconds)
+        return {**ends, "CUTUNE_BEYOND_LIMIT": "stop"}
 
 
 def record_launches(

@@ -44,6 +44,7 @@ class Trial:
         untried: candidates that only an annotation allows, and that were not tried, for instance
             because they do not divide the number of threads at this size.
         refusal: what the launch said of the first of these.
+        is_unfinished: there was no time for some candidate.
     """
 
     differing: tuple[Block, ...]
@@ -51,6 +52,7 @@ class Trial:
     error: str = ""
     untried: tuple[Block, ...] = ()
     refusal: str = ""
+    is_unfinished: bool = False
 
     @property
     def rejected(self) -> tuple[Block, ...]:
@@ -125,6 +127,7 @@ class TrialRun:
                 next((e["error"] for e in own if "error" in e and not _is_not_allowed(e)), ""),
                 tuple(sorted(untried)),
                 next((e["error"] for e in own if _is_not_allowed(e)), ""),
+                not kernel.asserted and bool(_missing(kernel, own) - differing),
             )
         return found
 
@@ -159,6 +162,11 @@ def _differing(
         if (site, kernel.variant, block) in broken
     }
     return {block for block in found if _may_differ(kernel, block)}
+
+
+def _missing(kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]]) -> set[Block]:
+    """Candidates of which the run said nothing."""
+    return {*kernel.candidates()} - {as_block(e["block"]) for e in entries}
 
 
 def _untried(kernel: MeasuredKernel, entries: Sequence[Mapping[str, Any]]) -> set[Block]:

@@ -535,8 +535,8 @@ class Code(Enum):
     NOT_TRIED = (
         446,
         NOTE,
-        "kernel '{kernel}' takes too long at these sizes to try its thread blocks; that they give "
-        "the same is proven, but not tried besides",
+        "kernel '{kernel}' takes too long at these sizes to try all of its thread blocks; that "
+        "they give the same is proven, but not tried besides",
     )
     NOT_TIMED = (428, ERROR, "'{command}' timed no launch: {reason}")
     NO_COUNTERS = (429, ERROR, "no hardware counters: {reason}")

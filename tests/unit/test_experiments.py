@@ -194,4 +194,4 @@ def test_sizes_that_do_not_tell_the_work_are_refused(logs: Logs) -> None:
     assert on_data([logs.run(1000, alike)], at(1000)) == ([], [Code.DATA_DEPENDENT])
     steady = [*sweep(1000, work=100), *sweep(1000, work=400)]
     found, said = on_data([logs.run(1000, steady)], at(1000))
-    assert (len(found), said) == (1, [])
+    assert (len(found), said) == (1, [Code.ONE_SIZE])
