@@ -223,7 +223,7 @@ def _print_summary(
     from cutune.cli.report.summary import print_summary
     from cutune.stages.outcomes import outcomes
 
-    print_summary(list(outcomes(seen, models, kept, said)))
+    print_summary(list(outcomes(seen, [model.kernel for model in models], kept, said)))
 
 
 def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:

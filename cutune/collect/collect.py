@@ -14,7 +14,7 @@ from cutune.collect.effort import affordable, effort, experiments
 from cutune.collect.executed_kernel import counted_on_data
 from cutune.collect.own_races import own_races
 from cutune.collect.record import Sweep, record_launches, try_candidates
-from cutune.collect.replay.replayed_kernel import collect_kernel, counted_kernel
+from cutune.collect.replay.replayed_kernel import CountedKernel, collect_kernel, counted_kernel
 from cutune.collect.replay.subjects import Subject, subjects
 from cutune.collect.resources import Resources
 from cutune.collect.run import Run
@@ -30,6 +30,7 @@ from cutune.fit.measurement.measurement import (
     MeasuredKernel,
     Measurement,
 )
+from cutune.fit.measurement.size_relations import with_bounds_fixed
 from cutune.frontend.launch_sites import SiteNumbers
 from cutune.frontend.program import Program
 from cutune.toolchain.demangle import demangled
@@ -119,7 +120,7 @@ def _replay(
             left.append(described)
             continue
         try:
-            counted = counted_kernel(described, known, session.progress)
+            counted = _counted(described, known, session)
             if counted.problem and described.kernel.variant:
                 continue
             if counted.problem and described.record.is_executed:
@@ -148,6 +149,21 @@ def _replay(
                 name = described.kernel.name
                 session.warn(Diagnostic.at(Code.NOT_REPLAYED, None, kernel=name, reason=reason))
     return done, left
+
+
+def _counted(subject: Subject, known: Sequence[Measurement], session: Session) -> CountedKernel:
+    """Count a kernel; one that fails with large values of what bounds small loops, with small ones.
+
+    Raises:
+        CutuneError: CT46x where it fails all the same.
+    """
+    try:
+        return counted_kernel(subject, known, session.progress)
+    except CutuneError:
+        held = with_bounds_fixed(subject.kernel)
+        if held is None:
+            raise
+    return counted_kernel(replace(subject, kernel=held), known, session.progress)
 
 
 def _remembered(measured: Iterable[Measurement], found: list[Measurement]) -> Iterator[Measurement]:

@@ -1,4 +1,4 @@
-"""What became of each launch. Takes judged launches, models and messages, gives an outcome each."""
+"""What became of each launch. Takes judged launches, measured kernels and messages, gives an outcome each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 from cutune.analysis.seen import SeenLaunch
 from cutune.core.diagnostics import Diagnostic
-from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.frontend.launch_sites import SiteKey
 
 
@@ -37,21 +37,21 @@ class LaunchOutcome:
 
 def outcomes(
     seen: Iterable[SeenLaunch],
-    models: Sequence[FittedModel],
+    kernels: Sequence[MeasuredKernel],
     kept: Collection[str],
     said: Sequence[Diagnostic],
 ) -> Iterator[LaunchOutcome]:
     """The outcome of each launch.
 
     Args:
-        models: those that the tuned program has.
+        kernels: those of the models that the tuned program has.
         kept: entries of kernels whose own block is the predicted choice at all sizes shown.
         said: all messages of the measuring stages.
     """
     modelled: dict[SiteKey, set[str]] = {}
-    for model in models:
-        for site in model.kernel.sites:
-            modelled.setdefault(site, set()).add(model.kernel.entry)
+    for kernel in kernels:
+        for site in kernel.sites:
+            modelled.setdefault(site, set()).add(kernel.entry)
     for launch in seen:
         if not launch.is_tunable:
             yield LaunchOutcome(launch, Outcome.REFUSED, launch.reason, launch.code)

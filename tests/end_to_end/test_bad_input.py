@@ -132,7 +132,18 @@ def test_missing_nvcc(tmp_path: Path) -> None:
     assert not (tmp_path / "w").exists()
 
 
-@pytest.mark.parametrize("text", ["n", "n=", "2n=1", "n=1,,2", "n=8,16,8"])
+def test_ranges_hold_both_ends_and_may_stand_in_lists() -> None:
+    assert varied_values(["w=100..400:100", "n=8,10..14:3", "f=a..b"]) == {
+        "w": ["100", "200", "300", "400"],
+        "n": ["8", "10", "13"],
+        "f": ["a..b"],
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["n", "n=", "2n=1", "n=1,,2", "n=8,16,8", "n=1..4", "n=4..1:1", "n=1..4:0", "n=1..9999:1"],
+)
 def test_a_variation_that_is_none(text: str) -> None:
     with pytest.raises(CutuneError) as caught:
         varied_values([text])

@@ -14,6 +14,7 @@ from cutune.fit.measurement.size_relations import (
     complete,
     cover,
     extents_at,
+    with_bounds_fixed,
     with_constants_fixed,
     with_sizes_tied,
 )
@@ -78,6 +79,35 @@ def test_sizes_that_may_vary_are_not_held(kernel: MeasuredKernel) -> None:
 
 def test_nothing_is_held_where_all_launches_have_work() -> None:
     assert with_constants_fixed(HALO, [FIRST]) is None
+
+
+RADIUS = replace(
+    HALO,
+    parameters=("n", "r"),
+    positions=(0, 2),
+    guards=("n", None, None),
+    covers=(None, None, None),
+    recorded=(((64, 1), (64, 1, 1)), ((96, 6), (96, 1, 1)), ((96, 3), (96, 1, 1))),
+    bounds=("n", "r"),
+)
+
+
+def test_what_bounds_a_small_loop_is_told_from_sizes() -> None:
+    assert RADIUS.small_bounds == {"r": 6}
+    assert replace(RADIUS, bounds=()).small_bounds == {}
+    large = replace(RADIUS, recorded=(*RADIUS.recorded, ((64, 40), (64, 1, 1))))
+    assert large.small_bounds == {}
+
+
+def test_a_radius_is_held_at_its_largest_value_and_the_model_holds_for_no_other() -> None:
+    for held in (with_bounds_fixed(RADIUS), with_sizes_tied(RADIUS)):
+        assert held is not None
+        assert (held.parameters, held.required_arguments) == (("n",), ((2, 6),))
+        assert held.only_at == (("r", 6),)
+        assert complete(held, {"n": 5}) == {"n": 5, "r": 6}
+    selecting = with_sizes_tied(replace(RADIUS, bounds=()))
+    assert selecting is not None and selecting.required_arguments == ()
+    assert with_bounds_fixed(replace(RADIUS, bounds=())) is None
 
 
 def test_replayed_launches_cover_the_product() -> None:

@@ -112,7 +112,11 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     first = ("variant",) if configuration.of_variants else ()
     if only := model.kernel.only_at:
         values = " and ".join(f"{argument} = {value}" for argument, value in only)
-        console.print(f"as measured at {values} only; run with other values to learn of them")
+        stay = all(argument in model.kernel.required_names for argument, _ in only)
+        others = (
+            "launches with others keep their own block" if stay else "of others nothing is known"
+        )
+        console.print(f"as measured at {values} only; {others}")
     table = Table(*first, "block", "grid", "predicted ms", *titles, box=None)
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
     for name, prediction in shown:
@@ -193,7 +197,8 @@ def print_choices(
     kernels that keep their own block at all sizes shown.
 
     Args:
-        sizes: what all data parameters are set to; by default sizes that keep a GPU busy.
+        sizes: what all data parameters are set to, but for those that bound small loops; by default
+            sizes that keep a GPU busy.
     """
     table = Table(
         "kernel",
@@ -213,7 +218,7 @@ def print_choices(
         except CutuneError:
             continue  # nothing that the device can launch
         shown = sizes or usual_sizes(model)
-        rows = [(str(size), _choice_row(model, chooser, size)) for size in shown]
+        rows = [(_size_text(model, size), _choice_row(model, chooser, size)) for size in shown]
         for size, row in rows:
             if row is not None:
                 table.add_row(escape(name), size, *row.cells)
@@ -232,6 +237,12 @@ def print_choices(
     return frozenset(kept)
 
 
+def _size_text(model: FittedModel, size: int) -> str:
+    """What all sizes are, but for those that bound small loops."""
+    bounds = (f"{name} = {value}" for name, value in model.kernel.small_bounds.items())
+    return ", ".join([str(size), *bounds])
+
+
 @dataclass(frozen=True)
 class _Chosen:
     """A row of the table. `is_own`: the program's own configuration stays."""
@@ -242,7 +253,7 @@ class _Chosen:
 
 def _choice_row(model: FittedModel, chooser: VariantChooser, size: int) -> _Chosen | None:
     try:
-        configuration = chooser.choose({}, size)
+        configuration = chooser.choose(model.kernel.small_bounds, size)
     except CutuneError:
         return None  # its thread space has to be named
     choice = configuration.chosen

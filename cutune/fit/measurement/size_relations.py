@@ -99,6 +99,25 @@ def with_constants_fixed(
     )
 
 
+def with_bounds_fixed(kernel: MeasuredKernel) -> MeasuredKernel | None:
+    """The kernel with the integers that only bound small loops fixed at their largest values.
+
+    None where there are none, or nothing else is a size. For kernels of which launches with large
+    values fail: their arrays have room for a small radius alone.
+    """
+    bounds = kernel.small_bounds
+    left = [place for place, name in enumerate(kernel.parameters) if name not in bounds]
+    if not bounds or not left:
+        return None
+    held = [(kernel.positions[kernel.parameters.index(name)], v) for name, v in bounds.items()]
+    return replace(
+        with_only(kernel, left),
+        fixed_arguments=(*kernel.fixed_arguments, *bounds.items()),
+        required_arguments=(*kernel.required_arguments, *held),
+        required_names=(*kernel.required_names, *bounds),
+    )
+
+
 def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
     """The kernel with sizes tied to others as in all launches of the program; None: none is.
 

@@ -1,0 +1,85 @@
+"""What became of each launch: the last lines of `tune`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cutune.analysis.analyze import analyze
+from cutune.analysis.seen import SeenLaunch, seen_launches
+from cutune.cli.report.summary import print_summary
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.source import Source
+from cutune.frontend.program import Program
+from cutune.frontend.syntax.parse import parse
+from cutune.stages.outcomes import LaunchOutcome, Outcome, outcomes
+from tests.measured import KERNEL
+
+TEXT = """
+__global__ void copy(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = 1;
+}
+__global__ void tile(float *a) { __shared__ float s[32]; a[threadIdx.x] = s[threadIdx.x]; }
+void run(int n, float *a) {
+    copy<<<n / 256, 256>>>(n, a);
+    tile<<<1, 32>>>(a);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return analyze(parse(Source("/project/app.cu", TEXT)))
+
+
+def test_launches_are_written_and_read(program: Program) -> None:
+    seen = list(seen_launches([program]))
+    assert [(one.line, one.is_tunable, one.code) for one in seen] == [
+        (8, True, ""),
+        (9, False, "CT211"),
+    ]
+    assert [SeenLaunch.from_json(one.to_json()) for one in seen] == seen
+
+
+def test_each_launch_has_one_outcome(program: Program) -> None:
+    seen = list(seen_launches([program]))
+    kernel = replace(KERNEL, sites=(seen[0].site,))
+
+    def of_copy(*arguments: object) -> tuple[Outcome, str]:
+        first, refused = outcomes(seen, *arguments)  # type: ignore[arg-type]
+        assert (refused.outcome, refused.code) == (Outcome.REFUSED, "CT211")
+        return first.outcome, first.code
+
+    assert of_copy([kernel], frozenset(), []) == (Outcome.TUNED, "")
+    assert of_copy([kernel], frozenset({kernel.entry}), []) == (Outcome.KEPT, "")
+    assert of_copy([], frozenset(), []) == (Outcome.NOT_MODELLED, "")
+    values = {"error": "9", "limit": "5"}
+    said = [
+        Diagnostic.at(Code.POOR_FIT, None, kernel="copy", **values),
+        Diagnostic.at(Code.POOR_FIT, None, kernel="other", **values),
+    ]
+    assert of_copy([], frozenset(), said) == (Outcome.NOT_MODELLED, "CT502")
+    # What was said of the launch itself counts more than what was said of its kernel.
+    site = program.launches[0]
+    at_launch = Diagnostic.at(Code.NEVER_LAUNCHED, site.source, site.span, kernel="copy")
+    assert of_copy([], frozenset(), [at_launch, *said]) == (Outcome.NOT_MODELLED, "CT412")
+
+
+def test_the_summary_counts_and_names_them(
+    program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tunable, refused = seen_launches([program])
+    print_summary(
+        [
+            LaunchOutcome(tunable, Outcome.TUNED),
+            LaunchOutcome(refused, Outcome.REFUSED, refused.reason, refused.code),
+        ]
+    )
+    head, first, second = capsys.readouterr().out.splitlines()
+    assert head == "2 launches: 1 tuned, 1 refused"
+    assert first.split() == ["/project/app.cu:8", "copy", "tuned"]
+    assert second.split()[:3] == ["/project/app.cu:9", "tile", "refused"]
+    assert second.endswith("[CT211]")
