@@ -1,4 +1,4 @@
-"""What became of each launch. Takes judged launches, measured kernels and messages, gives an outcome each."""
+"""What became of each launch. Takes launches, measured kernels and messages, gives outcomes."""
 
 from __future__ import annotations
 

@@ -56,10 +56,9 @@ def test_each_launch_has_one_outcome(program: Program) -> None:
     assert of_copy([kernel], frozenset(), []) == (Outcome.TUNED, "")
     assert of_copy([kernel], frozenset({kernel.entry}), []) == (Outcome.KEPT, "")
     assert of_copy([], frozenset(), []) == (Outcome.NOT_MODELLED, "")
-    values = {"error": "9", "limit": "5"}
     said = [
-        Diagnostic.at(Code.POOR_FIT, None, kernel="copy", **values),
-        Diagnostic.at(Code.POOR_FIT, None, kernel="other", **values),
+        Diagnostic.at(Code.POOR_FIT, None, kernel=name, error="9", limit="5")
+        for name in ("copy", "other")
     ]
     assert of_copy([], frozenset(), said) == (Outcome.NOT_MODELLED, "CT502")
     # What was said of the launch itself counts more than what was said of its kernel.

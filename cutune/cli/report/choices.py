@@ -113,9 +113,7 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     if only := model.kernel.only_at:
         values = " and ".join(f"{argument} = {value}" for argument, value in only)
         stay = all(argument in model.kernel.required_names for argument, _ in only)
-        others = (
-            "launches with others keep their own block" if stay else "of others nothing is known"
-        )
+        others = "with others launches keep their own block" if stay else "others are not known"
         console.print(f"as measured at {values} only; {others}")
     table = Table(*first, "block", "grid", "predicted ms", *titles, box=None)
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
