@@ -34,7 +34,8 @@ from cutune.fit.measurement.measurement import (
     SiteCounters,
 )
 
-#: Warp instructions that all candidates of a kernel may take in one run: about a minute.
+#: Warp instructions that all candidates of a kernel may take in one run: about 20 seconds. Of each
+#: site one launch is counted, and more if those of all kernels together take no longer.
 BUDGET = 1_500_000_000
 #: The same where the run itself takes too long to be executed.
 CUT_BUDGET = 300_000_000
@@ -114,11 +115,11 @@ def _planned(
         if not chosen:
             continue
         most = 1 if run.is_cut else RECORDED_LAUNCHES
-        limit = min(most, *(left // cost for _, cost in chosen))
         kernels = tuple(subject for subject, _ in chosen)
-        effort = limit * sum(cost for _, cost in chosen)
+        effort = sum(cost for _, cost in chosen)
+        limit = max(1, min(most, left // effort))
         seconds = CUT_SECONDS if run.is_cut else 0
-        sweep = Sweep(effort, experiments(kernels, launches, limit), seconds)
+        sweep = Sweep(limit * effort, experiments(kernels, launches, limit), seconds)
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
 
 
