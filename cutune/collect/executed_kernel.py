@@ -37,8 +37,7 @@ from cutune.fit.measurement.measurement import (
 #: Warp instructions that all candidates of a kernel may take in one run: about 20 seconds. Of each
 #: site one launch is counted, and more if those of all kernels together take no longer.
 BUDGET = 1_500_000_000
-#: The same where the run itself takes too long to be executed.
-CUT_BUDGET = 300_000_000
+#: Seconds for that in a run which itself takes too long to be executed.
 CUT_SECONDS = 60
 #: Growth is measured between two launches whose work differs by this factor at least.
 LEAST_GROWTH = 2
@@ -110,14 +109,13 @@ def _planned(
     """Per run the kernels that it launches, without those that would take too long."""
     for number, (run, launches) in enumerate(zip(runs, recorded, strict=True)):
         costs = [(subject, one_of_each(subject, launches)) for subject in found]
-        left = CUT_BUDGET if run.is_cut else BUDGET
-        chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= left]
+        chosen = [(subject, cost) for subject, cost in costs if 0 < cost <= BUDGET]
         if not chosen:
             continue
         most = 1 if run.is_cut else RECORDED_LAUNCHES
         kernels = tuple(subject for subject, _ in chosen)
         effort = sum(cost for _, cost in chosen)
-        limit = max(1, min(most, left // effort))
+        limit = max(1, min(most, BUDGET // effort))
         seconds = CUT_SECONDS if run.is_cut else 0
         sweep = Sweep(limit * effort, experiments(kernels, launches, limit), seconds)
         yield CountedRun(number, run, kernels, limit, sweep=sweep)
