@@ -20,6 +20,7 @@ from cutune.frontend.function.escapes import Escapes
 from cutune.frontend.function.members import NO_MEMBERS, BoundMembers, lift_members
 from cutune.frontend.function.normalise import LIBRARY_TYPES, NormalText, normalise
 from cutune.frontend.function.parameters import parameter_of, returned_type, takes
+from cutune.frontend.function.versions import separate
 from cutune.frontend.program import DIMENSIONS, DimensionProof, Impurity, KernelParameter
 from cutune.frontend.purity.proof import NO_DIMENSIONS, Proof
 from cutune.frontend.purity.statements import Statements
@@ -135,6 +136,8 @@ class _FunctionProof:
         bindings = self._bindings(tree, types)
         bound = self._members(tree, bindings, types)
         if bound.members:
+            bindings = self._bindings(tree, [*types, *bound.parameters])
+        if separate(tree.body, bindings):
             bindings = self._bindings(tree, [*types, *bound.parameters])
         self.expressions = Expressions(self.unit, bindings, callee=self._callee)
         result = Statements(self.expressions).function(tree.body)

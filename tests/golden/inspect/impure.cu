@@ -59,7 +59,7 @@ again:
 }
 __global__ void late(int *a) {
     int i = blockIdx.x * blockDim.x;
-    i += threadIdx.x;
+    if (a) i += threadIdx.x;
     a[i] = 0;
 }
 __global__ void conditional(int *a) {

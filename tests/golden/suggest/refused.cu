@@ -13,7 +13,7 @@ __global__ void waits(T *a) {
 }
 __global__ void late(int n, int *a) {
     int i = blockIdx.x * blockDim.x;
-    i += threadIdx.x;
+    if (n) i += threadIdx.x;
     if (i < n) a[i] = 0;
 }
 __global__ void dynamic(float *a) {
