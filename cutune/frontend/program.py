@@ -228,8 +228,7 @@ class Kernel:
     layouts: tuple[Layout, ...] | None = ()
     #: The code of the translation unit that defines it, if it is another one.
     elsewhere: CompiledCode | None = None
-    #: Copies among which a launch may choose besides the kernel itself, and the names of those that
-    #: it may not have, with the reason.
+    #: Copies among which a launch may choose, too; names of those that it may not have, and why.
     variants: tuple[KernelVariant, ...] = ()
     variant_reasons: tuple[tuple[str, Impurity], ...] = ()
     #: Where a function is inserted by which arguments choose among kernels of its name; or None.

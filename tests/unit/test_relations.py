@@ -14,6 +14,8 @@ from cutune.fit.measurement.size_relations import (
     complete,
     cover,
     extents_at,
+    only_at,
+    small_bounds,
     with_bounds_fixed,
     with_constants_fixed,
     with_sizes_tied,
@@ -93,17 +95,17 @@ RADIUS = replace(
 
 
 def test_what_bounds_a_small_loop_is_told_from_sizes() -> None:
-    assert RADIUS.small_bounds == {"r": 6}
-    assert replace(RADIUS, bounds=()).small_bounds == {}
+    assert small_bounds(RADIUS) == {"r": 6}
+    assert small_bounds(replace(RADIUS, bounds=())) == {}
     large = replace(RADIUS, recorded=(*RADIUS.recorded, ((64, 40), (64, 1, 1))))
-    assert large.small_bounds == {}
+    assert small_bounds(large) == {}
 
 
 def test_a_radius_is_held_at_its_largest_value_and_the_model_holds_for_no_other() -> None:
     for held in (with_bounds_fixed(RADIUS), with_sizes_tied(RADIUS)):
         assert held is not None
         assert (held.parameters, held.required_arguments) == (("n",), ((2, 6),))
-        assert held.only_at == (("r", 6),)
+        assert only_at(held) == (("r", 6),)
         assert complete(held, {"n": 5}) == {"n": 5, "r": 6}
     selecting = with_sizes_tied(replace(RADIUS, bounds=()))
     assert selecting is not None and selecting.required_arguments == ()

@@ -14,6 +14,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import configuration_text, shape
 from cutune.fit.fitted_model import FittedModel
+from cutune.fit.measurement.size_relations import only_at, small_bounds
 from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.frontend.program import DIMENSIONS
 from cutune.models.constants import LAUNCH_BOUND
@@ -72,7 +73,7 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
         },
         "launch_bound": choice.launch_bound,
         "kept_original": is_own,
-        "measured_only_at": dict(model.kernel.only_at),
+        "measured_only_at": dict(only_at(model.kernel)),
         "reason": configuration.reason,
         "within_2_percent": choice.within_band,
         "indistinguishable": [list(block) for block in choice.indistinguishable],
@@ -110,7 +111,7 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     titles = (name.replace("_", " ") for name in names)
     ranked = configuration.ranked
     first = ("variant",) if configuration.of_variants else ()
-    if only := model.kernel.only_at:
+    if only := only_at(model.kernel):
         values = " and ".join(f"{argument} = {value}" for argument, value in only)
         stay = all(argument in model.kernel.required_names for argument, _ in only)
         others = "with others launches keep their own block" if stay else "others are not known"
@@ -237,7 +238,7 @@ def print_choices(
 
 def _size_text(model: FittedModel, size: int) -> str:
     """What all sizes are, but for those that bound small loops."""
-    bounds = (f"{name} = {value}" for name, value in model.kernel.small_bounds.items())
+    bounds = (f"{name} = {value}" for name, value in small_bounds(model.kernel).items())
     return ", ".join([str(size), *bounds])
 
 
@@ -251,7 +252,7 @@ class _Chosen:
 
 def _choice_row(model: FittedModel, chooser: VariantChooser, size: int) -> _Chosen | None:
     try:
-        configuration = chooser.choose(model.kernel.small_bounds, size)
+        configuration = chooser.choose(small_bounds(model.kernel), size)
     except CutuneError:
         return None  # its thread space has to be named
     choice = configuration.chosen

@@ -30,11 +30,10 @@ from cutune.core.typed import (
     require,
     typed,
 )
-from cutune.device.thread_block import LARGEST_SHARED, WARP, Block, Extents, threads_of, warps_of
+from cutune.device.thread_block import LARGEST_SHARED, Block, Extents, threads_of, warps_of
 from cutune.fit.measurement.arguments import check_arguments
 from cutune.fit.rational.formulas import is_formula, whole_value
 from cutune.frontend.block_range import BlockRange
-from cutune.frontend.c_names import names_in
 from cutune.frontend.candidates import candidate_blocks
 from cutune.frontend.launch_sites import SiteKey
 from cutune.toolchain.ptxas import StaticCounters
@@ -288,28 +287,6 @@ class MeasuredKernel:
                 "xyz", self.variable_extents, self.grid_kept, strict=True
             )
             if variable
-        }
-
-    @property
-    def only_at(self) -> tuple[tuple[str, int], ...]:
-        """Integer arguments by name, and the only values that the measurements tell of."""
-        named = dict(self.fixed_arguments)
-        return tuple(
-            (n, v) for n, v in named.items() if n in (*self.required_names, *self.unvaried)
-        )
-
-    @property
-    def small_bounds(self) -> dict[str, int]:
-        """Data parameters that only bound small loops (a radius, an order), with the largest value
-        that a recorded launch had."""
-        guards = " ".join(text for text in self.guards if text)
-        columns = zip(
-            self.parameters, zip(*(s for s, _ in self.recorded), strict=True), strict=False
-        )
-        return {
-            name: max(values)
-            for name, values in columns
-            if name in self.bounds and 0 < max(values) < WARP and name not in names_in(guards)
         }
 
     @property

@@ -99,13 +99,32 @@ def with_constants_fixed(
     )
 
 
+def small_bounds(kernel: MeasuredKernel) -> dict[str, int]:
+    """Data parameters that only bound small loops (a radius, an order).
+
+    With the largest value that a recorded launch had.
+    """
+    guards = set(names_in(" ".join(text for text in kernel.guards if text)))
+    return {
+        name: max(values)
+        for name, values in zip(kernel.parameters, _columns(kernel), strict=False)
+        if name in kernel.bounds and 0 < max(values) < WARP and name not in guards
+    }
+
+
+def only_at(kernel: MeasuredKernel) -> tuple[tuple[str, int], ...]:
+    """Integer arguments by name, and the only values that the measurements tell of."""
+    told = {*kernel.required_names, *kernel.unvaried}
+    return tuple((n, value) for n, value in dict(kernel.fixed_arguments).items() if n in told)
+
+
 def with_bounds_fixed(kernel: MeasuredKernel) -> MeasuredKernel | None:
     """The kernel with the integers that only bound small loops fixed at their largest values.
 
     None where there are none, or nothing else is a size. For kernels of which launches with large
     values fail: their arrays have room for a small radius alone.
     """
-    bounds = kernel.small_bounds
+    bounds = small_bounds(kernel)
     left = [place for place, name in enumerate(kernel.parameters) if name not in bounds]
     if not bounds or not left:
         return None
