@@ -395,8 +395,7 @@ class Program:
     is_lent: bool = False
     #: Is what is said of variants proven on their own compiled code, too?
     has_checked_variants: bool = False
-    #: Kernels of which no model can be made, and why; `inspect` alone asks.
-    unmodelled: tuple[tuple[str, str], ...] = ()
+    unmodelled: tuple[tuple[str, str], ...] = ()  # kernels, and why; `inspect` alone asks
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that name, if its definition was read."""
