@@ -154,7 +154,7 @@ def _record(entry: dict[str, Any]) -> LaunchRecord:
         blocks=tuple(LoggedBlock(*block) for block in counters["blocks"]),
         sites=tuple(LoggedSite(site["site"], site) for site in counters["sites"]),
         members=tuple(LoggedMember(*member) for member in entry["members"]),
-        signature=entry["signature"],
+        signature=entry.get("signature", 0),
     )
 
 
