@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from cutune.analysis.seen import SeenLaunch
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
+from cutune.frontend.launch_sites import SiteKey
 from cutune.nvcc.rewriting import OUTPUTS
+from cutune.stages import project as stage
 from cutune.stages.project import Project, tune_project
 
 PROJECT = Project(make="true", run="./app {n}", vary={"n": ["64"]})
@@ -60,9 +63,23 @@ def test_the_project_is_cleaned_before_it_is_built(folder: Path) -> None:
     project = replace(PROJECT, clean="echo clean >> order", make="echo make >> order")
     refused(project, folder)
     assert (folder / "order").read_text().split() == ["clean", "make"]
-    failing = refused(replace(project, clean="exit 4"), folder)
-    assert failing.diagnostic.code is Code.BUILD_COMMAND_FAILED
-    assert (folder / "order").read_text().split() == ["clean", "make"]
+
+
+def test_cleaning_may_find_nothing(folder: Path) -> None:
+    project = replace(PROJECT, clean="exit 4", make="echo make >> order")
+    assert refused(project, folder).diagnostic.code is Code.NOTHING_COMPILED
+    assert (folder / "order").read_text().split() == ["make"]
+
+
+def test_launches_that_are_all_refused_are_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, reason = SiteKey("/project/app.cu", 1), "uses shared memory"
+    seen = SeenLaunch(site, "tile", "app.cu", 8, False, reason, "CT211")
+    monkeypatch.setattr(stage, "noted_launches", lambda workspace: [seen])
+    found = refused(PROJECT, folder).diagnostic
+    assert found.code is Code.NOTHING_TUNABLE_BUILT
+    assert found.message.splitlines()[1:] == ["app.cu:8: tile: uses shared memory [CT211]"]
 
 
 def test_the_first_build_is_instrumented_for_the_emulated_device(folder: Path) -> None:
