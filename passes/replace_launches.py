@@ -48,6 +48,10 @@ _BEFORE_SELECTION = (
     "cutune_refine.h",
     "cutune_select.h",
 )
+#: Where no site launches several instances of a template, nothing tells them apart.
+_ONE_SIGNATURE = (
+    "template <class...> struct cutune_signature { enum : cutune_word { value = 0 }; };\n"
+)
 _AS_ASKED = """\
 #ifdef CUTUNE_OPTIMIZED
 #undef CUTUNE_OPTIMIZED
@@ -77,10 +81,17 @@ class ReplaceLaunches(Pass):
         sites = tuple(site for site in program.tunable_launches if site.id in routines)
         if not sites:
             return unit
-        before = ("cutune_launch.h", *needed_headers(program, sites), *_BEFORE_SELECTION)
+        told = "signature" in self.selection
+        before = (
+            "cutune_launch.h",
+            *(("cutune_signature.h",) if told else ()),
+            *needed_headers(program, sites),
+            *_BEFORE_SELECTION,
+        )
         behind = ("cutune_tuned.h", "cutune_deduced.h", "cutune_call.h")
         own = tokens(
-            f"{self.selection}\n{site_table(program, sites, routines)}"
+            f"{'' if told else _ONE_SIGNATURE}{self.selection}\n"
+            f"{site_table(program, sites, routines)}"
             f"enum {{ cutune_remembers = {int(self.remembers)} }};\n"
         )
         launches = _words_in_launches(program, sites)

@@ -5,6 +5,7 @@
 
 #include "cutune_launch.h"
 #include "cutune_member.h"
+#include "cutune_signature.h"
 
 enum cutune_kind { cutune_integer_kind, cutune_real_kind, cutune_pointer_kind, cutune_bytes_kind };
 
