@@ -260,7 +260,7 @@ def emitted(devices: tuple[DeviceProfile, ...] = (H200,)) -> str:
         return (INCLUDE_DIRECTORY / f"cutune_{name}.h").read_text()
 
     before = (
-        *map(header, ("launch", "range", "allocation", "tables")),
+        *map(header, ("launch", "signature", "range", "allocation", "tables")),
         *map(header, ("operators", "choice", "refine", "select")),
     )
     parts = (emit_selection(MODELS, devices).text, SITES, header("tuned"), header("call"))
