@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cutune.fit.measurement.measurement import (
-    CodeBlock,
-    CompiledKernel,
-    MeasuredKernel,
-    MemoryInstruction,
-    Origin,
-)
+from cutune.fit.measurement.compiled_kernel import CodeBlock, CompiledKernel, MemoryInstruction
+from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.frontend.launch_sites import SiteKey
 from cutune.toolchain.ptxas import StaticCounters
 

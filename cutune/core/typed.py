@@ -20,6 +20,7 @@ __all__ = [  # Meta is a part of it
     "Convert",
     "Count",
     "Formula",
+    "Index",
     "Integer",
     "Label",
     "MemberName",
@@ -66,6 +67,8 @@ Count = Annotated[int, Meta(ge=0, lt=1 << 62)]
 Integer = Annotated[int, Meta(ge=-(1 << 63) + 1, le=(1 << 63) - 1)]
 #: A small number: an index, a degree, a place.
 Small = Annotated[int, Meta(ge=0, lt=1 << 16)]
+#: An index, or -1: none.
+Index = Annotated[int, Meta(ge=-1, lt=1 << 31)]
 #: The number of a launch site.
 SiteNumber = Annotated[int, Meta(ge=0, lt=1 << 31)]
 #: A measured or fitted quantity.

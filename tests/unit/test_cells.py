@@ -8,13 +8,8 @@ from dataclasses import replace
 from cutune.device.thread_block import Block
 from cutune.fit.measurement.alignment_classes import Row, alignment_classes
 from cutune.fit.measurement.alignment_table import Cells, all_misaligned, all_rows, cells
-from cutune.fit.measurement.measurement import (
-    FEATURES,
-    PROBE,
-    Measurement,
-    MemoryInstruction,
-    SiteCounters,
-)
+from cutune.fit.measurement.compiled_kernel import MemoryInstruction
+from cutune.fit.measurement.measurement import FEATURES, PROBE, Measurement, SiteCounters
 from tests import measured
 
 BLOCK: Block = (32, 8, 1)

@@ -12,7 +12,7 @@ from cutune.cli.report.choices import choice_to_json, print_choice
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import Block
 from cutune.fit.fitted_model import FittedModel
-from cutune.fit.measurement.measurement import MemoryInstruction
+from cutune.fit.measurement.compiled_kernel import MemoryInstruction
 from cutune.models.mechanistic import compose
 from cutune.models.selection.choose import Selection, select
 from cutune.models.selection.own_block import NO_OWN_BAND

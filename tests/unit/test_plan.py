@@ -13,7 +13,8 @@ from cutune.collect.replay.replay import interior_blocks, spread_blocks
 from cutune.device.thread_block import Block
 from cutune.fit.count_functions import MAX_POINTS, CountFunctions, count_points
 from cutune.fit.measurement.alignment_classes import representatives
-from cutune.fit.measurement.measurement import MeasuredKernel, MemoryInstruction
+from cutune.fit.measurement.compiled_kernel import MemoryInstruction
+from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.rational.functions import constant_function
 from tests import measured
 

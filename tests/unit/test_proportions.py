@@ -9,12 +9,8 @@ import pytest
 
 from cutune.fit.count_functions import CountFunctions
 from cutune.fit.data_dependent import at_large_sizes, proportions, without_idle_warps
-from cutune.fit.measurement.measurement import (
-    FEATURES,
-    Measurement,
-    MemoryInstruction,
-    SiteCounters,
-)
+from cutune.fit.measurement.compiled_kernel import MemoryInstruction
+from cutune.fit.measurement.measurement import FEATURES, Measurement, SiteCounters
 from cutune.fit.rational.functions import constant_function
 from tests.measured import KERNEL, compiled
 

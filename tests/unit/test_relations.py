@@ -8,7 +8,8 @@ import pytest
 
 from cutune.collect.replay.plan import LARGEST_LAUNCH, feature_launches
 from cutune.fit.count_functions import CountFunctions
-from cutune.fit.measurement.measurement import MeasuredKernel, MemoryInstruction
+from cutune.fit.measurement.compiled_kernel import MemoryInstruction
+from cutune.fit.measurement.measurement import MeasuredKernel
 from cutune.fit.measurement.size_relations import (
     Covered,
     complete,

@@ -7,13 +7,8 @@ from dataclasses import replace
 import pytest
 
 from cutune.fit.count_functions import CountFunctions
-from cutune.fit.measurement.measurement import (
-    FEATURES,
-    CodeBlock,
-    Measurement,
-    MemoryInstruction,
-    SiteCounters,
-)
+from cutune.fit.measurement.compiled_kernel import CodeBlock, MemoryInstruction
+from cutune.fit.measurement.measurement import FEATURES, Measurement, SiteCounters
 from cutune.fit.per_warp import Scale
 from cutune.fit.rational.functions import constant_function
 from tests.measured import KERNEL

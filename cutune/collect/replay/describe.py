@@ -10,12 +10,8 @@ import numpy as np
 
 from cutune.emulator.bytecode.module import KernelCode
 from cutune.emulator.counters import site_counters as counters_of_machine
-from cutune.fit.measurement.measurement import (
-    CodeBlock,
-    CompiledKernel,
-    MemoryInstruction,
-    SiteCounters,
-)
+from cutune.fit.measurement.compiled_kernel import CodeBlock, CompiledKernel, MemoryInstruction
+from cutune.fit.measurement.measurement import SiteCounters
 from cutune.toolchain.ptxas import StaticCounters
 
 _COUNTED_SPACES = ("global", "generic", "shared")

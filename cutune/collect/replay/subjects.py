@@ -17,12 +17,8 @@ from cutune.emulator.bytecode.assemble import assemble
 from cutune.emulator.bytecode.module import AssembledModule, KernelCode
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule, load
-from cutune.fit.measurement.measurement import (
-    BoundedCopy,
-    CodeBlock,
-    MeasuredKernel,
-    Origin,
-)
+from cutune.fit.measurement.compiled_kernel import BoundedCopy, CodeBlock
+from cutune.fit.measurement.measurement import MeasuredKernel, Origin
 from cutune.fit.measurement.size_relations import Covered, cover
 from cutune.frontend.launch_sites import SiteKey, SiteNumbers
 from cutune.frontend.program import Kernel, KernelVariant, LaunchSite, Program, Role

@@ -6,7 +6,7 @@ instructions are), `cutune-measurement-3` holds the counters of one launch of it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from hashlib import sha256
@@ -17,10 +17,10 @@ from cutune.core.source import Source
 from cutune.core.typed import (
     Count,
     Formula,
+    Index,
     Integer,
     MemberName,
     Meta,
-    Name,
     NameOrNone,
     QualifiedName,
     Small,
@@ -32,11 +32,16 @@ from cutune.core.typed import (
 )
 from cutune.device.thread_block import LARGEST_SHARED, Block, Extents, threads_of, warps_of
 from cutune.fit.measurement.arguments import check_arguments
+from cutune.fit.measurement.compiled_kernel import (
+    BoundedCopy,
+    CodeBlock,
+    CompiledKernel,
+    MemoryInstruction,
+)
 from cutune.fit.rational.formulas import is_formula, whole_value
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.candidates import candidate_blocks
 from cutune.frontend.launch_sites import SiteKey
-from cutune.toolchain.ptxas import StaticCounters
 
 KERNEL_SCHEMA = "cutune-kernel-3"
 MEASUREMENT_SCHEMA = "cutune-measurement-3"
@@ -49,59 +54,12 @@ Flags = tuple[bool, bool, bool]
 FormulaPerAxis = tuple[Formula | None, Formula | None, Formula | None]
 #: An argument that a bit of a set of arguments stands for.
 Position = Annotated[int, Meta(ge=0, le=62)]
-#: An index, or -1: none.
-_Index = Annotated[int, Meta(ge=-1, lt=1 << 31)]
 
 COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
 #: Features at a smaller size: how the work of a warp grows where the grid is kept.
 SMALLER = "smaller"
 #: Replayed without data, or counted while the program ran.
 REPLAYED, RUN = "emulation", "run"
-
-
-@dataclass(frozen=True)
-class CodeBlock:
-    """A basic block of a kernel.
-
-    Attributes:
-        loop: its innermost loop; -1: none.
-        instructions: issue slots.
-        load_phases: dependent load steps.
-        double, special: passes through the FP64 and the special-function units.
-        barriers: waits for all warps of the thread block.
-        constants: uniform registers filled from constant memory.
-    """
-
-    loop: _Index
-    instructions: Count
-    load_phases: Count
-    double: Count
-    special: Count
-    barriers: Count
-    constants: Count = 0
-
-
-@dataclass(frozen=True)
-class MemoryInstruction:
-    """A static memory instruction in global or shared memory.
-
-    Attributes:
-        site: its index among the memory instructions of the kernel.
-        kind: `load`, `store` or `atomic`.
-        bytes: per lane.
-        block: index of its basic block.
-        shared: is it in shared memory?
-        real: does an atomic operation work on floating-point numbers?
-        phase: of a load, its load phase; loads of one phase overlap.
-    """
-
-    site: Count
-    kind: Annotated[str, one_of("load", "store", "atomic")]
-    bytes: Annotated[int, Meta(ge=1, le=1024)]
-    block: Count
-    shared: bool
-    real: bool = False
-    phase: Count = 0
 
 
 @dataclass(frozen=True)
@@ -122,39 +80,6 @@ class Origin:
         for header in headers:
             content.update(header.encode())
         return Origin(str(Path(source.path).resolve()), content.hexdigest()[:16])
-
-
-@dataclass(frozen=True)
-class CompiledKernel:
-    """What the compiler made of a kernel: registers, basic blocks, memory instructions."""
-
-    static: StaticCounters
-    code_blocks: tuple[CodeBlock, ...] = ()
-    memory: tuple[MemoryInstruction, ...] = ()
-    #: Data-dependent memory instructions, each executed at most once per thread.
-    uncertain: Count = 0
-
-    @staticmethod
-    def entries(entry: Mapping[str, Any]) -> dict[str, Any]:
-        """Its entries in the line of a kernel, which has them among its own."""
-        return {field.name: entry[field.name] for field in fields(CompiledKernel)}
-
-    def __post_init__(self) -> None:
-        most = len(self.code_blocks) or 1 << 62
-        require(all(m.block < most for m in self.memory), "`memory` is in blocks that there are")
-
-
-@dataclass(frozen=True)
-class BoundedCopy:
-    """A variant with launch bounds: the same code, in other registers and blocks of fewer threads.
-
-    `variant`: its name; `entry`: mangled.
-    """
-
-    variant: Name
-    entry: Symbol
-    max_threads: Annotated[int, Meta(ge=1, le=1024)]
-    static: StaticCounters
 
 
 @dataclass(frozen=True)
@@ -222,13 +147,13 @@ class MeasuredKernel:
     #: Variants with launch bounds, whose code is the same.
     bounded: tuple[BoundedCopy, ...] = ()
     #: The types of its arguments, where its sites launch other instances of a template, too.
-    signatures: tuple[int, ...] = ()
+    signatures: tuple[Annotated[int, Meta(ge=0)], ...] = ()
     #: The names of `required_arguments`.
-    required_names: tuple[str, ...] = ()
+    required_names: tuple[MemberName, ...] = ()
     #: Data parameters that bound loops.
-    bounds: tuple[str, ...] = ()
+    bounds: tuple[MemberName, ...] = ()
     #: Integer arguments that had one value in all recorded launches, while sizes changed.
-    unvaried: tuple[str, ...] = ()
+    unvaried: tuple[MemberName, ...] = ()
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The candidate blocks, of the kernel's own candidate set or of `which`."""
@@ -340,7 +265,7 @@ class SiteCounters:
     rewritten_sectors: Count
     new_sectors: Count
     missing: Count
-    array: _Index
+    array: Index
     low: Integer
     high: Integer
     sectors: Count
@@ -447,6 +372,7 @@ def consistent(kernel: MeasuredKernel) -> MeasuredKernel:
     check_arguments(kernel.parameters, kernel.positions, kernel.tied, kernel.required_arguments)
     known = {*kernel.parameters, *dict(kernel.fixed_arguments), *(tie[0] for tie in kernel.tied)}
     count = len(kernel.parameters)
+    require(all(one < 1 << 64 for one in kernel.signatures), "`signatures` have 64 bits")
     require(all(len(sizes) == count for sizes, _ in kernel.recorded), "`recorded` fits them, too")
     # Guards that cannot be read are those of the recorded launches.
     formulas = [text for text in (*kernel.guards, *kernel.covers) if text and is_formula(text)]
