@@ -1,4 +1,4 @@
-"""Let host tunables be set from outside, and time the regions.
+"""Let parameters be set from outside, and time the regions.
 
 Before:
 
@@ -17,6 +17,8 @@ After:
     cutune_region_begin(1);
         solve(N, m);
     cutune_region_end(1);
+
+`#define WPT 1` becomes `#define WPT CUTUNE_VALUE_WPT`, and `-DCUTUNE_VALUE_WPT=4` gives a value.
 """
 
 from __future__ import annotations
@@ -28,27 +30,36 @@ from cutune.frontend.tunable import HostTunable
 from cutune.rewrite.pipeline import Pass, TranslationUnit
 from cutune.rewrite.prelude import c_string
 from cutune.rewrite.tunable_edit import (
+    VALUE_PREFIX,
     data_arguments,
     region_edits,
+    settable,
     tunable_edits,
+    value_edit,
     with_file_edits,
 )
 
 
 @dataclass(frozen=True)
 class InstrumentTunables(Pass):
-    """A program without tunables stays as it is."""
+    """A program without parameters stays as it is."""
 
     name: ClassVar[str] = "instrument-tunables"
+
+    #: Are regions timed where the program itself has no parameters, too?
+    with_regions: bool = False
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
         """Edit all tunables and regions."""
         program = unit.program
-        if not program.tunables:
+        if not (program.tunables or program.constants or self.with_regions):
             return unit
-        unit = unit.with_prelude('#include "cutune_tunables.h"\n')
+        unit = unit.with_prelude('#include "cutune_tunables.h"\n' + settable(program.constants))
         for tunable in program.tunables:
             unit = with_file_edits(unit, self.name, tunable_edits(tunable, _call), tunable.source)
+        for constant in program.constants:
+            edits = [value_edit(constant, VALUE_PREFIX + constant.name)]
+            unit = with_file_edits(unit, self.name, edits, constant.source)
         for region in program.regions:
             unit = with_file_edits(unit, self.name, region_edits(region), region.source)
         return unit

@@ -1,4 +1,4 @@
-"""Let host tunables be chosen at run time by emitted classifiers.
+"""Let host tunables be chosen at run time by emitted classifiers; give constants other values.
 
 Before:
 
@@ -9,6 +9,8 @@ After:
     … the emitted classifiers: the file needs no header of cutune …
     #line 1 "solver.cu"
     int m = cutune_tuned_m((32), (long long)(N), (long long)(R));
+
+`#define WPT 1` becomes `#define WPT 4`.
 """
 
 from __future__ import annotations
@@ -19,12 +21,17 @@ from typing import ClassVar
 
 from cutune.frontend.tunable import HostTunable
 from cutune.rewrite.pipeline import Pass, TranslationUnit
-from cutune.rewrite.tunable_edit import data_arguments, tunable_edits, with_file_edits
+from cutune.rewrite.tunable_edit import (
+    data_arguments,
+    tunable_edits,
+    value_edit,
+    with_file_edits,
+)
 
 
 @dataclass(frozen=True)
 class ReplaceTunables(Pass):
-    """Tunables without a routine stay as they are, byte for byte."""
+    """Tunables without a routine, and constants without a value, stay as they are."""
 
     name: ClassVar[str] = "replace-tunables"
 
@@ -32,9 +39,15 @@ class ReplaceTunables(Pass):
     selection: str = ""
     #: Tunable → the name of its routine.
     routines: Mapping[str, str] = field(default_factory=dict)
+    #: Macro or constant → the text of its value.
+    values: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, unit: TranslationUnit) -> TranslationUnit:
-        """Edit the tunables that have a routine."""
+        """Edit what has a routine or a value."""
+        for constant in unit.program.constants:
+            if constant.name in self.values:
+                edit = value_edit(constant, self.values[constant.name])
+                unit = with_file_edits(unit, self.name, [edit], constant.source)
         tunables = [t for t in unit.program.tunables if t.name in self.routines]
         if not tunables:
             return unit

@@ -22,8 +22,8 @@ from cutune.core.source import Source
 from cutune.frontend.launches.annotations import annotated
 from cutune.frontend.launches.certain import certain_kernels
 from cutune.frontend.launches.texts import KernelTexts
-from cutune.frontend.launches.tunables import host_tunables
 from cutune.frontend.launches.verdicts import KernelTable, launch_sites
+from cutune.frontend.parameters.tunables import tunables_of
 from cutune.frontend.program import (
     CompiledCode,
     DataParameter,
@@ -39,6 +39,7 @@ from cutune.frontend.purity.roles import data_parameters
 from cutune.frontend.purity.warps import is_warp_level
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, parse
+from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.frontend.unit.launch_bounds import LaunchBounds
 from cutune.frontend.unit.layout import layout
 from cutune.frontend.unit.macros import MacroTable, counting_macros
@@ -109,15 +110,16 @@ def analyze(
         diagnostics = (Diagnostic.at(Code.HOST_ONLY, syntax.source),)
     late = [file for file in own[1:] if file.source.path not in early]
     too_early = _too_early(file for file in own[1:] if file.source.path in early)
-    host = host_tunables([*late, syntax])
+    chosen = tunables_of([*late, syntax])
     return Program(
         syntax.source,
         kernels,
         launches,
-        (*diagnostics, *host.diagnostics, *too_early),
+        (*diagnostics, *chosen.diagnostics, *too_early),
         headers,
-        host.tunables,
-        host.regions,
+        chosen.tunables,
+        chosen.constants,
+        chosen.regions,
         unlaunched,
         code,
     )
@@ -217,7 +219,9 @@ def _confirmed(
 
 def _too_early(headers: Iterable[Syntax]) -> Iterator[Diagnostic]:
     """The selection code is inserted at line 1, after `-include` headers, which cannot see it."""
-    for tunable in host_tunables(headers).tunables:
+    found = tunables_of(tuple(headers))
+    early: tuple[HostTunable | TunableConstant, ...] = (*found.tunables, *found.constants)
+    for tunable in early:
         yield Diagnostic.at(Code.TUNABLE_IN_HEADER, tunable.source, tunable.pragma)
 
 

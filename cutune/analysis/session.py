@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -38,6 +38,8 @@ from cutune.proof.compiled import EMULATED, Compilation, compilation, targets
 from cutune.rewrite.launch_edit import is_rewritten
 from cutune.rewrite.output import ShadowTree, Target
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
+from cutune.space.asked import Asked, holes
+from cutune.space.condition import Value
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -63,6 +65,8 @@ class Session:
     with_variants: bool = True
     #: May a header be rewritten for the variants of its kernels alone?
     rewrites_headers: bool = False
+    #: What the command line says of parameters; `flags` have their own values.
+    asked: Asked = field(default_factory=Asked)
     #: Programs whose variants were checked, and what came of it, by the identity of the former.
     _checked: dict[int, tuple[Program, Program]] = field(default_factory=dict, compare=False)
     #: What sources are compiled to, as they were read last, by their paths and flags.
@@ -258,6 +262,10 @@ class Session:
     def with_flags(self, flags: Sequence[str]) -> Session:
         """The same with further flags."""
         return replace(self, flags=(*self.flags, *flags))
+
+    def at(self, flags: Mapping[str, Value]) -> Session:
+        """The same with values for the names that stand in braces in its flags."""
+        return replace(self, flags=self.asked.flags_at(flags)) if holes(self.asked.flags) else self
 
     def compile_flags(self, path: str) -> list[str]:
         """The user's flags; quoted includes are found beside the original file."""

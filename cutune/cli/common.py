@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from cutune.collect.run import RunPlan
     from cutune.core.workspace import Workspace
     from cutune.device.profile import DeviceProfile
+    from cutune.space.asked import Asked
+    from cutune.space.condition import Value
 
 
 #: A range of whole numbers, and what looks like one.
@@ -41,14 +43,34 @@ def session_of(options: argparse.Namespace) -> Session:
     for path in options.options_file:
         flags += ["--options-file", path]
     flags += options.nvcc_flag
+    asked = _asked(options, tuple(expand_response_files(flags)))
     return Session(
         options.nvcc,
-        tuple(expand_response_files(flags)),
+        asked.flags_at({}),
         show,
         progress_for(options.quiet),
         _architectures(options),
         options.variants == "all",
+        asked=asked,
     )
+
+
+def _asked(options: argparse.Namespace, flags: tuple[str, ...]) -> Asked:
+    """What is said of parameters.
+
+    Raises:
+        CutuneError: see `read_option` and `read_t1`.
+    """
+    from cutune.space.asked import Asked
+    from cutune.space.parameter import read_option
+
+    parameters = tuple(map(read_option, options.tune))
+    if options.space is None:
+        return Asked(parameters, (), flags)
+    from cutune.space.t1 import read_t1
+
+    found = read_t1(options.space)
+    return Asked((*parameters, *found.parameters), found.conditions, flags)
 
 
 def _architectures(options: argparse.Namespace) -> tuple[str, ...]:
@@ -148,6 +170,19 @@ def _range(text: str) -> list[str]:
     if first > last or not step > 0 or (last - first) // step >= MOST_VALUES:
         return [text]
     return [str(value) for value in range(first, last + 1, step)]
+
+
+def start_of(text: str | None) -> dict[str, Value]:
+    """The values of `--start`.
+
+    Raises:
+        CutuneError: CT801.
+    """
+    from cutune.space.parameter import read_option
+
+    words = text.split(",") if text else []
+    found = [read_option(word) for word in words]
+    return {one.name: one.values[0] for one in found}
 
 
 def sizes_to_show(words: Sequence[str] | None) -> list[int] | None:

@@ -71,6 +71,13 @@ def parser() -> argparse.ArgumentParser:
         "inspect", parents=[source], help="list kernels and launches, and which can be tuned"
     )
     inspect.add_argument("files", nargs="+", metavar="FILE")
+    inspect.add_argument("--run", default="", metavar="COMMAND", help="where {NAME} may stand, too")
+    inspect.add_argument(
+        "--device",
+        default="h200",
+        metavar="NAME",
+        help="GPU of which conditions ask (default: h200)",
+    )
     _add_json_option(inspect)
     inspect.add_argument(
         "--suggest", action="store_true", help="say what would make the other launches tunable"
@@ -108,6 +115,12 @@ def parser() -> argparse.ArgumentParser:
     )
     emit.add_argument("files", nargs="+", metavar="FILE", help="all sources of one program")
     emit.add_argument("-o", "--output", help="file or folder to write (default: NAME.tuned.cu)")
+    emit.add_argument(
+        "--as",
+        dest="form",
+        choices=("header", "flags"),
+        help="the values that hold for all sizes alone: macros for -include, or options of nvcc",
+    )
     emit.add_argument(
         "--choose",
         type=_chosen_by,
@@ -264,6 +277,16 @@ def _source_options() -> argparse.ArgumentParser:
     add_list(group, NVCC_FLAG, metavar="FLAG", help="any other option of nvcc, such as -O3")
     add_list(
         group, "--options-file", metavar="FILE", help="further options of nvcc, also written @FILE"
+    )
+    add_list(
+        group,
+        "--tune",
+        metavar="NAME=V1,V2,…",
+        help="values of a parameter that a pragma names, or {NAME} in --nvcc-flag or --run; the "
+        "value none leaves the word out",
+    )
+    group.add_argument(
+        "--space", metavar="FILE", help="parameters and conditions of a T1 file; inspect writes it"
     )
     group.add_argument(
         "--variants",

@@ -5,17 +5,25 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cutune.cli.common import session_of, show
+from cutune.cli.common import device_of, session_of, show
 from cutune.core.diagnostics import CutuneError
 from cutune.frontend.program import Program
+
+if TYPE_CHECKING:
+    from cutune.analysis.session import Session
+    from cutune.frontend.program import Program
+    from cutune.search.program_space import ProgramSpace
 
 
 def inspect(options: argparse.Namespace) -> int:
     """List kernels and launches."""
     # What the program is compiled for is enough to look at it.
+    written, options.space = options.space, None
     session = replace(session_of(options), architectures=())
     read, programs = [], list[Program]()
     failed = False
@@ -35,8 +43,20 @@ def inspect(options: argparse.Namespace) -> int:
         except CutuneError as error:
             show(error.diagnostic)
             failed = True
+    spaces = []
+    for program in programs:
+        try:
+            if program.tunables or program.constants or session.asked.parameters:
+                found = _space_of(program, session, options)
+                # Conditions that leave nothing are found before anything is printed.
+                if found.space.size:
+                    spaces.append((program, found))
+        except CutuneError as error:
+            show(error.diagnostic)
+            failed = True
     if options.json:
         document = to_json(programs)
+        document["spaces"] = _spaces_json(spaces) if spaces else []
         if options.suggest:
             from cutune.cli.report.suggestions import suggestions_to_json
 
@@ -44,11 +64,53 @@ def inspect(options: argparse.Namespace) -> int:
         print(json.dumps(document, indent=1))
     else:
         print_programs(programs)
+        _print_spaces(spaces)
+    if written is not None and not failed:
+        _write_space(written, spaces)
     if options.suggest and not options.json:
         from cutune.cli.report.suggestions import print_suggestions
 
         print_suggestions(programs)
     return 1 if failed else 0
+
+
+def _space_of(program: Program, session: Session, options: argparse.Namespace) -> ProgramSpace:
+    """The space of a program that has parameters, as large as it is at any size."""
+    from cutune.search.program_space import device_values, program_space
+
+    sizes = {name for constant in program.constants for name in constant.data}
+    device = device_values(device_of(options))
+    return program_space(program, session.asked, options.run, sizes, device)
+
+
+def _spaces_json(spaces: Sequence[tuple[Program, ProgramSpace]]) -> list[dict[str, object]]:
+    from cutune.cli.report.spaces import space_json
+
+    return [space_json(found) for _, found in spaces]
+
+
+def _print_spaces(spaces: Sequence[tuple[Program, ProgramSpace]]) -> None:
+    for program, found in spaces:
+        from cutune.cli.report.spaces import space_lines
+
+        print("\n".join([program.source.path, *space_lines(program, found)]))
+
+
+def _write_space(path: str, spaces: Sequence[tuple[Program, ProgramSpace]]) -> None:
+    """Write the space of one program in the T1 format."""
+    from cutune.cli.options import parser
+    from cutune.core.workspace import replace_file
+    from cutune.space.t1 import to_t1
+
+    if len(spaces) != 1:
+        parser().error("inspect: --space takes one FILE that has parameters")
+    ((program, found),) = spaces
+    whole = replace(found.space, conditions=(*found.space.conditions, *found.sized))
+    names = {"KernelFile": Path(program.source.path).name}
+    for kernel in program.kernels[:1]:
+        names["KernelName"] = kernel.name
+    document = to_t1(whole, found.own, names)
+    replace_file(Path(path), (json.dumps(document, indent=1) + "\n").encode())
 
 
 def instrument(options: argparse.Namespace) -> int:

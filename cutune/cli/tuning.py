@@ -16,6 +16,7 @@ from cutune.cli.common import (
     plan_of,
     session_of,
     sizes_to_show,
+    start_of,
     statuses_of,
     varied_values,
     workspace_of,
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     from cutune.analysis.seen import SeenLaunch
     from cutune.analysis.session import Session
     from cutune.collect.run import RunPlan
+    from cutune.core.workspace import Workspace
     from cutune.fit.fitted_model import FittedModel
     from cutune.frontend.program import Program
     from cutune.rewrite.output import Target
-    from cutune.tunables.neighbours.model import ChoiceModel
 
 
 def collect(options: argparse.Namespace) -> int:
@@ -62,18 +63,25 @@ def collect(options: argparse.Namespace) -> int:
 def _collect_tunables(
     session: Session, programs: Sequence[Program], options: argparse.Namespace
 ) -> None:
-    from cutune.tunables.collect import GPU, HostSweep, collect_host
+    from cutune.search.collect import GPU, HostSweep, collect_host
 
-    if len(programs) > 1 or options.repetitions < 1:
-        parser().error("collect: --tunables takes one FILE, and at least one repetition")
+    if len(programs) > 1 or options.repetitions < 1 or options.jobs < 1:
+        parser().error("collect: --tunables takes one FILE, at least one repetition and job")
     if options.search is not None and (options.on != GPU or options.search < 1):
         parser().error("collect: --search takes a count, and compares times: add --on gpu")
     names = [name for name in options.tunables.split(",") if name]
-    sweep = HostSweep(names, options.on, options.repetitions, options.search)
+    start = start_of(options.start)
+    sweep = HostSweep(names, options.on, options.repetitions, options.search, start, options.jobs)
     vary, workspace, device = varied_values(options.vary), workspace_of(options), device_of(options)
     found = collect_host(session, programs[0], options.run, vary, workspace, sweep, device)
     timed = "timed" if options.on == "gpu" else "run on the emulated device, which has no time"
-    print(f"{len(found)} configurations {timed}")
+    print(f"{len(found.measured)} configurations {timed}")
+    for tie in found.ties:
+        print(f"equally fast for {tie}")
+    effects = found.effects
+    if effects.programs > effects.different:
+        idle = f"; without effect: {', '.join(effects.idle)}" if effects.idle else ""
+        print(f"{effects.programs} programs, {effects.different} different{idle}")
 
 
 def _plan(options: argparse.Namespace) -> RunPlan:
@@ -104,8 +112,8 @@ def fit(options: argparse.Namespace) -> int:
 def _fit_neighbours(options: argparse.Namespace) -> int:
     """Classifiers of host tunables, of blocks that were swept, or of both."""
     from cutune.cli.fit_table import checked_limit
-    from cutune.cli.report.classifiers import print_model
-    from cutune.tunables.host import fit_host, write_choices
+    from cutune.cli.report.classifiers import print_fixed, print_model
+    from cutune.tunables.host import HostChoices, fit_host, write_choices
     from cutune.tunables.measured_blocks import fit_blocks
 
     if options.file is None:
@@ -113,14 +121,17 @@ def _fit_neighbours(options: argparse.Namespace) -> int:
     session = session_of(options)
     program, workspace = session.load(options.file), workspace_of(options)
     limit = checked_limit(options.limit)
-    has_host_times = workspace.host_measurements.exists()
+    has_host_times = workspace.trials.exists()
     blocks = fit_blocks(session, program, workspace, limit, has_host_times)
-    is_host_wanted = has_host_times or (program.tunables and not blocks)
-    models: list[ChoiceModel] = []
+    has_parameters = program.tunables or program.constants or session.asked.parameters
+    is_host_wanted = has_host_times or (has_parameters and not blocks)
+    choices = HostChoices(None, [])
     if is_host_wanted:
-        models = fit_host(session, program, workspace, limit, device_of(options))
-    write_choices(program, workspace, models, blocks)
-    for model in models:
+        choices = fit_host(session, program, workspace, limit, device_of(options))
+    write_choices(program, workspace, choices, blocks)
+    if choices.fixed is not None:
+        print_fixed(choices.fixed)
+    for model in choices.models:
         print_model(model)
     for choice in blocks:
         print(f"{choice.kernel} on {choice.device}:")
@@ -135,6 +146,8 @@ def emit(options: argparse.Namespace) -> int:
     session = session_of(options)
     # What is not proven on compiled code is not written.
     programs = session.load_all(options.files, require_nvcc=True)
+    if options.form is not None:
+        return _emit_values(session, programs, options)
     targets = _targets(programs, options.output, "emit")
     _make_folder_of(targets)
     if options.choose is not None:
@@ -145,7 +158,47 @@ def emit(options: argparse.Namespace) -> int:
     workspace, devices = workspace_of(options), devices_of(options)
     for program, target in zip(programs, targets, strict=True):
         emit(session, program, workspace, devices, target, options.model)
+    for program in programs:
+        _print_values(session, program, workspace)
     return 0
+
+
+def _emit_values(session: Session, programs: Sequence[Program], options: argparse.Namespace) -> int:
+    """Write the values that hold for all sizes, without the program."""
+    from cutune.core.workspace import write_text
+    from cutune.tunables.emit_fixed import HEADER, elsewhere, header_text, options_text
+    from cutune.tunables.host import fixed_values, replacement
+
+    if len(programs) > 1:
+        parser().error("emit: --as takes one FILE")
+    (program,), workspace = programs, workspace_of(options)
+    values = fixed_values(program, workspace)
+    if not values:
+        path = program.source.path
+        raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=path))
+    for diagnostic in elsewhere(program, values, session.asked):
+        session.warn(diagnostic)
+    for name in replacement(program, workspace).routines:
+        session.warn(Diagnostic.at(Code.HOST_CHOICES_LEFT_OUT, None, name=name))
+    if options.form == HEADER:
+        text, ending = header_text(program, values), ".tuned.h"
+    else:
+        text, ending = options_text(program, values, session.asked), ".tuned.flags"
+    output = Path(options.output or Path(program.source.path).with_suffix(ending))
+    write_text(output, text)
+    if options.form == HEADER:
+        _print_values(session, program, workspace)
+    return 0
+
+
+def _print_values(session: Session, program: Program, workspace: Workspace) -> None:
+    """What else belongs to the emitted program: options of nvcc."""
+    from cutune.tunables.emit_fixed import compiler_flags
+    from cutune.tunables.host import fixed_values
+
+    flags = compiler_flags(fixed_values(program, workspace), session.asked)
+    if flags:
+        print(f"compile with: {' '.join(flags)}")
 
 
 def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list[Target]:

@@ -307,7 +307,8 @@ class Code(Enum):
     TUNABLE_OUTSIDE = (
         250,
         WARNING,
-        "pragma ignored: it stands outside of host functions; put it before a local declaration",
+        "pragma ignored: it stands outside of host functions; put it before a local declaration, a "
+        "#define or a constexpr int",
     )
     NO_TUNABLE_VALUE = (
         251,
@@ -335,7 +336,8 @@ class Code(Enum):
     BAD_CHOICES = (
         256,
         WARNING,
-        "pragma ignored: '{name}' needs a list of 1 to {most} values in rising order",
+        "pragma ignored: '{name}' needs 1 to {most} {kind}, each of them once, a range in rising "
+        "order",
     )
     UNPAIRED_REGION = (
         257,
@@ -370,6 +372,17 @@ class Code(Enum):
         262,
         WARNING,
         "pragma ignored: its condition holds '{name}'; only {known} may occur in it",
+    )
+    NO_CONSTANT_VALUE = (
+        264,
+        WARNING,
+        "pragma ignored: '{name}' gets no value right behind it; write there, in one line: #define "
+        "{name} VALUE, or constexpr int {name} = VALUE;",
+    )
+    CONSTANT_TWICE = (
+        265,
+        WARNING,
+        "pragma ignored: '{name}' is defined in several places; define it in one",
     )
     NO_HOST_TUNABLES = (
         420,
@@ -789,6 +802,87 @@ class Code(Enum):
         ERROR,
         "the preprocessed text of '{path}' is not complete after {seconds} s or {megabytes} MB: do "
         "its macros grow without end?",
+    )
+    # Parameters and trials.
+    BAD_VALUES = (
+        800,
+        ERROR,
+        "'{name}' needs values, each given once and in rising order if it is a range: {reason}",
+    )
+    BAD_CHOICE_OPTION = (
+        801,
+        ERROR,
+        "'{text}' gives no values to a parameter; write it as --tune 'R=none,20,40', or 'W=1..8'",
+    )
+    PARAMETER_TWICE = (802, ERROR, "parameter '{name}' is given twice; name it once")
+    UNKNOWN_IN_SPACE = (
+        803,
+        ERROR,
+        "the condition '{condition}' holds '{name}', which is no parameter and no size; known: "
+        "{known}",
+    )
+    NOTHING_ALLOWED = (
+        804,
+        ERROR,
+        "no configuration satisfies '{conditions}'; change a condition, or add values",
+    )
+    SPACE_TOO_LARGE = (
+        805,
+        ERROR,
+        "more combinations of {names} are allowed than fit into 2 GiB; give fewer values: --tune "
+        "'NAME=1,2,4'",
+    )
+    NOT_T1 = (
+        806,
+        ERROR,
+        "'{path}' describes no space of parameters in the T1 format: {reason}",
+    )
+    BAD_EXPRESSION = (
+        807,
+        ERROR,
+        "'{text}' is no expression of parameters: {reason}; write numbers, names, lists, "
+        "comparisons, and, or, not",
+    )
+    NOWHERE = (
+        808,
+        ERROR,
+        "parameter '{name}' stands nowhere; write #pragma cutune tune({name}: …) before its "
+        "#define, constexpr or int, or {{{name}}} in --nvcc-flag or --run",
+    )
+    SEVERAL_PLACES = (
+        809,
+        ERROR,
+        "parameter '{name}' stands in several places; leave it in one: a pragma, --nvcc-flag or "
+        "--run",
+    )
+    UNGUARDED_CONSTANT = (
+        810,
+        ERROR,
+        "'{name}' cannot be set from outside of '{path}'; write #ifndef {name} before its #define "
+        "and #endif behind it, or emit without --as",
+    )
+    CHOSEN_NOWHERE = (
+        811,
+        WARNING,
+        "{name} = {value} was chosen; give it where {{{name}}} stood for cutune collect, and to "
+        "emit the same --nvcc-flag and --tune",
+    )
+    LAUNCHES_STAY = (
+        812,
+        WARNING,
+        "launches keep their thread blocks: they were proven with {name} = {own}, not {value}",
+    )
+    HOST_CHOICES_LEFT_OUT = (
+        813,
+        WARNING,
+        "'{name}' is chosen by sizes at run time, which only the emitted program can do; it is "
+        "left out",
+    )
+    HELD_BY_CONDITION = (
+        814,
+        WARNING,
+        "'{name}' keeps its own value: it is compiled in, and the condition '{condition}' depends "
+        "on the size of a run; change the condition so that it holds at all sizes",
     )
     UNUSABLE_NVCC = (702, ERROR, "'{path}' is not a usable nvcc: {reason}")
 

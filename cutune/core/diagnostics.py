@@ -2,7 +2,8 @@
 
 Takes a code, a place and values; gives `file:line:col: error: … [CT201]` with the line and a caret.
 CT0xx files and options, 1xx syntax, 2xx program, 3xx passes and edits, 4xx measuring and
-emulation, 5xx fitting, 6xx emitting, 7xx nvcc wrapper. A released code keeps its meaning.
+emulation, 5xx fitting, 6xx emitting, 7xx nvcc wrapper, 8xx parameters and trials. A released code
+keeps its meaning.
 """
 
 from __future__ import annotations

@@ -24,10 +24,39 @@ GROUPS = {
     5: "Fitting and models",
     6: "Emitting",
     7: "nvcc",
+    8: "Parameters and trials",
 }
 
 #: Code → what it means and what to do.
 MEANINGS: dict[Code, str] = {
+    Code.NO_CONSTANT_VALUE: "The value of a macro or a constant is replaced where it is written.",
+    Code.CONSTANT_TWICE: "With several definitions it would not be known which one is in force.",
+    Code.BAD_VALUES: "A parameter is something that has a choice. Values are integers (`4, 8`), "
+    "ranges (`1..10`) and words (`none`). An option may leave out values of a pragma, not add any.",
+    Code.BAD_CHOICE_OPTION: "The name is that of a parameter in the source, or stands in braces in "
+    "`--nvcc-flag`, `--make` or `--run`.",
+    Code.PARAMETER_TWICE: "Each parameter has one list of values.",
+    Code.UNKNOWN_IN_SPACE: "A condition may speak of parameters, of sizes (names of `--vary` and "
+    "`data(…)`), of `device.shared`, `device.threads` and `device.count`, and compare a parameter "
+    "with one of its words.",
+    Code.NOTHING_ALLOWED: "The conditions that are named contradict each other, or the values.",
+    Code.SPACE_TOO_LARGE: "Parameters that conditions connect are kept as a table of what is "
+    "allowed, and it grows beyond memory.",
+    Code.NOT_T1: "T1 is the JSON format in which tuners exchange spaces: "
+    "`ConfigurationSpace.TuningParameters` with `Name` and `Values`, and `Conditions` with an "
+    "`Expression` each. `cutune inspect app.cu --space FILE` writes it.",
+    Code.BAD_EXPRESSION: "Expressions of a T1 file are read, never run: lists, `range`, "
+    "comprehensions, arithmetic, comparisons and the functions that the message names.",
+    Code.NOWHERE: "Where the name of a parameter stands says how it is set.",
+    Code.SEVERAL_PLACES: "It would not be known how the parameter is set.",
+    Code.UNGUARDED_CONSTANT: "A value that the source gives in any case cannot be given from "
+    "outside. Without `--as` the program is written with the chosen values in it.",
+    Code.CHOSEN_NOWHERE: "The value belongs to an option of nvcc or to the program's command line.",
+    Code.LAUNCHES_STAY: "With another value the kernels are other code. Where no host integer is "
+    "chosen at run time, the emitted program can be tuned like any other.",
+    Code.HELD_BY_CONDITION: "A compiled value holds at every size, also at those where the "
+    "condition forbids it and nothing was tried.",
+    Code.HOST_CHOICES_LEFT_OUT: "Headers and options hold one value for all sizes.",
     Code.CONTRADICTION: "The source says one thing and the compiled code another: a parameter is "
     "changed through a reference, or an operator asks for its thread. The compiled code is "
     "right. Write the kernel so that both agree, for instance with a copy of the parameter.",

@@ -34,6 +34,7 @@ __all__ = [  # Meta is a part of it
     "Symbol",
     "Text",
     "Time",
+    "Word",
     "one_of",
     "parsed",
     "rational",
@@ -52,6 +53,8 @@ NameOrNone = Annotated[str, Meta(pattern=rf"(?a)\A({_WORD})?\Z")]
 MemberName = Annotated[str, Meta(pattern=rf"(?a)\A{_WORD}((\.|->){_WORD}){{0,9}}\Z")]
 #: A name that may stand in namespaces.
 QualifiedName = Annotated[str, Meta(pattern=rf"(?a)\A(::)?{_WORD}(::{_WORD}){{0,9}}\Z")]
+#: A word of an option or a macro's value: no text of these characters begins or ends anything.
+Word = Annotated[str, Meta(pattern=r"(?a)\A[\w.+-]{1,64}\Z")]
 #: A symbol of the linker, a hash.
 Symbol = Annotated[str, Meta(pattern=r"\A[\w$.@-]{0,4096}\Z")]
 #: Text for people, or a path: it is quoted wherever it is written.

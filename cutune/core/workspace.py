@@ -48,9 +48,9 @@ class Workspace:
     measurements = _File("measurements.jsonl")
     #: Fitted models, one per kernel.
     models = _File("models.json")
-    #: Times of regions by host tunables.
-    host_measurements = _File("host-measurements.jsonl")
-    #: Classifiers of host tunables.
+    #: Configurations that were tried, and the times of regions.
+    trials = _File("trials.jsonl")
+    #: What was chosen of them: classifiers of host tunables, values of constants and flags.
     choices = _File("choices.json")
     #: The commands that have written here.
     commands = _File("commands.jsonl")

@@ -1,4 +1,4 @@
-"""How an ELF program is linked. Takes a path, gives the libraries that it needs.
+"""ELF programs. Takes a path, gives the libraries that it needs, and the code that it holds.
 
 Layout: System V ABI, chapters 4 (sections) and 5 (dynamic linking). Only 64-bit little-endian
 files, which is what nvcc makes.
@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 _DYNAMIC_SECTION = 6
+#: What a program does: its instructions, constants, and the code of its kernels.
+_CODE = (".text", ".rodata", ".data", ".nv_fatbin")
 _NEEDED, _SEARCH_PATH = 1, (15, 29)  # DT_NEEDED; DT_RPATH and DT_RUNPATH
 
 
@@ -47,11 +50,40 @@ def read_linkage(path: Path) -> Linkage | None:
         return None
 
 
-def _linkage(data: bytes) -> Linkage:
+def code_hash(path: Path) -> str:
+    """The same for two programs whose code and constant data are the same, of host and devices.
+
+    Empty where that cannot be told, for instance of a script.
+
+    Raises:
+        OSError: when the file cannot be read.
+    """
+    data = path.read_bytes()
+    if data[:6] != b"\x7fELF\x02\x01":
+        return ""
+    try:
+        sections, names = _sections(data)
+        content = sha256()
+        for section in sections:
+            name = _text(data, names.offset + section.name)
+            if name in _CODE:
+                content.update(f"{name} {section.size} ".encode())
+                content.update(data[section.offset : section.offset + section.size])
+    except (struct.error, IndexError, ValueError):
+        return ""
+    return content.hexdigest()[:16]
+
+
+def _sections(data: bytes) -> tuple[list[_Section], _Section]:
+    """All sections, and the one that holds their names."""
     (table,) = struct.unpack_from("<Q", data, 0x28)
     entry_size, count, names_index = struct.unpack_from("<HHH", data, 0x3A)
     sections = [_section(data, table + i * entry_size) for i in range(count)]
-    names = sections[names_index]
+    return sections, sections[names_index]
+
+
+def _linkage(data: bytes) -> Linkage:
+    sections, names = _sections(data)
     needed: list[str] = []
     search_path: list[str] = []
     for section in sections:

@@ -17,7 +17,7 @@ from cutune.core.source import Source, Span
 from cutune.device.thread_block import EXTENTS, Block
 from cutune.frontend.block_range import BlockRange
 from cutune.frontend.host_formula import Formula
-from cutune.frontend.tunable import HostTunable, Region
+from cutune.frontend.tunable import HostTunable, Placed, Region, TunableConstant
 
 DIMENSIONS = ("x", "y", "z")
 
@@ -385,7 +385,9 @@ class Program:
     diagnostics: tuple[Diagnostic, ...] = field(default=())
     #: The user's headers.
     headers: tuple[Source, ...] = ()
+    #: Integers of the host that may be chosen, then macros and constants.
     tunables: tuple[HostTunable, ...] = ()
+    constants: tuple[TunableConstant, ...] = ()
     regions: tuple[Region, ...] = ()
     #: Kernels of the user's headers that nothing launches here.
     unlaunched: tuple[Kernel, ...] = ()
@@ -430,21 +432,18 @@ class Program:
 
     @property
     def tunable_headers(self) -> tuple[Source, ...]:
-        """Headers with a host tunable or a region."""
-        return self._headers_of((*self.tunables, *self.regions))
+        """Headers with a parameter or a region."""
+        return self._headers_of((*self.tunables, *self.constants, *self.regions))
 
     @property
     def rewritten_headers(self) -> tuple[Source, ...]:
         """Headers that a pass may rewrite."""
         copies = [kernel.copy for kernel in self.kernels if kernel.copy is not None]
         variants = [variant for kernel in self.kernels for variant in kernel.variants]
-        return self._headers_of(
-            [*self.tunable_launches, *self.tunables, *self.regions, *copies, *variants]
-        )
+        parameters: list[Placed] = [*self.tunables, *self.constants, *self.regions]
+        return self._headers_of([*self.tunable_launches, *parameters, *copies, *variants])
 
-    def _headers_of(
-        self, places: Iterable[LaunchSite | HostTunable | Region | KernelCopy | KernelVariant]
-    ) -> tuple[Source, ...]:
+    def _headers_of(self, places: Iterable[Placed]) -> tuple[Source, ...]:
         found = {place.source.path: place.source for place in places}
         found.pop(self.source.path, None)
         return tuple(found.values())

@@ -1,20 +1,30 @@
-"""The types of host tunables: integers of the host that are chosen, and what is timed for them."""
+"""The types of what a source makes parameters, and of what is timed for them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from cutune.core.source import Source, Span
+from cutune.space.parameter import Parameter
+
+
+class Placed(Protocol):
+    """Something that stands in a file."""
+
+    @property
+    def source(self) -> Source:
+        """The file."""
 
 
 @dataclass(frozen=True)
 class HostTunable:
     """A host integer that may get another value than the program's own."""
 
-    name: str
+    #: Its values are integers.
+    parameter: Parameter
     #: Tunables of one pragma are chosen together; groups are numbered from 1 in their order.
     group: int
-    choices: tuple[int, ...]
     #: The expressions that the choice depends on, as written.
     data: tuple[str, ...]
     #: Earlier tunables on which the choice depends.
@@ -26,6 +36,50 @@ class HostTunable:
     pragma: Span
     #: A condition on tunables of the pragma and data: text of the annotation language, or None.
     where: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.parameter.name
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """The values that it may have, in rising order."""
+        return tuple(value for value in self.parameter.values if isinstance(value, int))
+
+
+@dataclass(frozen=True)
+class TunableConstant:
+    """A macro or a constant of the source that may have another value when it is compiled."""
+
+    parameter: Parameter
+    #: Names of the sizes by which it may be chosen.
+    data: tuple[str, ...]
+    #: The file it stands in: the program's own, or a header of the user.
+    source: Source
+    #: The program's own value.
+    value: Span
+    pragma: Span
+    #: A condition: text of the annotation language, or None.
+    where: str | None
+    is_macro: bool
+    #: May the compiler's `-D` define it, because `#ifndef` stands around its `#define`?
+    is_guarded: bool
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.parameter.name
+
+    @property
+    def is_integer(self) -> bool:
+        """Are all its values integers?"""
+        return all(isinstance(value, int) for value in self.parameter.values)
+
+    @property
+    def own_text(self) -> str:
+        """The program's own value, as it is written."""
+        return self.source[self.value]
 
 
 @dataclass(frozen=True)

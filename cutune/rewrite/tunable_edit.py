@@ -1,6 +1,6 @@
-"""The edits at host tunables and regions, shared by the instrumented and the tuned program.
+"""The edits at parameters and regions, shared by the instrumented and the tuned program.
 
-`int m = 32;` becomes `int m = CALL(32, …);` on the same line.
+`int m = 32;` becomes `int m = CALL(32, …);` on the same line; `#define WPT 1` gets another text.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from cutune.core.edits import Edit
 from cutune.core.source import Source
-from cutune.frontend.tunable import HostTunable, Region
-from cutune.rewrite.one_line import line_structure
+from cutune.frontend.tunable import HostTunable, Region, TunableConstant
+from cutune.rewrite.one_line import line_structure, one_line
 from cutune.rewrite.pipeline import TranslationUnit
 from cutune.rewrite.prelude import prelude_edit
 
@@ -23,6 +23,25 @@ def tunable_edits(tunable: HostTunable, call: Call) -> Iterator[Edit]:
     before, behind = call(tunable)
     yield Edit.insert(tunable.value.start, before)
     yield Edit.insert(tunable.value.end, behind)
+
+
+#: Beginning of the macros that stand for the values of constants.
+VALUE_PREFIX = "CUTUNE_VALUE_"
+
+
+def settable(constants: Iterable[TunableConstant]) -> str:
+    """Text before line 1: the program's own values, unless the command line has others."""
+    texts = []
+    for constant in constants:
+        name = VALUE_PREFIX + constant.name
+        own = one_line(constant.own_text)
+        texts.append(f"#ifndef {name}\n#define {name} {own}\n#endif\n")
+    return "".join(texts)
+
+
+def value_edit(constant: TunableConstant, text: str) -> Edit:
+    """Another text in place of the program's own value."""
+    return Edit(constant.value, text + line_structure(constant.own_text))
 
 
 def data_arguments(tunable: HostTunable) -> list[str]:

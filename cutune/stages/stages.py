@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,9 +25,12 @@ from cutune.frontend.launch_sites import numbers_of
 from cutune.frontend.program import Program
 from cutune.models.selection.model_check import with_timings
 from cutune.models.selection.registry import DEFAULT
+from cutune.passes import ReplaceTunables
 from cutune.rewrite.output import Target
+from cutune.rewrite.pipeline import TranslationUnit
 from cutune.tunables.emit_blocks import block_deciders
-from cutune.tunables.host import block_choices, replacement
+from cutune.tunables.emit_fixed import changed, elsewhere
+from cutune.tunables.host import block_choices, fixed_values, replacement
 from cutune.tunables.method_names import NEIGHBOURS
 
 
@@ -230,8 +233,15 @@ def emit(
     `fitted`: the models; None: the saved ones.
     """
     tunables = replacement(program, workspace)
-    # If the host tunables of a program were measured, its launches need not be.
-    measured = workspace.models.exists() or not tunables.routines
+    values = fixed_values(program, workspace)
+    other = changed(program, values, session.asked)
+    for diagnostic in elsewhere(program, values, session.asked):
+        session.warn(diagnostic)
+    if other:
+        # Other code was proven and modelled than this program is compiled to.
+        return target.write(_without_models(session, program, tunables, other, devices))
+    # If the parameters of a program were measured, its launches need not be.
+    measured = workspace.models.exists() or not (tunables.routines or values)
     deciders: list[Decider] = []
     if performance == NEIGHBOURS:
         # Kernels that were not swept keep their model, where there is one.
@@ -240,3 +250,18 @@ def emit(
     models = models_of(program, workspace, fitted) if measured else []
     unit = replaced(session, program, models, devices, performance, tunables, deciders)
     return target.write(unit)
+
+
+def _without_models(
+    session: Session,
+    program: Program,
+    tunables: ReplaceTunables,
+    other: Mapping[str, tuple[str, str]],
+    devices: Sequence[DeviceProfile],
+) -> TranslationUnit:
+    """The program with other values, whose launches stay as they are."""
+    if program.tunable_launches:
+        name, (own, value) = next(iter(other.items()))
+        stays = Diagnostic.at(Code.LAUNCHES_STAY, None, name=name, own=own, value=value)
+        session.warn(stays)
+    return replaced(session, program, [], devices, DEFAULT, tunables, [])

@@ -7,21 +7,28 @@ Takes a session, a program and the measurements in its workspace, gives models, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.typed import require
-from cutune.core.workspace import Workspace, read_lines, read_typed, write_document
+from cutune.core.workspace import Workspace, read_typed, write_document
 from cutune.device.profile import DeviceProfile
 from cutune.emit.emitter import c_integer
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.program import Program
-from cutune.frontend.tunable import HostTunable
+from cutune.frontend.tunable import HostTunable, TunableConstant
 from cutune.passes import ReplaceTunables
 from cutune.rewrite.prelude import c_string
+from cutune.search.program_space import own_values
+from cutune.search.regions import HostMeasurement, Settings, group_table, is_allowed
+from cutune.search.trials import plain, read_measured
+from cutune.space.asked import Asked
+from cutune.space.condition import Condition
+from cutune.space.parameter import NONE
+from cutune.tunables.fixed import FixedChoice, fit_fixed
 from cutune.tunables.measured_blocks import BlockClassifier, BlockClassifierEntry
 from cutune.tunables.neighbours.condition import condition_c
 from cutune.tunables.neighbours.emit_classifier import c_name, emit_choices
@@ -33,7 +40,6 @@ from cutune.tunables.neighbours.model import (
     fit_choice,
     to_json,
 )
-from cutune.tunables.regions import SCHEMA, HostMeasurement, group_table
 
 COMMAND = "cutune fit --model neighbours"
 _SWITCH = """\
@@ -53,37 +59,93 @@ static inline int cutune_tunables_mode() {
 # ---- fit
 
 
+@dataclass(frozen=True)
+class HostChoices:
+    """What was chosen of measured times: values for all sizes, and classifiers of host integers."""
+
+    fixed: FixedChoice | None
+    models: Sequence[ChoiceModel]
+
+
 def fit_host(
     session: Session, program: Program, workspace: Workspace, limit: float, device: DeviceProfile
-) -> list[ChoiceModel]:
-    """A model per pragma from the workspace's times of this version of the program; not saved.
+) -> HostChoices:
+    """The choices of this version of the program, by the workspace's times; not saved.
 
     Where several GPUs were measured, the times of `device` count.
 
     Raises:
         CutuneError: CT009 without measurements, CT423 where none is of this version.
     """
-    origin = _origin(program)
-    path = workspace.host_measurements
     command = "cutune collect --tunables"
-    lines = read_lines(path, SCHEMA, HostMeasurement.from_json, command, session.warn)
-    measured = [one for one in lines if one.origin == origin]
+    measured = read_measured(workspace.trials, _origin(program), command, session.warn)
     if len({one.device for one in measured}) > 1:
         measured = [one for one in measured if one.device == device.name]
+    hosts = {tunable.name for tunable in program.tunables}
+    names = sorted({name for one in measured for name in one.values} - hosts)
+    own = {n: plain(v) for n, v in own_values(program, session.asked).items()}
+    held = _held(program, session.asked, names)
+    for name, text in held.items():
+        session.warn(Diagnostic.at(Code.HELD_BY_CONDITION, None, name=name, condition=text))
+    fixed = fit_fixed(_allowed(program, measured), names, own, held)
+    values: Settings = {}
+    if fixed is not None:
+        values = fixed.values
+        measured = [one for one in measured if fixed.fits(one)]
     models = []
     for group in dict.fromkeys(tunable.group for tunable in program.tunables):
-        table = group_table(program.tunables, group, measured)
+        is_needed = _is_bound(_first(program, group).where, values)
+        table = group_table(program.tunables, group, measured, is_needed)
         if table is not None:
             models.append(fit_choice(table, limit, len(_first(program, group).given)))
-    if not models:
+    if not models and fixed is None:
         raise CutuneError(Diagnostic.at(Code.NO_HOST_TIMES, None, path=program.source.path))
-    return models
+    return HostChoices(fixed, models)
+
+
+def _held(program: Program, asked: Asked, names: Sequence[str]) -> dict[str, str]:
+    """Parameters of one value that must not change: a condition on them depends on the size.
+
+    What is compiled in holds at sizes, too, at which nothing was tried. Gives the conditions.
+    """
+    places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
+    known = {*names, *(place.name for place in places)}
+    read = [(Condition.read(one.where), {*one.data}) for one in places if one.where is not None]
+    words = {v for one in asked.parameters for v in one.values if isinstance(v, str)}
+    words |= {v for one in places for v in one.parameter.values if isinstance(v, str)} | {NONE}
+    found = {}
+    for condition, sizes in [*read, *((one, set[str]()) for one in asked.conditions)]:
+        others = {name for name in condition.names - known - words if "device." not in name}
+        if others or condition.names & sizes - known:
+            found.update(dict.fromkeys(condition.names & {*names}, condition.text))
+    return found
+
+
+def _is_bound(where: str | None, values: Settings) -> bool:
+    """Does a condition speak of a value that is compiled in? The program's own is not its judge."""
+    return where is not None and bool(Condition.read(where).names & values.keys())
+
+
+def _allowed(program: Program, measured: Sequence[HostMeasurement]) -> list[HostMeasurement]:
+    """What the conditions of all pragmas about host integers allow."""
+    groups: dict[int, list[HostTunable]] = {}
+    for tunable in program.tunables:
+        groups.setdefault(tunable.group, []).append(tunable)
+    return [
+        one
+        for one in measured
+        if all(
+            is_allowed(one, own)
+            for own in groups.values()
+            if all(tunable.name in one.data for tunable in own)
+        )
+    ]
 
 
 def write_choices(
     program: Program,
     workspace: Workspace,
-    models: Sequence[ChoiceModel],
+    choices: HostChoices,
     blocks: Sequence[BlockClassifier],
 ) -> None:
     """Save what was fitted, in place of what was there.
@@ -93,7 +155,8 @@ def write_choices(
     """
     document = {
         "origin": asdict(_origin(program)),
-        "models": [to_json(model) for model in models],
+        "models": [to_json(model) for model in choices.models],
+        "fixed": choices.fixed.to_json() if choices.fixed is not None else {},
         "launches": {
             "origin": asdict(Origin.of(program.source, program.deciding_files)),
             "blocks": [choice.to_json() for choice in blocks],
@@ -160,6 +223,8 @@ class ChoicesDocument:
     origin: Origin
     models: tuple[ChoiceModelEntry, ...]
     launches: LaunchesEntry | None = None
+    #: Values that were chosen for all sizes.
+    fixed: Settings = field(default_factory=dict)
 
     def choices(self) -> list[ChoiceModel]:
         """The models of host tunables."""
@@ -202,31 +267,56 @@ class HostSelection:
 
 
 def replacement(program: Program, workspace: Workspace) -> ReplaceTunables:
-    """The pass that lets the tunables of a program be chosen; one that does nothing without models.
+    """The pass that lets the parameters of a program be chosen; it does nothing without choices.
 
     Raises:
         CutuneError: CT513 when the program has changed since it was measured.
     """
-    if not program.tunables or not workspace.choices.exists():
+    document = _choices(program, workspace)
+    if document is None:
         return ReplaceTunables()
-    document = read_choices(workspace)
-    origin = _origin(program)
-    if document.origin.path != origin.path:
-        return ReplaceTunables()
-    if document.origin != origin:
-        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
+    values = {name: str(value) for name, value in document.fixed.items()}
     models = document.choices()
     if not models:
-        return ReplaceTunables()
-    selection = emit_host(models, {t.name: t.where for t in program.tunables})
-    return ReplaceTunables(selection=selection.text, routines=selection.routines)
+        return ReplaceTunables(values=values)
+    selection = emit_host(models, {t.name: t.where for t in program.tunables}, values)
+    return ReplaceTunables(selection=selection.text, routines=selection.routines, values=values)
 
 
-def emit_host(models: Sequence[ChoiceModel], conditions: Mapping[str, str | None]) -> HostSelection:
+def fixed_values(program: Program, workspace: Workspace) -> Settings:
+    """The values that were chosen for all sizes; empty without choices.
+
+    Raises:
+        CutuneError: CT513 when the program has changed since it was measured.
+    """
+    document = _choices(program, workspace)
+    return document.fixed if document is not None else {}
+
+
+def _choices(program: Program, workspace: Workspace) -> ChoicesDocument | None:
+    """The choices of this program, if there are any."""
+    if not workspace.choices.exists():
+        return None
+    document, origin = read_choices(workspace), _origin(program)
+    if document.origin.path != origin.path:
+        return None
+    if document.origin != origin:
+        raise CutuneError(Diagnostic.at(Code.STALE_MODELS, None, path=program.source.path))
+    return document
+
+
+def emit_host(
+    models: Sequence[ChoiceModel],
+    conditions: Mapping[str, str | None],
+    values: Mapping[str, str],
+) -> HostSelection:
     """The classifiers, and a routine per tunable.
 
     A routine gives the program's own value on request, outside of the measured sizes, and where the
     choice does not satisfy the condition of its pragma.
+
+    Args:
+        values: of the parameters that have one for all sizes.
     """
     texts = [_SWITCH, emit_choices(models)]
     routines: dict[str, str] = {}
@@ -235,11 +325,13 @@ def emit_host(models: Sequence[ChoiceModel], conditions: Mapping[str, str | None
             routine = f"cutune_tuned_{c_name(tunable)}"
             routines[tunable] = routine
             where = conditions.get(tunable)
-            texts.append(_routine(model, tunable, routine, _test(model, where)))
+            is_bound = _is_bound(where, values)
+            test = "" if is_bound else _test(model, where, values)
+            texts.append(_routine(model, tunable, routine, test, is_bound))
     return HostSelection("".join(texts), routines)
 
 
-def _test(model: ChoiceModel, where: str | None) -> str:
+def _test(model: ChoiceModel, where: str | None, values: Mapping[str, str]) -> str:
     """C that gives the program's own value where a choice was not measured or is not allowed."""
     known = " || ".join(_in_range(model, choice) for choice in model.choices)
     text = f"    if (!({known})) return cutune_original;\n"
@@ -248,6 +340,8 @@ def _test(model: ChoiceModel, where: str | None) -> str:
     sizes = ", ".join(f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given))
 
     def name_of(name: str) -> str:
+        if name in values:
+            return values[name]
         is_chosen = name in model.tunables
         return f"cutune_choose_{c_name(name)}({sizes})" if is_chosen else f"cutune_{c_name(name)}"
 
@@ -266,7 +360,9 @@ def _in_range(model: ChoiceModel, choice: Choice) -> str:
     return f"({' && '.join(tests)})"
 
 
-def _routine(model: ChoiceModel, tunable: str, routine: str, test: str) -> str:
+def _routine(model: ChoiceModel, tunable: str, routine: str, test: str, is_bound: bool) -> str:
+    """Where it is bound, the program's own value may not be allowed with what is compiled in."""
+    off = "" if is_bound else "    if (cutune_mode == 0) return cutune_original;\n"
     names = [f"cutune_{c_name(name)}" for name in (*model.sizes, *model.given)]
     parameters = "".join(f", long long {name}" for name in names)
     shown = ", ".join(f"{name} = %lld" for name in (*model.sizes, *model.given))
@@ -277,8 +373,8 @@ template <class Integer>
 static inline Integer {routine}(Integer cutune_original{parameters})
 {{
     const int cutune_mode = cutune_tunables_mode();
-    if (cutune_mode == 0) return cutune_original;
-{test}    const long long cutune_value = cutune_choose_{c_name(tunable)}({", ".join(names)});
+    (void)cutune_original;
+{off}{test}    const long long cutune_value = cutune_choose_{c_name(tunable)}({", ".join(names)});
     if (cutune_mode == 2)
         fprintf(stderr, {shown_text}, {values});
     return (Integer)cutune_value;

@@ -188,7 +188,8 @@ def fit_blocks(
         choice = fit_kernel(kernel, device, launches, limit) if kernel is not None else None
         if choice is not None:
             found.append(choice)
-    if not found and not may_lack and not program.tunables:
+    has_parameters = program.tunables or program.constants or session.asked.parameters
+    if not found and not may_lack and not has_parameters:
         path = program.source.path
         raise CutuneError(Diagnostic.at(Code.NOT_SWEPT, None, path=path, device="a GPU"))
     return found

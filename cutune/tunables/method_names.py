@@ -12,13 +12,13 @@ NEIGHBOURS = "neighbours"
 
 def add_host_options(collect: argparse.ArgumentParser) -> None:
     """Options of `collect` to time regions instead of counting the work of kernels."""
-    host = collect.add_argument_group("host tunables")
+    host = collect.add_argument_group("parameters of the program")
     host.add_argument(
         "--tunables",
         nargs="?",
         const="",
         metavar="m,…",
-        help="run FILE in every configuration of its host tunables, or of these; on a GPU its "
+        help="run FILE in every configuration of its parameters, or of these; on a GPU its "
         "regions are timed",
     )
     host.add_argument("--repetitions", type=int, default=3, metavar="COUNT", help="default: 3")
@@ -26,8 +26,16 @@ def add_host_options(collect: argparse.ArgumentParser) -> None:
         "--search",
         type=int,
         metavar="COUNT",
-        help="with --on gpu: run COUNT configurations per size instead, each time varying one "
-        "tunable, from what was best at the size before",
+        help="with --on gpu: run COUNT configurations per size instead, from what was best at the "
+        "size before",
+    )
+    host.add_argument("--start", metavar="NAME=VALUE,…", help="where a search begins")
+    host.add_argument(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="COUNT",
+        help="programs compiled at once (default: 1)",
     )
 
 

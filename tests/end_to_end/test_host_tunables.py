@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,13 +17,14 @@ from cutune.cli.main import main
 from cutune.collect.run import Run
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_source
-from cutune.core.workspace import append_lines
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.run import program_environment
 from cutune.fit.measurement.measurement import Origin
+from cutune.search import collect
+from cutune.search.builds import Builds, Built
+from cutune.search.regions import Failure, HostMeasurement, measure
+from cutune.search.trials import Ended, Status, Trial, Trials
 from cutune.toolchain.nvcc import find_nvcc
-from cutune.tunables import collect
-from cutune.tunables.regions import HostMeasurement, measure
 from tests.end_to_end.tuning import QUICK, STANDARD, build_flags
 
 pytestmark = pytest.mark.nvcc
@@ -70,9 +74,9 @@ def test_configurations_are_tried_and_never_timed_without_a_gpu(
     assert "4 configurations run on the emulated device, which has no time" in said.out
     assert "2 runs failed and are left out" in said.err and "[CT426]" in said.err
     workspace = program.parent / ".cutune"
-    assert not (workspace / "host-measurements.jsonl").exists()
+    assert not (workspace / "trials.jsonl").exists()
 
-    binary = workspace / "program.tunables"
+    binary = workspace / "builds" / "own" / "program.tunables"
     run, environment = Run((str(binary), "100"), {}), program_environment(binary)
     origin = Origin.of(read_source(program))
     found = measure(run, {"m": 8, "R": 1}, origin, environment)
@@ -83,7 +87,7 @@ def test_configurations_are_tried_and_never_timed_without_a_gpu(
     assert one.milliseconds is None
     found = measure(run, {}, origin, environment)
     assert isinstance(found, list) and found[0].values == {"R": 0, "m": 5}
-    assert measure(run, {"m": 16}, origin, environment) == "status 3"
+    assert measure(run, {"m": 16}, origin, environment) == Failure("status 3")
 
 
 @pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="there is a GPU")
@@ -117,17 +121,145 @@ def test_a_search_runs_a_part_and_stays_within_conditions(
     timed.chmod(0o755)
     monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
     monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
-    monkeypatch.setattr(collect, "build", lambda *arguments: timed)
+    monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
     sweep = ["--tunables", "--on", "gpu", "--repetitions", "1", "--search", "4", "-q", *QUICK]
     run = ["--run", "{program} {n}", "--vary", "n=50,1000"]
     assert main(["collect", str(program), *sweep, *run]) == 0
     assert "8 configurations timed" in capsys.readouterr().out
-    lines = (program.parent / ".cutune" / "host-measurements.jsonl").read_text().splitlines()
-    values = [tuple(json.loads(line)["values"].values()) for line in lines]
-    assert values == [(1, 8), (0, 8), (1, 4), (1, 16), (1, 16), (0, 16), (1, 8), (1, 4)]
-    sweep[sweep.index("--search") + 1] = "3"
-    assert main(["collect", str(program), *sweep, *run]) == 1
-    assert "every tunable takes 4 configurations per size [CT425]" in capsys.readouterr().err
+    ended = trial_lines(program, "end")
+    finals = [line for line in ended if line["final"]]
+    assert len(finals) == 6, "what is allowed, timed again"
+    values = [tuple(line["measured"][0]["values"].values()) for line in ended if not line["final"]]
+    assert len(set(values[:4])) == len(set(values[4:])) == 4
+    assert (1, 16) in values[:4], "the fastest of them"
+    assert values[4] == (1, 16), "the search at the next size begins there"
+    # Nothing is measured twice; further configurations are.
+    sweep[sweep.index("--search") + 1] = "5"
+    assert main(["collect", str(program), *sweep, *run]) == 0
+    again = trial_lines(program, "end")
+    assert again[: len(ended)] == ended
+    assert len({line["trial"] for line in again}) == len(trial_lines(program, "begin")) == 10
+
+
+#: m = 4 is fast once, by chance; 8 and 16 are alike.
+LUCKY = """\
+#!{python}
+import json, os
+m = int(os.environ["CUTUNE_SET"].split("=")[1])
+with open({log!r}, "a") as log:
+    log.write(str(m) + "\\n")
+with open({log!r}) as log:
+    before = log.read().split().count(str(m))
+time = 2.0 + (before - 1) * 3 if m == 4 else 3.0 + (before + m // 8) % 2 / 10
+data = {{"m": {{"N": 7, "R": 0}}}}
+tunables = {{"m": {{"value": m, "ambiguous": False, "data": data["m"]}}}}
+line = {{"device": "a GPU", "milliseconds": time, "tunables": tunables}}
+with open(os.environ["CUTUNE_OUTPUT"], "a") as output:
+    output.write(json.dumps(line) + "\\n")
+"""
+
+
+def test_the_fastest_are_timed_again_in_turn(
+    program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.write_text(PROGRAM.replace(" where(N % 11 != m)", ""))
+    log, timed = program.parent / "log", program.parent / "timed"
+    timed.write_text(LUCKY.format(python=sys.executable, log=str(log)))
+    timed.chmod(0o755)
+    monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
+    monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
+    monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
+    sweep = ["collect", str(program), "--tunables", "m", "--on", "gpu", "--repetitions", "1"]
+    run = ["--run", "{program} {n}", "--vary", "n=7", "-q", *QUICK]
+    assert main([*sweep, *run]) == 0
+    assert log.read_text().split() == ["4", "8", "16", "4", "8", "16"]
+    finals = {
+        line["measured"][0]["values"]["m"]: line["times"][0]
+        for line in trial_lines(program, "end")
+        if line["final"]
+    }
+    assert finals[4] == 5.0 and finals[8] != finals[16]
+    assert main([*sweep, *run]) == 0
+    assert len(log.read_text().split()) == 6, "nothing is measured twice"
+    assert main([*sweep, "--run", "{program} {n} 1", *run[2:]]) == 0
+    assert len(log.read_text().split()) == 12, "another command line is another trial"
+    capsys.readouterr()
+    elsewhere = ["--repetitions", "2", "--workspace", str(program.parent / "other")]
+    assert main([*sweep, *elsewhere, *run]) == 0
+    assert "equally fast for n = 7: m = 8; m = 16\n" in capsys.readouterr().out
+
+
+def trial_lines(program: Path, event: str) -> list[dict[str, Any]]:
+    """The beginnings or ends of trials in a program's workspace."""
+    lines = (program.parent / ".cutune" / "trials.jsonl").read_text().splitlines()
+    return [entry for entry in map(json.loads, lines) if entry["event"] == event]
+
+
+def test_a_search_may_find_nothing_at_some_sizes(
+    program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search at the next size begins where the one before did, and goes on."""
+    timed = program.parent / "timed"
+    timed.write_text(
+        TIMED.format(python=sys.executable).replace("r, m =", "n > 60 or sys.exit(1)\nr, m =")
+    )
+    timed.chmod(0o755)
+    monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
+    monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
+    monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
+    sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--search", "2", "-q", *QUICK]
+    assert main([*sweep, "--run", "{program} {n}", "--vary", "n=50,1000"]) == 0
+    said = capsys.readouterr()
+    assert "2 configurations timed" in said.out and "2 runs failed" in said.err
+
+
+def test_another_gpu_is_another_trial(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the same architecture: H100 and H200 are compiled for alike."""
+    program.write_text(PROGRAM.replace("where(N % 11 != m)", ""))
+    timed, smi = program.parent / "timed", program.parent / "nvidia-smi"
+    timed.write_text(TIMED.format(python=sys.executable))
+    timed.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
+    sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--repetitions", "1", "-q"]
+    run = ["--run", "{program} {n}", "--vary", "n=50", "--tune", "R=1", "--tune", "m=4", *QUICK]
+    for name in ("NVIDIA H100", "NVIDIA H200", "NVIDIA H200"):
+        smi.write_text(f"#!/bin/sh\necho 'GPU 0: {name} (UUID: GPU-{len(name)})'\n")
+        smi.chmod(0o755)
+        assert main([*sweep, *run]) == 0
+    begun = trial_lines(program, "begin")
+    assert [line["how"].partition("'")[2].partition("'")[0] for line in begun] == [
+        "NVIDIA H100",
+        "NVIDIA H200",
+    ]
+
+
+def test_what_was_tried_before_an_interruption_is_kept(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the third run, twice: the others are run once each, and none is left out."""
+    program.write_text(PROGRAM.replace("where(N % 11 != m)", "where(m < 16 || N < 100)"))
+    timed = program.parent / "timed"
+    timed.write_text(TIMED.format(python=sys.executable))
+    timed.chmod(0o755)
+    monkeypatch.setattr(collect, "_require_gpu", lambda on: None)
+    monkeypatch.setattr(collect, "gpu_target", lambda architecture: [])
+    monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
+    calls: list[object] = []
+
+    def interrupted(*asked: Any) -> object:
+        calls.append(asked)
+        if len(calls) in (3, 4):
+            raise KeyboardInterrupt
+        return measure(*asked)
+
+    monkeypatch.setattr(collect, "measure", interrupted)
+    sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--repetitions", "1", "-q"]
+    run = ["--run", "{program} {n}", "--vary", "n=50", *QUICK]
+    assert [main([*sweep, *run]) for _ in range(3)] == [130, 130, 0]
+    first = [line for line in trial_lines(program, "end") if not line["final"]]
+    assert len({line["trial"] for line in first}) == len(first) == 6
+    assert {line["status"] for line in first} == {"ok"}
 
 
 def test_a_search_needs_times(program: Path) -> None:
@@ -152,15 +284,23 @@ def test_what_cannot_be_swept_is_diagnosed(
 def fill_workspace(program: Path, device: str = "a GPU", limit: int = 1000) -> None:
     """Times in which R = 1 wins above the limit, and m = 8 wins where R is 1."""
     origin = Origin.of(read_source(program))
-    lines = []
+    measured = []
     for n in (10, 100, 1000, 10_000, 100_000):
         for steps in (0, 1):
             for m in (4, 8):
                 time = 1 + (steps != (n > limit)) + 0.5 * ((m == 8) != (steps == 1))
                 values, data = {"R": steps, "m": m}, {"R": {"N": n}, "m": {"N": n, "R": steps}}
-                lines.append(HostMeasurement(origin, device, values, data, time).to_json())
+                measured.append(HostMeasurement(origin, device, values, data, time))
+    keep(program, origin, measured)
+
+
+def keep(program: Path, origin: Origin, measured: Sequence[HostMeasurement]) -> None:
+    """What was measured, as trials of the workspace."""
     (program.parent / ".cutune").mkdir(exist_ok=True)
-    append_lines(program.parent / ".cutune" / "host-measurements.jsonl", lines)
+    trials = Trials(program.parent / ".cutune" / "trials.jsonl", origin, lambda said: None)
+    for number, one in enumerate(measured):
+        trial = Trial(origin, one.device, {"n": str(number)}, one.values)
+        trials.end(trial, Ended(Status.OK, "", (one,)))
 
 
 def test_measured_times_become_a_program_that_chooses(
@@ -250,12 +390,13 @@ def test_host_tunables_of_a_header(tmp_path: Path, capsys: pytest.CaptureFixture
 
     origin = Origin.of(read_source(source), [read_source(header)])
     times = (((10, 4), 1.0), ((10, 8), 2.0), ((1000, 4), 2.0), ((1000, 8), 1.0))
-    append_lines(
-        source.parent / ".cutune" / "host-measurements.jsonl",
-        (
-            HostMeasurement(origin, "a GPU", {"m": m}, {"m": {"N": n}}, time).to_json()
+    keep(
+        source,
+        origin,
+        [
+            HostMeasurement(origin, "a GPU", {"m": m}, {"m": {"N": n}}, time)
             for (n, m), time in times
-        ),
+        ],
     )
     assert main(["fit", str(source), "--model", "neighbours", *found]) == 0
     assert main(["emit", str(source), *found]) == 0

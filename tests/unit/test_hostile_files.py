@@ -287,11 +287,13 @@ def choices_document() -> Any:
         "schema": "cutune-choices/1",
         "origin": origin,
         "models": [{**sizes, "choices": [{**entry, **ranges, **points}]}],
+        "fixed": {"TILE": "none"},
         "launches": {"origin": origin, "blocks": [launches]},
     }
 
 
 def emit_choices(document: ChoicesDocument) -> str:
-    host = emit_host(document.choices(), {}).text
+    fixed = "".join(f"#define {name} {value}\n" for name, value in document.fixed.items())
+    host = emit_host(document.choices(), {}, {}).text + fixed
     blocks = document.launches.classifiers() if document.launches is not None else []
     return host + emit_selection([], [H200], measured=block_deciders(PROGRAM, blocks)).text

@@ -16,6 +16,7 @@ import pytest
 from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
 from cutune.core.typed import typed
+from cutune.space.condition import holds
 from cutune.tunables.neighbours.classifier import (
     Intervals,
     accuracy,
@@ -25,7 +26,7 @@ from cutune.tunables.neighbours.classifier import (
     null_accuracy,
     regret,
 )
-from cutune.tunables.neighbours.condition import condition_c, holds
+from cutune.tunables.neighbours.condition import condition_c
 from cutune.tunables.neighbours.correction import corrected, observed
 from cutune.tunables.neighbours.emit_classifier import emit_choices
 from cutune.tunables.neighbours.interpolate import densified
@@ -273,11 +274,16 @@ def test_configurations_that_are_not_allowed_are_not_read(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
-        ("N >= 2 * m", "((double)N >= (2.0 * (double)m))"),
-        ("N % 2 == 0 && m > 1", "((fmod((double)N, 2.0) == 0.0) && ((double)m > 1.0))"),
+        ("N >= 2 * m", "(((double)N >= (2.0 * (double)m)))"),
+        ("N % 2 == 0 && m > 1", "(((fmod((double)N, 2.0) == 0.0)) && (((double)m > 1.0)))"),
         (
             "ceil(N / m) < min(N, 7, m)",
-            "(ceil(((double)N / (double)m)) < fmin(fmin((double)N, 7.0), (double)m))",
+            "((double)m != 0.0 && "
+            "(ceil(((double)N / (double)m)) < fmin(fmin((double)N, 7.0), (double)m)))",
+        ),
+        (
+            "N / (m - 1) != 3",
+            "(((double)m - 1.0) != 0.0 && (((double)N / ((double)m - 1.0)) != 3.0))",
         ),
     ],
 )

@@ -9,13 +9,16 @@ import pytest
 from cutune.core.source import Source, Span
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.tunable import HostTunable
-from cutune.tunables.regions import HostMeasurement, configurations, group_table, merged
+from cutune.search.regions import HostMeasurement, group_table, merged
+from cutune.space.parameter import Parameter
 
 ORIGIN, SOURCE = Origin("a.cu", "0"), Source("a.cu", "")
 
 
 def tunable(name: str, group: int, *given: str) -> HostTunable:
-    return HostTunable(name, group, (1, 2), ("N",), given, SOURCE, Span(0, 1), Span(0, 1))
+    return HostTunable(
+        Parameter(name, (1, 2)), group, ("N",), given, SOURCE, Span(0, 1), Span(0, 1)
+    )
 
 
 def measured(time: float | None, n: int = 10, **values: int) -> HostMeasurement:
@@ -24,15 +27,6 @@ def measured(time: float | None, n: int = 10, **values: int) -> HostMeasurement:
 
 
 R, M, S = tunable("R", 1), tunable("m", 2, "R"), tunable("S", 3)
-
-
-def test_all_combinations_are_swept() -> None:
-    assert configurations((R, S)) == [
-        {"R": 1, "S": 1},
-        {"R": 1, "S": 2},
-        {"R": 2, "S": 1},
-        {"R": 2, "S": 2},
-    ]
 
 
 def test_what_is_chosen_later_counts_with_its_best() -> None:

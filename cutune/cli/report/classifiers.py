@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from cutune.search.regions import Settings
+from cutune.tunables.fixed import FixedChoice
 from cutune.tunables.neighbours.classifier import Intervals, Regret
 from cutune.tunables.neighbours.model import Choice, ChoiceModel
 from cutune.tunables.neighbours.published_procedure import Distribution, Split
@@ -23,6 +25,25 @@ def print_model(model: ChoiceModel) -> None:
             print(f"given {', '.join(f'{name} = {value}' for name, value in values)}:")
         _print_rule(model, choice)
         _print_evidence(model, choice)
+
+
+def print_fixed(choice: FixedChoice) -> None:
+    """The values that hold for all sizes, and what they lose."""
+    print(f"{_settings(choice.values)} at all sizes: {_lost(choice, choice.lost)}")
+    if choice.own is not None and choice.own != choice.values:
+        print(f"  the program's own {_settings(choice.own)}: {_lost(choice, choice.own_lost)}")
+
+
+def _settings(values: Settings) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _lost(choice: FixedChoice, regret: Regret | None) -> str:
+    if regret is None:
+        return "not known"
+    place = zip(choice.sizes, regret.worst_point, strict=True)
+    where = f" ({_settings(dict(place))})" if choice.sizes else ""
+    return f"time lost mean {regret.mean:.2%}, worst {regret.worst:.2%}{where}"
 
 
 def _print_rule(model: ChoiceModel, choice: Choice) -> None:

@@ -24,6 +24,7 @@ from cutune.frontend.program import (
     Verdict,
 )
 from cutune.frontend.tunable import HostTunable
+from cutune.space.parameter import listed
 from cutune.toolchain.demangle import brief
 
 Json = dict[str, object]
@@ -204,8 +205,7 @@ def _tunable_line(program: Program, tunable: HostTunable) -> str:
     line = tunable.source.location(tunable.value.start).line
     place = f"line {line}" if tunable.source is program.source else f"{tunable.source.path}:{line}"
     known = ", ".join((*tunable.data, *tunable.given))
-    choices = ", ".join(map(str, tunable.choices))
-    return f"tunable {tunable.name} ({place}): {choices}; by {known}"
+    return f"tunable {tunable.name} ({place}): {listed(tunable.choices)}; by {known}"
 
 
 _COLUMNS = ("launch", "line", "kernel", "verdict", "grid", "threads", "sizes", "reason")

@@ -4,6 +4,7 @@
     #pragma cutune kernel sums block(x: 64, 128, 256) shared(4 * x)
     #pragma cutune kernel softmax data(n) block(x: 64..1024) grid(keep)
     #pragma cutune tune(m: 4, 8, 16) data(N)
+    #pragma cutune tune(STORE: cached, streamed, WPT: 1..10) where(WPT < 4 || STORE == cached)
     #pragma cutune region begin
     #pragma cutune ignore
     #pragma kernel_info_size_param_idx_gemm = 2
@@ -19,11 +20,15 @@ from functools import cache
 
 from lark import Lark, Token, Transformer, Tree, UnexpectedInput, UnexpectedToken
 
-from cutune.core.typed import Integer
+from cutune.core.typed import Integer, Name
 from cutune.frontend.syntax.directives import Pragma
 
+#: A longer range within a list is too long in any case.
+MOST_WRITTEN_OUT = 1 << 17
+
 Expression = Tree[Token]
-"""A tree of `condition`, `comparison`, `expression`, `term`, `call`, `name` and `number`.
+"""A tree of `condition`, `conjunction`, `comparison`, `expression`, `term`, `call`, `name` and
+`number`.
 
 `keep` stands for a number of blocks that does not follow the block.
 """
@@ -31,9 +36,9 @@ Expression = Tree[Token]
 
 @dataclass(frozen=True)
 class Values:
-    """The integers that something may be: those listed, or all from first to last."""
+    """What something may be: integers or words that are listed, or all from first to last."""
 
-    listed: tuple[Integer, ...]
+    listed: tuple[Integer | Name, ...]
     interval: tuple[Integer, Integer] | None = None
 
     def __contains__(self, value: int) -> bool:
@@ -146,11 +151,47 @@ class _Values(Transformer[Token, Expression]):
     def path(self, names: Sequence[Token]) -> str:
         return ".".join(names)
 
-    def interval(self, limits: Sequence[Token]) -> Values:
+    def interval(self, limits: Sequence[Token | int]) -> Values:
         return Values((), (int(limits[0]), int(limits[1])))
 
     def listed(self, values: Sequence[Token]) -> Values:
         return Values(tuple(map(int, values)))
+
+    def positive(self, digits: Sequence[Token]) -> int:
+        return int(digits[0])
+
+    def negative(self, digits: Sequence[Token]) -> int:
+        return -int(digits[0])
+
+    def value(self, values: Sequence[int]) -> Values:
+        return Values((values[0],))
+
+    def word(self, names: Sequence[Token]) -> Values:
+        return Values((str(names[0]),))
+
+    def values(self, parts: Sequence[Values]) -> Values:
+        """One range stays a range; beside others it is written out."""
+        if len(parts) == 1:
+            return parts[0]
+        return Values(tuple(value for part in parts for value in _written_out(part)))
+
+
+def _written_out(values: Values) -> Sequence[int | str]:
+    if values.interval is None:
+        return values.listed
+    first, last = values.interval
+    return range(first, min(last, first + MOST_WRITTEN_OUT) + 1)
+
+
+def read_choice(text: str) -> Values:
+    """The values of an option: `none, 20, 40..48`.
+
+    Raises:
+        UnexpectedInput: they are none.
+    """
+    found = _Values().transform(_parser().parse(text, start="values"))
+    assert isinstance(found, Values)
+    return found
 
 
 def read_condition(text: str) -> Expression:
@@ -221,7 +262,7 @@ def _parser() -> Lark:
         "annotation.lark",
         ("grammars",),
         parser="lalr",
-        start=["start", "condition"],
+        start=["start", "condition", "values"],
         maybe_placeholders=False,
         propagate_positions=True,
     )

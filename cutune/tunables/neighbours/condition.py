@@ -1,25 +1,11 @@
-"""Conditions on sizes and tunables, such as `N >= 2 * m`. Takes text, gives a test and C."""
+"""Conditions as C. Takes `N >= 2 * m`, gives an expression that is true where the condition is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from fractions import Fraction
+from collections.abc import Callable
 
-from lark import Tree
-
-from cutune.frontend.block_range import value_of
 from cutune.frontend.syntax.annotation import Expression, read_condition
-
-
-def holds(where: str | None, values: Mapping[str, int]) -> bool:
-    """Is the condition true? One that divides by zero is not."""
-    if where is None:
-        return True
-    known = {name.replace("->", "."): Fraction(value) for name, value in values.items()}
-    try:
-        return bool(value_of(read_condition(where), known))
-    except ZeroDivisionError:
-        return False
+from cutune.space.condition import subtree
 
 
 def condition_c(where: str, name_of: Callable[[str], str]) -> str:
@@ -35,15 +21,34 @@ def _text(tree: Expression, name_of: Callable[[str], str]) -> str:
         case "name":
             return f"(double){name_of(str(children[0]))}"
         case "call":
-            return _call(str(children[0]), [_text(_tree(c), name_of) for c in children[1:]])
+            return _call(str(children[0]), [_text(subtree(c), name_of) for c in children[1:]])
         case "condition" | "conjunction":
             joint = " || " if tree.data == "condition" else " && "
-            return f"({joint.join(_text(_tree(child), name_of) for child in children)})"
-    text = _text(_tree(children[0]), name_of)
+            return f"({joint.join(_text(subtree(child), name_of) for child in children)})"
+        case "comparison":
+            left, right = (_text(subtree(child), name_of) for child in children[::2])
+            tests = [f"{divisor} != 0.0" for divisor in _divisors(tree, name_of)]
+            return f"({' && '.join([*tests, f'({left} {children[1]} {right})'])})"
+    text = _text(subtree(children[0]), name_of)
     for sign, child in zip(children[1::2], children[2::2], strict=True):
-        right = _text(_tree(child), name_of)
+        right = _text(subtree(child), name_of)
         text = f"fmod({text}, {right})" if sign == "%" else f"({text} {sign} {right})"
     return text
+
+
+def _divisors(tree: Expression, name_of: Callable[[str], str]) -> list[str]:
+    """What a comparison divides by, constants apart: where that is 0, not even `!=` is true."""
+    found = [
+        _text(subtree(divisor), name_of)
+        for product in tree.find_data("term")
+        for sign, divisor in zip(product.children[1::2], product.children[2::2], strict=True)
+        if str(sign) != "*" and not _is_some_number(subtree(divisor))
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _is_some_number(tree: Expression) -> bool:
+    return tree.data == "number" and int(str(tree.children[0])) != 0
 
 
 def _call(name: str, operands: list[str]) -> str:
@@ -53,8 +58,3 @@ def _call(name: str, operands: list[str]) -> str:
     for operand in operands[1:]:
         text = f"f{name}({text}, {operand})"
     return text
-
-
-def _tree(child: object) -> Expression:
-    assert isinstance(child, Tree)
-    return child

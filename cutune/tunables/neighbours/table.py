@@ -19,7 +19,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.reading import read_source
 from cutune.core.source import Source, Span
-from cutune.tunables.neighbours.condition import holds
+from cutune.space.condition import holds
 
 Point = tuple[int, ...]
 """The values of the sizes."""

@@ -3,11 +3,11 @@
 // Pragmas that cannot be honoured: each has no effect at all.
 __global__ void fill(int n, float *x) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-#pragma cutune tune(i: 1, 2) data(n) // expect CT250: pragma ignored: it stands outside of host functions; put it before a local declaration
+#pragma cutune tune(i: 1, 2) data(n) // expect CT250: pragma ignored: it stands outside of host functions; put it before a local declaration, a #define or a constexpr int
     if (i < n) x[i] = 1;
 }
 
-#pragma cutune tune(limit: 1, 2) data(n) // expect CT250: pragma ignored: it stands outside of host functions; put it before a local declaration
+#pragma cutune tune(limit: 1, 2) data(n) // expect CT250: pragma ignored: it stands outside of host functions; put it before a local declaration, a #define or a constexpr int
 int limit = 3;
 
 int chosen(int N) {
@@ -28,8 +28,12 @@ int chosen(int N) {
     int g = cutune_tunable("g", (4), {{"N", (long long)(N)}});
 #pragma cutune tune(g: 1, 2) data(N) // expect CT255: pragma ignored: 'g' is tuned by an earlier pragma
     g = 5;
-#pragma cutune tune(h: 4..1) data(N) // expect CT256: pragma ignored: 'h' needs a list of 1 to 4096 values in rising order
+#pragma cutune tune(h: 4..1) data(N) // expect CT256: pragma ignored: 'h' needs 1 to 4096 integers, each of them once, a range in rising order
     int h = 4;
+#pragma cutune tune(o: 4, 8, 4) data(N) // expect CT256: pragma ignored: 'o' needs 1 to 4096 integers, each of them once, a range in rising order
+    int o = 4;
+#pragma cutune tune(w: 4, fast) data(N) // expect CT256: pragma ignored: 'w' needs 1 to 4096 integers, each of them once, a range in rising order
+    int w = 4;
 #pragma cutune tune(k: 1, 2) data(N) // expect CT251: pragma ignored: the next statement does not give 'k' a value; write after the pragma, in the same block: int k = VALUE;
     {
         int k = 4;

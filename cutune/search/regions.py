@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -20,16 +19,17 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.processes import run_to_end
 from cutune.core.temporary import temporary_folder
-from cutune.core.typed import Integer, Label, MemberName, Quantity, typed
+from cutune.core.typed import Integer, Label, MemberName, Quantity, Word, typed
 from cutune.fit.measurement.measurement import Origin
 from cutune.frontend.tunable import HostTunable
-from cutune.tunables.neighbours.condition import holds
+from cutune.space.condition import holds
 from cutune.tunables.neighbours.table import Configuration, Point, TimeTable
 
 LINE_SCHEMA = "cutune-region-1"
-SCHEMA = "cutune-host-measurement-1"
 
 Values = Mapping[MemberName, Integer]
+#: Of parameters, which may be words.
+Settings = Mapping[MemberName, Integer | Word]
 
 
 @dataclass(frozen=True)
@@ -41,40 +41,43 @@ class HostMeasurement:
 
     origin: Origin
     device: Label
-    #: Value of each tunable.
-    values: Values
+    #: Value of each parameter.
+    values: Settings
     #: Per tunable its data: expressions and their values.
     data: Mapping[MemberName, Values]
     milliseconds: Quantity | None
 
     def to_json(self) -> dict[str, Any]:
-        """As one line of the workspace."""
-        return {"schema": SCHEMA, **asdict(self)}
+        """As an entry of a trial."""
+        return asdict(self)
 
     @staticmethod
     def from_json(entry: Mapping[str, Any]) -> HostMeasurement:
-        """From a line of the workspace."""
+        """As `to_json` has written it."""
         return typed(HostMeasurement, entry)
 
 
-def configurations(tunables: Sequence[HostTunable]) -> list[dict[str, int]]:
-    """Every combination of the values of some tunables."""
-    return [
-        dict(zip((t.name for t in tunables), values, strict=True))
-        for values in product(*(t.choices for t in tunables))
-    ]
+@dataclass(frozen=True)
+class Failure:
+    """Why a run gave no times."""
+
+    reason: str
+    timed_out: bool = False
 
 
 def is_allowed(one: HostMeasurement, own: Sequence[HostTunable]) -> bool:
     """Does a configuration satisfy the condition of one pragma, whose tunables these are?"""
-    values = {tunable.name: one.values[tunable.name] for tunable in own}
-    return holds(own[0].where, {**one.data[own[0].name], **values})
+    return holds(own[0].where, {**one.data[own[0].name], **one.values})
 
 
 def measure(
-    run: Run, values: Mapping[str, int], origin: Origin, environment: Mapping[str, str]
-) -> list[HostMeasurement] | str:
-    """Run the program once in a configuration; gives the reason if it fails.
+    run: Run,
+    values: Settings,
+    origin: Origin,
+    environment: Mapping[str, str],
+    seconds: float = RUN_SECONDS,
+) -> list[HostMeasurement] | Failure:
+    """Run the program once with some values of its host integers, or say why it fails.
 
     Raises:
         CutuneError: CT424 where a tunable got values for several sizes before one region ended.
@@ -83,7 +86,7 @@ def measure(
         log = Path(folder) / "regions.jsonl"
         setting = ",".join(f"{name}={value}" for name, value in values.items())
         settings = {**environment, "CUTUNE_SET": setting, "CUTUNE_OUTPUT": str(log)}
-        failure = _failure(run, settings)
+        failure = _failure(run, settings, seconds)
         if failure is not None:
             return failure
         lines = log.read_text().splitlines() if log.exists() else []
@@ -101,16 +104,16 @@ def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:
     return found
 
 
-def _failure(run: Run, environment: Mapping[str, str]) -> str | None:
-    ended = run_to_end(run.command, {**os.environ, **environment}, RUN_SECONDS)
+def _failure(run: Run, environment: Mapping[str, str], seconds: float) -> Failure | None:
+    ended = run_to_end(run.command, {**os.environ, **environment}, seconds)
     if ended.timed_out:
-        return f"longer than {RUN_SECONDS} seconds"
+        return Failure(f"longer than {seconds:g} seconds", timed_out=True)
     if ended.not_started:
-        return ended.not_started
+        return Failure(ended.not_started)
     if ended.status == 0:
         return None
     said = (ended.errors_text or ended.output_text).strip().splitlines()
-    return f"status {ended.status}" + (f": {said[-1]}" if said else "")
+    return Failure(f"status {ended.status}" + (f": {said[-1]}" if said else ""))
 
 
 def _measurements(origin: Origin, lines: Iterable[Mapping[str, Any]]) -> Iterator[HostMeasurement]:
@@ -137,7 +140,7 @@ def _measurements(origin: Origin, lines: Iterable[Mapping[str, Any]]) -> Iterato
 #: The time of each configuration, while other tunables were held at some values.
 Times = dict[Configuration, float]
 #: Such times at one point, by the values of the other tunables.
-Slices = dict[tuple[int | None, ...], Times]
+Slices = dict[tuple[int | str | None, ...], Times]
 
 
 @dataclass(frozen=True)
@@ -179,9 +182,15 @@ class _TunableGroup:
 
 
 def group_table(
-    tunables: Sequence[HostTunable], group: int, measured: Iterable[HostMeasurement]
+    tunables: Sequence[HostTunable],
+    group: int,
+    measured: Iterable[HostMeasurement],
+    is_needed: bool = False,
 ) -> TimeTable | None:
     """The times by which the tunables of one pragma are chosen; None where there are none.
+
+    Args:
+        is_needed: where there is no choice, that is a choice, too.
 
     Tunables that are chosen later, given one of these, count with their best value. All others are
     held at one value, because times at different values cannot be compared: where most
@@ -189,9 +198,10 @@ def group_table(
     """
     asked = _TunableGroup.of(tunables, group)
     slices = _slices(asked, measured)
-    chosen = _comparable(slices, is_given=bool(asked.own[0].given))
+    is_complete = is_needed or bool(asked.own[0].given)
+    chosen = _comparable(slices, is_given=bool(asked.own[0].given), is_complete=is_complete)
     tried = {one for held in slices.values() for times in held.values() for one in times}
-    if not chosen or len(tried) == 1:
+    if not chosen or (len(tried) == 1 and not is_needed):
         return None
     return TimeTable(asked.data, asked.names, chosen)
 
@@ -206,16 +216,18 @@ def _slices(group: _TunableGroup, measured: Iterable[HostMeasurement]) -> dict[P
         point = tuple(seen[name] for name in group.data)
         held = tuple(one.values.get(name) for name in group.others)
         times = slices.setdefault(point, {}).setdefault(held, {})
-        configuration = tuple(one.values[name] for name in group.names)
+        configuration = tuple(int(one.values[name]) for name in group.names)
         times[configuration] = min(times.get(configuration, time), time)
     return slices
 
 
-def _comparable(slices: Mapping[Point, Slices], is_given: bool) -> dict[Point, Times]:
+def _comparable(
+    slices: Mapping[Point, Slices], is_given: bool, is_complete: bool
+) -> dict[Point, Times]:
     """Per point the times at one set of values of the other tunables."""
     order = _fastest if is_given else _fullest
     chosen = {point: min(held.values(), key=order) for point, held in slices.items()}
-    if is_given:
+    if is_complete:
         return chosen
     # A point with one configuration has no choice.
     return {point: times for point, times in chosen.items() if len(times) > 1}

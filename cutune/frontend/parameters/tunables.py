@@ -1,19 +1,21 @@
-"""Host integers that may be chosen. Takes `Syntax`es, gives tunables, regions and warnings.
+"""What may be chosen in a source. Takes `Syntax`es, gives parameters, regions and warnings.
 
 `#pragma cutune tune(m: 4, 8) data(N)` belongs to the next declaration `int m = 32;`, or assignment,
-in the same block. `#pragma cutune region begin` and `end` stand between statements of one block.
-A pragma that cannot be applied is left as it is, with a warning.
+in the same block, or to a macro or constant (`constants`). `#pragma cutune region begin` and `end`
+stand between statements of one block. A pragma that cannot be applied is left as it is, with a
+warning.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Span
+from cutune.frontend.parameters.constants import constants, is_before_constants
 from cutune.frontend.syntax.annotation import (
     AnnotationError,
     RegionAnnotation,
@@ -27,9 +29,10 @@ from cutune.frontend.syntax.brackets import CLOSER
 from cutune.frontend.syntax.directives import Pragma
 from cutune.frontend.syntax.functions import SourceFunction
 from cutune.frontend.syntax.parse import Syntax, template_closers
-from cutune.frontend.tunable import HostTunable, Region
+from cutune.frontend.tunable import HostTunable, Region, TunableConstant
 from cutune.frontend.unit.integers import integer_type
 from cutune.frontend.unit.words import word_set
+from cutune.space.parameter import Parameter, parameter_of
 
 _STATEMENT_ENDS = (";", "{", "}")
 _FIXED = frozenset({"static", "constexpr", "constinit", "extern", "thread_local"})
@@ -41,32 +44,37 @@ MOST_CHOICES = 4096
 
 @dataclass(frozen=True)
 class Tunables:
-    """What the pragmas of a source and its headers say about host integers."""
+    """What the pragmas of a source and its headers say about parameters."""
 
     tunables: tuple[HostTunable, ...] = ()
+    constants: tuple[TunableConstant, ...] = ()
     regions: tuple[Region, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def host_tunables(files: Iterable[Syntax]) -> Tunables:
-    """All tunables and regions, numbered from 1; later tunables may depend on earlier ones."""
+def tunables_of(files: Sequence[Syntax]) -> Tunables:
+    """All parameters and regions, numbered from 1; later tunables may depend on earlier ones."""
     found = Tunables()
     for syntax in files:
-        found = _with_file(syntax, found)
+        found = _with_file(syntax, files, found)
     return found
 
 
-def _with_file(syntax: Syntax, earlier: Tunables) -> Tunables:
+def _with_file(syntax: Syntax, files: Sequence[Syntax], earlier: Tunables) -> Tunables:
     found, regions = [*earlier.tunables], [*earlier.regions]
-    complaints = [*earlier.diagnostics]
+    compiled, complaints = [*earlier.constants], [*earlier.diagnostics]
     begins: list[Pragma] = []
     reader = _PragmaReader(syntax)
     for pragma in syntax.pragmas:
         try:
             said = read_annotation(pragma)
             if isinstance(said, TuneAnnotation):
+                reader.check_names(pragma, said, [*found, *compiled])
+                if is_before_constants(syntax, pragma, said):
+                    compiled += constants(syntax, files, pragma, said)
+                    continue
                 group = len({tunable.group for tunable in found}) + 1
-                found += reader.tunables(pragma, said, group, found)
+                found += reader.tunables(pragma, said, group, found, compiled)
             elif isinstance(said, RegionAnnotation):
                 reader.check_statement_place(pragma)
                 if said.is_begin:
@@ -81,7 +89,7 @@ def _with_file(syntax: Syntax, earlier: Tunables) -> Tunables:
         Diagnostic.at(Code.UNPAIRED_REGION, syntax.source, begin.token.span, other="end")
         for begin in begins
     )
-    return Tunables(tuple(found), tuple(regions), tuple(complaints))
+    return Tunables(tuple(found), tuple(compiled), tuple(regions), tuple(complaints))
 
 
 @dataclass(frozen=True)
@@ -91,27 +99,29 @@ class _PragmaReader:
     syntax: Syntax
 
     def tunables(
-        self, pragma: Pragma, said: TuneAnnotation, group: int, earlier: list[HostTunable]
+        self,
+        pragma: Pragma,
+        said: TuneAnnotation,
+        group: int,
+        earlier: list[HostTunable],
+        compiled: list[TunableConstant],
     ) -> list[HostTunable]:
         """The tunables of one pragma, which are chosen together."""
         function = self._function(pragma)
         names = {tunable.name for tunable in earlier}
         if function is None:
             raise self._error(Code.TUNABLE_OUTSIDE, pragma)
-        for name in said.choices:
-            if name in names:
-                raise self._error(Code.TUNED_TWICE, pragma, name=name)
         for name in said.data:
             self._check_data(pragma, name, function)
         if not said.data:
             raise self._error(Code.TUNABLE_WITHOUT_DATA, pragma)
-        self._check_condition(pragma, said)
+        numbers = {one.name for one in compiled if one.is_integer}
+        self._check_condition(pragma, said, numbers)
         data = [_as_written(pragma, name) for name in said.data]
         return [
             HostTunable(
-                name,
+                self._parameter(pragma, name, values),
                 group,
-                self._choices(pragma, name, values),
                 tuple(d for d in data if d not in names),
                 tuple(d for d in data if d in names),
                 self.syntax.source,
@@ -121,6 +131,15 @@ class _PragmaReader:
             )
             for name, values in said.choices.items()
         ]
+
+    def check_names(
+        self, pragma: Pragma, said: TuneAnnotation, earlier: Sequence[HostTunable | TunableConstant]
+    ) -> None:
+        """Every parameter has one pragma."""
+        known = {one.name for one in earlier}
+        for name in said.choices:
+            if name in known:
+                raise self._error(Code.TUNED_TWICE, pragma, name=name)
 
     def region(self, begins: list[Pragma], end: Pragma, number: int) -> Region:
         """The region that a pragma ends; takes its beginning off the list."""
@@ -157,13 +176,17 @@ class _PragmaReader:
             index = (partner[index] if closed else index) - 1
         return -1
 
-    def _choices(self, pragma: Pragma, name: str, values: Values) -> tuple[int, ...]:
-        if values.interval is None:
-            return tuple(sorted(set(values.listed)))
-        first, last = values.interval
-        if not 0 <= last - first < MOST_CHOICES:
-            raise self._error(Code.BAD_CHOICES, pragma, name=name, most=MOST_CHOICES)
-        return tuple(range(first, last + 1))
+    def _parameter(self, pragma: Pragma, name: str, values: Values) -> Parameter:
+        try:
+            found = parameter_of(name, values)
+        except CutuneError:
+            found = None
+        is_whole = found is not None and all(isinstance(value, int) for value in found.values)
+        if found is None or not is_whole or len(found.values) > MOST_CHOICES:
+            raise self._error(
+                Code.BAD_CHOICES, pragma, name=name, most=MOST_CHOICES, kind="integers"
+            )
+        return Parameter(name, tuple(sorted(v for v in found.values if isinstance(v, int))))
 
     def _check_data(self, pragma: Pragma, name: str, function: SourceFunction | None) -> None:
         first = name.replace("->", ".").split(".")[0]
@@ -171,10 +194,11 @@ class _PragmaReader:
         if function is None or not known:
             raise self._error(Code.UNKNOWN_DATA, pragma, name=name)
 
-    def _check_condition(self, pragma: Pragma, said: TuneAnnotation) -> None:
+    def _check_condition(self, pragma: Pragma, said: TuneAnnotation, constants: set[str]) -> None:
+        """It may speak of what the program knows where it chooses."""
         if said.where is None:
             return
-        known = {*said.choices, *said.data}
+        known = {*said.choices, *said.data, *constants}
         for name in sorted(names_in(read_condition(said.where))):
             if name not in known:
                 listed = ", ".join(sorted(known))

@@ -1,0 +1,56 @@
+"""The space of a program, for people and programs. Takes a `ProgramSpace`, gives text or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cutune.frontend.program import Program
+from cutune.search.program_space import ProgramSpace, Setting
+from cutune.space.parameter import listed, shown
+
+Json = dict[str, object]
+
+
+def space_lines(program: Program, found: ProgramSpace) -> Iterator[str]:
+    """Parameters with their places, unless they are host integers; how many configurations."""
+    for constant in program.constants:
+        line = constant.source.location(constant.value.start).line
+        own = constant.source is program.source
+        place = f"line {line}" if own else f"{constant.source.path}:{line}"
+        by = f"; by {', '.join(constant.data)}" if constant.data else ""
+        values = listed(constant.parameter.values)
+        yield f"constant {constant.name} ({place}): {values}; is {constant.own_text}{by}"
+    for parameter in found.space.parameters:
+        setting = found.settings[parameter.name]
+        if setting in (Setting.FLAG, Setting.RUN):
+            yield f"{setting.value} {{{parameter.name}}}: {listed(parameter.values)}"
+    yield _size_line(found)
+    for condition in found.sized:
+        yield f"asked at each size: {condition.text}"
+
+
+def _size_line(found: ProgramSpace) -> str:
+    size, raw, builds = found.space.size, found.space.raw_size, found.builds
+    of = "" if size == raw else f" of {raw:,}"
+    programs = "1 program" if builds == 1 else f"{builds:,} programs"
+    return f"space: {size:,}{of} configurations, {programs} to build"
+
+
+def space_json(found: ProgramSpace) -> Json:
+    """Raw and valid size, parameters with their settings, the number of programs."""
+    return {
+        "raw_size": found.space.raw_size,
+        "size": found.space.size,
+        "builds": found.builds,
+        "parameters": [
+            {
+                "name": parameter.name,
+                "values": [value if isinstance(value, int) else shown(value) for value in values],
+                "set_by": found.settings[parameter.name].value,
+            }
+            for parameter in found.space.parameters
+            for values in (parameter.values,)
+        ],
+        "axes": [list(table.names) for table in found.space.tables],
+        "asked_at_each_size": [condition.text for condition in found.sized],
+    }

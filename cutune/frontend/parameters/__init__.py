@@ -1,0 +1,1 @@
+"""What the pragmas of a source make parameters: host integers, macros, constants; and regions."""

@@ -1,0 +1,1 @@
+"""Parameters of a program tried: built, run, timed, searched."""

@@ -1,0 +1,131 @@
+"""The programs that a search runs: one per set of values that is fixed by compiling.
+
+Takes an instrumented source and configurations, gives programs, or why they do not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from cutune.analysis.session import Session
+from cutune.core.diagnostics import CutuneError
+from cutune.emulator.elf import code_hash
+from cutune.frontend.program import Program
+from cutune.passes import InstrumentTunables
+from cutune.search.program_space import COMPILED, ProgramSpace, Setting
+from cutune.space.condition import Value
+from cutune.space.parameter import shown
+from cutune.space.space import Configuration
+
+ValueSet = tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A program, or the compiler's reason that there is none.
+
+    Attributes:
+        code: the same for programs of the same code; empty where that is not known.
+    """
+
+    path: Path
+    failure: str = ""
+    code: str = ""
+
+
+@dataclass
+class Builds:
+    """Programs by their values; each is compiled once.
+
+    Attributes:
+        target: options of nvcc for the target; None: the emulated device.
+    """
+
+    session: Session
+    program: Program
+    space: ProgramSpace
+    folder: Path
+    target: Sequence[str] | None
+    pool: ThreadPoolExecutor
+    _known: dict[ValueSet, Future[Built]] = field(default_factory=dict)
+
+    def of(self, configuration: Configuration) -> Built:
+        """The program of a configuration, compiled now unless it is known."""
+        return self._asked(configuration).result()
+
+    def prepare(self, configurations: Iterable[Configuration]) -> None:
+        """Compile programs while others run."""
+        for configuration in configurations:
+            self._asked(configuration)
+
+    def effects(self) -> Effects:
+        """What the programs that were compiled have in common."""
+        codes = {
+            values: built.result().code
+            for values, built in self._known.items()
+            if built.done() and not built.cancelled() and built.result().code
+        }
+        return Effects(len(codes), len(set(codes.values())), tuple(_without_effect(codes)))
+
+    def _asked(self, configuration: Configuration) -> Future[Built]:
+        values = tuple(self.space.values(configuration, *COMPILED).items())
+        if values not in self._known:
+            self._known[values] = self.pool.submit(self._built, dict(values))
+        return self._known[values]
+
+    def _built(self, values: Mapping[str, Value]) -> Built:
+        flagged = self.session.at(self.space.values(values, Setting.FLAG))
+        session = flagged.with_flags(self.space.definitions(values))
+        # Each has a folder of its own: with headers, a source is written as a tree of files.
+        folder = self.folder / "builds" / _name(values)
+        step = InstrumentTunables(with_regions=True)
+        text, flags = session.write_rewritten(self.program, folder, "tunables", (step,))
+        binary = text.with_suffix("")
+        try:
+            session.build(text, flags, binary, self.target)
+        except CutuneError as error:
+            return Built(binary, first_line(error.diagnostic.message))
+        return Built(binary, code=code_hash(binary))
+
+
+@dataclass(frozen=True)
+class Effects:
+    """How many programs were compiled, and how many of them differ.
+
+    Attributes:
+        idle: parameters that have never made a difference between two programs.
+    """
+
+    programs: int
+    different: int
+    idle: tuple[str, ...]
+
+
+def _without_effect(codes: Mapping[ValueSet, str]) -> Iterator[str]:
+    """Parameters whose values never told two programs apart; each was compared at least once."""
+    for name in dict.fromkeys(name for values in codes for name, _ in values):
+        found: dict[ValueSet, list[str]] = {}
+        for values, code in codes.items():
+            rest = tuple(one for one in values if one[0] != name)
+            found.setdefault(rest, []).append(code)
+        compared = [group for group in found.values() if len(group) > 1]
+        if compared and all(len(set(group)) == 1 for group in compared):
+            yield name
+
+
+def first_line(message: str) -> str:
+    """The first line with an error, of what a compiler says."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line), lines[0] if lines else "no reason")
+
+
+def _name(values: Mapping[str, Value]) -> str:
+    """A folder's name: the values, or where they are many a hash of them."""
+    # nvcc takes a comma in `-I` for the end of a folder's name.
+    text = "+".join(f"{name}={shown(value)}" for name, value in values.items())
+    is_short = len(text) < 100 and all(c.isalnum() or c in "=+._-" for c in text)
+    return (text if is_short else sha256(text.encode()).hexdigest()[:16]) or "own"

@@ -1,0 +1,212 @@
+"""The space of a program. Takes it and what a command line asks for, gives a `ProgramSpace`.
+
+Where the name of a parameter stands says how it is set: a host integer by the environment, a macro
+or constant by `-D`, `{R}` in the options of nvcc, `{G}` in the command line of `--run`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from math import prod
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.device.profile import DeviceProfile
+from cutune.frontend.program import Program
+from cutune.frontend.tunable import HostTunable, TunableConstant
+from cutune.rewrite.tunable_edit import VALUE_PREFIX
+from cutune.space.asked import Asked, holes
+from cutune.space.condition import Condition, Value
+from cutune.space.parameter import Parameter, narrowed, shown
+from cutune.space.space import Configuration, Space
+
+
+class Setting(Enum):
+    """How a parameter gets a value."""
+
+    HOST = "host integer"
+    CONSTANT = "constant"
+    FLAG = "option of nvcc"
+    RUN = "command line"
+
+
+#: What is fixed when a program is compiled.
+COMPILED = (Setting.CONSTANT, Setting.FLAG)
+
+
+@dataclass(frozen=True)
+class ProgramSpace:
+    """The parameters of a program, and how each is set.
+
+    Attributes:
+        space: with the conditions that need no size.
+        sized: those that do; `at` adds them.
+        own: the program's own values, as far as they are known.
+        asked: what the command line says.
+    """
+
+    space: Space
+    sized: tuple[Condition, ...]
+    settings: Mapping[str, Setting]
+    own: Mapping[str, Value]
+    asked: Asked = field(default_factory=Asked)
+
+    def at(self, sizes: Mapping[str, Value]) -> Space:
+        """The space at some sizes; conditions on others are left to those who know them."""
+        space = self.space.at(sizes)
+        asked = [condition for condition in self.sized if not space.unknown(condition)]
+        return replace(space, conditions=(*space.conditions, *asked))
+
+    def restricted(self, names: Sequence[str]) -> ProgramSpace:
+        """Some of the parameters alone; the others keep their own values.
+
+        Raises:
+            CutuneError: CT425 for an unknown name.
+        """
+        known = self.space.names
+        for name in names:
+            if name not in known:
+                reason = f"no tunable is named '{name}'; known: {', '.join(known)}"
+                raise CutuneError(Diagnostic.at(Code.BAD_SWEEP, None, reason=reason))
+        kept = tuple(p for p in self.space.parameters if p.name in names)
+        fixed = {name: self.own[name] for name in known if name not in names and name in self.own}
+        space = replace(self.space, parameters=kept, known={**self.space.known, **fixed})
+        conditions = [c for c in self.space.conditions if not space.unknown(c)]
+        return replace(self, space=replace(space, conditions=tuple(conditions)))
+
+    def values(self, configuration: Configuration, *settings: Setting) -> dict[str, Value]:
+        """The part of a configuration that is set in some ways."""
+        return {n: v for n, v in configuration.items() if self.settings[n] in settings}
+
+    def definitions(self, configuration: Configuration) -> tuple[str, ...]:
+        """The options of nvcc that give the constants values."""
+        constants = self.values(configuration, Setting.CONSTANT)
+        return tuple(f"-D{VALUE_PREFIX}{n}={shown(v)}" for n, v in constants.items())
+
+    @property
+    def compiled_names(self) -> tuple[str, ...]:
+        """The parameters that are fixed by compiling."""
+        return tuple(n for n in self.space.names if self.settings[n] in COMPILED)
+
+    @property
+    def builds(self) -> int:
+        """The number of programs that have to be compiled, if no size forbids one."""
+        return prod(table.distinct(self.compiled_names) for table in self.space.tables)
+
+
+def program_space(
+    program: Program, asked: Asked, run: str, sizes: Iterable[str], device: Mapping[str, Value]
+) -> ProgramSpace:
+    """The parameters of a program.
+
+    Args:
+        run: the template of its command line.
+        sizes: names that are known at each run.
+        device: `device.shared` and the like.
+
+    Raises:
+        CutuneError: CT808 for a name that stands nowhere, CT809 for one in several places, and
+            what `Space.of` says.
+    """
+    places = list(_places(program, asked, run))
+    for parameter in asked.parameters:
+        if parameter.name not in [name for name, _, _ in places]:
+            raise CutuneError(Diagnostic.at(Code.NOWHERE, None, name=parameter.name))
+    for name, _, _ in places:
+        if [other for other, _, _ in places].count(name) > 1:
+            raise CutuneError(Diagnostic.at(Code.SEVERAL_PLACES, None, name=name))
+    by_name = _by_name(asked.parameters)
+    parameters = [_parameter(written, by_name.get(name), name) for name, _, written in places]
+    conditions = [*_conditions(program), *asked.conditions]
+    known = {**device, **dict.fromkeys(sizes, 0)}
+    # A pragma may speak of words that the command line leaves out.
+    written_words = [v for _, _, p in places if p for v in p.values if isinstance(v, str)]
+    whole = Space.of(parameters, conditions, known, written_words)
+    space = replace(whole, conditions=(), known=device)
+    sized = tuple(condition for condition in conditions if space.unknown(condition))
+    fixed = tuple(condition for condition in conditions if condition not in sized)
+    own = own_values(program, asked)
+    settings = {name: setting for name, setting, _ in places}
+    return ProgramSpace(replace(space, conditions=fixed), sized, settings, own, asked)
+
+
+def device_values(device: DeviceProfile, count: int | None = None) -> dict[str, Value]:
+    """What conditions may ask of a device; `CUTUNE_DEVICES` says how many there are, else one.
+
+    Args:
+        count: how many there are, where that is known.
+    """
+    text = os.environ.get("CUTUNE_DEVICES", "")
+    said = int(text) if text.isascii() and text.isdigit() else 1
+    return {
+        "device.shared": device.limits.shared_bytes_opt_in,
+        "device.threads": device.limits.threads_per_block,
+        "device.count": said if text or count is None else count,
+    }
+
+
+_Place = tuple[str, Setting, Parameter | None]
+
+
+def _places(program: Program, asked: Asked, run: str) -> Iterator[_Place]:
+    """Each place of a parameter; with its values where the source has them."""
+    for tunable in program.tunables:
+        yield tunable.name, Setting.HOST, tunable.parameter
+    for constant in program.constants:
+        yield constant.name, Setting.CONSTANT, constant.parameter
+    names = [parameter.name for parameter in asked.parameters]
+    for setting, words in ((Setting.FLAG, asked.flags), (Setting.RUN, (run,))):
+        for name in dict.fromkeys(names):
+            if name in holes(words):
+                yield name, setting, None
+
+
+def _by_name(parameters: Sequence[Parameter]) -> dict[str, Parameter]:
+    found = {parameter.name: parameter for parameter in parameters}
+    if len(found) < len(parameters):
+        names = [parameter.name for parameter in parameters]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise CutuneError(Diagnostic.at(Code.PARAMETER_TWICE, None, name=twice))
+    return found
+
+
+def _parameter(written: Parameter | None, asked: Parameter | None, name: str) -> Parameter:
+    if written is None or asked is None:
+        found = written or asked
+        assert found is not None, name
+        return found
+    return narrowed(written, asked)
+
+
+def _conditions(program: Program) -> Iterator[Condition]:
+    """The conditions of pragmas, each once."""
+    seen = set()
+    places: list[HostTunable | TunableConstant] = [*program.tunables, *program.constants]
+    for one in places:
+        key = one.source.path, one.pragma
+        if one.where is None or key in seen:
+            continue
+        seen.add(key)
+        condition = Condition.read(one.where, one.source, one.pragma)
+        # Sizes of the host are expressions: the program tells their values when it runs.
+        is_asked_later = isinstance(one, HostTunable) and condition.names & set(one.data)
+        if not is_asked_later:
+            yield condition
+
+
+def own_values(program: Program, asked: Asked) -> dict[str, Value]:
+    """The program's own values: of constants that are one number or word, and of holes."""
+    return {**asked.own, **{one.name: _read(one) for one in program.constants if _is_plain(one)}}
+
+
+def _is_plain(constant: TunableConstant) -> bool:
+    text = constant.own_text
+    return constant.parameter.at(text) is not None or (text.isascii() and text.isdigit())
+
+
+def _read(constant: TunableConstant) -> Value:
+    known = constant.parameter.at(constant.own_text)
+    return int(constant.own_text) if known is None else known

@@ -1,0 +1,220 @@
+"""Trials: one configuration at one size each, kept as they come in trials.jsonl, append-only.
+
+A line when a trial begins and one when it ends, or when cutune itself is stopped in it. What has
+ended is not run again; what began twice without either takes the machine with it, and is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from cutune.core.diagnostics import Warn
+from cutune.core.workspace import append_lines, read_lines
+from cutune.fit.measurement.measurement import Origin
+from cutune.search.regions import HostMeasurement
+from cutune.space.condition import Value
+
+SCHEMA = "cutune-trial-1"
+#: So many beginnings without an end are enough.
+MOST_BEGINNINGS = 2
+
+
+class Status(Enum):
+    """How a trial ended."""
+
+    OK = "ok"
+    COMPILE = "compile"
+    RUNTIME = "runtime"
+    TIMEOUT = "timeout"
+    QUARANTINE = "quarantine"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is tried.
+
+    Attributes:
+        how: the GPU, the options with which it is compiled, its command line.
+        sizes: of the run, by the names of `--vary`.
+        configuration: all parameters that are set.
+    """
+
+    origin: Origin
+    how: str
+    sizes: Mapping[str, str]
+    configuration: Mapping[str, Value]
+
+    @property
+    def id(self) -> str:
+        """The same for the same trial."""
+        text = json.dumps([asdict(self.origin), self.how, self.sizes, self._values])
+        return sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def _values(self) -> dict[str, int | str]:
+        return {name: plain(value) for name, value in sorted(self.configuration.items())}
+
+    def to_json(self) -> dict[str, Any]:
+        """As it begins."""
+        return {
+            "schema": SCHEMA,
+            "event": "begin",
+            "trial": self.id,
+            "origin": asdict(self.origin),
+            "how": self.how,
+            "sizes": dict(self.sizes),
+            "configuration": self._values,
+        }
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a trial ended, and what was measured.
+
+    Attributes:
+        reason: why it failed.
+        times: of all regions together, milliseconds, one per repetition.
+        code: what ran; empty where that is not known.
+        is_final: was it timed again, in turn with the others that were fastest?
+    """
+
+    status: Status
+    reason: str = ""
+    measured: tuple[HostMeasurement, ...] = ()
+    times: tuple[float, ...] = ()
+    code: str = ""
+    is_final: bool = False
+
+
+def plain(value: Value) -> int | str:
+    """A value as JSON has it."""
+    return str(value) if isinstance(value, Fraction) else value
+
+
+@dataclass
+class Trials:
+    """The trials of one version of a program, in a file or only in memory.
+
+    Attributes:
+        path: None: nothing is kept.
+    """
+
+    path: Path | None
+    origin: Origin
+    warn: Warn
+    _ended: dict[str, Ended] = field(default_factory=dict)
+    _begun: Counter[str] = field(default_factory=Counter)
+
+    def load(self) -> Trials:
+        """What the file has of this version.
+
+        Raises:
+            CutuneError: CT001 when it is unreadable.
+        """
+        if self.path is not None and self.path.exists():
+            for entry in _entries(self.path, self.origin, self.warn):
+                if entry["event"] == "begin":
+                    self._begun[entry["trial"]] += 1
+                elif entry["event"] == "stop":
+                    self._begun[entry["trial"]] -= 1
+                else:
+                    self._ended[entry["trial"]] = _ended(entry, self.origin)
+        return self
+
+    def known(self, trial: Trial) -> Ended | None:
+        """How a trial ended before; None where it has not been tried."""
+        if trial.id in self._ended:
+            return self._ended[trial.id]
+        if self._begun[trial.id] >= MOST_BEGINNINGS:
+            return Ended(Status.QUARANTINE, "two attempts at it did not end")
+        return None
+
+    def begin(self, trial: Trial) -> None:
+        """Say that a trial begins.
+
+        Raises:
+            CutuneError: CT002.
+        """
+        self._begun[trial.id] += 1
+        self._append(trial.to_json())
+
+    def stop(self, trial: Trial) -> None:
+        """Say that a trial was given up for a reason that is not its own.
+
+        Raises:
+            CutuneError: CT002.
+        """
+        self._begun[trial.id] -= 1
+        self._append({**trial.to_json(), "event": "stop"})
+
+    def end(self, trial: Trial, ended: Ended) -> None:
+        """Keep how it ended.
+
+        Raises:
+            CutuneError: CT002.
+        """
+        self._ended[trial.id] = ended
+        entry = {
+            "schema": SCHEMA,
+            "event": "end",
+            "trial": trial.id,
+            "origin": asdict(trial.origin),
+            "status": ended.status.value,
+            "reason": ended.reason,
+            "code": ended.code,
+            "final": ended.is_final,
+            "times": list(ended.times),
+            "measured": [one.to_json() for one in ended.measured],
+        }
+        self._append(entry)
+
+    def _append(self, entry: Mapping[str, Any]) -> None:
+        if self.path is not None:
+            append_lines(self.path, [dict(entry)])
+
+
+def read_measured(path: Path, origin: Origin, command: str, warn: Warn) -> list[HostMeasurement]:
+    """Everything that trials of one version of a program have measured.
+
+    Raises:
+        CutuneError: CT009 when the file is missing, CT001 when it is unreadable.
+    """
+    entries = _entries(path, origin, warn, command)
+    # What was timed again counts as it was timed last.
+    ended = {e["trial"]: _ended(e, origin) for e in entries if e["event"] == "end"}
+    return [one for trial in ended.values() for one in trial.measured]
+
+
+def _entries(
+    path: Path, origin: Origin, warn: Warn, command: str = ""
+) -> Iterator[Mapping[str, Any]]:
+    wanted = asdict(origin)
+
+    def convert(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        # Entries of both kinds are looked at whole, so that a torn one counts as such.
+        if entry["event"] == "end":
+            _ended(entry, origin)
+        return entry if entry["origin"] == wanted and entry["trial"] else None
+
+    found = read_lines(path, SCHEMA, convert, command, warn)
+    return (entry for entry in found if entry is not None)
+
+
+def _ended(entry: Mapping[str, Any], origin: Origin) -> Ended:
+    measured: Sequence[Mapping[str, Any]] = entry["measured"]
+    return Ended(
+        Status(entry["status"]),
+        entry["reason"],
+        tuple(HostMeasurement.from_json({**one, "origin": asdict(origin)}) for one in measured),
+        tuple(entry["times"]),
+        entry["code"],
+        entry["final"],
+    )

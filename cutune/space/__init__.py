@@ -1,0 +1,1 @@
+"""One space of parameters: names, values, conditions; joined, counted, drawn, walked."""

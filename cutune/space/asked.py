@@ -1,0 +1,56 @@
+"""What a command line says of parameters: `--tune`, `--space`, and `{NAME}` in other options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cutune.space.condition import Condition, Value
+from cutune.space.parameter import NONE, Parameter, shown
+
+_HOLE = re.compile(r"\{([A-Za-z_]\w*)\}")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Parameters of the command line.
+
+    Attributes:
+        parameters: with their values; those of pragmas are narrowed.
+        conditions: of a file.
+        flags: options of nvcc, with the names of parameters in braces.
+    """
+
+    parameters: tuple[Parameter, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def own(self) -> dict[str, Value]:
+        """The value of each parameter unless another one is chosen: the first."""
+        return {parameter.name: parameter.values[0] for parameter in self.parameters}
+
+    def flags_at(self, values: Mapping[str, Value]) -> tuple[str, ...]:
+        """The options of nvcc with values in place of the names."""
+        return filled(self.flags, {**self.own, **values})
+
+
+def holes(words: Iterable[str]) -> set[str]:
+    """The names that stand in braces."""
+    return {name for word in words for name in _HOLE.findall(word)}
+
+
+def filled(words: Iterable[str], values: Mapping[str, Value]) -> tuple[str, ...]:
+    """Words with values in place of names; a word with the value `none` is left out."""
+    found = []
+    for word in words:
+        named = holes([word]) & values.keys()
+        if any(values[name] == NONE for name in named):
+            continue
+        found.append(_HOLE.sub(lambda hole: _value(hole, values), word))
+    return tuple(found)
+
+
+def _value(hole: re.Match[str], values: Mapping[str, Value]) -> str:
+    return shown(values[hole[1]]) if hole[1] in values else hole[0]

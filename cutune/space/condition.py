@@ -1,0 +1,191 @@
+"""Conditions on parameters and sizes, such as `N >= 2 * m`. Takes text, gives a test of values.
+
+Numbers are exact: `/` gives a fraction. What has no value (a division by zero, a sum with a word)
+makes a condition untrue, unless the rest decides it: `R == none || R >= 20` holds for `none`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+
+from lark import Tree
+
+from cutune.core.source import Source, Span
+from cutune.frontend.syntax.annotation import Expression, names_in, read_condition
+
+#: A value of a parameter: an exact number, or a word.
+Value = int | Fraction | str
+#: What an expression is worth; None where it has no value.
+Worth = Fraction | str | None
+
+_COMPARISONS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_OPERATIONS: Mapping[str, Callable[[Fraction, Fraction], Fraction | int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": lambda base, exponent: base ** int(exponent),
+}
+#: Exponents of `**`; with others it has no value.
+EXPONENTS = range(65)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What must hold of a configuration.
+
+    Attributes:
+        text: as it was written.
+        tree: of the nodes of the annotation language; `negation`, `word`, `//` and `**` besides.
+        source, span: where it stands, if it does.
+    """
+
+    text: str
+    tree: Expression
+    source: Source | None = field(default=None, compare=False)
+    span: Span | None = field(default=None, compare=False)
+
+    @staticmethod
+    def read(text: str, source: Source | None = None, span: Span | None = None) -> Condition:
+        """A condition of the annotation language.
+
+        Raises:
+            lark.UnexpectedInput: it is none.
+        """
+        return Condition(text, read_condition(text), source, span)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All names in it: parameters, sizes, and words."""
+        return names_in(self.tree)
+
+    def holds(self, values: Mapping[str, Value]) -> bool:
+        """Is it true of these values? A name that has none is a word."""
+        exact = {n: v if isinstance(v, str) else Fraction(v) for n, v in values.items()}
+        return _truth(value_of(self.tree, exact)) is True
+
+    def conjuncts(self) -> Iterator[Condition]:
+        """The conditions of which all must hold; they may be asked one by one."""
+        if self.tree.data != "conjunction":
+            yield self
+            return
+        for child in self.tree.children:
+            yield from replace(self, tree=subtree(child)).conjuncts()
+
+
+def holds(where: str | None, values: Mapping[str, Value]) -> bool:
+    """Is the condition of an annotation true? Names of values may be written with `->`."""
+    if where is None:
+        return True
+    known = {name.replace("->", "."): value for name, value in values.items()}
+    return Condition.read(where).holds(known)
+
+
+def unknown_names(condition: Condition, known: Collection[str], words: Collection[str]) -> set[str]:
+    """Names that are neither known nor a word that is compared with something known."""
+    compared = {
+        str(side.children[0])
+        for comparison in condition.tree.find_data("comparison")
+        if str(comparison.children[1]) in ("==", "!=")
+        for side in map(subtree, comparison.children[::2])
+        if side.data == "name"
+    }
+    return {name for name in condition.names - set(known) if name not in compared & set(words)}
+
+
+def value_of(tree: Expression, values: Mapping[str, Fraction | str]) -> Worth:
+    """The exact worth of an expression; a truth is 1 or 0."""
+    children = tree.children
+    match tree.data:
+        case "number":
+            return Fraction(str(children[0]))
+        case "name":
+            name = str(children[0])
+            return values.get(name, name)
+        case "word":
+            return str(children[0])
+        case "call":
+            return _call(str(children[0]), [value_of(subtree(c), values) for c in children[1:]])
+        case "condition" | "conjunction":
+            return _joined(children, values, decisive=tree.data == "condition")
+        case "negation":
+            held = _truth(value_of(subtree(children[0]), values))
+            return None if held is None else Fraction(not held)
+        case "comparison":
+            left, right = (value_of(subtree(child), values) for child in children[::2])
+            return _compared(str(children[1]), left, right)
+    return _computed(children, values)
+
+
+def _joined(
+    children: Sequence[object], values: Mapping[str, Fraction | str], decisive: bool
+) -> Worth:
+    """`||` is decided by one that is true, `&&` by one that is false."""
+    truths = [_truth(value_of(subtree(child), values)) for child in children]
+    if decisive in truths:
+        return Fraction(decisive)
+    return None if None in truths else Fraction(not decisive)
+
+
+def _truth(worth: Worth) -> bool | None:
+    return bool(worth) if isinstance(worth, Fraction) else None
+
+
+def _compared(sign: str, left: Worth, right: Worth) -> Worth:
+    if left is None or right is None:
+        return None
+    if isinstance(left, Fraction) and isinstance(right, Fraction):
+        return Fraction(_COMPARISONS[sign](left, right))
+    if sign not in ("==", "!="):
+        return None
+    return Fraction((left == right) == (sign == "=="))
+
+
+def _computed(children: Sequence[object], values: Mapping[str, Fraction | str]) -> Worth:
+    """A sum or a product, from left to right."""
+    result = value_of(subtree(children[0]), values)
+    for sign, child in zip(children[1::2], children[2::2], strict=True):
+        operand = value_of(subtree(child), values)
+        if not isinstance(result, Fraction) or not isinstance(operand, Fraction):
+            return None
+        if str(sign) in ("/", "//", "%") and operand == 0:
+            return None
+        if str(sign) == "**" and operand not in EXPONENTS:
+            return None
+        result = Fraction(_OPERATIONS[str(sign)](result, operand))
+    return result
+
+
+def _call(name: str, worths: Sequence[Worth]) -> Worth:
+    numbers = [worth for worth in worths if isinstance(worth, Fraction)]
+    if len(numbers) < len(worths):
+        return None
+    match name:
+        case "ceil":
+            return Fraction(-(-numbers[0] // 1))
+        case "floor":
+            return Fraction(numbers[0] // 1)
+        case "abs":
+            return abs(numbers[0])
+        case "min":
+            return min(numbers)
+    return max(numbers)
+
+
+def subtree(child: object) -> Expression:
+    """A child that is no token."""
+    assert isinstance(child, Tree)
+    return child

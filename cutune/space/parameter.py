@@ -1,0 +1,122 @@
+"""Parameters: a name and the values that it may have. Takes texts, gives `Parameter`s."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lark import UnexpectedInput
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.source import Source, Span
+from cutune.frontend.syntax.annotation import Values, read_choice
+from cutune.space.condition import Value
+
+#: The value with which a word of a command line is left out.
+NONE = "none"
+#: Most values of one parameter.
+MOST_VALUES = 65536
+#: Longer runs of integers are written as a range.
+LONGEST_RUN = 8
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Something that may have one of several values.
+
+    Attributes:
+        values: each once, in the order in which they were written; a range is written out.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+
+    def at(self, text: str) -> Value | None:
+        """The value that is written so; None where there is none."""
+        return next((value for value in self.values if shown(value) == text), None)
+
+
+def shown(value: Value) -> str:
+    """A value as it is written: `0.5`, `16`, `none`."""
+    if isinstance(value, Fraction) and value.denominator > 1:
+        return repr(float(value))
+    return str(value)
+
+
+def listed(values: Sequence[Value]) -> str:
+    """Values as an option has them, a long run of integers as a range."""
+    if is_run(values):
+        return f"{values[0]}..{values[-1]}"
+    return ", ".join(map(shown, values))
+
+
+def is_run(values: Sequence[Value]) -> bool:
+    """Are they many integers, one after the other?"""
+    first = values[0]
+    if len(values) <= LONGEST_RUN or not isinstance(first, int):
+        return False
+    return list(values) == list(range(first, first + len(values)))
+
+
+def parameter_of(
+    name: str, values: Values, source: Source | None = None, span: Span | None = None
+) -> Parameter:
+    """The parameter of a pragma or an option.
+
+    Raises:
+        CutuneError: CT800 for values that are repeated, fall, or are too many.
+    """
+    if values.interval is None:
+        return checked(name, values.listed, source, span)
+    first, last = values.interval
+    if not 0 <= last - first < MOST_VALUES:
+        raise _bad_values(name, f"{first}..{last} has no or too many values", source, span)
+    return Parameter(name, tuple(range(first, last + 1)))
+
+
+def checked(
+    name: str, values: Sequence[Value], source: Source | None = None, span: Span | None = None
+) -> Parameter:
+    """A parameter whose values are at least one, and each given once."""
+    if not 0 < len(values) <= MOST_VALUES:
+        raise _bad_values(name, f"there are {len(values)}", source, span)
+    repeated = [value for value, count in Counter(values).items() if count > 1]
+    if repeated:
+        raise _bad_values(name, f"{shown(repeated[0])} occurs twice", source, span)
+    return Parameter(name, tuple(values))
+
+
+def read_option(word: str) -> Parameter:
+    """The parameter of `--tune 'R=none,20,40'`.
+
+    Raises:
+        CutuneError: CT800, or CT801 where it is no choice at all.
+    """
+    name, equals, text = word.partition("=")
+    try:
+        if not equals or not name.isidentifier():
+            raise ValueError(name)
+        values = read_choice(text)
+    except (UnexpectedInput, ValueError):
+        raise CutuneError(Diagnostic.at(Code.BAD_CHOICE_OPTION, None, text=word)) from None
+    return parameter_of(name, values)
+
+
+def narrowed(parameter: Parameter, by: Parameter) -> Parameter:
+    """The parameter with some of its values.
+
+    Raises:
+        CutuneError: CT800 for a value that it does not have.
+    """
+    for value in by.values:
+        if value not in parameter.values:
+            reason = f"{shown(value)} is none of those of its pragma"
+            raise _bad_values(parameter.name, reason, None, None)
+    return by
+
+
+def _bad_values(name: str, reason: str, source: Source | None, span: Span | None) -> CutuneError:
+    return CutuneError(Diagnostic.at(Code.BAD_VALUES, source, span, name=name, reason=reason))

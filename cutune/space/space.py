@@ -1,0 +1,160 @@
+"""The space of all configurations: a product of tables, counted, drawn from, walked, numbered."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.space.condition import Condition, Value, unknown_names
+from cutune.space.parameter import NONE, Parameter
+from cutune.space.tables import Table, tables_of
+
+Configuration = Mapping[str, Value]
+"""A value of each parameter, in the order of the parameters."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """Parameters, what must hold of them, and what else is known: sizes, limits of the device.
+
+    Every configuration has a number, from 0 to `size - 1`; the first table's rows change slowest.
+
+    Attributes:
+        known: names with one value.
+        vocabulary: words besides the values of parameters, with which conditions may compare.
+    """
+
+    parameters: tuple[Parameter, ...]
+    conditions: tuple[Condition, ...] = ()
+    known: Mapping[str, Value] = field(default_factory=dict)
+    vocabulary: frozenset[str] = frozenset({NONE})
+
+    @staticmethod
+    def of(
+        parameters: Iterable[Parameter],
+        conditions: Iterable[Condition] = (),
+        known: Mapping[str, Value] | None = None,
+        words: Iterable[str] = (),
+    ) -> Space:
+        """A space whose parts fit together.
+
+        Raises:
+            CutuneError: CT802 for a parameter that occurs twice, CT803 for a condition on a name
+                that nothing has.
+        """
+        space = Space(tuple(parameters), tuple(conditions), known or {})
+        space = replace(space, vocabulary=space.vocabulary.union(words))
+        names = [parameter.name for parameter in space.parameters]
+        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        if twice is not None:
+            raise CutuneError(Diagnostic.at(Code.PARAMETER_TWICE, None, name=twice))
+        for condition in space.conditions:
+            for name in sorted(space.unknown(condition)):
+                listed = ", ".join([*names, *space.known])
+                code = Code.UNKNOWN_IN_SPACE
+                raise CutuneError(
+                    Diagnostic.at(
+                        code,
+                        condition.source,
+                        condition.span,
+                        condition=condition.text,
+                        name=name,
+                        known=listed,
+                    )
+                )
+        return space
+
+    def unknown(self, condition: Condition) -> set[str]:
+        """Names of a condition that are neither parameters nor known, nor words of parameters."""
+        return unknown_names(condition, {*self.names, *self.known}, self.words)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """All words that conditions may compare something with."""
+        own = (v for p in self.parameters for v in p.values if isinstance(v, str))
+        return self.vocabulary.union(own)
+
+    def at(self, known: Mapping[str, Value]) -> Space:
+        """The same with more that is known, for instance the sizes of a run."""
+        return replace(self, known={**self.known, **known})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """Its axes: one table per group of parameters that conditions connect.
+
+        Raises:
+            CutuneError: CT804 when the conditions leave nothing, CT805 when a table is too large.
+        """
+        return tables_of(self.parameters, self.conditions, self.known)
+
+    @property
+    def raw_size(self) -> int:
+        """The number of configurations without conditions."""
+        return prod(len(parameter.values) for parameter in self.parameters)
+
+    @property
+    def size(self) -> int:
+        """The number of configurations that satisfy the conditions."""
+        return prod(table.size for table in self.tables)
+
+    def configuration(self, number: int) -> Configuration:
+        """The configuration of a number."""
+        return self.of_rows(self.rows(number))
+
+    def rows(self, number: int) -> tuple[int, ...]:
+        """The row of each table that a number stands for."""
+        rows = []
+        for table in reversed(self.tables):
+            number, row = divmod(number, table.size)
+            rows.append(row)
+        return tuple(reversed(rows))
+
+    def number(self, configuration: Configuration) -> int | None:
+        """The number of a configuration; None where it is not allowed."""
+        number = 0
+        for table in self.tables:
+            row = table.index(configuration)
+            if row is None:
+                return None
+            number = number * table.size + row
+        return number
+
+    def __contains__(self, configuration: Configuration) -> bool:
+        return self.number(configuration) is not None
+
+    def __iter__(self) -> Iterator[Configuration]:
+        return map(self.configuration, range(self.size))
+
+    def draw(self, generator: random.Random) -> Configuration:
+        """One of all configurations, each as likely as any other."""
+        return self.configuration(generator.randrange(self.size))
+
+    def neighbours(self, configuration: Configuration, axis: int, most: int) -> list[Configuration]:
+        """Those that differ in the parameters of one table alone, the nearest first.
+
+        Args:
+            axis: the number of the table.
+            most: at most so many.
+        """
+        table = self.tables[axis]
+        row = table.index(configuration)
+        if row is None:
+            return []
+        return [{**configuration, **table.row(near)} for near in table.nearest(row, most)]
+
+    def of_rows(self, rows: Iterable[int]) -> Configuration:
+        """The configuration of one row of each table."""
+        found: dict[str, Value] = {}
+        for table, row in zip(self.tables, rows, strict=True):
+            found.update(table.row(row))
+        return {name: found[name] for name in self.names}

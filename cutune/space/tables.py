@@ -1,0 +1,377 @@
+"""Parameters that conditions connect, joined. Takes parameters and conditions, gives tables.
+
+Values are thrown out first that no partner of a condition supports. Then the parameters are joined
+one by one, that first of whose combinations the fewest are allowed, and rows are filtered at once:
+the product of the values is never made. A table has its rows in lexicographic order, so that each
+is found by bisection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutune.core.codes import Code
+from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.space.columns import Array, Column, Mask, mask
+from cutune.space.condition import Condition, Value
+from cutune.space.parameter import Parameter
+
+#: Rows that are looked at together.
+CHUNK = 1 << 19
+#: Rows that are tried before a parameter is joined.
+SAMPLE = 1 << 10
+#: A larger table would not fit into memory: 2 GiB of it.
+MOST_BYTES = 1 << 31
+#: Pairs of values of two parameters that are tried in order to throw values out.
+MOST_PAIRS = 1 << 20
+
+Indices = NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The combinations that are allowed of connected parameters.
+
+    Attributes:
+        parameters: in the order of the columns.
+        columns: per parameter the index of its value in each row.
+    """
+
+    parameters: tuple[Parameter, ...]
+    columns: tuple[Indices, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self.columns[0])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    def row(self, index: int) -> dict[str, Value]:
+        """The values of one row."""
+        return {
+            parameter.name: parameter.values[column[index]]
+            for parameter, column in zip(self.parameters, self.columns, strict=True)
+        }
+
+    def index(self, configuration: Mapping[str, Value]) -> int | None:
+        """The row with the values that a configuration has for these parameters, or None."""
+        first, last = 0, self.size
+        for parameter, column in zip(self.parameters, self.columns, strict=True):
+            try:
+                wanted = parameter.values.index(configuration[parameter.name])
+            except ValueError:
+                return None
+            part = column[first:last]
+            value = np.asarray(wanted, dtype=part.dtype)
+            last = first + int(np.searchsorted(part, value, "right"))
+            first += int(np.searchsorted(part, value, "left"))
+            if first == last:
+                return None
+        return first
+
+    def distinct(self, names: Sequence[str]) -> int:
+        """The number of different values that its rows have for some parameters together."""
+        own = [c for n, c in zip(self.names, self.columns, strict=True) if n in names]
+        return len(np.unique(np.stack(own, axis=1), axis=0)) if own else 1
+
+    def nearest(self, index: int, most: int) -> list[int]:
+        """Other rows, those first that differ in few parameters, then in few steps of values."""
+        distance = self._distances([int(column[index]) for column in self.columns])
+        distance[index] = np.iinfo(np.int64).max
+        count = min(most, self.size - 1)
+        near = np.argpartition(distance, count - 1)[:count] if count else np.array([], dtype=int)
+        return [int(row) for row in sorted(near, key=lambda row: (distance[row], row))]
+
+    def closest(self, wanted: Mapping[str, Value]) -> int:
+        """The row that is nearest to some values; where a value is missing, to the middle one."""
+        places = []
+        for parameter in self.parameters:
+            value = wanted.get(parameter.name)
+            known = value in parameter.values
+            middle = len(parameter.values) // 2
+            places.append(parameter.values.index(value) if known else middle)
+        return int(np.argmin(self._distances(places)))
+
+    def _distances(self, places: Sequence[int]) -> Array:
+        """Of each row from these values: parameters that differ, then steps between values."""
+        differing = np.zeros(self.size, dtype=np.int64)
+        steps = np.zeros(self.size, dtype=np.int64)
+        for column, place in zip(self.columns, places, strict=True):
+            away = np.abs(column.astype(np.int64) - place)
+            differing += away > 0
+            steps += away
+        far = 1 + sum(len(parameter.values) for parameter in self.parameters)
+        return differing * far + steps
+
+
+def tables_of(
+    parameters: Sequence[Parameter], conditions: Sequence[Condition], known: Mapping[str, Value]
+) -> tuple[Table, ...]:
+    """One table per group of connected parameters, in the order of their first ones.
+
+    Raises:
+        CutuneError: CT804 when the conditions leave nothing, CT805 when a table is too large.
+    """
+    parts = [part for condition in conditions for part in condition.conjuncts()]
+    # A parameter of one value connects nothing.
+    single = {p.name: p.values[0] for p in parameters if len(p.values) == 1}
+    names = {parameter.name for parameter in parameters} - single.keys()
+    constant = {name: Column.of([value]) for name, value in {**known, **single}.items()}
+    for part in parts:
+        if not part.names & names and not mask(part.tree, constant).all():
+            raise _nothing([part])
+    return tuple(
+        _Join(
+            group, [p for p in parts if p.names & names & {g.name for g in group}], constant
+        ).table()
+        for group in _connected(parameters, [part.names & names for part in parts])
+    )
+
+
+def _connected(
+    parameters: Sequence[Parameter], named: Sequence[frozenset[str]]
+) -> Iterator[tuple[Parameter, ...]]:
+    """Parameters that one condition names together, directly or not."""
+    groups = [{parameter.name} for parameter in parameters]
+    for names in named:
+        met = [group for group in groups if group & names]
+        groups = [group for group in groups if group not in met]
+        if met:
+            groups.append(set().union(*met))
+    left = list(parameters)
+    while left:
+        group = next(group for group in groups if left[0].name in group)
+        yield tuple(parameter for parameter in left if parameter.name in group)
+        left = [parameter for parameter in left if parameter.name not in group]
+
+
+@dataclass(frozen=True)
+class _Join:
+    """One group: its parameters, their conditions, and what else is known."""
+
+    parameters: tuple[Parameter, ...]
+    conditions: Sequence[Condition]
+    known: Mapping[str, Column]
+
+    def table(self) -> Table:
+        """The rows that satisfy all conditions."""
+        kept = self._supported()
+        order: list[str] = []
+        rows: dict[str, Indices] = {}
+        while len(order) < len(kept):
+            name = self._next(rows, kept)
+            rows = self._joined(rows, name, kept)
+            order.append(name)
+        columns = tuple(rows[name] for name in order)
+        return Table(tuple(self._by_name[name] for name in order), columns)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Parameter]:
+        return {parameter.name: parameter for parameter in self.parameters}
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(self._by_name)
+
+    @cached_property
+    def _columns(self) -> Mapping[str, Column]:
+        """The values of each parameter."""
+        return {parameter.name: Column.of(parameter.values) for parameter in self.parameters}
+
+    def _supported(self) -> dict[str, Indices]:
+        """Per parameter the values that no condition of one or two parameters forbids."""
+        kept: dict[str, Indices] = {
+            p.name: np.arange(len(p.values), dtype=_small(len(p.values))) for p in self.parameters
+        }
+        small = [c for c in self.conditions if len(c.names & self._names) <= 2]
+        is_changed = True
+        while is_changed:
+            is_changed = False
+            for condition in small:
+                for name, values in self._supports(condition, kept):
+                    is_changed |= len(values) < len(kept[name])
+                    kept[name] = values
+                    if not len(values):
+                        raise _nothing([condition, *(c for c in small if name in c.names)])
+        return kept
+
+    def _supports(
+        self, condition: Condition, kept: Mapping[str, Indices]
+    ) -> list[tuple[str, Indices]]:
+        """The values that one condition leaves to each of its parameters."""
+        names = sorted(condition.names & self._names)
+        counts = [len(kept[name]) for name in names]
+        if prod(counts) > MOST_PAIRS:
+            return []
+        grid = np.meshgrid(*(kept[name] for name in names), indexing="ij")
+        flat = {name: index.ravel() for name, index in zip(names, grid, strict=True)}
+        allowed = np.broadcast_to(self._mask([condition], flat), prod(counts)).reshape(counts)
+        found = []
+        for axis, name in enumerate(names):
+            others = tuple(a for a in range(len(names)) if a != axis)
+            found.append((name, kept[name][allowed.any(axis=others)]))
+        return found
+
+    def _mask(self, conditions: Sequence[Condition], rows: Mapping[str, Indices]) -> Mask:
+        columns = {
+            name: self._columns[name].at(index)
+            for name, index in rows.items()
+            if any(name in condition.names for condition in conditions)
+        }
+        known = {**self.known, **columns}
+        found = (mask(condition.tree, known) for condition in conditions)
+        return reduce(np.logical_and, found)
+
+    def _next(self, rows: Mapping[str, Indices], kept: Mapping[str, Indices]) -> str:
+        """The parameter of whose combinations with the rows, a few of them, fewest are allowed."""
+        left = [name for name in kept if name not in rows]
+        if not rows:
+            return min(left, key=lambda name: (self._first_share(name, kept), len(kept[name])))
+        count = len(next(iter(rows.values())))
+        picked = np.unique(np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64))
+        few = {name: index[picked] for name, index in rows.items()}
+        return min(
+            left,
+            key=lambda n: (self._share(few, n, kept[n]), -self._met(rows, n), len(kept[n])),
+        )
+
+    def _first_share(self, name: str, kept: Mapping[str, Indices]) -> float:
+        """The share of its combinations with the best second parameter."""
+        one = {name: kept[name]}
+        others = (other for other in kept if other != name)
+        return min((self._share(one, other, kept[other]) for other in others), default=1.0)
+
+    def _share(self, rows: Mapping[str, Indices], name: str, values: Indices) -> float:
+        """The share of combinations that are allowed when a parameter is joined."""
+        asked, count = self._asked(rows, name), len(next(iter(rows.values())))
+        if not asked or count * len(values) > MOST_PAIRS:
+            return 1.0
+        looked = {n: index for n, index in rows.items() if _speaks(asked, n)}
+        allowed, _ = self._pairs(asked, looked, name, values, count)
+        return len(allowed) / (count * len(values))
+
+    def _met(self, rows: Mapping[str, Indices], name: str) -> int:
+        """Conditions that speak of a parameter and of joined ones."""
+        return sum(name in c.names and bool(c.names & set(rows)) for c in self.conditions)
+
+    def _asked(self, rows: Mapping[str, Indices], name: str) -> list[Condition]:
+        """The conditions that can be asked once a parameter is joined, and not before."""
+        return [c for c in self._within([*rows, name]) if name in c.names]
+
+    def _within(self, names: Sequence[str]) -> list[Condition]:
+        """The conditions that speak of these parameters alone."""
+        return [c for c in self.conditions if c.names & self._names <= set(names)]
+
+    def _joined(
+        self, rows: Mapping[str, Indices], name: str, kept: Mapping[str, Indices]
+    ) -> dict[str, Indices]:
+        """Each row with each value of one more parameter, as far as conditions allow it."""
+        values = kept[name]
+        asked = self._asked(rows, name)
+        if not rows:
+            return {name: self._first(values, name, asked)}
+        count = len(next(iter(rows.values())))
+        step = max(1, CHUNK // len(values))
+        looked = {n: index for n, index in rows.items() if _speaks(asked, n)}
+        known = self._lookup(asked, looked, name, values, count)
+        found: list[tuple[Array, Indices]] = []
+        total = 0
+        for start in range(0, count, step):
+            part = {n: index[start : start + step] for n, index in looked.items()}
+            own, new = (
+                self._pairs(asked, part, name, values, min(step, count - start))
+                if known is None
+                else np.nonzero(known[self._keys(part)])
+            )
+            own = (own + start).astype(np.int32 if count < 1 << 31 else np.int64)
+            found.append((own, values[new]))
+            total += len(own)
+            if total * sum(column.itemsize for column in (*rows.values(), values)) > MOST_BYTES:
+                raise self._too_large([*rows, name])
+        own = np.concatenate([part for part, _ in found])
+        if not len(own):
+            raise _nothing([*asked, *self._within(list(rows))])
+        new = np.concatenate([part for _, part in found])
+        return {**{n: index[own] for n, index in rows.items()}, name: new}
+
+    def _pairs(
+        self,
+        asked: Sequence[Condition],
+        rows: Mapping[str, Indices],
+        name: str,
+        values: Indices,
+        count: int,
+    ) -> tuple[Array, Array]:
+        """Which rows go with which values, both by their places."""
+        own, new = np.divmod(np.arange(count * len(values)), len(values))
+        if not asked:
+            return own, new
+        looked = {n: index[own] for n, index in rows.items()}
+        allowed = self._mask(asked, {**looked, name: values[new]})
+        return own[allowed], new[allowed]
+
+    def _lookup(
+        self,
+        asked: Sequence[Condition],
+        rows: Mapping[str, Indices],
+        name: str,
+        values: Indices,
+        count: int,
+    ) -> Array | None:
+        """Per combination of what conditions look at, which values go with it.
+
+        None where that takes more than looking at each row.
+        """
+        sizes = [len(self._by_name[n].values) for n in rows]
+        if not rows or prod(sizes) > count or prod(sizes) * len(values) > MOST_PAIRS:
+            return None
+        every = np.indices(sizes).reshape(len(sizes), -1)
+        own, new = np.divmod(np.arange(prod(sizes) * len(values)), len(values))
+        looked = {n: index[own] for n, index in zip(rows, every, strict=True)}
+        allowed = self._mask(asked, {**looked, name: values[new]})
+        return allowed.reshape(-1, len(values))
+
+    def _keys(self, rows: Mapping[str, Indices]) -> Array:
+        """The number of each row's combination."""
+        sizes = [len(self._by_name[name].values) for name in rows]
+        return np.ravel_multi_index([index.astype(np.intp) for index in rows.values()], sizes)
+
+    def _first(self, values: Indices, name: str, asked: Sequence[Condition]) -> Indices:
+        left = values[self._mask(asked, {name: values})] if asked else values
+        if not len(left):
+            raise _nothing(asked)
+        return left
+
+    def _too_large(self, names: Sequence[str]) -> CutuneError:
+        place = next(iter(self.conditions))
+        return CutuneError(
+            Diagnostic.at(Code.SPACE_TOO_LARGE, place.source, place.span, names=", ".join(names))
+        )
+
+
+def _speaks(conditions: Sequence[Condition], name: str) -> bool:
+    return any(name in condition.names for condition in conditions)
+
+
+def _small(count: int) -> type[np.integer]:
+    """The smallest type of indices below a count."""
+    return np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
+
+
+def _nothing(conditions: Sequence[Condition]) -> CutuneError:
+    """Which conditions leave nothing; the first one says where."""
+    texts = "' and '".join(dict.fromkeys(condition.text for condition in conditions))
+    place = conditions[0]
+    return CutuneError(
+        Diagnostic.at(Code.NOTHING_ALLOWED, place.source, place.span, conditions=texts)
+    )
