@@ -454,12 +454,12 @@ class Code(Enum):
     OUT_OF_BOUNDS = (470, ERROR, "{text}; {where}")
     MISALIGNED = (471, ERROR, "misaligned {text}; {where}")
     ENDED_BY_SIGNAL = (
-        445,
+        454,
         WARNING,
         "'{path}' was ended by {name}; what was found until then is shown",
     )
     RUNS_LONG = (
-        446,
+        455,
         WARNING,
         "'{path}' has run for {seconds} s; --limit N ends a launch that needs more than N warp "
         "instructions, Ctrl-C the program",
@@ -792,7 +792,7 @@ class Code(Enum):
         "nvcc's front end did not say which kernels are launched: {reason}",
     )
     EXECUTED_WORD = (
-        710,
+        712,
         ERROR,
         "nvcc would execute a part of {word!r} as a command; name the file, the folder or the "
         'value without ` $( " and line ends',

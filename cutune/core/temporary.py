@@ -46,6 +46,8 @@ def run_folder() -> Path:
         CutuneError: CT020 where no such folder can be made.
     """
     with _LOCK:
+        if not _run_folder().path.is_dir():  # It was discarded, or swept before it was locked.
+            _run_folder.cache_clear()
         return _run_folder().path
 
 

@@ -115,7 +115,7 @@ class Nvcc:
         """Run it, whatever its status. Output is decoded as latin-1, as sources are.
 
         Raises:
-            CutuneError: CT710 where its shell would execute a part of a name.
+            CutuneError: CT712 where its shell would execute a part of a name.
         """
         return self._execute([*self.extra_flags, *arguments], cwd)
 

@@ -100,7 +100,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
         ("grown", None, ("n",)),
         ("with_using", "n", ("n",)),
         ("with_lambda", "n", ("n",)),
-        ("stepped", "n", ("n",)),
+        ("stepped", "n - 2", ("n",)),
         ("pointed", "n + 1", ("n",)),
         ("halved", "m", ("n", "m")),
         ("of_members", "size.rows", ("size.rows",)),

@@ -103,7 +103,7 @@ def compiled(program: Program, choice: BlockClassifier, folder: Path) -> Runner:
         return (INCLUDE_DIRECTORY / f"cutune_{name}.h").read_text()
 
     before = (
-        *map(header, ("launch", "range", "allocation", "tables")),
+        *map(header, ("launch", "signature", "range", "allocation", "tables")),
         *map(header, ("operators", "choice", "refine", "select")),
     )
     models = read_models(RECORDED / "add_models.json")

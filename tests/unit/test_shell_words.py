@@ -37,5 +37,5 @@ def test_nothing_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         Path(words[-1]).write_text("__global__ void k() {}")
         with pytest.raises(CutuneError) as caught:
             find_nvcc().check(["-ptx", *words])
-        assert caught.value.diagnostic.code.number == "CT710"
+        assert caught.value.diagnostic.code.number == "CT712"
     assert not Path("made").exists()
