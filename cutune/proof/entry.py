@@ -98,7 +98,7 @@ class EntryProof:
     is_straight: bool = False
     #: Registers that a thread needs at least, as far as the PTX tells.
     pressure: int = 0
-    #: Do launch bounds say more about it than how many threads a block may have?
+    #: Has it launch bounds of its own?
     is_bounded: bool = False
 
 
