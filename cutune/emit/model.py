@@ -3,8 +3,8 @@
 The operations are those of `evaluate`, in the same order, so that both compute the same doubles.
 What is not done once per candidate: values of the launch stand before the loop; an expensive
 expression of one property (`ceil(extent_x / block_x)`) is evaluated once per value that this
-property has among the candidates. The loop takes as many candidates at once as a register has
-lanes.
+property has among the candidates. Loops take as many candidates at once as a register has lanes;
+`loops` says why there are several.
 
 Of a table with a row per alignment class, rows that are equal are written once, and so are columns
 of candidates whose shapes make no difference. The rows that are read stand there as a whole.
@@ -23,6 +23,7 @@ from cutune.emit.emitter import (
     c_variable,
     operation_text,
 )
+from cutune.emit.loops import cut_into_loops
 from cutune.emit.simpler import simpler
 from cutune.emit.tables import ROWS, SMALL, Tables
 from cutune.fit.rational.nodes import (
@@ -56,7 +57,7 @@ def padded(count: int) -> int:
 
 
 def emit_model(program: RationalProgram, name: str, tables: Tables) -> str:
-    """C++ function `cutune_model_NAME(sizes…, time, time_with_floor)`; what it reads to `tables`.
+    """C++ function `cutune_model_NAME(sizes…, time, floored)`; what it reads to `tables`.
 
     It fills two arrays of `padded(candidate_count)` doubles. Definitions that no output needs are
     left out.
@@ -72,20 +73,18 @@ class _ModelText:
         self.varying = program.per_candidate()
         read = needed(program)
         self.sizes_read = [size for size in program.sizes if size in read]
-        #: Properties that the loop over candidates reads.
-        self.columns_read: set[str] = set()
+        #: Properties and values of candidates that the loop now written reads.
+        self.reads: set[str] = set()
         #: Table, text of its row → number; expression → number of the part.
         self.rows: dict[tuple[str, str], int] = {}
         self.parts: dict[Expression, int] = {}
         self.cells: dict[str, str] = {}
         once = [d for d in program.definitions if d.name in read - self.varying]
-        each = [d for d in program.definitions if d.name in read & self.varying]
         self.once = [self._defined("double", d, self._once(d.value)) for d in once]
-        self.each = [self._defined("cutune_lanes", d, self._each(d.value)) for d in each]
-        self.stores = [
-            f"cutune_store({array}_ + c_, {self._lanes(Parameter(output))});"
-            for array, output in zip(("time", "time_with_floor"), OUTPUTS, strict=True)
-        ]
+        #: Values that a later loop reads.
+        self.arrays: list[str] = []
+        self.loads_columns = False
+        self.loops = self._loops([d for d in program.definitions if d.name in read & self.varying])
         self.part_lines = {
             number: self._each(value, is_part=True) for value, number in self.parts.items()
         }
@@ -102,31 +101,26 @@ class _ModelText:
         emit(f"static inline void cutune_model_{self.name}(")
         for size in self.program.sizes:
             emit(f"    double{f' {c_variable(size)}' if size in self.sizes_read else ''},")
-        emit("    double *time_, double *time_with_floor_)")
+        emit("    double *time_, double *floored_)")
         with emit.braces():
-            if self.cells or self.columns_read or self.parts:
+            if self.cells or self.loads_columns or self.parts:
                 emit(f"const cutune_all_tables &{ROWS} = cutune_read_tables();")
             for line, comment in self.once:
                 emit.commented(line, comment)
             for line in self._row_lines():
                 emit(line)
             self._emit_parts(emit)
-            self._emit_loop(emit)
+            self._emit_loops(emit)
         return str(emit)
 
-    def _emit_loop(self, emit: Emitter) -> None:
-        with emit.braces(
-            f"for (int c_ = 0; c_ < {padded(self.program.candidate_count)}; c_ += CUTUNE_LANES)"
-        ):
-            for column in (*self.program.properties, CANDIDATE):
-                if column in self.columns_read:
-                    array = self._column(column, self._values(column))
-                    load = f"cutune_load({array} + c_)"
-                    emit(f"const cutune_lanes {c_variable(column)} = {load};")
-            for line, comment in self.each:
-                emit.commented(line, comment)
-            for line in self.stores:
-                emit(line)
+    def _emit_loops(self, emit: Emitter) -> None:
+        count = padded(self.program.candidate_count)
+        if self.arrays:
+            emit(f"double each_[{len(self.arrays)}][{count}];")
+        for lines in self.loops:
+            with emit.braces(f"CUTUNE_EACH(c_, {count})"):
+                for line, comment in lines:
+                    emit.commented(line, comment)
 
     def _emit_parts(self, emit: Emitter) -> None:
         for column in self._part_columns():
@@ -135,15 +129,62 @@ class _ModelText:
             array, length = self._column(f"each_{column}", distinct), padded(len(distinct))
             for number in own:
                 emit(f"double part_{number}_[{length}];")
-            with emit.braces(f"for (int k = 0; k < {length}; k += CUTUNE_LANES)"):
-                emit(f"const cutune_lanes {c_variable(column)} = cutune_load({array} + k);")
+            with emit.braces(f"CUTUNE_EACH(k_, {length})"):
+                emit(f"const cutune_lanes {c_variable(column)} = cutune_load({array} + k_);")
                 for number in own:
-                    emit(f"cutune_store(part_{number}_ + k, {self.part_lines[number]});")
+                    emit(f"cutune_store(part_{number}_ + k_, {self.part_lines[number]});")
 
     def _row_lines(self) -> Iterator[str]:
         """Where the rows of this launch begin."""
         for (table, row), number in self.rows.items():
-            yield f"const double *const row_{number}_ = {self._cells(table)}[{row}];"
+            yield f"const double *row_{number}_ = {self._cells(table)}[{row}];"
+
+    # ---- loops over candidates
+
+    def _loops(self, definitions: Sequence[Definition]) -> list[list[tuple[str, str]]]:
+        """Lines and comments of each loop."""
+        loops, later = [], list(definitions)
+        rounds = padded(self.program.candidate_count) // LANES
+        for own in cut_into_loops(definitions, rounds) or [[]]:
+            later = later[len(own) :]
+            needed_later = set(OUTPUTS).union(*(parameters(one.value) for one in later))
+            stored = [one.name for one in own if later and one.name in needed_later]
+            loops.append(self._loop(own, stored, is_last=not later))
+        return loops
+
+    def _loop(
+        self, own: Sequence[Definition], stored: Sequence[str], is_last: bool
+    ) -> list[tuple[str, str]]:
+        self.reads = set()
+        lines = [self._defined("cutune_lanes", d, self._each(d.value)) for d in own]
+        self.arrays += stored
+        stores = [f"cutune_store({self._array(name)} + c_, {c_variable(name)});" for name in stored]
+        if is_last:
+            stores += [
+                f"cutune_store({array}_ + c_, {self._lanes(Parameter(output))});"
+                for array, output in zip(("time", "floored"), OUTPUTS, strict=True)
+            ]
+        loaded = self.reads - {definition.name for definition in own}
+        loads = [
+            f"const cutune_lanes {c_variable(name)} = {self._load(name)};"
+            for name in self._in_order(loaded)
+        ]
+        return [*((load, "") for load in loads), *lines, *((store, "") for store in stores)]
+
+    def _in_order(self, names: set[str]) -> list[str]:
+        order = (*self.program.properties, CANDIDATE, *self.arrays)
+        return [name for name in order if name in names]
+
+    def _array(self, name: str) -> str:
+        """Where the values of one definition stand."""
+        return f"each_[{self.arrays.index(name)}]"
+
+    def _load(self, name: str) -> str:
+        """A property or a value of an earlier loop, for the candidates of one round."""
+        if name in self.arrays:
+            return f"cutune_load({self._array(name)} + c_)"
+        self.loads_columns = True
+        return f"cutune_load({self._column(name, self._values(name))} + c_)"
 
     # ---- tables
 
@@ -153,7 +194,7 @@ class _ModelText:
 
     def _column(self, name: str, values: Sequence[int]) -> str:
         row = [float(value) for value in _padded(values)]
-        return f"{self.tables.rows(f'cutune_{name}', [row], len(row))}[0]"
+        return f"{self.tables.rows(name, [row], len(row))}[0]"
 
     def _cells(self, table: str) -> str:
         """A table in C++, written without the rows and the columns that repeat."""
@@ -175,8 +216,7 @@ class _ModelText:
         else:
             kept = _padded(columns)
         cells = list(zip(*map(_numbers, kept), strict=True))
-        name = f"cutune_{c_name(table)}"
-        return self.tables.rows(name, cells, padded(count), row_of, shape)
+        return self.tables.rows(c_name(table), cells, padded(count), row_of, shape)
 
     # ---- expressions
 
@@ -186,7 +226,7 @@ class _ModelText:
             return self._once(node)
         if isinstance(node, Parameter):
             if not is_part:
-                self.columns_read.add(node.name)
+                self.reads.add(node.name)
             return c_variable(node.name)
         if isinstance(node, Lookup):
             return self._look(node)

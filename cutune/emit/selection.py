@@ -255,22 +255,20 @@ def _routine(
     emit("    const cutune_request *asked_, cutune_shortlist *list_)")
     with emit.braces():
         emit_candidates(emit, model, rule, name, tables)
-        if unlike := _unlike(model):
-            emit(f"if ({' || '.join(unlike)})")
-            emit(f"    return {own};")
         sizes = [f"asked_->arguments[{position}]" for position in positions]
         emit(f"const long long sizes_[] = {{{', '.join(sizes or ['0'])}}};")
-        emit(f"if (!cutune_may_ask<{len(positions)}>(cutune_all.kernel, *asked_,")
-        emit(f"                       sizes_, list_)) return {own};")
+        asks = f"cutune_may_ask<{len(positions)}>(cutune_all.kernel, *asked_, sizes_, list_)"
+        emit(f"if ({' || '.join([*_unlike(model), f'!{asks}'])})")
+        emit(f"    return {own};")
         _emit_ties(emit, facts, own)
-        emit(f"double time_[{padded(count)}], time_with_floor_[{padded(count)}];")
+        emit(f"double time_[{padded(count)}], floored_[{padded(count)}];")
         read = [f"sizes_[{index}]" for index in range(len(positions))]
         spaces = [f"asked_->extent[{axis}]" for axis in range(3)]
         doubles = [f"static_cast<double>({value})" for value in (*read, *spaces)]
-        arguments = ", ".join([*doubles, "time_", "time_with_floor_"])
+        arguments = ", ".join([*doubles, "time_", "floored_"])
         emit(f"cutune_model_{name}({arguments});")
         emit(f"return cutune_answer<{count}>(cutune_all, *asked_, time_,")
-        emit(f"                       time_with_floor_, list_, {alone});")
+        emit(f"                       floored_, list_, {alone});")
     return str(emit)
 
 

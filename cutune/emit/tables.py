@@ -25,7 +25,7 @@ SMALL = ord("~") + 1 - _ZERO
 _DIGITS = 72
 _NONE = "nullptr"
 #: The one object that holds all rows.
-ROWS = "cutune_tables"
+ROWS = "tables_"
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,12 @@ class Tables:
         places = [_NONE if p is None else _characters(p) for p in (row_of, shape)]
         table = _Rows(entries, len(rows), width, *places)
         if table not in self._rows:
-            self._rows[table] = self._unique(name)
+            self._rows[table] = self._unique(name, "_")
         return f"{ROWS}.{self._rows[table]}"
 
-    def _unique(self, name: str) -> str:
-        names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+    def _unique(self, name: str, end: str = "") -> str:
+        numbers = ("" if number == 1 else f"_{number}" for number in count(1))
+        names = (f"{name}{number}{end}" for number in numbers)
         found = next(name for name in names if name not in self._taken)
         self._taken.add(found)
         return found
@@ -121,12 +122,13 @@ class Tables:
         shared = self._emit_shared(emit)
         # Each source has tables of its own.
         with emit.braces("namespace"), emit.braces("struct cutune_all_tables", ";"):
+            emit("const double *values_ = cutune_values;")
             for table, name in self._rows.items():
                 text = _string("".join(places[entry] for entry in table.entries))
                 others = [shared.get(one, one) for one in (table.row_of, table.shape)]
                 while others and others[-1] == _NONE:
                     others.pop()
-                emit(f"cutune_table<{table.count}, {table.width}> {name}{{cutune_values,")
+                emit(f"cutune_table<{table.count}, {table.width}> {name}{{values_,")
                 emit(f"    {', '.join([text, *others])}}};")
         with emit.braces("static inline const cutune_all_tables &cutune_read_tables()"):
             emit("static const cutune_all_tables tables{};")

@@ -12,6 +12,8 @@
 #define CUTUNE_OP static inline
 #endif
 
+#define CUTUNE_EACH(at, count) for (int at = 0; at < count; at += CUTUNE_LANES)
+
 CUTUNE_OP double cutune_min(double a, double b) { return a < b ? a : b; }
 CUTUNE_OP double cutune_max(double a, double b) { return a > b ? a : b; }
 CUTUNE_OP double cutune_less(double a, double b) { return a < b ? 1.0 : 0.0; }

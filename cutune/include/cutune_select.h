@@ -101,33 +101,35 @@ inline int cutune_find_valid(const cutune_candidates<Place> &all, const cutune_r
                              unsigned char *valid) {
     const unsigned own_block[3] = {asked.block.x, asked.block.y, asked.block.z};
     const long long most[3] = {2147483647ll, 65535ll, 65535ll};
+    enum { covers = 1, is_own = 2 };
     unsigned char fits[3][1024];
-    int own_place[3] = {-1, -1, -1}, own = -1;
+    int own = -1;
+    // Of a width that is a multiple of 32, warps depend on the new width alone.
+    const bool keeps_warps = cutune_needs_warps(*asked.site, asked);
+    const bool by_width = keeps_warps && asked.block.x % 32 == 0;
     // A width is judged once, not once per candidate: that saves most of the divisions.
     for (int d = 0; d < 3; ++d) {
         const bool is_free = (all.free >> d & 1u) != 0, is_kept = (all.kept >> d & 1u) != 0;
         const bool guarded = (asked.guarded >> d & 1u) != 0;
         for (int w = 0; w < all.width_counts[d]; ++w) {
             const unsigned width = all.widths[d][w];
-            bool does = width == own_block[d];
-            if (does)
-                own_place[d] = w;
-            else if (is_kept)
-                does = true;
-            else if (is_free)
+            bool does = is_kept;
+            if (!is_kept && is_free)
                 // As many blocks as a grid may have: ceil(extent / width) <= most.
                 does = (guarded || static_cast<unsigned>(asked.extent[d]) % width == 0) &&
                        asked.extent[d] <= most[d] * width;
-            fits[d][w] = does ? 1 : 0;
+            if (by_width && d == 0 && width % 32 != 0) does = false;
+            fits[d][w] = width == own_block[d] ? covers | is_own : does;
         }
     }
     for (int c = 0; c < count; ++c) {
-        const int x = all.place(0, c), y = all.place(1, c), z = all.place(2, c);
         // Without branches: of any three sizes, each may fit or not.
-        valid[c] = (fits[0][x] & fits[1][y] & fits[2][z]) != 0 ? 1 : 0;
-        if (x == own_place[0] && y == own_place[1] && z == own_place[2]) own = c;
+        const int does =
+            fits[0][all.place(0, c)] & fits[1][all.place(1, c)] & fits[2][all.place(2, c)];
+        if ((does & is_own) != 0) own = c;
+        valid[c] = does & covers;
     }
-    if (cutune_needs_warps(*asked.site, asked))
+    if (keeps_warps && !by_width)
         for (int c = 0; c < count; ++c)
             if (c != own && !cutune_keeps_warps(asked.block, all.block(c))) valid[c] = 0;
     return own;

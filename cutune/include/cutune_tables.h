@@ -3,6 +3,9 @@
 #ifndef CUTUNE_TABLES_H
 #define CUTUNE_TABLES_H
 
+// Run once: copies of it wherever it is called would only take time to compile.
+#define CUTUNE_COLD __attribute__((noinline, cold))
+
 // From '#' on characters are numbers. Those of the last 20 lead to another digit.
 enum { cutune_zero = 35, cutune_digits = 72, cutune_leading = 20 };
 
@@ -24,9 +27,23 @@ inline int cutune_number(const char **text) {
     return leading * cutune_digits + digit;
 }
 
+// Fills `count` rows of `width` entries. Candidates whose columns are equal have the same place in
+// `shape`, of which the text has one entry each; nullptr: it has all.
+CUTUNE_COLD inline void cutune_read_rows(double *row, int count, int width, const double *values,
+                                         const char *text, const char *shape) {
+    int kept = 0;
+    for (int c = 0; shape != nullptr && c < width; ++c)
+        if (cutune_entry(shape, c) >= kept) kept = cutune_entry(shape, c) + 1;
+    for (; count > 0; --count, row += width) {
+        double columns[128];  // as many as a character counts, and more
+        for (int k = 0; k < kept; ++k) columns[k] = values[cutune_number(&text)];
+        for (int c = 0; c < width; ++c)
+            row[c] = kept == 0 ? values[cutune_number(&text)] : columns[cutune_entry(shape, c)];
+    }
+}
+
 // One row per alignment class, with an entry per candidate. `rows` says which row of the text each
-// class has, nullptr: its own. Candidates whose columns are equal have the same place in `shape`, of
-// which the text has one entry each.
+// class has, nullptr: its own.
 template <int count, int width>
 struct cutune_table {
     const char *row_of;
@@ -35,15 +52,7 @@ struct cutune_table {
     cutune_table(const double *values, const char *text, const char *rows = nullptr,
                  const char *shape = nullptr)
         : row_of(rows) {
-        int kept = shape == nullptr ? width : 0;
-        for (int c = 0; shape != nullptr && c < width; ++c)
-            if (cutune_entry(shape, c) >= kept) kept = cutune_entry(shape, c) + 1;
-        for (int row = 0; row < count; ++row) {
-            double columns[width];
-            for (int k = 0; k < kept; ++k) columns[k] = values[cutune_number(&text)];
-            for (int c = 0; c < width; ++c)
-                entries[row * width + c] = columns[shape == nullptr ? c : cutune_entry(shape, c)];
-        }
+        cutune_read_rows(entries, count, width, values, text, shape);
     }
 
     // The row of a class.

@@ -1,6 +1,7 @@
 """The same C++ with fewer tokens: declarations that follow each other as one, shorter casts.
 
-`const double a = 1; const double b = a;` becomes `const double a = 1, b = a;`.
+`const double a = f(); const double b = a;` becomes `double a = f(), b = a;` in a function, which
+nobody writes to there, and a template is inline without the word.
 """
 
 from __future__ import annotations
@@ -18,22 +19,58 @@ def merged(tokens: Sequence[Token]) -> list[Token]:
     """The tokens with constants of one type, which follow each other, declared together."""
     found: list[Token] = []
     type_: tuple[str, ...] = ()
+    is_local = _local(tokens)
     place = 0
     while place < len(tokens):
         begins = place == 0 or tokens[place - 1].text in _BEFORE or tokens[place - 1].is_directive
         head = _head(tokens, place) if begins else ()
         if not head:
             type_ = ()
-            found.append(tokens[place])
+            if tokens[place].text != "inline" or not _ends_template(found):
+                found.append(tokens[place])
             place += 1
             continue
         end = _end(tokens, place)
         if head == type_:
             found[-1] = Token(",")
             place += len(head)
+        elif is_local[place] and head[0] == "const" and not _is_number(tokens, place + len(head)):
+            place += 1
         found += tokens[place : end + 1]
         type_, place = head, end + 1
     return found
+
+
+def _local(tokens: Sequence[Token]) -> list[bool]:
+    """Of each token: does it stand in a function?"""
+    found: list[bool] = []
+    scopes: list[bool] = []
+    before = ""
+    for token in tokens:
+        if token.text == "}":
+            scopes.pop()
+        found.append(bool(scopes) and scopes[-1])
+        if token.text == "{":
+            scopes.append(found[-1] or before in (")", "const"))
+        before = token.text
+    return found
+
+
+def _is_number(tokens: Sequence[Token], name: int) -> bool:
+    """Is the value of a constant one word? Then it may be the size of an array."""
+    return tokens[name + 2 : name + 4][-1:] == [Token(";")]
+
+
+def _ends_template(before: Sequence[Token]) -> bool:
+    """Do the tokens end in `template <…>` of something, which is no specialisation?"""
+    if not before or before[-1].text != ">" or before[-2].text == "<":
+        return False
+    depth = 0
+    for index in range(len(before) - 1, 0, -1):
+        depth += {">": 1, "<": -1}.get(before[index].text, 0)
+        if depth == 0:
+            return before[index - 1].text == "template"
+    return False
 
 
 def _head(tokens: Sequence[Token], place: int) -> tuple[str, ...]:

@@ -202,12 +202,10 @@ def _free_function(site: LaunchSite, kernel: Kernel) -> list[str]:
         )
         reaching = (_reaches(condition, arguments.names) for condition in kernel.distinct_places)
         conditions = " && ".join([arguments.fit, *reaching, *meeting])
-        body = (
-            f"if ((~integers_ & {_bits(integers)}) != 0) return false; "
-            f"{arguments.declared('cutune_exact')}return {conditions};"
-        )
-    # Some of the parameters may not be needed.
-    unused = "(void)argument_; (void)integers_; (void)extent_; (void)allocation_; "
+        known = f"if ((~integers_ & {_bits(integers)}) != 0) return false; " if integers else ""
+        body = f"{known}{arguments.declared('cutune_exact')}return {conditions};"
+    named = ("argument_", "integers_", "extent_", "allocation_")
+    unused = "".join(f"(void){name}; " for name in named if not re.search(rf"\b{name}\b", body))
     return [
         f"static inline bool cutune_free_{site.id}(const long long *argument_, "
         f"unsigned long long integers_, const long long *extent_, "

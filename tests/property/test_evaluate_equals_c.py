@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import random
+import re
 import subprocess
 from dataclasses import dataclass
 from fractions import Fraction
@@ -258,14 +259,17 @@ class EmittedFunction:
     values: dict[str, c_ast.Node]
     rows: dict[str, tuple[str, c_ast.Node]]
     parts: dict[str, c_ast.Node]
+    #: Per array between two loops the name whose values stand there.
+    arrays: dict[int, str]
 
     @staticmethod
     def parse(text: str) -> EmittedFunction:
         text = "typedef double cutune_lanes;\n" + text.replace("static inline void", "void")
         # A reference is no C.
-        text = text.replace("const cutune_all_tables &cutune_tables = cutune_read_tables();", "")
+        text = text.replace("const cutune_all_tables &tables_ = cutune_read_tables();", "")
+        text = re.sub(r"CUTUNE_EACH\(\w+, \d+\)", "for (;;)", text)
         body = c_parser.CParser().parse(text).ext[-1].body
-        found = EmittedFunction({}, {}, {})
+        found = EmittedFunction({}, {}, {}, {})
         for statement in body.block_items:
             inner = statement.stmt.block_items if isinstance(statement, c_ast.For) else [statement]
             for one in inner:
@@ -275,11 +279,16 @@ class EmittedFunction:
     def add(self, statement: c_ast.Node) -> None:
         if isinstance(statement, c_ast.FuncCall) and statement.name.name == "cutune_store":
             place, value = statement.args.exprs
-            if place.left.name.startswith("part_"):
+            if isinstance(place.left, c_ast.ArrayRef):
+                assert place.left.name.name == "each_"
+                self.arrays[int(place.left.subscript.value)] = value.name
+            elif place.left.name.startswith("part_"):
                 self.parts[place.left.name] = value
         elif isinstance(statement, c_ast.Decl) and statement.name.startswith("row_"):
             table = statement.init.name.field.name
             self.rows[statement.name] = (table, statement.init.subscript)
+        elif isinstance(statement, c_ast.Decl) and (number := between_loops(statement.init)) >= 0:
+            assert self.arrays[number] == statement.name
         elif isinstance(statement, c_ast.Decl) and statement.init is not None:
             self.values[statement.name.removesuffix("_")] = statement.init
 
@@ -290,9 +299,9 @@ class EmittedFunction:
                 return self.is_same(tree.args.exprs[0], value)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick" | "cutune_load")), Cell():
                 table, row = self.rows[read_from(tree)]
-                return table == f"cutune_{value.table}" and self.is_same(row, value.place)
+                return table == f"{value.table}_" and self.is_same(row, value.place)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick" | "cutune_load")), Lookup():
-                is_table = read_from(tree) == f"cutune_{value.table}"
+                is_table = read_from(tree) == f"{value.table}_"
                 return is_table and value.place == Parameter(CANDIDATE)
             case c_ast.FuncCall(name=c_ast.ID(name="cutune_pick")), _:
                 return self.is_same(self.parts[tree.args.exprs[0].name], value)
@@ -314,6 +323,15 @@ class EmittedFunction:
             case _:
                 return False
         return matches and all(map(self.is_same, children, value.operands))
+
+
+def between_loops(value: c_ast.Node | None) -> int:
+    """The array from which a value of an earlier loop is read; -1: none is."""
+    if not isinstance(value, c_ast.FuncCall) or value.name.name != "cutune_load":
+        return -1
+    place = value.args.exprs[0].left
+    is_array = isinstance(place, c_ast.ArrayRef) and getattr(place.name, "name", "") == "each_"
+    return int(place.subscript.value) if is_array else -1
 
 
 def read_from(call: c_ast.FuncCall) -> str:

@@ -106,6 +106,27 @@ def test_blanks_stay_where_tokens_would_be_others(text: str, expected: str) -> N
     assert tokens(packed(text)) == tokens(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Of a file a constant is its own; one that is a number may be a size.
+        "const int a=f();",
+        "void f(){const int a=1;char b[a];}",
+        "struct A{const int a=f();};",
+        "template<>inline int f<1>(){return 1;}",
+        "inline void f(){}",
+    ],
+)
+def test_words_that_something_needs_stay(text: str) -> None:
+    assert joined(merged(tokens(text))) == f"{text}\n"
+
+
+def test_words_that_nothing_needs_go() -> None:
+    text = "template<class...T>inline int f(T...a){const int b=g(a...);const int c=b;return c;}"
+    expected = "template<class...T>int f(T...a){int b=g(a...),c=b;return c;}\n"
+    assert joined(merged(tokens(text))) == expected
+
+
 def test_a_raw_string_is_kept_as_it_is() -> None:
     raw = 'R"--(a  // b\n#define c \\\n)" )--"'
     assert packed(f"x  =  {raw} ;") == f"x={raw};\n"

@@ -18,28 +18,29 @@ static const double cutune_values[88] = {
 };
 namespace {
     struct cutune_all_tables {
-        cutune_table<1, 52> cutune_doublings{cutune_values,
+        const double *values_ = cutune_values;
+        cutune_table<1, 52> doublings_{values_,
             "'DF,?P%'DF,?&%'DF,$&%'DF+$&%'DA+$&%'A+$&%A+$&A+$A+AA"};
-        cutune_table<1, 52> cutune_missed_4{cutune_values,
+        cutune_table<1, 52> missed_4_{values_,
             "+-.24*+-.24*+-.24*+-.24*$+-.24%$+-.2%$+-.%$+-%$+%$%%", "###########"};
-        cutune_table<4, 52> cutune_missed_5{cutune_values,
+        cutune_table<4, 52> missed_5_{values_,
             "I/),,,,,,,,I/)k'P?NfUa^I/k,k(k%k#igdb_Ik/k-k)k&k$jhec`", "###$%&&&&&&", "######$$$$$$%%%%%%&&&&&&''''''(((((()))))****+++,,--"};
-        cutune_table<11, 52> cutune_load_0{cutune_values,
+        cutune_table<11, 52> load_0_{values_,
             "k.RR?\?\?'''&$R?\?'''&&&$$<00CCCMMM&$<00CCC&&&&$<00JJJ'''&$<77''''''&$<77>>>%%%&$<77>>>S&S&$<07J>>&&&&$<77T[TZ&&&$<07''''''&$", nullptr, "######$%%%%%&'(((()*+))),,,,,,----------------------"};
-        cutune_table<10, 52> cutune_store_2{cutune_values,
+        cutune_table<10, 52> store_2_{values_,
             ":88)))0000%%%%%%:88)))0000\\KKKK%:88)))HHHHEFEEE]:88LLLQOOOGGNGGE:993331X11(((V(B:993331Q11(((N(B:993331W11(((U(B:89L331W11(((H(B:993k*31QP1(((G(B:89k+)31XV1(((B(B", "##$%&'()*+,", "######$%%%%%&'(((()*+,,,-./0112222222222222222222222"};
-        cutune_table<1, 52> cutune_turnover{cutune_values,
+        cutune_table<1, 52> turnover_{values_,
             "**42.-**42.-**42.-**42.-**42.-**42.-*42.-42.-2.-.---"};
-        cutune_table<1, 52> cutune_share{cutune_values,
+        cutune_table<1, 52> share_{values_,
             "*#####*#####*#####*#####*#####*#####################"};
-        cutune_table<1, 12> cutune_each_block_x{cutune_values,
-            "+$%,)/Ik0k1k2YY"};
-        cutune_table<1, 6> cutune_each_footprint_x{cutune_values,
-            "+$%,)/"};
-        cutune_table<1, 52> cutune_warps{cutune_values,
+        cutune_table<1, 52> warps_{values_,
             "+$%,)/+$%,)/+$%,)/+$%,)/+$%,)/+$%,)/$%,)/%,)/,)/)///"};
-        cutune_table<1, 52> cutune_wave{cutune_values,
+        cutune_table<1, 52> wave_{values_,
             "55@=;655@=;655@=;655@=;655@=;655@=;65@=;6@=;6=;6;666"};
+        cutune_table<1, 12> each_block_x_{values_,
+            "+$%,)/Ik0k1k2YY"};
+        cutune_table<1, 6> each_footprint_x_{values_,
+            "+$%,)/"};
     };
 }
 static inline const cutune_all_tables &cutune_read_tables() {
@@ -52,9 +53,9 @@ static inline void cutune_model_add(
     double extent_x_,
     double extent_y_,
     double,
-    double *time_, double *time_with_floor_)
+    double *time_, double *floored_)
 {
-    const cutune_all_tables &cutune_tables = cutune_read_tables();
+    const cutune_all_tables &tables_ = cutune_read_tables();
     const double working_ = cutune_max(1., size_m_ * size_n_);  // threads that work
     // executions of group 0 per thread that works
     const double trips_0_ = cutune_max(0., size_m_ * size_n_) / working_;
@@ -107,39 +108,38 @@ static inline void cutune_model_add(
     const double steps_latency_ = 57.77 * steps_;  // cycles of a warp alone: load steps
     // loss where a block ends and the next one begins
     const double turnover_loss_ = .336 + dram_share_ * .9125;
-    const double *const row_0_ = cutune_tables.cutune_missed_4[alignment_class_];
-    const double *const row_1_ = cutune_tables.cutune_missed_5[alignment_class_];
-    const double *const row_2_ = cutune_tables.cutune_load_0[alignment_class_];
-    const double *const row_3_ = cutune_tables.cutune_store_2[alignment_class_];
+    const double *row_0_ = tables_.missed_4_[alignment_class_];
+    const double *row_1_ = tables_.missed_5_[alignment_class_];
+    const double *row_2_ = tables_.load_0_[alignment_class_];
+    const double *row_3_ = tables_.store_2_[alignment_class_];
     double part_0_[12];
-    for (int k = 0; k < 12; k += CUTUNE_LANES) {
-        const cutune_lanes block_x_ = cutune_load(cutune_tables.cutune_each_block_x[0] + k);
-        cutune_store(part_0_ + k, cutune_ceiling(extent_x_ / block_x_));
+    CUTUNE_EACH(k_, 12) {
+        const cutune_lanes block_x_ = cutune_load(tables_.each_block_x_[0] + k_);
+        cutune_store(part_0_ + k_, cutune_ceiling(extent_x_ / block_x_));
     }
     double part_1_[12];
-    for (int k = 0; k < 12; k += CUTUNE_LANES) {
-        const cutune_lanes block_y_ = cutune_load(cutune_tables.cutune_each_block_x[0] + k);
-        cutune_store(part_1_ + k, cutune_ceiling(extent_y_ / block_y_));
+    CUTUNE_EACH(k_, 12) {
+        const cutune_lanes block_y_ = cutune_load(tables_.each_block_x_[0] + k_);
+        cutune_store(part_1_ + k_, cutune_ceiling(extent_y_ / block_y_));
     }
     double part_2_[6];
-    for (int k = 0; k < 6; k += CUTUNE_LANES) {
-        const cutune_lanes footprint_x_ = cutune_load(cutune_tables.cutune_each_footprint_x[0] + k);
-        cutune_store(part_2_ + k, cutune_ceiling(extent_x_ / footprint_x_));
+    CUTUNE_EACH(k_, 6) {
+        const cutune_lanes footprint_x_ = cutune_load(tables_.each_footprint_x_[0] + k_);
+        cutune_store(part_2_ + k_, cutune_ceiling(extent_x_ / footprint_x_));
     }
     double part_3_[6];
-    for (int k = 0; k < 6; k += CUTUNE_LANES) {
-        const cutune_lanes footprint_y_ = cutune_load(cutune_tables.cutune_each_footprint_x[0] + k);
-        cutune_store(part_3_ + k, cutune_ceiling(extent_y_ / footprint_y_));
+    CUTUNE_EACH(k_, 6) {
+        const cutune_lanes footprint_y_ = cutune_load(tables_.each_footprint_x_[0] + k_);
+        cutune_store(part_3_ + k_, cutune_ceiling(extent_y_ / footprint_y_));
     }
-    for (int c_ = 0; c_ < 52; c_ += CUTUNE_LANES) {
-        const cutune_lanes warps_ = cutune_load(cutune_tables.cutune_warps[0] + c_);
-        const cutune_lanes wave_ = cutune_load(cutune_tables.cutune_wave[0] + c_);
+    double each_[10][52];
+    CUTUNE_EACH(c_, 52) {
         // blocks that have work
         const cutune_lanes blocks_ = cutune_pick(part_0_, cutune_of_block_x + c_) * cutune_pick(part_1_, cutune_of_block_y + c_);
         // warps that have work
         const cutune_lanes active_warps_ = cutune_pick(part_2_, cutune_of_footprint_x + c_) * cutune_pick(part_3_, cutune_of_footprint_y + c_);
         // factor on the cost of memory for blocks of several rows
-        const cutune_lanes rows_factor_ = 1. + .02874 * cutune_load(cutune_tables.cutune_doublings[0] + c_);
+        const cutune_lanes rows_factor_ = 1. + .02874 * cutune_load(tables_.doublings_[0] + c_);
         const cutune_lanes sms_ = cutune_min(blocks_, cutune_all(132.));  // SMs that have a block
         // sectors of array 0 that miss L1 per warp of a block that is alone
         const cutune_lanes alone_0_ = weight_4_ * cutune_load(row_0_ + c_);
@@ -155,6 +155,22 @@ static inline void cutune_model_add(
         const cutune_lanes load_cycles_ = cutune_max(cutune_all(.001), load_fixed_ + weight_0_ * cutune_load(row_2_ + c_));
         // cycles of the traffic below L1 per warp
         const cutune_lanes store_cycles_ = cutune_max(cutune_all(.001), weight_2_ * cutune_load(row_3_ + c_) + (0. + far_cycles_0_ * still_0_ + far_cycles_1_ * still_1_));
+        cutune_store(each_[0] + c_, blocks_);
+        cutune_store(each_[1] + c_, active_warps_);
+        cutune_store(each_[2] + c_, rows_factor_);
+        cutune_store(each_[3] + c_, still_missing_);
+        cutune_store(each_[4] + c_, load_cycles_);
+        cutune_store(each_[5] + c_, store_cycles_);
+    }
+    CUTUNE_EACH(c_, 52) {
+        const cutune_lanes warps_ = cutune_load(tables_.warps_[0] + c_);
+        const cutune_lanes wave_ = cutune_load(tables_.wave_[0] + c_);
+        const cutune_lanes blocks_ = cutune_load(each_[0] + c_);
+        const cutune_lanes active_warps_ = cutune_load(each_[1] + c_);
+        const cutune_lanes rows_factor_ = cutune_load(each_[2] + c_);
+        const cutune_lanes still_missing_ = cutune_load(each_[3] + c_);
+        const cutune_lanes load_cycles_ = cutune_load(each_[4] + c_);
+        const cutune_lanes store_cycles_ = cutune_load(each_[5] + c_);
         // cycles of its SM per warp: memory and issue side by side
         const cutune_lanes cycles_per_warp_ = cutune_norm_3(cutune_norm_3(load_cycles_, store_cycles_) * rows_factor_, cutune_all(warp_issue_cycles_));
         const cutune_lanes blocks_per_sm_ = blocks_ / 132.;  // blocks per SM
@@ -166,20 +182,35 @@ static inline void cutune_model_add(
         // cycles of a warp alone, with its misses
         const cutune_lanes latency_cycles_ = latency_fixed_ + (steps_latency_ + miss_latency_ * rows_factor_ * cutune_min(cutune_all(steps_), trips_0_ * still_missing_));
         // factor on waiting, with the blocks that an SM holds
-        const cutune_lanes turnover_factor_ = 1. + turnover_loss_ * cutune_load(cutune_tables.cutune_turnover[0] + c_);
+        const cutune_lanes turnover_factor_ = 1. + turnover_loss_ * cutune_load(tables_.turnover_[0] + c_);
         // cycles of an SM that is never idle
         const cutune_lanes throughput_cycles_ = cycles_per_warp_ * warps_on_sm_;
         // cycles of an SM that waits for its warps
-        const cutune_lanes waiting_cycles_ = (latency_cycles_ + cycles_per_warp_) * cutune_max(cutune_all(1.), warps_on_sm_ * cutune_load(cutune_tables.cutune_share[0] + c_)) * turnover_factor_;
+        const cutune_lanes waiting_cycles_ = (latency_cycles_ + cycles_per_warp_) * cutune_max(cutune_all(1.), warps_on_sm_ * cutune_load(tables_.share_[0] + c_)) * turnover_factor_;
+        cutune_store(each_[6] + c_, throughput_cycles_);
+        cutune_store(each_[7] + c_, waiting_cycles_);
+    }
+    CUTUNE_EACH(c_, 52) {
+        const cutune_lanes throughput_cycles_ = cutune_load(each_[6] + c_);
+        const cutune_lanes waiting_cycles_ = cutune_load(each_[7] + c_);
         // microseconds of the SMs
         const cutune_lanes busy_us_ = cutune_norm_3(throughput_cycles_, waiting_cycles_) * .000505050505050505;
+        cutune_store(each_[8] + c_, busy_us_);
+    }
+    CUTUNE_EACH(c_, 52) {
+        const cutune_lanes blocks_ = cutune_load(each_[0] + c_);
+        const cutune_lanes busy_us_ = cutune_load(each_[8] + c_);
         const cutune_lanes dispatch_us_ = .000611 * blocks_;  // microseconds of the dispatcher
         // microseconds of the launch
         const cutune_lanes time_us_ = 2.99 + cutune_norm_8(cutune_norm_3(busy_us_, cutune_all(dram_us_)), dispatch_us_);
+        cutune_store(each_[9] + c_, time_us_);
+    }
+    CUTUNE_EACH(c_, 52) {
+        const cutune_lanes time_us_ = cutune_load(each_[9] + c_);
         // microseconds of the launch as the host sees them
         const cutune_lanes time_with_floor_us_ = cutune_norm_8(time_us_, cutune_all(4.2));
         cutune_store(time_ + c_, time_us_);
-        cutune_store(time_with_floor_ + c_, time_with_floor_us_);
+        cutune_store(floored_ + c_, time_with_floor_us_);
     }
 }
 static inline cutune_configuration cutune_decide_add(
@@ -189,15 +220,13 @@ static inline cutune_configuration cutune_decide_add(
         "add", "threads", {cutune_width_x, cutune_width_x, cutune_width_z},
         {11, 11, 1}, {cutune_of_block_x, cutune_of_block_y, nullptr},
         cutune_bound_ranks, cutune_ranks, 3u, 0u, 5.46, 1.01, 1.005, 1.03, 1.03};
-    if ((~asked_->integers & 3ull) != 0 || asked_->extent[2] != 1 || asked_->smem != 0u)
-        return cutune_only_block(asked_->block);
     const long long sizes_[] = {asked_->arguments[0], asked_->arguments[1]};
-    if (!cutune_may_ask<2>(cutune_all.kernel, *asked_,
-                           sizes_, list_)) return cutune_only_block(asked_->block);
-    double time_[52], time_with_floor_[52];
-    cutune_model_add(static_cast<double>(sizes_[0]), static_cast<double>(sizes_[1]), static_cast<double>(asked_->extent[0]), static_cast<double>(asked_->extent[1]), static_cast<double>(asked_->extent[2]), time_, time_with_floor_);
+    if ((~asked_->integers & 3ull) != 0 || asked_->extent[2] != 1 || asked_->smem != 0u || !cutune_may_ask<2>(cutune_all.kernel, *asked_, sizes_, list_))
+        return cutune_only_block(asked_->block);
+    double time_[52], floored_[52];
+    cutune_model_add(static_cast<double>(sizes_[0]), static_cast<double>(sizes_[1]), static_cast<double>(asked_->extent[0]), static_cast<double>(asked_->extent[1]), static_cast<double>(asked_->extent[2]), time_, floored_);
     return cutune_answer<51>(cutune_all, *asked_, time_,
-                           time_with_floor_, list_, true);
+                           floored_, list_, true);
 }
 enum : unsigned long long { cutune_select_add_arguments = 3ull };
 static inline cutune_configuration cutune_select_add(
