@@ -6,7 +6,7 @@
 // Other compilers, and arithmetic that need not be exact, take one candidate after the other.
 #if defined(__GNUC__) && !defined(__FAST_MATH__)
 #define CUTUNE_LANES 2
-#define CUTUNE_OP static inline __attribute__((unused))
+#define CUTUNE_OP static inline __attribute__((unused, always_inline))
 #else
 #define CUTUNE_LANES 1
 #define CUTUNE_OP static inline
