@@ -31,9 +31,9 @@ from cutune.rewrite.used import only_used
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.
-#: Of -O3 it gains nothing, and takes a third longer to compile.
 _OPTIMIZED = """\
-#if defined(__GNUC__) && !defined(__clang__) && defined(__NVCC_DIAG_PRAGMA_SUPPORT__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__) && \\
+    defined(__NVCC_DIAG_PRAGMA_SUPPORT__)
 #define CUTUNE_OPTIMIZED
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 1675

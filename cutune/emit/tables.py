@@ -26,6 +26,8 @@ _DIGITS = 72
 _NONE = "nullptr"
 #: The one object that holds all rows.
 ROWS = "tables_"
+#: Its member that leads to the values of all of them.
+_VALUES = "all_"
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class Tables:
     def __init__(self) -> None:
         self._arrays: dict[tuple[str, tuple[str, ...]], str] = {}
         self._rows: dict[_Rows, str] = {}
-        self._taken: set[str] = set()
+        #: Names of arrays, and of members of the object that holds all rows.
+        self._taken = {_VALUES}
 
     def array(self, name: str, c_type: str, entries: Iterable[str]) -> str:
         """The name of a constant array with these entries."""
@@ -122,13 +125,13 @@ class Tables:
         shared = self._emit_shared(emit)
         # Each source has tables of its own.
         with emit.braces("namespace"), emit.braces("struct cutune_all_tables", ";"):
-            emit("const double *values_ = cutune_values;")
+            emit(f"const double *{_VALUES} = cutune_values;")
             for table, name in self._rows.items():
                 text = _string("".join(places[entry] for entry in table.entries))
                 others = [shared.get(one, one) for one in (table.row_of, table.shape)]
                 while others and others[-1] == _NONE:
                     others.pop()
-                emit(f"cutune_table<{table.count}, {table.width}> {name}{{values_,")
+                emit(f"cutune_table<{table.count}, {table.width}> {name}{{{_VALUES},")
                 emit(f"    {', '.join([text, *others])}}};")
         with emit.braces("static inline const cutune_all_tables &cutune_read_tables()"):
             emit("static const cutune_all_tables tables{};")

@@ -113,12 +113,12 @@ inline int cutune_find_valid(const cutune_candidates<Place> &all, const cutune_r
         const bool guarded = (asked.guarded >> d & 1u) != 0;
         for (int w = 0; w < all.width_counts[d]; ++w) {
             const unsigned width = all.widths[d][w];
-            bool does = is_kept;
-            if (!is_kept && is_free)
-                // As many blocks as a grid may have: ceil(extent / width) <= most.
-                does = (guarded || static_cast<unsigned>(asked.extent[d]) % width == 0) &&
-                       asked.extent[d] <= most[d] * width;
-            if (by_width && d == 0 && width % 32 != 0) does = false;
+            // As many blocks as a grid may have: ceil(extent / width) <= most.
+            bool does =
+                is_kept ||
+                (is_free && (guarded || static_cast<unsigned>(asked.extent[d]) % width == 0) &&
+                 asked.extent[d] <= most[d] * width);
+            if (by_width && d == 0) does &= cutune_keeps_warps(asked.block, dim3(width));
             fits[d][w] = width == own_block[d] ? covers | is_own : does;
         }
     }

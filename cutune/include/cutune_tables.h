@@ -3,9 +3,6 @@
 #ifndef CUTUNE_TABLES_H
 #define CUTUNE_TABLES_H
 
-// Run once: copies of it wherever it is called would only take time to compile.
-#define CUTUNE_COLD __attribute__((noinline, cold))
-
 // From '#' on characters are numbers. Those of the last 20 lead to another digit.
 enum { cutune_zero = 35, cutune_digits = 72, cutune_leading = 20 };
 
@@ -28,9 +25,12 @@ inline int cutune_number(const char **text) {
 }
 
 // Fills `count` rows of `width` entries. Candidates whose columns are equal have the same place in
-// `shape`, of which the text has one entry each; nullptr: it has all.
-CUTUNE_COLD inline void cutune_read_rows(double *row, int count, int width, const double *values,
-                                         const char *text, const char *shape) {
+// `shape`, of which the text has one entry each; nullptr: it has all. It runs once per table: copies
+// of it would only take time to compile.
+__attribute__((noinline, cold)) inline void cutune_read_rows(double *row, int count, int width,
+                                                             const double *values,
+                                                             const char *text,
+                                                             const char *shape) {
     int kept = 0;
     for (int c = 0; shape != nullptr && c < width; ++c)
         if (cutune_entry(shape, c) >= kept) kept = cutune_entry(shape, c) + 1;

@@ -16,12 +16,12 @@ from cutune.frontend.unit.words import word_set
 from cutune.rewrite.packed import Token
 
 _OWN = re.compile(r"(?!cutune_|cuda)(?:[a-z][a-z0-9_]*|[A-Z][a-z]+)")
-#: Words of C++ and of its libraries.
+#: Words of C++, of its libraries and of attributes.
 _FOREIGN = word_set(
     """
-    asm auto bool break case catch char class const constexpr continue decltype default delete
+    asm auto bool break case catch char class cold const constexpr continue decltype default delete
     dim3 do double else enum explicit extern false final float for friend if inline int long
-    namespace new noexcept nullptr operator override private protected public return short
+    namespace new noexcept noinline nullptr operator override private protected public return short
     signed size_t sizeof static static_assert static_cast std stderr struct switch template this
     thread_local throw true try type typedef typename uint3 uintptr_t union unsigned using value
     virtual void volatile while x y z

@@ -351,7 +351,7 @@ def test_the_routine_of_the_present_device_decides(refined: Path) -> None:
 def test_tables_are_shared_by_devices() -> None:
     one, two = emitted((H200,)), emitted((H200, SMALLER))
     assert one.count(" load_0_{") == two.count(" load_0_{") == 1
-    assert "cutune_load_0_2" not in two
+    assert "load_0_2_" not in two
 
 
 def test_the_own_block_stays_where_refinement_finds_no_faster_one(refined: Path) -> None:

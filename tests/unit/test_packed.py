@@ -121,6 +121,13 @@ def test_words_that_something_needs_stay(text: str) -> None:
     assert joined(merged(tokens(text))) == f"{text}\n"
 
 
+def test_attributes_keep_their_words() -> None:
+    text = "__attribute__((noinline,cold))inline void f(int width){g(width);}"
+    assert joined(renamed(tokens(text), short_names(tokens(text), ()))) == (
+        "__attribute__((noinline,cold))inline void f(int a_){g(a_);}\n"
+    )
+
+
 def test_words_that_nothing_needs_go() -> None:
     text = "template<class...T>inline int f(T...a){const int b=g(a...);const int c=b;return c;}"
     expected = "template<class...T>int f(T...a){int b=g(a...),c=b;return c;}\n"

@@ -18,28 +18,28 @@ static const double cutune_values[88] = {
 };
 namespace {
     struct cutune_all_tables {
-        const double *values_ = cutune_values;
-        cutune_table<1, 52> doublings_{values_,
+        const double *all_ = cutune_values;
+        cutune_table<1, 52> doublings_{all_,
             "'DF,?P%'DF,?&%'DF,$&%'DF+$&%'DA+$&%'A+$&%A+$&A+$A+AA"};
-        cutune_table<1, 52> missed_4_{values_,
+        cutune_table<1, 52> missed_4_{all_,
             "+-.24*+-.24*+-.24*+-.24*$+-.24%$+-.2%$+-.%$+-%$+%$%%", "###########"};
-        cutune_table<4, 52> missed_5_{values_,
+        cutune_table<4, 52> missed_5_{all_,
             "I/),,,,,,,,I/)k'P?NfUa^I/k,k(k%k#igdb_Ik/k-k)k&k$jhec`", "###$%&&&&&&", "######$$$$$$%%%%%%&&&&&&''''''(((((()))))****+++,,--"};
-        cutune_table<11, 52> load_0_{values_,
+        cutune_table<11, 52> load_0_{all_,
             "k.RR?\?\?'''&$R?\?'''&&&$$<00CCCMMM&$<00CCC&&&&$<00JJJ'''&$<77''''''&$<77>>>%%%&$<77>>>S&S&$<07J>>&&&&$<77T[TZ&&&$<07''''''&$", nullptr, "######$%%%%%&'(((()*+))),,,,,,----------------------"};
-        cutune_table<10, 52> store_2_{values_,
+        cutune_table<10, 52> store_2_{all_,
             ":88)))0000%%%%%%:88)))0000\\KKKK%:88)))HHHHEFEEE]:88LLLQOOOGGNGGE:993331X11(((V(B:993331Q11(((N(B:993331W11(((U(B:89L331W11(((H(B:993k*31QP1(((G(B:89k+)31XV1(((B(B", "##$%&'()*+,", "######$%%%%%&'(((()*+,,,-./0112222222222222222222222"};
-        cutune_table<1, 52> turnover_{values_,
+        cutune_table<1, 52> turnover_{all_,
             "**42.-**42.-**42.-**42.-**42.-**42.-*42.-42.-2.-.---"};
-        cutune_table<1, 52> share_{values_,
+        cutune_table<1, 52> share_{all_,
             "*#####*#####*#####*#####*#####*#####################"};
-        cutune_table<1, 52> warps_{values_,
+        cutune_table<1, 52> warps_{all_,
             "+$%,)/+$%,)/+$%,)/+$%,)/+$%,)/+$%,)/$%,)/%,)/,)/)///"};
-        cutune_table<1, 52> wave_{values_,
+        cutune_table<1, 52> wave_{all_,
             "55@=;655@=;655@=;655@=;655@=;655@=;65@=;6@=;6=;6;666"};
-        cutune_table<1, 12> each_block_x_{values_,
+        cutune_table<1, 12> each_block_x_{all_,
             "+$%,)/Ik0k1k2YY"};
-        cutune_table<1, 6> each_footprint_x_{values_,
+        cutune_table<1, 6> each_footprint_x_{all_,
             "+$%,)/"};
     };
 }
