@@ -216,7 +216,7 @@ struct Execution {
     bool leaping = false;       // may leap over iterations that are not traced
     bool alone = true;          // no other thread runs blocks of this launch
     u64 instructions = 0;
-    u64 limit = ~0ull;
+    u64 limit = ~0ull, next_look = 0;
     u32 block_index[3] = {0, 0, 0};
     u64 linear_block = 0;
     u8* shared = nullptr;
@@ -243,6 +243,8 @@ struct Execution {
     void begin_block(u64 linear);
     template <bool CHECKED> void run_warps(bool once);
     void leap(Warp& w, const Block& block);
+    // Is the limit of instructions reached, or the deadline? Says when to look again.
+    void look_at_limits();
     [[noreturn]] void exhausted() const;
     void turn();
     void end_block();

@@ -1,5 +1,6 @@
 // Runs launches: blocks one after the other, the warps of a block in turn, one basic block each.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "machine_check.h"
@@ -183,8 +184,7 @@ template <bool CHECKED> void Execution::run_warps(bool once) {
             while (i);
             if (!w.live) remaining--, arrived = true;
         }
-        if (UNLIKELY(instructions > limit))
-            exhausted();
+        if (UNLIKELY(instructions > next_look)) look_at_limits();
         if (arrived && release_barriers()) continue;
         if (progress || !remaining) continue;
         if (release_warp_barriers()) continue;
@@ -196,6 +196,19 @@ template <bool CHECKED> void Execution::run_warps(bool once) {
             }
         throw Fault{Outcome::deadlock, "kernel " + kernel.code.name};
     } while (remaining && !once);
+}
+
+// Instructions from one look at the clock to the next: some milliseconds.
+constexpr u64 LOOK_EVERY = 1000000;
+
+void Execution::look_at_limits() {
+    if (instructions > limit) exhausted();
+    next_look = limit;
+    if (!launch.deadline) return;
+    if (std::chrono::steady_clock::now().time_since_epoch() >=
+        std::chrono::nanoseconds(launch.deadline))
+        throw Fault{Outcome::out_of_time, "kernel " + kernel.code.name + " was not done in time"};
+    next_look = std::min(limit, instructions + LOOK_EVERY);
 }
 
 void Execution::exhausted() const {
