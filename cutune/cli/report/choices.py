@@ -32,8 +32,10 @@ SHOWN = 10
 
 def standard_output() -> Console:
     """Standard output; in a pipe nothing is cut or wrapped, however long a kernel's name is."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+    console = Console(highlight=False, emoji=False)
+    return (
+        console if console.is_terminal else Console(highlight=False, emoji=False, width=PIPE_WIDTH)
+    )
 
 
 def _names(models: Sequence[FittedModel]) -> list[str]:

@@ -155,7 +155,7 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
     On a terminal there are colours and reasons are wrapped; in a pipe each row is one whole line.
     """
     read = tuple(programs)
-    console = console or Console()
+    console = console or Console(emoji=False)
     for program in read:
         rows = tuple(_rows(program))
         if rows and console.is_terminal:
