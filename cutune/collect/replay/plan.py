@@ -12,6 +12,7 @@ from cutune.fit.measurement.alignment_classes import Row, modulus, representativ
 from cutune.fit.measurement.measurement import (
     COUNTS,
     FEATURES,
+    FEWEST_ROUNDS,
     PROBE,
     SMALLER,
     TRAINING,
@@ -36,6 +37,9 @@ WARP_BUDGET = 60_000
 #: The training sizes of the published method, and what a warp may take at the largest.
 TRAINING_SIZES = (64, 128, 256, 512)
 TRAINING_BUDGET = 600_000
+#: Where a loop strides by all threads, its size is so many times a level while counts are taken: a
+#: multiple of every level, and of the rounds that a compiler joins.
+ROUNDS_COUNTED = 480
 #: Up to so many sizes, launches may be larger while they are counted.
 FEW_SIZES = 2
 #: Parts of a block that are larger take too long to be counted.
@@ -96,6 +100,8 @@ def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
         unit = most * max(-(-width // WARP) for width in block)
     for point in count_points(kernel.variables):
         sizes = {n: v // WARP if n in kept else v * unit for n, v in point.items()}
+        if kernel.strided_to:
+            sizes[kernel.strided_to] *= ROUNDS_COUNTED
         for name, (blocks, share) in shares.items():
             missing = LEVELS.index(point[name]) * (share // len(LEVELS))
             sizes[name] = share * sizes[blocks] - missing
@@ -128,6 +134,8 @@ def sizes_at(kernel: MeasuredKernel, counts: CountFunctions, size: int) -> dict[
         if blocks not in counts.strides:
             sizes[name] = max(size, share * sizes[blocks])
     sizes |= dict.fromkeys(counts.strides, 1)
+    if kernel.strided_to:
+        sizes[kernel.strided_to] *= FEWEST_ROUNDS
     if kernel.asserted and kernel.parameters:
         for name in set(kernel.extent_words.values()) - kept.keys():
             sizes[name] = size * _threads_per_size(kernel, "xyz".index(name[-1]))

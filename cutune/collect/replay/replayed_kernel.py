@@ -29,12 +29,17 @@ from cutune.fit.count_functions import (
     CountFunctions,
     bounded_elsewhere,
     count_functions,
+    is_looped,
     uncertain_accesses,
 )
 from cutune.fit.measurement.alignment_classes import alignment_classes
 from cutune.fit.measurement.alignment_table import all_misaligned, all_rows, cells
 from cutune.fit.measurement.measurement import COUNTS, MeasuredKernel, Measurement
-from cutune.fit.measurement.size_relations import with_constants_fixed, with_sizes_tied
+from cutune.fit.measurement.size_relations import (
+    with_constants_fixed,
+    with_sizes_tied,
+    with_strides,
+)
 
 #: If 8 times the blocks do less than this times the work, the kernel strides by the grid.
 GRID_STRIDE_WORK_RATIO = 2
@@ -70,6 +75,9 @@ def counted_kernel(
         subject = replace(subject, kernel=tied)
         found = _counted(subject, known, progress)
         functions = count_functions(subject.kernel, _counts(found))
+    strided = None if functions.holds else _strided(subject, known, progress)
+    if strided is not None:
+        subject, found, functions = strided
     functions = replace(functions, strides=_strides(subject))
     kernel = subject.kernel
     repeated = _own(kernel, known)
@@ -77,6 +85,24 @@ def counted_kernel(
     new = tuple(m for m in (*found.values(), *looked) if m.key not in repeated)
     problem = _problem(kernel, functions, _counts(found)[-1], looked)
     return CountedKernel(subject, new, functions, problem)
+
+
+def _strided(
+    subject: Subject, known: Sequence[Measurement], progress: Progress
+) -> tuple[Subject, dict[tuple[object, ...], Measurement], CountFunctions] | None:
+    """The kernel counted with many rounds of a loop, where functions of its sizes are found so."""
+    if not is_looped(subject.kernel):
+        return None
+    for kernel in with_strides(subject.kernel):
+        strided = replace(subject, kernel=kernel)
+        try:
+            found = _counted(strided, known, progress)
+        except CutuneError:  # too much work for a loop over this size
+            continue
+        functions = count_functions(kernel, _counts(found))
+        if functions.holds:
+            return strided, found, functions
+    return None
 
 
 def _problem(

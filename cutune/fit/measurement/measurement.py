@@ -58,6 +58,9 @@ Position = Annotated[int, Meta(ge=0, le=62)]
 COUNTS, PROBE, FEATURES, TRAINING = "counts", "probe", "features", "training"
 #: Features at a smaller size: how the work of a warp grows where the grid is kept.
 SMALLER = "smaller"
+#: Fewer rounds of a loop that strides by all threads are not counted: those that a compiler does
+#: not join with others are no small part of them.
+FEWEST_ROUNDS = 16
 #: Replayed without data, or counted while the program ran.
 REPLAYED, RUN = "emulation", "run"
 
@@ -154,6 +157,8 @@ class MeasuredKernel:
     bounds: tuple[MemberName, ...] = ()
     #: Integer arguments that had one value in all recorded launches, while sizes changed.
     unvaried: tuple[MemberName, ...] = ()
+    #: The data parameter up to which a loop strides by all threads, where one is known.
+    strided_to: MemberName | None = None
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The candidate blocks, of the kernel's own candidate set or of `which`."""
@@ -325,7 +330,16 @@ class Measurement:
         """Does it belong to this kernel, in this version of its code and of its description?"""
         own = (kernel.entry, kernel.code, kernel.variables)
         source = RUN if kernel.on_data else REPLAYED
-        return (self.entry, self.code, self.variables) == own and self.source == source
+        is_same = (self.entry, self.code, self.variables) == own and self.source == source
+        return is_same and (self.purpose != COUNTS or self._makes_rounds(kernel))
+
+    def _makes_rounds(self, kernel: MeasuredKernel) -> bool:
+        """Are the rounds many, where a loop strides by all threads?"""
+        if kernel.strided_to is None:
+            return True
+        sizes = dict(self.sizes)
+        threads = max(sizes[name] for name in kernel.extent_words.values())
+        return sizes[kernel.strided_to] >= FEWEST_ROUNDS * threads
 
     def to_json(self) -> dict[str, Any]:
         """As a line of measurements.jsonl: sites as plain lists, in the order of their fields."""
@@ -382,6 +396,9 @@ def consistent(kernel: MeasuredKernel) -> MeasuredKernel:
         require(is_formula(kernel.shared, {*"xyz"}), f"`shared`: {kernel.shared!r} is no formula")
     are_told = len(formulas) + sum(kernel.variable_extents) >= 3
     require(kernel.recorded or are_told, "`recorded` holds a launch")
+    if kernel.strided_to is not None:
+        is_known = kernel.strided_to in kernel.parameters and any(kernel.variable_extents)
+        require(is_known, f"`strided_to`: {kernel.strided_to!r} is no parameter of a strided loop")
     if kernel.allowed is not None:
         kernel.allowed.check()
     return kernel
