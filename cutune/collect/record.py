@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cutune.collect.proposed_run import smaller_sizes
 from cutune.collect.run import RUN_SECONDS, Run, check_end, nothing_launched, ran, run_program
 from cutune.collect.trial import (
     Attempt,
@@ -91,7 +92,9 @@ def record_launches(
                     raise
                 continue  # It launches nothing in that time; runs before it did.
             if made.is_cut and not is_long:
-                warn(Diagnostic.at(Code.CUT_SHORT, None, command=run.shown))
+                smaller = smaller_sizes(run, launches)
+                advice = f"; try: {smaller}" if smaller else ""
+                warn(Diagnostic.at(Code.CUT_SHORT, None, command=run.shown, advice=advice))
             recorded.append((made, launches))
     if not any(launches for _, launches in recorded):
         raise nothing_launched(run, ended)

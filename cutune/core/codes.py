@@ -543,7 +543,7 @@ class Code(Enum):
         NOTE,
         "'{command}' executes more than the emulated device has time for: from some launch on its "
         "kernels were only recorded, not executed; if these launches depend on what kernels "
-        "compute, choose smaller sizes",
+        "compute, choose smaller sizes{advice}",
     )
     NOT_TRIED = (
         446,
@@ -580,7 +580,7 @@ class Code(Enum):
         414,
         WARNING,
         "the work of kernel '{kernel}' depends on the data of the runs and was not measured "
-        "({reason}); its launches stay as they are",
+        "({reason}); its launches stay as they are{advice}",
     )
     UNSEEN_MEMBER = (
         432,
@@ -635,7 +635,7 @@ class Code(Enum):
         402,
         NOTE,
         "kernel '{kernel}' was counted at one size only ({sizes}), so how its work grows is not "
-        "seen; let --vary give its size two values, such as --run './app {{n}}' --vary n=256,1024",
+        "seen; let --vary give its size two values; try: {proposal}",
     )
     ALIKE_SIZES = (
         403,

@@ -88,7 +88,7 @@ def _counts(
 
 
 def _data_dependent(kernel: MeasuredKernel, reason: str) -> Diagnostic:
-    return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=kernel.name, reason=reason)
+    return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=kernel.name, reason=reason, advice="")
 
 
 @dataclass(frozen=True)
