@@ -34,12 +34,13 @@ from cutune.frontend.syntax.headers import (
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.unit.preprocess import user_headers
 from cutune.passes import PASSES, InstrumentLaunches
-from cutune.proof.compiled import EMULATED, Compilation, compilation, targets
+from cutune.proof.compiled import Compilation, compilation
 from cutune.rewrite.launch_edit import is_rewritten
 from cutune.rewrite.output import ShadowTree, Target
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.space.asked import Asked, holes
 from cutune.space.condition import Value
+from cutune.toolchain.architectures import EMULATED, targets
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -294,15 +295,37 @@ class Session:
 
         `target`: nvcc's options for the target; by default the emulated device.
         """
-        if len(programs) == 1:
-            units = [self.write_instrumented(programs[0], folder)]
-            return self.build_units(units, units[0][0].with_suffix(""), folder, target)
-        units = [
-            self.write_instrumented(program, folder / f"source-{number}")
-            for number, program in enumerate(programs, 1)
-        ]
-        binary = folder / f"{Path(programs[0].source.path).stem}.instrumented"
+        places = self._instrumented_folders(programs, folder)
+        units = [self.write_instrumented(program, place) for program, place in places]
+        binary = self._instrumented_binary(programs, units, folder)
         return self.build_units(units, binary, folder, target)
+
+    def instrumented(
+        self, programs: Sequence[Program], folder: Path
+    ) -> tuple[list[tuple[Path, list[str]]], Path]:
+        """What `build_instrumented` has written: sources with the flags of each, the program."""
+        units = []
+        for program, place in self._instrumented_folders(programs, folder):
+            checked = self.with_checked_variants(program)
+            target, flags = self._placed(checked, place, "instrumented")
+            units.append((target.files_of(checked)[0], flags))
+        return units, self._instrumented_binary(programs, units, folder)
+
+    @staticmethod
+    def _instrumented_binary(
+        programs: Sequence[Program], units: Sequence[tuple[Path, Sequence[str]]], folder: Path
+    ) -> Path:
+        if len(units) == 1:
+            return units[0][0].with_suffix("")
+        return folder / f"{Path(programs[0].source.path).stem}.instrumented"
+
+    @staticmethod
+    def _instrumented_folders(
+        programs: Sequence[Program], folder: Path
+    ) -> list[tuple[Program, Path]]:
+        if len(programs) == 1:
+            return [(programs[0], folder)]
+        return [(one, folder / f"source-{number}") for number, one in enumerate(programs, 1)]
 
     def build_units(
         self,
@@ -334,13 +357,17 @@ class Session:
         return self._write_unit(self.instrument(program, passes), folder, word)
 
     def _write_unit(self, unit: TranslationUnit, folder: Path, word: str) -> tuple[Path, list[str]]:
-        program = unit.program
-        flags = self.compile_flags(program.source.path)
         make_folder(folder)
+        target, flags = self._placed(unit.program, folder, word)
+        return target.write(unit), flags
+
+    def _placed(self, program: Program, folder: Path, word: str) -> tuple[Target, list[str]]:
+        """Where a rewritten program is written to, and the flags to compile it with."""
+        flags = self.compile_flags(program.source.path)
         target = Target.within(program, folder, word)
         if target.is_folder:
             flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
-        return target.write(unit), flags
+        return target, flags
 
     def build(
         self,
