@@ -40,7 +40,7 @@ from cutune.rewrite.output import ShadowTree, Target
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.space.asked import Asked, holes
 from cutune.space.condition import Value
-from cutune.toolchain.architectures import EMULATED, targets
+from cutune.toolchain.architectures import EMULATED, Begun, targets
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -68,6 +68,8 @@ class Session:
     rewrites_headers: bool = False
     #: What the command line says of parameters; `flags` have their own values.
     asked: Asked = field(default_factory=Asked)
+    #: A source that nvcc has begun to compile.
+    begun: Begun | None = None
     #: Programs whose variants were checked, and what came of it, by the identity of the former.
     _checked: dict[int, tuple[Program, Program]] = field(default_factory=dict, compare=False)
     #: What sources are compiled to, as they were read last, by their paths and flags.
@@ -128,7 +130,7 @@ class Session:
         try:
             # The slowest comes first, and goes on while the text is read, and what reads it loaded.
             compiling = self._compilation(source, pool)
-            expanded = self.nvcc.preprocess(path, self.compile_flags(path))
+            expanded = self._expanded(path)
             if compiling is None and _DEVICE_CODE.search(expanded):
                 compiling = self._compile(path, pool)
         except CutuneError as error:
@@ -161,6 +163,12 @@ class Session:
             reason = first_error(error.diagnostic.message)
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
             return replace(read, nvcc=None, compilation=None).with_program()
+
+    def _expanded(self, path: str) -> str:
+        flags = self.compile_flags(path)
+        if self.begun is not None and self.begun.is_of(path, flags):
+            return self.begun.expanded.result()
+        return self.nvcc.preprocess(path, flags)
 
     def compiled_unit(self, unit: TranslationUnit) -> list[str]:
         """The PTX of a program with edits, for all architectures that will run."""
@@ -203,9 +211,14 @@ class Session:
         self, path: str, pool: ThreadPoolExecutor, flags: Sequence[str] | None = None
     ) -> Compilation:
         flags = self.compile_flags(path) if flags is None else flags
-        return compilation(
-            self.nvcc, path, flags, targets(flags, self.architectures, self.nvcc), pool
-        )
+        known = targets(flags, self.architectures, self.nvcc)
+        if (
+            self.begun is not None
+            and self.begun.is_of(path, flags)
+            and {*known} == {*self.begun.texts}
+        ):
+            return Compilation(self.begun.texts)
+        return compilation(self.nvcc, path, flags, known, pool)
 
     def _headers(
         self, source: Source, expanded: str | None

@@ -234,7 +234,7 @@ def tune(options: argparse.Namespace) -> int:
         return _tune_project(options)
     if not options.files:
         parser().error("tune: name the sources of the program, or what builds it: --make make")
-    from cutune.unchanged.keeper import Answer, Keeper
+    from cutune.unchanged.keeper import Keeper
     from cutune.unchanged.kept import kept_for
 
     question = _question(options)
@@ -271,6 +271,8 @@ def tune(options: argparse.Namespace) -> int:
     shown = Shown(choices, summary, [str(path) for path in written])
     shown.show()
     if keeper is not None:
+        from cutune.unchanged.answers import Answer, keep
+
         units, program = session.instrumented(programs, workspace.folder)
         kernels = [launch.kernel for launch in seen]
         files = [
@@ -278,7 +280,7 @@ def tune(options: argparse.Namespace) -> int:
             for target, one in zip(targets, programs, strict=True)
             for file in target.files_of(one)
         ]
-        keeper.keep(Answer(options.run, units, program, kernels, files, said, asdict(shown)))
+        keep(keeper, Answer(options.run, units, program, kernels, files, said, asdict(shown)))
     return 0
 
 

@@ -11,13 +11,16 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.core.workspace import make_folder, write_text
-from cutune.frontend.program import Program
-from cutune.rewrite.pipeline import TranslationUnit
+
+if TYPE_CHECKING:
+    from cutune.frontend.program import Program
+    from cutune.rewrite.pipeline import TranslationUnit
 
 
 @dataclass(frozen=True)

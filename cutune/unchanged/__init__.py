@@ -1,1 +1,1 @@
-"""Results of `tune` that still hold: what they depend on, and where they are kept."""
+"""Results that still hold: what they depend on, and where they are kept."""

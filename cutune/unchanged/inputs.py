@@ -17,14 +17,19 @@ import cutune
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import TARGET_FLAGS
-from cutune.toolchain.architectures import targets
+from cutune.toolchain.architectures import Begun, targets
 from cutune.toolchain.line_markers import files_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, quote_folder
 from cutune.unchanged.compiler import compiler_digest
 from cutune.unchanged.digests import digest, files_digest, tree_files
 
 #: Variables that differ from one shell to the next, and that no result depends on.
-_OF_SHELLS = frozenset(["_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST"])
+_OF_SHELLS = frozenset(
+    [
+        *("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST"),
+        *("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMERR", "MAKE_TERMOUT"),
+    ]
+)
 #: Words of options that make the linker look for files, or that another program reads.
 _LINKING = ("-l", "-L", "--library", "-Xlinker", "--linker-options", "-Xnvlink", "@")
 
@@ -40,6 +45,7 @@ class Question:
         architectures: that the program will run on, the emulated device included.
         devices: that it is made for.
         named: further files that options name.
+        begun: nvcc at work on its source, if it is.
     """
 
     options: Mapping[str, object]
@@ -50,6 +56,7 @@ class Question:
     devices: Sequence[DeviceProfile]
     workspace: Workspace
     named: Sequence[str] = ()
+    begun: Begun | None = None
 
     @property
     def name(self) -> str:
@@ -110,7 +117,7 @@ def inputs_of(question: Question) -> Inputs:
     digests["text"] = digest(*found)
     files = sorted({file for text in found for file in files_of(text)})
     digests["files"] = files_digest(files)
-    return Inputs(digests, files, [*own, *named])
+    return Inputs(digests, files, [*own, *filter(os.path.exists, named)])
 
 
 def further_files(
@@ -131,7 +138,10 @@ def further_files(
 
 
 def _host_text(question: Question, source: str) -> str:
-    return question.nvcc.preprocess(source, question.flags_of(source))
+    flags = question.flags_of(source)
+    if question.begun is not None and question.begun.is_of(source, flags):
+        return question.begun.expanded.result()
+    return question.nvcc.preprocess(source, flags)
 
 
 def _device_passes(question: Question) -> Iterator[Callable[[], str]]:

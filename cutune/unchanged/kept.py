@@ -1,8 +1,4 @@
-"""Kept results of `tune`: written to the user's cache, given again as long as nothing has changed.
-
-They hold text of programs, so that a workspace, which somebody else may have made, is no place for
-them.
-"""
+"""Kept results of `tune`, given again as long as nothing has changed. Takes a question."""
 
 from __future__ import annotations
 
@@ -15,21 +11,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cutune.core.diagnostics import CutuneError
-from cutune.core.workspace import (
-    Json,
-    Workspace,
-    make_folder,
-    read_typed,
-    write_document,
-    write_text,
-)
-from cutune.emulator.build import cache_folder
+from cutune.core.workspace import Json, Workspace, make_folder, write_text
 from cutune.unchanged.digests import digest, file_digest, state
-from cutune.unchanged.inputs import Inputs, Question, inputs_of
+from cutune.unchanged.inputs import Question, inputs_of
+from cutune.unchanged.store import found_in, save_in
 
-SCHEMA = "cutune-kept-1"
-#: Results that are kept; the oldest go first.
-MOST_KEPT = 64
+#: The kind of result, and how many are kept.
+TUNED, MOST_TUNED = "tuned", 64
 _LOADED = re.compile(r"=> (/.+) \(0x[0-9a-f]+\)\s*$|^\s*(/\S+) \(0x[0-9a-f]+\)\s*$", re.MULTILINE)
 
 
@@ -89,13 +77,7 @@ class Kept:
 
     def save(self, question: Question) -> None:
         """Keep it for a question. Where the cache cannot be written it is not kept."""
-        try:
-            path = _place(question)
-            make_folder(path.parent)
-            write_document(path, SCHEMA, asdict(self), indent=None)
-            _forget_oldest(path.parent)
-        except (CutuneError, OSError):
-            return
+        save_in(TUNED, question.name, asdict(self), MOST_TUNED)
 
     def holds(self, question: Question) -> bool:
         """Would all of it be the same again?"""
@@ -125,11 +107,8 @@ def kept_for(question: Question) -> Kept | None:
     if question.unknown:
         return None
     try:
-        path = _place(question)
-        if not path.exists():
-            return None
-        found = read_typed(path, SCHEMA, Kept, "cutune tune")
-        return found if found.holds(question) else None
+        found = found_in(TUNED, question.name, Kept)
+        return found if found is not None and found.holds(question) else None
     except (CutuneError, OSError):
         return None
 
@@ -162,16 +141,3 @@ def model_digests(workspace: Workspace, sources: Sequence[str]) -> list[str]:
 
 def _digest(entry: Mapping[str, object]) -> str:
     return digest(json.dumps(entry, sort_keys=True))
-
-
-def _place(question: Question) -> Path:
-    return cache_folder() / "tuned" / f"{question.name}.json"
-
-
-def _forget_oldest(folder: Path) -> None:
-    found = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-    for path in found[:-MOST_KEPT]:
-        path.unlink(missing_ok=True)
-
-
-__all__ = ["Inputs", "Kept", "Measured", "digests_of", "kept_for", "libraries_of", "model_digests"]

@@ -20,9 +20,10 @@ from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import own_build_flags
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc
-from cutune.unchanged import kept as kept_module
+from cutune.unchanged import store
+from cutune.unchanged.answers import Answer, keep, unkeepable
 from cutune.unchanged.inputs import Question, inputs_of
-from cutune.unchanged.keeper import Answer, Keeper, unkeepable
+from cutune.unchanged.keeper import Keeper
 from cutune.unchanged.kept import kept_for, libraries_of
 from cutune.unchanged.own_inputs import unknown_input
 
@@ -76,7 +77,7 @@ class Asked:
         time.sleep(0.05)
         keeper = Keeper.begin(self.question)
         assert keeper is not None
-        keeper.keep(self.answer)
+        keep(keeper, self.answer)
 
 
 def built(folder: Path, source: str = SOURCE, name: str = "app") -> Path:
@@ -102,7 +103,7 @@ def asked(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     shutil.copytree(program.parent, folder)
     (folder / "first").mkdir()
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(kept_module, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(store, "cache_folder", lambda: tmp_path / "cache")
     workspace.create()
     workspace.measurements.write_text('{"schema":"cutune-kernel-1","kernel":"fill"}\n')
     entry = {"kernel": "fill", "facts": {"origin": {"path": str(folder / "app.cu")}}}
@@ -300,7 +301,7 @@ def test_a_file_that_changed_while_the_question_was_answered(asked: Asked) -> No
     # What is read later may be either.
     asked.write("shape.h", "#define VALUE 2\n")
     asked.write("shape.h", "#define VALUE 1\n")
-    keeper.keep(asked.answer)
+    keep(keeper, asked.answer)
     assert kept_for(question) is None
 
 
