@@ -15,16 +15,18 @@ from pathlib import Path
 
 from cutune.collect.run import needs_shell
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import Diagnostic
 from cutune.core.workspace import Json
-from cutune.unchanged.digests import is_untouched_since
-from cutune.unchanged.inputs import further_files
+from cutune.unchanged.digests import is_untouched_since, text_of
+from cutune.unchanged.inputs import UNKNOWN, further_files
 from cutune.unchanged.keeper import Keeper
 from cutune.unchanged.kept import Kept, Measured, digests_of, libraries_of, model_digests
 from cutune.unchanged.own_inputs import unknown_input
 
 #: Messages of results that another run, at another time, might not have.
 _OF_TODAY = frozenset([Code.CUT_SHORT, Code.NOT_TRIED, Code.BUSY_WORKSPACE, Code.TORN_LINE])
+#: Variables that put code of others into any program.
+_LOADING = ("LD_PRELOAD", "LD_AUDIT")
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,11 @@ def keep(keeper: Keeper, answer: Answer) -> None:
             libraries_of(str(answer.program)),
             Measured.of(workspace, answer.kernels),
             model_digests(workspace, keeper.question.sources),
-            {str(path): path.read_text(encoding="latin-1") for path in answer.tuned},
+            {str(path): text_of(path) for path in answer.tuned},
             [diagnostic.render() for diagnostic in answer.said],
             answer.shown,
         )
-    except (CutuneError, OSError):
+    except UNKNOWN:
         return  # It is made again then.
     kept.save(keeper.question)
 
@@ -78,7 +80,8 @@ def keep(keeper: Keeper, answer: Answer) -> None:
 def unkeepable(answer: Answer) -> str:
     """Why an answer must not be kept; empty if it may be."""
     passing = next((one.code.number for one in answer.said if one.code in _OF_TODAY), "")
-    return passing or _other_program(answer) or unknown_input(answer.program)
+    loaded = next((name for name in _LOADING if os.environ.get(name)), "")
+    return passing or loaded or _other_program(answer) or unknown_input(answer.program)
 
 
 def _other_program(answer: Answer) -> str:

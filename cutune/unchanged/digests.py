@@ -30,6 +30,15 @@ def file_digest(path: str | Path) -> str:
         return MISSING
 
 
+def text_of(path: str | Path) -> str:
+    """All bytes of a file, as `write_text` writes them.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return Path(path).read_bytes().decode("latin-1")
+
+
 def files_digest(paths: Iterable[str | Path]) -> str:
     """The names and contents of some files."""
     parts = [part for path in paths for part in (os.fspath(path), file_digest(path))]

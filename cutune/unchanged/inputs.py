@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import cutune
+from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.device.profile import DeviceProfile
 from cutune.emulator.link import TARGET_FLAGS
@@ -30,8 +32,10 @@ _OF_SHELLS = frozenset(
         *("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMERR", "MAKE_TERMOUT"),
     ]
 )
-#: Words of options that make the linker look for files, or that another program reads.
-_LINKING = ("-l", "-L", "--library", "-Xlinker", "--linker-options", "-Xnvlink", "@")
+#: Options that make the linker look for files, or that another program reads.
+_LINKING = re.compile(r"^(-[lL]|--library|-Xlinker|--linker-options|-Xnvlink|@)|-Wl,|(^|[,=])-B")
+#: Text with which the assembler reads a file.
+_INCLUDED_BYTES = ".incbin"
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,7 @@ class Question:
     @property
     def unknown(self) -> str:
         """An option of which it cannot be said what it depends on; empty if there is none."""
-        found = (f for f in self.flags if f.startswith(_LINKING) or "-Wl," in f or "-B" in f)
-        return next(found, "")
+        return next((flag for flag in self.flags if _LINKING.search(flag)), "")
 
     def flags_of(self, source: str) -> list[str]:
         """As `Session.compile_flags`."""
@@ -89,11 +92,20 @@ class Inputs:
     others: list[str]
 
 
+class UnknownInput(Exception):
+    """A source that depends on a file of which its preprocessed text does not tell."""
+
+
+#: What stands in the way of knowing all inputs: then nothing is kept, and nothing given again.
+UNKNOWN = (CutuneError, OSError, UnknownInput)
+
+
 def inputs_of(question: Question) -> Inputs:
     """Read all of it.
 
     Raises:
         CutuneError: where nvcc cannot read a source.
+        UnknownInput: where it cannot be said what is read.
     """
     named = [*question.named, *_files_in(question.flags)]
     own = tree_files(Path(cutune.__file__).resolve().parent)
@@ -105,7 +117,7 @@ def inputs_of(question: Question) -> Inputs:
             "question": question.name,
             "cutune": digest(_python(), files_digest(own)),
             "environment": _environment(),
-            "machine": f"{platform.machine()} {sorted(os.sched_getaffinity(0))}",
+            "machine": digest(platform.machine(), _processor(), str(os.sched_getaffinity(0))),
             "devices": digest(*map(repr, question.devices)),
             "named": files_digest(named),
             "workspace": files_digest([question.workspace.trials, question.workspace.choices]),
@@ -114,6 +126,8 @@ def inputs_of(question: Question) -> Inputs:
         # Text without end is met once, by the passes of the host.
         found += pool.map(lambda read: read(), _device_passes(question))
         digests["compiler"] = compiler.result()
+    if any(_INCLUDED_BYTES in text for text in found):
+        raise UnknownInput
     digests["text"] = digest(*found)
     files = sorted({file for text in found for file in files_of(text)})
     digests["files"] = files_digest(files)
@@ -158,6 +172,14 @@ def _python() -> str:
     folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     packages = sorted(n for f in folders for n in os.listdir(f) if n.endswith(".dist-info"))
     return digest(sys.version, *packages)
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next((line for line in lines if line.startswith("model name")), "")
+    except OSError:
+        return platform.processor()
 
 
 def _environment() -> str:

@@ -6,7 +6,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from cutune.unchanged.digests import is_untouched_since
+from cutune.unchanged.digests import files_digest, is_untouched_since
 from cutune.unchanged.inputs import Inputs, Question, inputs_of
 
 #: The clock of files is read less often than ours.
@@ -49,4 +49,5 @@ class Keeper:
         """
         inputs = self.inputs.result()
         read = [*inputs.files, *inputs.others]
-        return inputs if is_untouched_since(read, self.started) else None
+        is_same = files_digest(inputs.files) == inputs.digests["files"]
+        return inputs if is_same and is_untouched_since(read, self.started) else None

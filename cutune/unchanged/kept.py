@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Json, Workspace, make_folder, write_text
 from cutune.unchanged.digests import digest, file_digest, state
-from cutune.unchanged.inputs import Question, inputs_of
+from cutune.unchanged.inputs import UNKNOWN, Question, inputs_of
 from cutune.unchanged.store import found_in, save_in
 
 #: The kind of result, and how many are kept.
@@ -109,7 +108,7 @@ def kept_for(question: Question) -> Kept | None:
     try:
         found = found_in(TUNED, question.name, Kept)
         return found if found is not None and found.holds(question) else None
-    except (CutuneError, OSError):
+    except UNKNOWN:
         return None
 
 

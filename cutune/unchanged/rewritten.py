@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Json, make_folder, write_text
-from cutune.unchanged.inputs import Question, inputs_of
+from cutune.unchanged.digests import text_of
+from cutune.unchanged.inputs import UNKNOWN, Question, inputs_of
 from cutune.unchanged.keeper import Keeper
 from cutune.unchanged.store import found_in, save_in
 
@@ -36,10 +36,10 @@ class KeptRewriting:
         try:
             inputs = keeper.settled()
             if inputs is not None:
-                texts = {path: Path(path).read_text(encoding="latin-1") for path in files}
+                texts = {path: text_of(path) for path in files}
                 document = asdict(KeptRewriting(inputs.digests, shadow, texts))
                 save_in(REWRITTEN, keeper.question.name, document, MOST_REWRITTEN)
-        except (CutuneError, OSError):
+        except UNKNOWN:
             return  # It is made again then.
 
     def write(self) -> None:
@@ -60,5 +60,5 @@ def rewriting_for(question: Question) -> KeptRewriting | None:
         found = found_in(REWRITTEN, question.name, KeptRewriting)
         still = found is not None and found.inputs == inputs_of(question).digests
         return found if still else None
-    except (CutuneError, OSError):
+    except UNKNOWN:
         return None

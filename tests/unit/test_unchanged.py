@@ -51,6 +51,7 @@ int main(int argc, char **argv) {
     printf("%d\\n", cudaDeviceSynchronize());
 }
 """
+TUNED = b"// tuned \xe4\r\n"
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def asked(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     workspace.measurements.write_text('{"schema":"cutune-kernel-1","kernel":"fill"}\n')
     entry = {"kernel": "fill", "facts": {"origin": {"path": str(folder / "app.cu")}}}
     workspace.models.write_text(json.dumps({"schema": "cutune-models-6", "models": [entry]}))
-    (folder / "app.tuned.cu").write_text("// tuned\n")
+    (folder / "app.tuned.cu").write_bytes(TUNED)
     instrumented = workspace.folder / "app.instrumented.cu"
     shutil.copy(folder / "app.cu", instrumented)
     quoted = ["-Xcompiler", f"-iquote,{folder}"]
@@ -136,7 +137,7 @@ def test_what_has_not_changed_is_given_again(asked: Asked) -> None:
     assert kept.shown == {"a": 1}
     os.unlink("app.tuned.cu")
     kept.write_tuned()
-    assert Path("app.tuned.cu").read_text() == "// tuned\n"
+    assert Path("app.tuned.cu").read_bytes() == TUNED
     # The same content, written anew.
     asked.write("shape.h", "#define VALUE 1\n")
     assert asked.is_kept
@@ -287,7 +288,15 @@ def test_a_file_that_an_option_names(asked: Asked) -> None:
 
 
 def test_options_of_the_linker_are_not_known(asked: Asked) -> None:
-    for flag in ("-lfoo", "-L.", "-Xlinker=-rpath=.", "-Xcompiler=-Wl,-rpath,."):
+    assert replace(asked.question, flags=["-Isome-Build", "-DA=-1"]).unknown == ""
+    for flag in (
+        "-lfoo",
+        "-B.",
+        "-Xcompiler=-B.",
+        "-L.",
+        "-Xlinker=-rpath=.",
+        "-Xcompiler=-Wl,-rpath,.",
+    ):
         question = replace(asked.question, flags=[*asked.question.flags, flag])
         assert question.unknown == flag
         assert Keeper.begin(question) is None
@@ -309,6 +318,17 @@ def test_what_was_cut_short_today_is_not_kept(asked: Asked) -> None:
     assert unkeepable(asked.answer) == ""
     said = [Diagnostic.at(Code.CUT_SHORT, None, command="app")]
     assert unkeepable(replace(asked.answer, said=said)) == "CT445"
+
+
+def test_code_of_others_may_read_anything(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "other.so")
+    assert unkeepable(asked.answer) == "LD_PRELOAD"
+
+
+def test_a_file_that_the_assembler_reads(asked: Asked) -> None:
+    asked.write("app.cu", SOURCE + 'asm(".incbin \\"data.bin\\"");\n')
+    asked.keep()
+    assert not asked.is_kept
 
 
 @pytest.mark.parametrize("run", ["python3 go.py {program}", "./go.sh", "A=1 ./{program}"])
