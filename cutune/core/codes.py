@@ -25,6 +25,11 @@ class Code(Enum):
         WARNING,
         "the cache '{path}' cannot be used ({reason}): it is '{other}' now; set XDG_CACHE_HOME",
     )
+    NOTHING_CHANGED = (
+        22,
+        NOTE,
+        "nothing has changed since this was last asked: the answer is the same (--again: anew)",
+    )
     UNREADABLE_FILE = (1, ERROR, "cannot read '{path}': {reason}")
     UNWRITABLE_FILE = (2, ERROR, "cannot write '{path}': {reason}")
     MISSING_NVCC = (

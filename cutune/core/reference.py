@@ -58,6 +58,8 @@ MEANINGS: dict[Code, str] = {
     Code.HELD_BY_CONDITION: "A compiled value holds at every size, also at those where the "
     "condition forbids it and nothing was tried.",
     Code.HOST_CHOICES_LEFT_OUT: "Headers and options hold one value for all sizes.",
+    Code.NOTHING_CHANGED: "Sources, headers, options, variables, the compiler, cutune and what the "
+    "program was measured with are what they were, and the program reads nothing else.",
     Code.CONTRADICTION: "The source says one thing and the compiled code another: a parameter is "
     "changed through a reference, or an operator asks for its thread. The compiled code is "
     "right. Write the kernel so that both agree, for instance with a copy of the parameter.",
