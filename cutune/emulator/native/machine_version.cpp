@@ -1,0 +1,391 @@
+// Makes versions of basic blocks; see machine_version.h.
+//
+// A version has a step for each instruction of its block, before it a step for each register that
+// has to be spread, and around it what the instruction needs: a fast handler stands before the
+// plain one of a memory instruction and returns to what follows both, or to the plain one.
+#include "machine_version.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "machine_steps.h"
+
+namespace cutune {
+
+namespace {
+
+constexpr size_t MOST_VERSIONS = 8;  // of a block
+
+bool is_scalar(u8 shape) { return shape & (UNIFORM_SHAPE | STEPPED); }
+
+// Blocks stand in the order of their code.
+const Instruction* end_of(const ModuleImage& module, const Block& block) {
+    return block.index + 1 < module.blocks.size()
+               ? module.blocks[block.index + 1].first
+               : module.code.data() + module.code.size();
+}
+
+}  // namespace
+
+// Makes one version, instruction by instruction.
+class Translation {
+  public:
+    Translation(Versions& versions, Version& version)
+        : versions_(versions), x_(versions.x_), version_(version), shapes_(version.entry) {}
+
+    void run() {
+        const Instruction* const end = end_of(x_.module, *version_.block);
+        for (const Instruction* i = version_.block->first; i < end; i++) {
+            origin_ = u32(i - x_.module.code.data());
+            if (i + 1 == end) last(*i);
+            else i += translate(*i);
+        }
+        version_.exit = shapes_;
+    }
+
+  private:
+    u8& shape(u32 offset) { return shapes_[offset / SHAPE_BYTES]; }
+
+    void step(Handler handler, const Instruction& like) {
+        version_.steps.push_back(like);
+        version_.steps.back().handler = handler;
+        version_.origins.push_back(origin_);
+    }
+    void plain(const Instruction& i) { step(i.handler, i); }
+
+    void to_lanes(u32 offset) {
+        if (offset / SHAPE_BYTES >= shapes_.size() || offset % SHAPE_BYTES) return;
+        u8& known = shape(offset);
+        if (known & IN_LANES) return;
+        Instruction i{};
+        i.a = offset;
+        step(spreading(known), i);
+        known |= IN_LANES;
+    }
+    void all_to_lanes() {
+        for (u32 k = 0; k < shapes_.size(); k++) to_lanes(k * SHAPE_BYTES);
+    }
+    void written(u32 offset) {
+        if (offset / SHAPE_BYTES < shapes_.size()) shape(offset) = IN_LANES;
+    }
+    void all_written() {
+        all_to_lanes();
+        shapes_ = versions_.plain_;
+    }
+
+    // Constants are in their lanes; their number is taken when it is first needed.
+    u8 operand(u32 offset, u8 width) {
+        if (!width) return UNIFORM_SHAPE;
+        if (offset >= versions_.constants_) versions_.use_constant(offset, width);
+        return shape(offset);
+    }
+
+    // Gives how many further instructions were translated.
+    u32 translate(const Instruction& i) {
+        const Form& form = *x_.module.forms[origin_];
+        switch (form.role) {
+            case Form::regular: regular(i, form); return 0;
+            case Form::same: same(i, form); return 0;
+            case Form::thread: thread(i, form); return 0;
+            case Form::load: load(i, form); return 0;
+            case Form::store: store(i, form); return 0;
+            case Form::guard: return guarded(i);
+            default: other(i); return 0;
+        }
+    }
+
+    void regular(const Instruction& i, const Form& form) {
+        const u8 a = operand(i.a, form.width[1]), b = operand(i.b, form.width[2]),
+                 c = operand(i.c, form.width[3]);
+        const u8 wide = form.width[0] == 8 ? WIDE : 0;
+        if (a & b & c & UNIFORM_SHAPE && form.uniform) {
+            step(form.uniform, i);
+            shape(i.d) = UNIFORM_SHAPE | wide;
+        } else if (form.stepped && is_scalar(a) && is_scalar(b) && is_scalar(c) &&
+                   form.fits(a, b, c)) {
+            version_.retreats.emplace_back(version_.steps.size(), shapes_);
+            step(form.stepped, i);
+            shape(i.d) = STEPPED | wide;
+        } else {
+            in_lanes(i, form, (a & UNIFORM_SHAPE ? 1 : 0) | (b & UNIFORM_SHAPE ? 2 : 0) |
+                                  (c & UNIFORM_SHAPE ? 4 : 0));
+            written(i.d);
+        }
+    }
+    void in_lanes(const Instruction& i, const Form& form, u32 uniform) {
+        const u32 offsets[] = {i.a, i.b, i.c};
+        u32 operands = 0;
+        for (u32 k = 0; k < 3; k++) operands |= (form.width[k + 1] ? 1 : 0) << k;
+        const Handler mixed = form.mixed[uniform & operands];
+        for (u32 k = 0; k < 3; k++)
+            if (operands >> k & 1 && !(mixed && uniform >> k & 1)) to_lanes(offsets[k]);
+        step(mixed ? mixed : i.handler, i);
+    }
+    void operands_to_lanes(const Instruction& i, const Form& form) {
+        const u32 offsets[] = {i.a, i.b, i.c};
+        for (u32 k = 0; k < 3; k++)
+            if (form.width[k + 1]) to_lanes(offsets[k]);
+    }
+
+    // The register is written as ever, and what it holds is noted besides.
+    void same(const Instruction& i, const Form& form) {
+        plain(i);
+        step(noting(form.width[0]), i);
+        shape(i.d) = IN_LANES | UNIFORM_SHAPE | (form.width[0] == 8 ? WIDE : 0);
+    }
+    void thread(const Instruction& i, const Form& form) {
+        plain(i);
+        written(i.d);
+        const bool* const of = versions_.of_threads_[form.axis];
+        if (!of[0]) return;
+        Instruction note = i;
+        note.x = form.axis;
+        step(note_thread, note);
+        shape(i.d) = IN_LANES | (of[1] ? UNIFORM_SHAPE : STEPPED);
+    }
+
+    void load(const Instruction& i, const Form& form) {
+        const u8 address = operand(i.a, i.flags & SHARED ? 4 : 8);
+        const bool may = !(i.flags & (GUARDED | SPINNING)) && form.elements == 1;
+        if (may && address & UNIFORM_SHAPE && form.uniform) {
+            step(form.uniform, i);
+            plain(i);
+            step(noting(form.width[0]), i);
+            shape(i.d) = UNIFORM_SHAPE | (form.width[0] == 8 ? WIDE : 0);
+            return;
+        }
+        if (may && address & STEPPED && form.stepped) step(in_steps(form), i);
+        else to_lanes(i.a);
+        plain(i);
+        if (form.elements == 1) return written(i.d);
+        for (u32 k = 0; k < form.elements; k++) written(table(i)[k]);
+    }
+    void store(const Instruction& i, const Form& form) {
+        for (u32 k = 0; k < form.elements; k++) to_lanes(form.elements == 1 ? i.b : table(i)[k]);
+        const u8 address = operand(i.a, i.flags & SHARED ? 4 : 8);
+        const bool may = !(i.flags & (GUARDED | SPINNING)) && form.elements == 1;
+        if (may && is_scalar(address) && form.stepped)
+            step(address & UNIFORM_SHAPE ? form.uniform : in_steps(form), i);
+        else
+            to_lanes(i.a);
+        plain(i);
+    }
+    Handler in_steps(const Form& form) const {
+        const u32 columns = x_.lattice.columns;
+        const Handler found = columns == 32   ? form.of_columns[0]
+                              : columns == 16 ? form.of_columns[1]
+                              : columns == 8  ? form.of_columns[2]
+                                              : nullptr;
+        return found ? found : form.stepped;
+    }
+    const u32* table(const Instruction& i) const {
+        return &x_.module.operands[further_operands(i)];
+    }
+
+    // Some lanes or none run what stands between a guard and its end, so all of it uses lanes.
+    u32 guarded(const Instruction& i) {
+        to_lanes(i.a);
+        const u32 first = origin_;
+        for (u32 k = 1; k <= i.x; k++) {
+            origin_ = first + k;
+            mentioned_to_lanes((&i)[k]);
+        }
+        for (u32 k = 0; k <= i.x; k++) {
+            origin_ = first + k;
+            plain((&i)[k]);
+        }
+        for (u32 k = 1; k <= i.x; k++) {
+            origin_ = first + k;
+            mentioned_written((&i)[k]);
+        }
+        return i.x;
+    }
+    void other(const Instruction& i) {
+        mentioned_to_lanes(i);
+        plain(i);
+        mentioned_written(i);
+    }
+    bool has_table(const Instruction& i) const {
+        const Form& form = *x_.module.forms[origin_];
+        return form.role == Form::other && further_operands(i);
+    }
+    void mentioned_to_lanes(const Instruction& i) {
+        const Form& form = *x_.module.forms[origin_];
+        if (has_table(i)) return all_to_lanes();
+        if (form.role == Form::empty) return;
+        to_lanes(i.d);
+        if (form.role == Form::regular) return operands_to_lanes(i, form);
+        for (const u32 offset : {i.a, i.b, i.c, i.x}) to_lanes(offset);
+        for (u32 k = 0; k < form.elements && form.elements > 1; k++) to_lanes(table(i)[k]);
+    }
+    void mentioned_written(const Instruction& i) {
+        const Form& form = *x_.module.forms[origin_];
+        if (has_table(i)) return all_written();
+        if (form.role == Form::empty || form.role == Form::store) return;
+        for (u32 k = 0; k < form.elements && form.elements > 1; k++) written(table(i)[k]);
+        if (i.d < versions_.constants_) written(i.d);
+        if (form.role == Form::other && i.x % SHAPE_BYTES == 0 && i.x < versions_.constants_)
+            written(i.x);
+    }
+
+    // What ends a block says where the warp goes on.
+    void last(const Instruction& i) {
+        const Form& form = *x_.module.forms[origin_];
+        if (form.role == Form::jump) {
+            step(jump_on, i);
+        } else if (form.role == Form::branch) {
+            const bool uniform = operand(i.a, 4) & UNIFORM_SHAPE;
+            if (!uniform) to_lanes(i.a);
+            step(uniform ? branch_together : branch_on, i);
+            plain(i);
+        } else if (form.role == Form::barrier && !further_operands(i)) {
+            to_lanes(i.a);
+            to_lanes(i.b);
+            step(go_on_behind, i);
+            plain(i);
+        } else if (form.role == Form::end) {
+            step(forget, i);
+            plain(i);
+        } else {
+            all_to_lanes();
+            step(forget, i);
+            plain(i);
+        }
+    }
+
+    Versions& versions_;
+    Execution& x_;
+    Version& version_;
+    Shapes shapes_;
+    u32 origin_ = 0;
+};
+
+Versions::Versions(Execution& x)
+    : x_(x), first_block_(x.kernel.first_block),
+      constants_(u32(x.kernel.register_bytes - x.kernel.constants.size())),
+      plain_((x.kernel.register_bytes + SHAPE_BYTES - 1) / SHAPE_BYTES, IN_LANES),
+      ready_(plain_.size()), first_(x.kernel.block_count), all_(x.kernel.block_count) {
+    std::fill(plain_.begin() + constants_ / SHAPE_BYTES, plain_.end(), IN_LANES | UNIFORM_SHAPE);
+    for (u32 axis = 0; axis < 3; axis++) {
+        bool* const of = of_threads_[axis];
+        of[0] = of[1] = true;
+        for (Warp& w : x.warps) {
+            if (w.index * LANES + LANES > x.launch.block[0] * x.launch.block[1] * x.launch.block[2])
+                continue;
+            const u32* const t = w.thread[axis];
+            const Steps32 s = thread_steps(w, axis);
+            of[1] = of[1] && !s[1] && !s[2];
+            for (u32 l = 0; l < LANES; l++)
+                of[0] = of[0] && t[l] == s[0] + s[1] * x.lattice.column[l] + s[2] * x.lattice.row[l];
+        }
+    }
+}
+
+void Versions::use_constant(u32 offset, u8 width) {
+    if (ready_[offset / SHAPE_BYTES]) return;
+    ready_[offset / SHAPE_BYTES] = true;
+    for (Warp& w : x_.warps) {  // which may be in a called function
+        const u8* const lanes = w.register_memory + offset;
+        if (width == 8) set_scalar<u64>(w, offset, *reinterpret_cast<const u64*>(lanes));
+        else set_scalar<u32>(w, offset, *reinterpret_cast<const u32*>(lanes));
+    }
+}
+
+Version* Versions::make(const Block& block, const Shapes& entry) {
+    const u32 k = block.index - first_block_;
+    auto version = std::make_unique<Version>();
+    version->block = &block;
+    version->entry = entry;
+    Translation(*this, *version).run();
+    if (!first_[k] && entry == plain_) first_[k] = version.get();
+    all_[k].push_back(std::move(version));
+    return all_[k].back().get();
+}
+
+void Versions::find(Warp& w, u32 edge, const Block& block) {
+    Version& from = *w.version;
+    w.block = &block;
+    const auto& known = all_[block.index - first_block_];
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const auto& each) { return each->entry == from.exit; });
+    if (found != known.end()) {
+        from.next[edge] = found->get();
+    } else if (known.size() < MOST_VERSIONS) {
+        from.next[edge] = make(block, from.exit);
+    } else {
+        return leave(w, from.exit);
+    }
+    w.version = from.next[edge];
+}
+
+const Instruction* Versions::original(const Instruction* step) const {
+    for (const auto& versions : all_)
+        for (const auto& version : versions) {
+            const Instruction* const first = version->steps.data();
+            if (!std::less<>()(step, first) && std::less<>()(step, first + version->steps.size()))
+                return &x_.module.code[version->origins[step - first]];
+        }
+    return step;
+}
+
+const Instruction* retreat(const Instruction* step, Warp& w) {
+    const Version& version = *w.version;
+    const u32 k = u32(step - version.steps.data());
+    for (const auto& each : version.retreats)
+        if (each.first == k) {
+            leave(w, each.second);
+            break;
+        }
+    return &w.execution->module.code[version.origins[k]];
+}
+
+// ---- what operations are ----------------------------------------------------------------------
+
+std::unordered_map<std::string, Form>& forms() {
+    static std::unordered_map<std::string, Form> all;
+    return all;
+}
+
+namespace {
+
+bool begins(const std::string& name, const char* prefix) {
+    return name.compare(0, strlen(prefix), prefix) == 0;
+}
+
+// Special registers that hold one number for all threads of a warp.
+constexpr const char* SAME[] = {"special_ntid_", "special_ctaid_", "special_nctaid_",
+                                "special_warpid", "special_nwarpid"};
+
+void add_role(const std::string& name, Form& form) {
+    const bool is_load = begins(name, "ld_"), is_store = begins(name, "st_");
+    if (is_load || is_store) {
+        form.role = is_load ? Form::load : Form::store;
+        form.elements = name.find("_v2_") != std::string::npos   ? 2
+                        : name.find("_v4_") != std::string::npos ? 4
+                                                                 : 1;
+        form.width[0] = name.compare(name.size() - 3, 3, "b64") == 0 ? 8 : 4;
+    }
+    for (const char* prefix : SAME)
+        if (begins(name, prefix)) form.role = Form::same, form.width[0] = 4;
+    if (begins(name, "ld_param_")) form.role = Form::same;
+    if (begins(name, "special_tid_")) form.role = Form::thread, form.axis = u8(name.back() - 'x');
+    if (name == "unguard" || name == "nop" || name == "fence") form.role = Form::empty;
+    if (name == "guard") form.role = Form::guard;
+    if (name == "jump") form.role = Form::jump;
+    if (name == "branch") form.role = Form::branch;
+    if (name == "barrier" || name == "warp_barrier") form.role = Form::barrier;
+    if (name == "exit" || name == "ret") form.role = Form::end;
+}
+
+}  // namespace
+
+const Form* form_of(const std::string& name) {
+    static const std::unordered_map<std::string, Form> known = [] {
+        for (const auto& each : handlers()) forms()[each.first];
+        for (auto& each : forms()) add_role(each.first, each.second);
+        return forms();
+    }();
+    return &known.at(name);
+}
+
+}  // namespace cutune
