@@ -291,6 +291,8 @@ again:
         "mov.u32 %r4, 600; ld.shared.u32 %r2, [%r4];",
         "shl.b32 %r4, %r1, 5; ld.shared.u32 %r2, [%r4];",
         "shl.b32 %r4, %r1, 5; add.u32 %r4, %r4, -32; st.shared.u32 [%r4], %r1;",
+        "ld.global.f32 %f1, [%rd3]; ld.global.f32 %f2, [%rd3+12]; fma.rn.f32 %f3, %f1, %f2, %f4;",
+        "ld.global.f32 %f1, [%rd1+-4]; ld.global.f32 %f2, [%rd3]; fma.rn.f32 %f3, %f1, %f2, %f4;",
         "add.u32 %r4, %r1, -1; mul.wide.u32 %rd4, %r4, 4; add.s64 %rd4, %rd4, %rd1;"
         " ld.global.u32 %r2, [%rd4];",
     ],
@@ -323,6 +325,62 @@ def _hidden(text: str) -> str:
         return f"{add}{match[1]}{match[2]}{'%hn' if narrow else '%hw'}"
 
     return _STEPS.sub(access, text)
+
+
+PRODUCTS = """
+.visible .entry kernel(.param .u64 out, .param .u64 from) {
+  .reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .f32 %f<20>; .reg .pred %p<3>;
+  .shared .align 8 .b8 cells[4096];
+  ld.param.u64 %rd1, [out];
+  ld.param.u64 %rd2, [from];
+  mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %ntid.x;
+  mad.lo.u32 %r4, %r2, %r3, %r1;
+  mul.wide.u32 %rd3, %r4, 4;
+  add.s64 %rd4, %rd1, %rd3;
+  add.s64 %rd5, %rd2, %rd3;
+  mul.wide.u32 %rd6, %r1, 4;
+  add.s64 %rd6, %rd2, %rd6;
+  mul.wide.u32 %rd7, %r2, 4;
+  add.s64 %rd7, %rd2, %rd7;
+  mov.u32 %r5, cells;
+  shl.b32 %r6, %r4, 2;
+  add.u32 %r6, %r6, %r5;
+  ld.global.f32 %f1, [%rd5];
+  st.shared.f32 [%r6], %f1;
+  bar.sync 0;
+  shl.b32 %r7, %r1, 2; add.u32 %r7, %r7, %r5;
+  mov.f32 %f0, 0f3f800000;
+  ld.global.f32 %f2, [%rd5]; ld.global.f32 %f3, [%rd2+8]; fma.rn.f32 %f0, %f2, %f3, %f0;
+  ld.global.f32 %f4, [%rd7+4]; ld.global.f32 %f5, [%rd6]; fma.rn.f32 %f0, %f5, %f4, %f0;
+  ld.global.f32 %f6, [%rd2]; ld.global.f32 %f7, [%rd5+4]; fma.rn.f32 %f0, %f6, %f7, %f0;
+  ld.shared.f32 %f8, [%r6]; ld.shared.f32 %f9, [%r7]; fma.rn.f32 %f0, %f8, %f9, %f0;
+  ld.shared.f32 %f10, [%r5+4]; ld.shared.f32 %f11, [%r7]; fma.rn.f32 %f0, %f10, %f11, %f0;
+  ld.global.f32 %f12, [%rd5]; ld.global.f32 %f13, [%rd6]; fma.rn.f32 %f0, %f12, %f13, %f0;
+  add.f32 %f0, %f0, %f12;
+  ld.global.f32 %f14, [%rd5]; ld.global.f32 %f15, [%rd6]; fma.rn.f32 %f0, %f0, %f14, %f15;
+  ld.shared.f32 %f16, [%r6]; ld.global.f32 %f17, [%rd6]; fma.rn.f32 %f0, %f17, %f16, %f0;
+  st.global.f32 [%rd4], %f0;
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=str)
+def test_sums_of_products(block: tuple[int, int, int]) -> None:
+    block = (block[0], block[1], 1)
+    count = block[0] * block[1]
+    out, source = aligned(count).view(np.float32), aligned(count + 64).view(np.float32)
+    source[:] = np.arange(count + 64) * 7 % 5 - 2
+    source[3] = np.nan
+    launch(PRODUCTS, block, out, source)
+    thread = np.arange(count)
+    x, own, of_row = source[thread % block[0]], source[thread], source[thread // block[0] + 1]
+    total = 1 + own * source[2] + x * of_row + source[0] * source[thread + 1]
+    total = total + own * x + source[1] * x + own * x + own
+    np.testing.assert_array_equal(out, total * own + x + x * own)
+    nans = out.view(np.uint32)[np.isnan(out)]
+    assert len(nans)
+    assert (nans == 0x7FFFFFFF).all()
 
 
 ROWS = """

@@ -250,7 +250,8 @@ struct Execution {
     u64 workspace = 0;     // of the grid's barrier, in a cooperative launch
     const u8* parameters = nullptr;
     std::shared_ptr<BlockOrder> order;  // with a checker
-    std::shared_ptr<Versions> versions; // of basic blocks, or none
+    std::shared_ptr<Versions> made[2];  // versions of basic blocks: untraced, traced
+    Versions* versions = nullptr;       // those for this block, or none
 
     Lattice lattice;
     TraceState trace;
@@ -355,6 +356,9 @@ struct AddressSteps {
 };
 void observe_steps(const Instruction* i, Warp& w, const AddressSteps& at, u32 bytes,
                    Pattern pattern);
+// For the most frequent ones, at one address or side by side.
+template <Kind KIND, Pattern PATTERN>
+void observe_regular(const Instruction* i, Warp& w, u64 first, u32 bytes);
 // Find the allocations of all active lanes or fail. Gives the lanes whose address is a ghost.
 u32 resolve(const Instruction* i, Warp& w, const u64* address, u32 bytes);
 

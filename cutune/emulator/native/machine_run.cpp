@@ -141,6 +141,7 @@ void Execution::begin_block(u64 linear) {
         tracing = std::binary_search(launch.traced_blocks,
                                      launch.traced_blocks + launch.traced_block_count, linear);
     if (tracing) begin_trace();
+    versions = made[tracing].get();
     watching = tracing || launch.checker;
     leaping = launch.ghost_size && !launch.cooperative;
     if (launch.checker) launch.checker->begin_block(*this);
@@ -250,7 +251,9 @@ static void prepare_warps(Execution& x, BlockMemory& memory) {
         }
     }
     x.lattice.set(LANES % launch.block[0] ? LANES : launch.block[0]);
-    if (!launch.checker && !launch.cooperative) x.versions = std::make_shared<Versions>(x);
+    if (launch.checker || launch.cooperative) return;
+    for (const bool traced : {false, true})
+        if (!traced || launch.trace) x.made[traced] = std::make_shared<Versions>(x, traced);
 }
 
 static void check(const KernelCode& code, const Launch& launch) {

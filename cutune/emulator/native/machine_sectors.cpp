@@ -5,12 +5,6 @@
 
 namespace cutune {
 
-namespace {
-
-constexpr u32 HISTORY = 16;
-
-}  // namespace
-
 void SectorTable::clear(size_t regions) {
     newest_.assign(regions, 0);
     used_ = 0;

@@ -20,6 +20,9 @@ const Instruction* branch_together(const Instruction* i, Warp& w);
 const Instruction* branch_on(const Instruction* i, Warp& w);
 // The next version begins behind the barrier, which follows.
 const Instruction* go_on_behind(const Instruction* i, Warp& w);
+// Two loads of 4 bytes, each for all lanes at one address or in rows, and `fma_f32` as one step that
+// stands before them; nullptr: there is none.
+Handler fused_products(bool shared, bool one_a, bool one_b, u32 columns);
 // The version ends; registers are in their lanes or not needed any more.
 const Instruction* forget(const Instruction* i, Warp& w);
 

@@ -1,46 +1,10 @@
 // Loads and stores of a full warp at one address, or at addresses in equal steps; see
 // machine_version.h. The plain handler stands behind each of these. It takes over when the access
 // has another shape, reaches beyond what the instruction accessed last, or is misaligned.
-#include "machine_access.h"
+#include "machine_rows.h"
 
 namespace cutune {
 namespace {
-
-// The memory that an instruction may access without a further look, and where it begins there.
-template <Space S> struct Reached {
-    u64 first;      // host address of the first lane
-    u64 offset;     // from the beginning of that memory
-    u64 size;
-    bool ghosts;
-
-    ALWAYS_INLINE Reached(const Instruction* i, const Warp& w) {
-        const Execution& x = *w.execution;
-        if constexpr (S == SHARED_SPACE) {
-            offset = scalar<u32>(w, i->a) + static_cast<u32>(i->imm);
-            first = reinterpret_cast<u64>(x.shared) + offset;
-            size = x.shared_bytes;
-            ghosts = false;
-        } else {
-            const Range& range = x.ranges[i->x];
-            first = scalar<u64>(w, i->a) + i->imm;
-            offset = first - range.base;
-            size = range.size;
-            ghosts = range.ghosts;
-        }
-    }
-    // Does it hold `span` bytes from `before` bytes before the first lane's address?
-    ALWAYS_INLINE bool holds(u64 before, u64 span) const {
-        return size >= span && offset - before <= size - span;
-    }
-    template <u32 BYTES> ALWAYS_INLINE bool aligned() const {
-        return ((S == SHARED_SPACE ? offset : first) & (BYTES - 1)) == 0;
-    }
-};
-
-template <Space S> ALWAYS_INLINE s64 step_of(const Warp& w, u32 offset, u32 which) {
-    return S == SHARED_SPACE ? s64(s32(steps<u32>(w, offset)[which]))
-                             : s64(steps<u64>(w, offset)[which]);
-}
 
 // To the plain handler, which stands behind.
 template <Space S> NEVER_INLINE const Instruction* plainly(const Instruction* i, Warp& w, u8 shape) {
@@ -50,31 +14,22 @@ template <Space S> NEVER_INLINE const Instruction* plainly(const Instruction* i,
 
 // ---- one address ------------------------------------------------------------------------------
 
-template <class T, Space S, bool LOADS>
-NEVER_INLINE const Instruction* one_watched(const Instruction* i, Warp& w) {
-    const Reached<S> at(i, w);
-    observe_steps(i, w, {at.first, 0, 0}, sizeof(T), UNIFORM);
-    if (LOADS) set_scalar<T>(w, i->d, at.ghosts ? 0 : static_cast<Lane<T>>(read<T>(at.first)));
-    else if (!at.ghosts)
-        write<T>(at.first, static_cast<T>(lanes<T>(w, i->b)[LAST_STORED<sizeof(T)>]));
-    return run_on(i + (LOADS ? 3 : 2), w);
-}
-
-template <class T, Space S> const Instruction* load_one(const Instruction* i, Warp& w) {
+template <class T, Space S, bool TRACED> const Instruction* load_one(const Instruction* i, Warp& w) {
     const Reached<S> at(i, w);
     if (UNLIKELY(!at.holds(0, sizeof(T)) || !at.template aligned<sizeof(T)>()))
         return plainly<S>(i, w, UNIFORM_SHAPE);
-    if (UNLIKELY(w.execution->tracing)) return one_watched<T, S, true>(i, w);
+    if (TRACED) observe_regular<LOAD, UNIFORM>(i, w, at.first, sizeof(T));
     set_scalar<T>(w, i->d, UNLIKELY(at.ghosts) ? 0 : static_cast<Lane<T>>(read<T>(at.first)));
     return run_on(i + 3, w);
 }
 
 // Which lane's value stays: see in_order_of_stores of machine_memory.cpp.
-template <class T, Space S> const Instruction* store_one(const Instruction* i, Warp& w) {
+template <class T, Space S, bool TRACED>
+const Instruction* store_one(const Instruction* i, Warp& w) {
     const Reached<S> at(i, w);
     if (UNLIKELY(!at.holds(0, sizeof(T)) || !at.template aligned<sizeof(T)>()))
         return plainly<S>(i, w, UNIFORM_SHAPE);
-    if (UNLIKELY(w.execution->tracing)) return one_watched<T, S, false>(i, w);
+    if (TRACED) observe_regular<STORE, UNIFORM>(i, w, at.first, sizeof(T));
     if (!at.ghosts) write<T>(at.first, static_cast<T>(lanes<T>(w, i->b)[LAST_STORED<sizeof(T)>]));
     return run_on(i + 2, w);
 }
@@ -147,35 +102,23 @@ NEVER_INLINE const Instruction* any_steps(const Instruction* i, Warp& w) {
 }
 
 // Lanes side by side, in rows of which the compiler knows the length, or one address for each row.
-template <class T, Space S, u32 COLUMNS, bool LOADS, bool WATCHED = false>
+template <class T, Space S, u32 COLUMNS, bool LOADS, bool TRACED>
 const Instruction* in_rows(const Instruction* i, Warp& w) {
-    constexpr u64 B = sizeof(T), ROWS = LANES / COLUMNS;
-    const Reached<S> at(i, w);
-    const s64 column = step_of<S>(w, i->a, 1);
-    const s64 row = ROWS > 1 ? step_of<S>(w, i->a, 2) : 0;
-    constexpr s64 FAR = 1ll << 40, LENGTH = B * COLUMNS;
-    const bool beside = column == s64(B);
-    const u64 room = at.size - (beside ? LENGTH : B);
-    bool fits = (beside ? LENGTH : B) <= at.size && at.offset <= room &&
-                at.template aligned<B>() && !at.ghosts;
-    if (ROWS > 1)  // rows in between lie in between
-        fits &= at.offset + row * s64(ROWS - 1) <= room && (row & (B - 1)) == 0 &&
-                (ROWS == 2 || (row < FAR && row > -FAR)) &&
-                (LOADS || row >= LENGTH || row <= -LENGTH);
-    if (UNLIKELY(!fits || !(beside || (LOADS && ROWS > 1 && column == 0))))
+    constexpr u32 ROWS = LANES / COLUMNS;
+    const Rows<T, S, COLUMNS> at(i, w);
+    if (UNLIKELY(!at.fits || !(at.beside || LOADS) || (!LOADS && ROWS > 1 && at.overlap())))
         return any_steps<T, S, LOADS>(i, w);
-    if (WATCHED) {
-        const AddressSteps seen{at.first, column, row};
-        observe_steps(i, w, seen, B,
-                      ROWS == 1 ? SEQUENTIAL : pattern_of(seen, w.execution->lattice, B));
-    } else if (UNLIKELY(w.execution->tracing)) {
-        return in_rows<T, S, COLUMNS, LOADS, true>(i, w);
+    if (TRACED && ROWS == 1) {
+        observe_regular<LOADS ? LOAD : STORE, SEQUENTIAL>(i, w, at.first, sizeof(T));
+    } else if (TRACED) {
+        const AddressSteps seen{at.first, at.beside ? s64(sizeof(T)) : 0, at.row};
+        observe_steps(i, w, seen, sizeof(T), pattern_of(seen, w.execution->lattice, sizeof(T)));
     }
     u64 line = at.first;
     Lane<T>* const r = lanes<T>(w, LOADS ? i->d : i->b);
-    for (u32 k = 0; k < LANES; k += COLUMNS, line += row) {
+    for (u32 k = 0; k < LANES; k += COLUMNS, line += at.row) {
         if (!LOADS) store_row<T>(reinterpret_cast<T*>(line), r + k, COLUMNS);
-        else if (beside) copy_row<T>(r + k, reinterpret_cast<const T*>(line), COLUMNS);
+        else if (at.beside) copy_row<T>(r + k, reinterpret_cast<const T*>(line), COLUMNS);
         else fill_row<COLUMNS, T>(r + k, line);
     }
     return run_on(i + 2, w);
@@ -185,12 +128,17 @@ struct Accesses {
     template <class T, Space S, bool LOADS> struct Of {};
     template <class T, Space S, bool LOADS> Accesses(const char* name, Of<T, S, LOADS>) {
         Form& form = forms()[name];
-        form.uniform = LOADS ? &load_one<T, S> : &store_one<T, S>;
         form.stepped = &any_steps<T, S, LOADS>;
+        add<T, S, LOADS, false>(form);
+        add<T, S, LOADS, true>(form);
+    }
+    template <class T, Space S, bool LOADS, bool TRACED> static void add(Form& form) {
+        form.at_one[TRACED] = LOADS ? &load_one<T, S, TRACED> : &store_one<T, S, TRACED>;
         if (sizeof(T) < 4) return;
-        form.of_columns[0] = &in_rows<T, S, 32, LOADS>;
-        form.of_columns[1] = &in_rows<T, S, 16, LOADS>;
-        form.of_columns[2] = &in_rows<T, S, 8, LOADS>;
+        Handler* const rows = form.in_rows[TRACED];
+        rows[0] = &in_rows<T, S, 32, LOADS, TRACED>;
+        rows[1] = &in_rows<T, S, 16, LOADS, TRACED>;
+        rows[2] = &in_rows<T, S, 8, LOADS, TRACED>;
     }
 };
 

@@ -113,18 +113,17 @@ ALWAYS_INLINE const Features& regular(TraceState& state, Pattern pattern, u64 fi
 static_assert(offsetof(Site, rewritten_sectors) - offsetof(Site, traced) == 7 * sizeof(u64),
               "Sums are these counters");
 
-ALWAYS_INLINE void add(Site& site, const StaticSite& access, const Features& f, u64 first,
-                       u32 rewritten) {
+ALWAYS_INLINE void add(Site& site, Kind kind, const Features& f, u64 first, u32 rewritten) {
     Sums& sums = *reinterpret_cast<Sums*>(&site.traced);
-    const Sums total = sums + f.sums[access.kind == LOAD];
-    sums = total;  // and not read again soon: it may lie across two cache lines
+    const bool is_first = !site.traced;
+    sums += f.sums[kind == LOAD];  // not read again: it may lie across two cache lines
     if (UNLIKELY(rewritten)) {
         const u64 cost = f.sums[0][offsetof(Site, store_cost_x20) / 8 - offsetof(Site, traced) / 8];
         site.store_cost_x20 -= cost - cost * (f.sectors - rewritten) / f.sectors;
         site.rewritten_sectors += rewritten;
     }
     const u64 lowest = first + u64(f.lowest), highest = first + u64(f.highest);
-    if (total[0] == 1 || lowest < site.lowest) site.lowest = lowest;
+    if (is_first || lowest < site.lowest) site.lowest = lowest;
     if (highest > site.highest) site.highest = highest;
 }
 
@@ -184,7 +183,7 @@ void trace_local(const Warp& w, const u64* address, u32 bytes, const StaticSite&
     f.full *= words;
     f.wavefronts *= words;
     f.finish();
-    add(site, access, f, interleaved[__builtin_ctz(w.mask)], 0);
+    add(site, access.kind, f, interleaved[__builtin_ctz(w.mask)], 0);
 }
 
 // Sectors of a global access that the block accessed neither in this window nor in the last one.
@@ -203,28 +202,25 @@ ALWAYS_INLINE u32 unseen_sectors(Execution& x, u32 warp, const Touch& touch, con
 }
 
 // Adds one execution to `site`; nullptr: to nothing, but what is touched matters to the next window.
-ALWAYS_INLINE void count_global(const Instruction* i, Warp& w, u32 execution, u64 first,
-                                const Recalled& found, bool stays, Site* site) {
+template <Kind KIND>
+inline void count_global(const Instruction* i, Warp& w, u32 execution, u64 first,
+                                const Features& f, u32 unseen, bool stays, Site* site) {
     Execution& x = *w.execution;
     TraceState& state = x.trace;
     const StaticSite& access = x.module.sites[i->x];
-    const u32 window = execution >> WINDOW;
-    const u32 region = 2 * access.region + (access.kind != LOAD);
-    const Features& f = *found.features;
-    const u32 unseen =
-        unseen_sectors(x, w.index, Touch{first >> 7, found.signature, window, region}, f);
     // A load that misses L1 takes longer than the last store needs to reach L2.
-    if (access.kind == LOAD && unseen) state.last_store[w.index].lines = 0;
+    if (KIND == LOAD && unseen) state.last_store[w.index].lines = 0;
     const u32 rewritten =
-        access.kind == STORE
+        KIND == STORE
             ? rewritten_sectors(state.last_store[w.index], access, i->x, execution, f, first, stays)
             : 0;
     if (!site) return;
-    add(*site, access, f, first, rewritten);
+    add(*site, KIND, f, first, rewritten);
     if (!unseen) return;
     site->new_sectors += unseen;
     // Warps of a block wait at the same time for the misses of a step, so a step counts once.
-    site->missing += state.sectors.touch(2 * x.module.region_count + i->x, execution, 1, window);
+    site->missing += state.sectors.touch(2 * x.module.region_count + i->x, execution, 1,
+                                         execution >> WINDOW);
 }
 
 // The counters of a drawn window; none for a warp so far behind that its window has been replaced.
@@ -280,14 +276,20 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const Accessed& at) {
         if (site) trace_local(w, at.address, at.bytes, access, *site);
         return;
     }
-    if (at.pattern == UNIFORM || at.pattern == SEQUENTIAL) {
-        const Features& f = regular(state, at.pattern, first, at.bytes);
-        return count_global(i, w, execution, first, {&f, 0}, &f != &state.fresh, site);
-    }
-    const Recalled found = recalled(x, i->x, at, [&](const u64* address, Features& features) {
-        scattered_features(address, at.mask, at.bytes, features);
-    });
-    count_global(i, w, execution, first, found, false, site);
+    const bool is_regular = at.pattern == UNIFORM || at.pattern == SEQUENTIAL;
+    const Recalled found =
+        is_regular ? Recalled{&regular(state, at.pattern, first, at.bytes), 0}
+                   : recalled(x, i->x, at, [&](const u64* address, Features& features) {
+                         scattered_features(address, at.mask, at.bytes, features);
+                     });
+    const Features& f = *found.features;
+    const u32 region = 2 * access.region + (access.kind != LOAD);
+    const u32 unseen =
+        unseen_sectors(x, w.index, Touch{first >> 7, found.signature, window, region}, f);
+    const auto count = access.kind == LOAD    ? count_global<LOAD>
+                       : access.kind == STORE ? count_global<STORE>
+                                              : count_global<ATOMIC>;
+    count(i, w, execution, first, f, unseen, is_regular && &f != &state.fresh, site);
 }
 
 }  // namespace
@@ -326,15 +328,36 @@ void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, u32 e
 
 void observe_steps(const Instruction* i, Warp& w, const AddressSteps& at, u32 bytes,
                    Pattern pattern) {
-    Execution& x = *w.execution;
-    const bool is_regular = pattern == UNIFORM || pattern == SEQUENTIAL;
-    if (!is_regular || x.launch.trace_every > 1 || x.module.sites[i->x].space != GLOBAL_SPACE)
-        return trace(i, w, {nullptr, at, FULL, bytes, pattern});
-    TraceState& state = x.trace;
-    const u32 execution = state.progress[w.index * state.sites + i->x].executions++;
-    const Features& f = regular(state, pattern, at.first, bytes);
-    count_global(i, w, execution, at.first, {&f, 0}, &f != &state.fresh, &x.report.sites[i->x]);
+    trace(i, w, {nullptr, at, FULL, bytes, pattern});
 }
+
+// The same as `trace` does, but what a warp repeats in a window is not looked up again.
+template <Kind KIND, Pattern PATTERN>
+void observe_regular(const Instruction* i, Warp& w, u64 first, u32 bytes) {
+    Execution& x = *w.execution;
+    const StaticSite& access = x.module.sites[i->x];
+    if (UNLIKELY(x.launch.trace_every > 1 || access.space != GLOBAL_SPACE))
+        return trace(i, w, {nullptr, {first, 0, 0}, FULL, bytes, PATTERN});
+    TraceState& state = x.trace;
+    Progress& progress = state.progress[w.index * state.sites + i->x];
+    const u32 execution = progress.executions++, window = execution >> WINDOW;
+    const u32 region = 2 * access.region + (KIND != LOAD);
+    const Features& f = regular(state, PATTERN, first, bytes);
+    const u64 sectors = (PATTERN == UNIFORM ? first >> 5 : first) << 1 | (PATTERN == UNIFORM);
+    u32 unseen = 0;
+    if (progress.sectors != sectors || progress.window != window ||
+        !state.sectors.reaches(region, window)) {
+        progress.sectors = sectors;
+        progress.window = window;
+        unseen = unseen_sectors(x, w.index, Touch{first >> 7, 0, window, region}, f);
+    }
+    count_global<KIND>(i, w, execution, first, f, unseen, &f != &state.fresh,
+                       &x.report.sites[i->x]);
+}
+template void observe_regular<LOAD, UNIFORM>(const Instruction*, Warp&, u64, u32);
+template void observe_regular<LOAD, SEQUENTIAL>(const Instruction*, Warp&, u64, u32);
+template void observe_regular<STORE, UNIFORM>(const Instruction*, Warp&, u64, u32);
+template void observe_regular<STORE, SEQUENTIAL>(const Instruction*, Warp&, u64, u32);
 
 void Execution::begin_trace() {
     const size_t sites = module.sites.size();

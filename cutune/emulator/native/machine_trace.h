@@ -61,8 +61,11 @@ struct Recent {
 };
 
 // How often a warp executed a site, and the next execution that is traced.
+// Of a regular access, the sectors of the last look-up and its window.
 struct Progress {
     u32 executions = 0, dormant = 0;
+    u64 sectors = ~0ull;
+    u32 window = 0;
 };
 
 // The windows of a block's loops that are traced.
@@ -97,8 +100,13 @@ class SectorTable {
                            entry.window == window && (entry.history & now) == now;
         return again ? 0 : enter(region, key, now, window);
     }
+    // Does every line of the region that was touched in the window still show it?
+    ALWAYS_INLINE bool reaches(u32 region, u32 window) const {
+        return newest_[region] - window < HISTORY;
+    }
 
   private:
+    static constexpr u32 HISTORY = 16;
     static constexpr u64 EACH = 0x0001000100010001ull;  // a bit of each sector
     struct Entry {
         u64 key;

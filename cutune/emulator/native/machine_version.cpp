@@ -83,6 +83,7 @@ class Translation {
     // Gives how many further instructions were translated.
     u32 translate(const Instruction& i) {
         const Form& form = *x_.module.forms[origin_];
+        if (form.role != Form::load && !form.sums_products) loads_.clear();
         switch (form.role) {
             case Form::regular: regular(i, form); return 0;
             case Form::same: same(i, form); return 0;
@@ -120,6 +121,32 @@ class Translation {
         for (u32 k = 0; k < 3; k++)
             if (operands >> k & 1 && !(mixed && uniform >> k & 1)) to_lanes(offsets[k]);
         step(mixed ? mixed : i.handler, i);
+        if (form.sums_products) fuse(i, u32(version_.steps.size() - 1));
+        loads_.clear();
+    }
+
+    // A load that may be fused with what follows it.
+    struct Load {
+        const Instruction* i;
+        u32 first, last;  // its steps
+        bool one;
+    };
+    // The loads right before a sum of products get a step before them that does all of it.
+    void fuse(const Instruction& i, u32 sum) {
+        if (loads_.size() < 2 || !(shape(i.c) & IN_LANES)) return;
+        const Load &a = loads_[loads_.size() - 2], &b = loads_.back();
+        const bool read = (a.i->d == i.a && b.i->d == i.b) || (a.i->d == i.b && b.i->d == i.a);
+        if (!read || a.last + 1 != b.first || b.last + 1 != sum ||
+            (a.i->flags ^ b.i->flags) & SHARED || versions_.mentions(a.i->d) != 2 ||
+            versions_.mentions(b.i->d) != 2)
+            return;
+        const Handler fused =
+            fused_products(a.i->flags & SHARED, a.one, b.one, x_.lattice.columns);
+        if (!fused) return;
+        Instruction all{};
+        all.handler = fused;
+        version_.steps.insert(version_.steps.begin() + a.first, all);
+        version_.origins.insert(version_.origins.begin() + a.first, version_.origins[a.first]);
     }
     void operands_to_lanes(const Instruction& i, const Form& form) {
         const u32 offsets[] = {i.a, i.b, i.c};
@@ -147,34 +174,45 @@ class Translation {
     void load(const Instruction& i, const Form& form) {
         const u8 address = operand(i.a, i.flags & SHARED ? 4 : 8);
         const bool may = !(i.flags & (GUARDED | SPINNING)) && form.elements == 1;
-        if (may && address & UNIFORM_SHAPE && form.uniform) {
-            step(form.uniform, i);
+        if (may && address & UNIFORM_SHAPE && form.stepped) {
+            step(form.at_one[versions_.traced_], i);
             plain(i);
             step(noting(form.width[0]), i);
             shape(i.d) = UNIFORM_SHAPE | (form.width[0] == 8 ? WIDE : 0);
-            return;
+            return loaded(i, form, 3, true);
         }
-        if (may && address & STEPPED && form.stepped) step(in_steps(form), i);
+        const bool stepped = may && address & STEPPED && form.stepped;
+        if (stepped) step(in_steps(form), i);
         else to_lanes(i.a);
         plain(i);
+        if (stepped) loaded(i, form, 2, false);
+        else loads_.clear();
         if (form.elements == 1) return written(i.d);
         for (u32 k = 0; k < form.elements; k++) written(table(i)[k]);
+    }
+    void loaded(const Instruction& i, const Form& form, u32 count, bool one) {
+        const u32 behind = u32(version_.steps.size());
+        if (form.loads_words && !versions_.traced_)
+            loads_.push_back({&i, behind - count, behind - 1, one});
+        else
+            loads_.clear();
     }
     void store(const Instruction& i, const Form& form) {
         for (u32 k = 0; k < form.elements; k++) to_lanes(form.elements == 1 ? i.b : table(i)[k]);
         const u8 address = operand(i.a, i.flags & SHARED ? 4 : 8);
         const bool may = !(i.flags & (GUARDED | SPINNING)) && form.elements == 1;
         if (may && is_scalar(address) && form.stepped)
-            step(address & UNIFORM_SHAPE ? form.uniform : in_steps(form), i);
+            step(address & UNIFORM_SHAPE ? form.at_one[versions_.traced_] : in_steps(form), i);
         else
             to_lanes(i.a);
         plain(i);
     }
     Handler in_steps(const Form& form) const {
         const u32 columns = x_.lattice.columns;
-        const Handler found = columns == 32   ? form.of_columns[0]
-                              : columns == 16 ? form.of_columns[1]
-                              : columns == 8  ? form.of_columns[2]
+        const Handler* const rows = form.in_rows[versions_.traced_];
+        const Handler found = columns == 32   ? rows[0]
+                              : columns == 16 ? rows[1]
+                              : columns == 8  ? rows[2]
                                               : nullptr;
         return found ? found : form.stepped;
     }
@@ -257,11 +295,12 @@ class Translation {
     Execution& x_;
     Version& version_;
     Shapes shapes_;
+    std::vector<Load> loads_;  // right before this instruction
     u32 origin_ = 0;
 };
 
-Versions::Versions(Execution& x)
-    : x_(x), first_block_(x.kernel.first_block),
+Versions::Versions(Execution& x, bool traced)
+    : x_(x), traced_(traced), first_block_(x.kernel.first_block),
       constants_(u32(x.kernel.register_bytes - x.kernel.constants.size())),
       plain_((x.kernel.register_bytes + SHAPE_BYTES - 1) / SHAPE_BYTES, IN_LANES),
       ready_(plain_.size()), first_(x.kernel.block_count), all_(x.kernel.block_count) {
@@ -289,6 +328,25 @@ void Versions::use_constant(u32 offset, u8 width) {
         if (width == 8) set_scalar<u64>(w, offset, *reinterpret_cast<const u64*>(lanes));
         else set_scalar<u32>(w, offset, *reinterpret_cast<const u32*>(lanes));
     }
+}
+
+// How often instructions of the kernel name a register, or an offset that could be one.
+u32 Versions::mentions(u32 offset) {
+    if (mentions_.empty()) {
+        mentions_.resize(plain_.size());
+        const auto mention = [&](u32 at) {
+            if (at % SHAPE_BYTES == 0 && at / SHAPE_BYTES < mentions_.size() &&
+                mentions_[at / SHAPE_BYTES] < 255)
+                mentions_[at / SHAPE_BYTES]++;
+        };
+        const ModuleImage& module = x_.module;
+        const Instruction* const end =
+            end_of(module, module.blocks[first_block_ + x_.kernel.block_count - 1]);
+        for (const Instruction* i = module.blocks[first_block_].first; i < end; i++)
+            for (const u32 at : {i->d, i->a, i->b, i->c, i->x}) mention(at);
+        for (const u32 at : module.operands) mention(at);
+    }
+    return mentions_[offset / SHAPE_BYTES];
 }
 
 Version* Versions::make(const Block& block, const Shapes& entry) {
@@ -369,6 +427,8 @@ void add_role(const std::string& name, Form& form) {
         if (begins(name, prefix)) form.role = Form::same, form.width[0] = 4;
     if (begins(name, "ld_param_")) form.role = Form::same;
     if (begins(name, "special_tid_")) form.role = Form::thread, form.axis = u8(name.back() - 'x');
+    if (name == "fma_f32") form.sums_products = true;
+    form.loads_words = name == "ld_global_b32" || name == "ld_shared_b32";
     if (name == "unguard" || name == "nop" || name == "fence") form.role = Form::empty;
     if (name == "guard") form.role = Form::guard;
     if (name == "jump") form.role = Form::jump;

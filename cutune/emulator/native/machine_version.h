@@ -42,9 +42,12 @@ struct Form {
     u8 elements = 1;               // of a load or store
     u8 axis = 0;                   // of the index of a thread
     u8 width[4] = {0, 0, 0, 0};    // bytes per lane of d, a, b, c; 0: no such operand
-    Handler uniform = nullptr;     // when all operands (of a memory access: the address) are uniform
-    Handler stepped = nullptr;     // when `fits` says so (of a memory access: for a stepped address)
-    Handler of_columns[3] = {};    // of a memory access: for warps with rows of 32, 16 or 8 lanes
+    Handler uniform = nullptr;     // when all operands are uniform
+    Handler stepped = nullptr;     // when `fits` says so (of a memory access: for other rows)
+    // Of a memory access, untraced and traced: at one address, and in rows of 32, 16 or 8 lanes.
+    Handler at_one[2] = {}, in_rows[2][3] = {};
+    bool sums_products = false;    // fma_f32: loads before it may be fused with it
+    bool loads_words = false;      // one of these
     Handler mixed[8] = {};         // by the operands that are uniform, one bit each
     bool (*fits)(u8 a, u8 b, u8 c) = nullptr;
 };
@@ -64,7 +67,7 @@ struct Version {
 
 class Versions {
   public:
-    explicit Versions(Execution& x);
+    Versions(Execution& x, bool traced);
     // All registers are in their lanes.
     ALWAYS_INLINE Version* enter(const Block& block) {
         Version* const known = first_[block.index - first_block_];
@@ -85,8 +88,12 @@ class Versions {
     Version* make(const Block& block, const Shapes& entry);
     void find(Warp& w, u32 edge, const Block& block);
     void use_constant(u32 offset, u8 width);
+    u32 mentions(u32 offset);
+
+    std::vector<u8> mentions_;       // of registers in the kernel, up to 255
 
     Execution& x_;
+    bool traced_;
     u32 first_block_;
     u32 constants_;                  // where they begin in the frame
     Shapes plain_;                   // all registers in their lanes
