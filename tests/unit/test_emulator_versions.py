@@ -252,6 +252,24 @@ def test_a_block_that_is_reached_in_many_ways(uniform: bool) -> None:
     assert both(body) == expected
 
 
+def test_registers_of_a_matrix_reach_their_lanes() -> None:
+    # Its registers stand in a table, which is the first of the module.
+    text = """
+      .reg .f32 %g<5>; .reg .b32 %z;
+      mov.u32 %z, %laneid; xor.b32 %z, %z, %z; ZERO
+      add.u32 %r4, %r1, 0x3c00; mad.lo.u32 %r5, %r1, 2, 0x3800; add.u32 %r6, %r1, 0x4000;
+      add.u32 %r4, %r4, %z; add.u32 %r5, %r5, %z; add.u32 %r6, %r6, %z;
+      mov.f32 %g1, 0f00000000; mov.f32 %g2, %g1; mov.f32 %g3, %g1; mov.f32 %g4, %g1;
+      mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32
+        {%g1, %g2, %g3, %g4}, {%r4, %r5}, {%r6}, {%g1, %g2, %g3, %g4};
+      add.f32 %g1, %g1, %g2; add.f32 %g3, %g3, %g4; fma.rn.f32 %g1, %g3, %g1, %g3;
+      mov.b32 %r2, %g1;
+    """
+    known, hidden = run(text.replace("ZERO", "mov.u32 %z, 0;")), run(text.replace("ZERO", ""))
+    assert known == hidden
+    assert len(set(known)) > 16
+
+
 def test_constants_that_are_first_read_while_another_warp_is_in_a_function() -> None:
     before = """
 .func (.param .b32 result) slow(.param .b32 x) {

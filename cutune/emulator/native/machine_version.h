@@ -27,10 +27,11 @@ using Shapes = std::vector<u8>;  // by 128 bytes of the frame
 constexpr u32 SHAPE_BYTES = LANES * 4;
 
 // What versions know of an operation. Handlers in the middle of a version may return to what stands
-// behind them: see machine_version.cpp.
+// behind them: see machine_translation.h.
 struct Form {
     enum Role : u8 {
         other,      // reads a, b, c and x, writes d and x
+        tabled,     // has further operands, which may be registers
         empty,      // no registers
         regular,    // d = f(a, b, c)
         same,       // writes one number to all lanes of d
@@ -124,6 +125,8 @@ template <class T> ALWAYS_INLINE void set_scalar(Warp& w, u32 offset, Lane<T> va
     steps<Lane<T>>(w, offset) = typename StepsOf<Lane<T>>::type{value};
 }
 
+// The first instruction behind a block's.
+const Instruction* end_of(const ModuleImage& module, const Block& block);
 // Write a register to its lanes; what is known of it stays.
 void spread(Warp& w, u32 offset, u8 shape);
 // The version ends: all registers get into their lanes.
