@@ -12,7 +12,7 @@ from dataclasses import replace
 from cutune.collect.effort import experiments, one_of_each
 from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
-from cutune.collect.proposed_run import smaller_sizes, two_sizes
+from cutune.collect.proposed_run import try_smaller, try_two
 from cutune.collect.record import RECORDED_LAUNCHES, Sweep
 from cutune.collect.replay.arguments import integer_argument
 from cutune.collect.replay.describe import NOT_EXECUTED, site_counters
@@ -40,8 +40,6 @@ from cutune.fit.measurement.measurement import (
 BUDGET = 1_500_000_000
 #: Seconds for that in a run which itself takes too long to be executed.
 CUT_SECONDS = 60
-#: Where no number of the command line is known to be a size.
-ANY_PROPOSAL = "--run './app {n}' --vary n=256,1024"
 #: Growth is measured between two launches whose work differs by this factor at least.
 LEAST_GROWTH = 2
 #: If launches of one size differ in work by more than this factor, the sizes do not determine it.
@@ -80,29 +78,28 @@ def counted_on_data(
         name, entry = subject.kernel.name, subject.kernel.entry
         of_runs = [of_run[entry] for of_run in made if of_run.get(entry)]
         if problem := _problem(subject, of_runs):
-            smaller = "" if of_runs else smaller_sizes(runs[0], recorded[0])
-            advice = f"; try: {smaller}" if smaller else ""
+            advice = "" if of_runs else try_smaller(runs[0], recorded[0])
             code = Code.DATA_DEPENDENT
             warn(Diagnostic.at(code, None, kernel=name, reason=problem, advice=advice))
         else:
             largest = [max(one, key=lambda e: e.work) for one in of_runs]
-            proposal = two_sizes(runs[0], recorded[0]) or ANY_PROPOSAL
-            if remark := _unclear_growth(subject, largest, proposal):
+            if remark := _unclear_growth(subject, largest, runs[0], recorded[0]):
                 warn(remark)
             yield _measured(subject, largest)
 
 
 def _unclear_growth(
-    subject: Subject, largest: Sequence[Experiment], proposal: str
+    subject: Subject, largest: Sequence[Experiment], run: Run, launches: Sequence[LaunchRecord]
 ) -> Diagnostic | None:
-    """What the sizes of the runs leave open; None: nothing. `proposal`: runs of two sizes."""
+    """What the sizes of the runs leave open; None: nothing. `run`: one of them, `launches`: its."""
     seen = [dict(_sizes(subject, one.asked)) for one in largest]
     name = subject.kernel.name
     if not seen[0]:
         return None
     if all(sizes == seen[0] for sizes in seen):
         shown = ", ".join(f"{size} = {value}" for size, value in seen[0].items())
-        return Diagnostic.at(Code.ONE_SIZE, None, kernel=name, sizes=shown, proposal=proposal)
+        advice = try_two(run, launches)
+        return Diagnostic.at(Code.ONE_SIZE, None, kernel=name, sizes=shown, advice=advice)
     columns = {size: tuple(sizes[size] for sizes in seen) for size in subject.kernel.parameters}
     for size, values in columns.items():
         alike = [other for other, its in columns.items() if its == values]

@@ -100,7 +100,7 @@ def count_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
         unit = most * max(-(-width // WARP) for width in block)
     for point in count_points(kernel.variables):
         sizes = {n: v // WARP if n in kept else v * unit for n, v in point.items()}
-        if kernel.strided_to:
+        if kernel.strided_to is not None:
             sizes[kernel.strided_to] *= ROUNDS_COUNTED
         for name, (blocks, share) in shares.items():
             missing = LEVELS.index(point[name]) * (share // len(LEVELS))
@@ -134,7 +134,7 @@ def sizes_at(kernel: MeasuredKernel, counts: CountFunctions, size: int) -> dict[
         if blocks not in counts.strides:
             sizes[name] = max(size, share * sizes[blocks])
     sizes |= dict.fromkeys(counts.strides, 1)
-    if kernel.strided_to:
+    if kernel.strided_to is not None:
         sizes[kernel.strided_to] *= FEWEST_ROUNDS
     if kernel.asserted and kernel.parameters:
         for name in set(kernel.extent_words.values()) - kept.keys():

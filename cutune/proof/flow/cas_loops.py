@@ -39,7 +39,7 @@ _EXTREMUM = {"le": "min", "lt": "min", "ge": "max", "gt": "max", "ls": "min", "l
 _EXTREMUM |= {"hs": "max", "hi": "max"}
 #: Of numbers with a point: also where one of both is none, and nothing is stored.
 _REAL_EXTREMUM = {"leu": "min", "ltu": "min", "geu": "max", "gtu": "max"}
-_REAL = re.compile(r"f(?:32|64)")
+_NUMBER = re.compile(r"[suf](?:32|64)")
 _SWAPPED = {"min": "max", "max": "min"}
 
 
@@ -312,10 +312,8 @@ def _extremum(test: _Applied, new: object) -> tuple[str, str] | None:
     if opcode != "setp" or len(words) != 2 or len(test.operands) != 2:
         return None
     relation, kind = words
-    known = _REAL_EXTREMUM if _REAL.fullmatch(kind) else _EXTREMUM
-    if relation not in known or not (_REAL.fullmatch(kind) or _INTEGER.fullmatch(kind)):
-        return None
-    if kind[0] == "b":
+    known = _REAL_EXTREMUM if kind[0] == "f" else _EXTREMUM
+    if relation not in known or _NUMBER.fullmatch(kind) is None:
         return None
     if relation in ("lo", "ls", "hi", "hs"):
         kind = f"u{kind[1:]}"
