@@ -7,11 +7,13 @@ files, which is what nvcc makes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
+_Fact = TypeVar("_Fact")
 _DYNAMIC_SECTION, _DYNAMIC_SYMBOLS = 6, 11
 #: What a program does: its instructions, constants, and the code of its kernels.
 _CODE = (".text", ".rodata", ".data", ".nv_fatbin")
@@ -42,13 +44,7 @@ def read_linkage(path: Path) -> Linkage | None:
     Raises:
         OSError: when it cannot be read.
     """
-    data = path.read_bytes()
-    if data[:6] != b"\x7fELF\x02\x01":
-        return None
-    try:
-        return _linkage(data)
-    except (struct.error, IndexError, ValueError):
-        return None
+    return _told(path, _linkage)
 
 
 def read_imports(path: Path) -> frozenset[str] | None:
@@ -57,15 +53,24 @@ def read_imports(path: Path) -> frozenset[str] | None:
     Raises:
         OSError: when it cannot be read.
     """
+    return _told(path, _imports)
+
+
+def _told(path: Path, tell: Callable[[bytes], _Fact | None]) -> _Fact | None:
+    """What a 64-bit ELF file tells; None of any other, and of one that is damaged."""
     data = path.read_bytes()
     if data[:6] != b"\x7fELF\x02\x01":
         return None
     try:
-        sections, _ = _sections(data)
-        tables = [section for section in sections if section.kind == _DYNAMIC_SYMBOLS]
-        return frozenset(name for table in tables for name in _undefined(data, sections, table))
+        return tell(data)
     except (struct.error, IndexError, ValueError):
         return None
+
+
+def _imports(data: bytes) -> frozenset[str]:
+    sections, _ = _sections(data)
+    tables = [section for section in sections if section.kind == _DYNAMIC_SYMBOLS]
+    return frozenset(name for table in tables for name in _undefined(data, sections, table))
 
 
 def _undefined(data: bytes, sections: list[_Section], table: _Section) -> Iterator[str]:

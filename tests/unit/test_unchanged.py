@@ -316,7 +316,7 @@ def test_a_file_that_changed_while_the_question_was_answered(asked: Asked) -> No
 
 def test_what_was_cut_short_today_is_not_kept(asked: Asked) -> None:
     assert unkeepable(asked.answer) == ""
-    said = [Diagnostic.at(Code.CUT_SHORT, None, command="app")]
+    said = [Diagnostic.at(Code.CUT_SHORT, None, command="app", advice="")]
     assert unkeepable(replace(asked.answer, said=said)) == "CT445"
 
 
