@@ -111,8 +111,9 @@ def _shell(line: str, folder: Path) -> tuple[int, str]:
     tool = tools / "cutune"
     tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m cutune "$@"\n')
     tool.chmod(0o755)
+    # A `make` that runs the tests is none of the reader's: theirs would print as its part.
     environment = {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if "MAKE" not in name},
         "PATH": f"{tools}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "COLUMNS": "200",
