@@ -231,10 +231,18 @@ def main_run(
     waited.daemon = True
     if limit is None:
         waited.start()
-    result = run_program(
-        argv, profile, trace=trace, check=check, limit=limit, launch_log=launch_log, stdout=stdout
-    )
-    waited.cancel()
+    try:
+        result = run_program(
+            argv,
+            profile,
+            trace=trace,
+            check=check,
+            limit=limit,
+            launch_log=launch_log,
+            stdout=stdout,
+        )
+    finally:
+        waited.cancel()
     if result.signal:
         name = signal_name(-result.signal)
         said = Diagnostic.at(Code.ENDED_BY_SIGNAL, None, path=argv[0], name=name)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -284,6 +286,9 @@ def test_what_cannot_be_run_is_said(tmp_path: Path, reason: str) -> None:
         main_run([str(path)])
     assert caught.value.diagnostic.code is Code.NOT_RUN
     assert reason in caught.value.diagnostic.message
+    # Nothing waits to say that it runs long.
+    timers = [thread for thread in threading.enumerate() if isinstance(thread, Timer)]
+    assert all(timer.finished.is_set() for timer in timers)
 
 
 @pytest.fixture(scope="module")
