@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test check format golden reference bench gpu clean
+.PHONY: help dev demo test check format golden reference bench gpu docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -32,7 +32,7 @@ format: $(VENV)/.installed ## rewrite the sources as the formatter wants them
 golden: $(VENV)/.installed ## rewrite the golden files; then read the diff
 	$(BIN)/python -m pytest tests/test_golden.py --update-golden
 
-reference: $(VENV)/.installed ## write docs/diagnostics.md from the table of codes
+reference: $(VENV)/.installed ## write docs/diagnostics.md, docs/guide/refused.md from the codes
 	$(BIN)/python -m cutune.core.reference docs/diagnostics.md
 
 bench: $(VENV)/.installed ## measure time (tests never do)
@@ -40,6 +40,13 @@ bench: $(VENV)/.installed ## measure time (tests never do)
 
 gpu: $(VENV)/.installed ## the tests that need a GPU
 	$(BIN)/python -m pytest -m gpu
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs ## build the user guide in build/docs; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean: ## remove what the targets above created
 	rm -rf $(VENV) build *.egg-info .cutune report.html

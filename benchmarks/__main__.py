@@ -12,6 +12,7 @@ from benchmarks import (
     front_end,
     inspect_time,
     regret,
+    repeated,
     sampling,
     spaces,
     tridiagonal,
@@ -28,6 +29,7 @@ BENCHMARKS: dict[str, Callable[[], object]] = {
     "decision": decision.main,
     "regret": partial(regret.main, with_variants="--variants" in sys.argv),
     "wrapper": wrapper.main,
+    "repeated": repeated.main,
     "tunable": tunable.main,
     "inspect_time": inspect_time.main,
 }

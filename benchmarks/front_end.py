@@ -14,6 +14,7 @@ from pathlib import Path
 from cutune.analysis.analyze import analyze
 from cutune.core.source import Source
 from cutune.frontend.syntax.parse import parse
+from cutune.start import collect_seldom
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "polybench"
 COPIES = 30
@@ -23,6 +24,7 @@ LINES_OF_A_FILE = 2000
 
 def main() -> None:
     """Time the samples, joined to one long file."""
+    collect_seldom()  # as the command does
     texts = [path.read_text(encoding="latin-1") for path in sorted(SAMPLES.glob("*.cu"))]
     long = Source("long.cu", "\n".join(texts * COPIES))
     lines = long.text.count("\n")

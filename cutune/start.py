@@ -10,12 +10,16 @@ _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 def main() -> int:
     """Run one verb; the status for the shell."""
+    collect_seldom()
     if sys.argv[1:2] == ["nvcc"]:
         from cutune.nvcc.driver import main_nvcc
 
         return main_nvcc(sys.argv[2:])
-    # Trees and tokens live until the end: looking for cycles among them finds none.
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     from cutune.cli.main import main as main_verbs
 
     return main_verbs()
+
+
+def collect_seldom() -> None:
+    """Trees and tokens live until the end: looking for cycles among them finds none."""
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)

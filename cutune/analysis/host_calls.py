@@ -19,9 +19,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cutune.frontend.unit.preprocess import unescaped
 from cutune.toolchain.cudafe import front_end_failed, host_assembly
 from cutune.toolchain.entry_names import entry_name
+from cutune.toolchain.line_markers import unescaped
 from cutune.toolchain.nvcc import Nvcc
 
 _PUSH = "(__cudaPushCallConfiguration("

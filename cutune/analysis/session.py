@@ -34,12 +34,13 @@ from cutune.frontend.syntax.headers import (
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.unit.preprocess import user_headers
 from cutune.passes import PASSES, InstrumentLaunches
-from cutune.proof.compiled import EMULATED, Compilation, compilation, targets
+from cutune.proof.compiled import Compilation, compilation
 from cutune.rewrite.launch_edit import is_rewritten
 from cutune.rewrite.output import ShadowTree, Target
 from cutune.rewrite.pipeline import Pass, TranslationUnit, run_passes
 from cutune.space.asked import Asked, holes
 from cutune.space.condition import Value
+from cutune.toolchain.architectures import EMULATED, Begun, targets
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, find_nvcc, quote_folder
 from cutune.toolchain.ptxas import StaticCounters
 
@@ -67,6 +68,8 @@ class Session:
     rewrites_headers: bool = False
     #: What the command line says of parameters; `flags` have their own values.
     asked: Asked = field(default_factory=Asked)
+    #: A source that nvcc has begun to compile.
+    begun: Begun | None = None
     #: Programs whose variants were checked, and what came of it, by the identity of the former.
     _checked: dict[int, tuple[Program, Program]] = field(default_factory=dict, compare=False)
     #: What sources are compiled to, as they were read last, by their paths and flags.
@@ -127,7 +130,7 @@ class Session:
         try:
             # The slowest comes first, and goes on while the text is read, and what reads it loaded.
             compiling = self._compilation(source, pool)
-            expanded = self.nvcc.preprocess(path, self.compile_flags(path))
+            expanded = self._expanded(path)
             if compiling is None and _DEVICE_CODE.search(expanded):
                 compiling = self._compile(path, pool)
         except CutuneError as error:
@@ -160,6 +163,12 @@ class Session:
             reason = first_error(error.diagnostic.message)
             self.warn(Diagnostic.at(Code.NOT_CONFIRMED, source, reason=reason))
             return replace(read, nvcc=None, compilation=None).with_program()
+
+    def _expanded(self, path: str) -> str:
+        flags = self.compile_flags(path)
+        if self.begun is not None and self.begun.is_of(path, flags):
+            return self.begun.expanded.result()
+        return self.nvcc.preprocess(path, flags)
 
     def compiled_unit(self, unit: TranslationUnit) -> list[str]:
         """The PTX of a program with edits, for all architectures that will run."""
@@ -202,9 +211,14 @@ class Session:
         self, path: str, pool: ThreadPoolExecutor, flags: Sequence[str] | None = None
     ) -> Compilation:
         flags = self.compile_flags(path) if flags is None else flags
-        return compilation(
-            self.nvcc, path, flags, targets(flags, self.architectures, self.nvcc), pool
-        )
+        known = targets(flags, self.architectures, self.nvcc)
+        if (
+            self.begun is not None
+            and self.begun.is_of(path, flags)
+            and {*known} == {*self.begun.texts}
+        ):
+            return Compilation(self.begun.texts)
+        return compilation(self.nvcc, path, flags, known, pool)
 
     def _headers(
         self, source: Source, expanded: str | None
@@ -294,15 +308,37 @@ class Session:
 
         `target`: nvcc's options for the target; by default the emulated device.
         """
-        if len(programs) == 1:
-            units = [self.write_instrumented(programs[0], folder)]
-            return self.build_units(units, units[0][0].with_suffix(""), folder, target)
-        units = [
-            self.write_instrumented(program, folder / f"source-{number}")
-            for number, program in enumerate(programs, 1)
-        ]
-        binary = folder / f"{Path(programs[0].source.path).stem}.instrumented"
+        places = self._instrumented_folders(programs, folder)
+        units = [self.write_instrumented(program, place) for program, place in places]
+        binary = self._instrumented_binary(programs, units, folder)
         return self.build_units(units, binary, folder, target)
+
+    def instrumented(
+        self, programs: Sequence[Program], folder: Path
+    ) -> tuple[list[tuple[Path, list[str]]], Path]:
+        """What `build_instrumented` has written: sources with the flags of each, the program."""
+        units = []
+        for program, place in self._instrumented_folders(programs, folder):
+            checked = self.with_checked_variants(program)
+            target, flags = self._placed(checked, place, "instrumented")
+            units.append((target.files_of(checked)[0], flags))
+        return units, self._instrumented_binary(programs, units, folder)
+
+    @staticmethod
+    def _instrumented_binary(
+        programs: Sequence[Program], units: Sequence[tuple[Path, Sequence[str]]], folder: Path
+    ) -> Path:
+        if len(units) == 1:
+            return units[0][0].with_suffix("")
+        return folder / f"{Path(programs[0].source.path).stem}.instrumented"
+
+    @staticmethod
+    def _instrumented_folders(
+        programs: Sequence[Program], folder: Path
+    ) -> list[tuple[Program, Path]]:
+        if len(programs) == 1:
+            return [(programs[0], folder)]
+        return [(one, folder / f"source-{number}") for number, one in enumerate(programs, 1)]
 
     def build_units(
         self,
@@ -334,13 +370,17 @@ class Session:
         return self._write_unit(self.instrument(program, passes), folder, word)
 
     def _write_unit(self, unit: TranslationUnit, folder: Path, word: str) -> tuple[Path, list[str]]:
-        program = unit.program
-        flags = self.compile_flags(program.source.path)
         make_folder(folder)
+        target, flags = self._placed(unit.program, folder, word)
+        return target.write(unit), flags
+
+    def _placed(self, program: Program, folder: Path, word: str) -> tuple[Target, list[str]]:
+        """Where a rewritten program is written to, and the flags to compile it with."""
+        flags = self.compile_flags(program.source.path)
         target = Target.within(program, folder, word)
         if target.is_folder:
             flags = redirected(flags, ShadowTree.of(program, target.path).copy_of)
-        return target.write(unit), flags
+        return target, flags
 
     def build(
         self,

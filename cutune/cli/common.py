@@ -33,6 +33,25 @@ def session_of(options: argparse.Namespace) -> Session:
     """The compiler and its flags."""
     from cutune.analysis.session import Session
     from cutune.core.progress import progress_for
+
+    asked = asked_of(options)
+    return Session(
+        options.nvcc,
+        asked.flags_at({}),
+        show,
+        progress_for(options.quiet),
+        architectures_of(options),
+        options.variants == "all",
+        asked=asked,
+    )
+
+
+def asked_of(options: argparse.Namespace) -> Asked:
+    """The options of nvcc, and what is said of parameters.
+
+    Raises:
+        CutuneError: see `read_option`, `read_t1` and `expand_response_files`.
+    """
     from cutune.frontend.syntax.headers import expand_response_files
 
     flags = [*(f"-I{d}" for d in options.include), *(f"-D{d}" for d in options.define)]
@@ -43,16 +62,7 @@ def session_of(options: argparse.Namespace) -> Session:
     for path in options.options_file:
         flags += ["--options-file", path]
     flags += options.nvcc_flag
-    asked = _asked(options, tuple(expand_response_files(flags)))
-    return Session(
-        options.nvcc,
-        asked.flags_at({}),
-        show,
-        progress_for(options.quiet),
-        _architectures(options),
-        options.variants == "all",
-        asked=asked,
-    )
+    return _asked(options, tuple(expand_response_files(flags)))
 
 
 def _asked(options: argparse.Namespace, flags: tuple[str, ...]) -> Asked:
@@ -73,9 +83,9 @@ def _asked(options: argparse.Namespace, flags: tuple[str, ...]) -> Asked:
     return Asked((*parameters, *found.parameters), found.conditions, flags)
 
 
-def _architectures(options: argparse.Namespace) -> tuple[str, ...]:
+def architectures_of(options: argparse.Namespace) -> tuple[str, ...]:
     """Where the program will run, the emulated device included."""
-    from cutune.proof.compiled import EMULATED
+    from cutune.toolchain.architectures import EMULATED
 
     named = getattr(options, "device", None)
     devices = devices_of(options) if named else []

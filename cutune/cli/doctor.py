@@ -21,9 +21,17 @@ from cutune.toolchain.nvcc import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compil
 FOUND, MISSING, BROKEN = "found", "missing", "broken"
 SCHEMA = "cutune-doctor-1"
 INSTALL_TOOLKIT = "pip install 'cutune[toolkit]'"
-#: Without these nothing works, then those of the extras.
+#: Without these nothing works.
 _PACKAGES = ("lark", "msgspec", "numpy", "pycparser", "rich", "scipy")
-_EXTRAS = {"jinja2": "report", "matplotlib": "report", "dask": "cluster"}
+#: A package → the extra that brings it. nvcc stands for `toolkit`; `dev` is for developers.
+EXTRAS = {
+    "pycuda": "gpu",
+    "scikit-learn": "neighbours",
+    "jinja2": "report",
+    "matplotlib": "report",
+    "dask": "cluster",
+    "mkdocs-material": "docs",
+}
 
 
 @dataclass(frozen=True)
@@ -89,11 +97,10 @@ def examine(nvcc: str | None = None) -> list[Requirement]:
         compiler,
         toolkit,
         _compiles(found, compiler),
-        _emulated_device(found, compiler),
+        _emulated_device(found),
         _gpu(),
-        _optional_package("pycuda", "gpu"),
         _ncu(),
-        *(_optional_package(name, extra) for name, extra in _EXTRAS.items()),
+        *(_optional_package(name, extra) for name, extra in EXTRAS.items()),
     ]
 
 
@@ -167,11 +174,12 @@ def _compiles(nvcc: Nvcc | None, compiler: Requirement) -> Requirement:
     return Requirement(name, BROKEN, reason, mend, needed=True)
 
 
-def _emulated_device(nvcc: Nvcc | None, compiler: Requirement) -> Requirement:
+def _emulated_device(nvcc: Nvcc | None) -> Requirement:
     name = "emulated device"
-    if nvcc is None or compiler.state != FOUND:
-        return Requirement(name, MISSING, "needs nvcc and a host compiler", needed=True)
-    # Not needed to answer the other questions, and its first use compiles for some time.
+    if nvcc is None:
+        return Requirement(name, MISSING, "needs nvcc", needed=True)
+    # Not needed to answer the other questions. Its first use compiles for some time, unless it came
+    # with the package.
     from cutune.emulator.link import runtime_library
 
     try:

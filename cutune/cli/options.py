@@ -149,6 +149,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="sizes to show the choice for (default: some that a GPU is used for)",
     )
+    tune.add_argument(
+        "--again",
+        action="store_true",
+        help="do all of it again, also where nothing has changed since the last time",
+    )
 
     choice = verbs.add_parser(
         "select",

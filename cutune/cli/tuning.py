@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
 from cutune.cli.common import (
+    architectures_of,
+    asked_of,
     device_of,
     devices_of,
     plan_of,
     session_of,
+    show,
     sizes_to_show,
     start_of,
     statuses_of,
@@ -28,11 +32,14 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 if TYPE_CHECKING:
     from cutune.analysis.seen import SeenLaunch
     from cutune.analysis.session import Session
+    from cutune.cli.report.tuned import Summary
     from cutune.collect.run import RunPlan
     from cutune.core.workspace import Workspace
     from cutune.fit.fitted_model import FittedModel
     from cutune.frontend.program import Program
     from cutune.rewrite.output import Target
+    from cutune.unchanged.inputs import Question
+    from cutune.unchanged.kept import Kept
 
 
 def collect(options: argparse.Namespace) -> int:
@@ -227,6 +234,15 @@ def tune(options: argparse.Namespace) -> int:
         return _tune_project(options)
     if not options.files:
         parser().error("tune: name the sources of the program, or what builds it: --make make")
+    from cutune.unchanged.keeper import Keeper
+    from cutune.unchanged.kept import kept_for
+
+    question = _question(options)
+    if question is not None and not options.again:
+        kept = kept_for(question)
+        if kept is not None:
+            return _shown_again(kept, question, options)
+    keeper = Keeper.begin(question) if question is not None else None
     session, said = _remembering(session_of(options))
     device, workspace = device_of(options), workspace_of(options)
     sizes = sizes_to_show(options.sizes)
@@ -234,25 +250,71 @@ def tune(options: argparse.Namespace) -> int:
     Thread(target=import_module, args=("cutune.stages.stages",)).start()
     programs = session.load_all(options.files, require_nvcc=True)
     from cutune.analysis.seen import seen_launches
-    from cutune.cli.report.choices import print_choices
+    from cutune.cli.report.choices import choice_table
+    from cutune.cli.report.tuned import Shown
     from cutune.stages.stages import tune as run
 
     seen = list(seen_launches(programs))
     if seen and not any(launch.is_tunable for launch in seen):
-        _print_summary(seen, [], frozenset(), said)
+        _summary(seen, [], frozenset(), said).show()
     targets, devices = _targets(programs, options.output, "tune"), devices_of(options)
     plan, how = _plan(options), (options.fit, options.model)
     try:
         models, written = run(session, programs, plan, devices, workspace, targets, *how)
     except CutuneError as error:
         if error.diagnostic.code is Code.NOTHING_MODELLED:
-            _print_summary(seen, [], frozenset(), said)
+            _summary(seen, [], frozenset(), said).show()
         raise
     workspace.note_command(options.words, options.files, session.flags)
-    kept = print_choices(models, device, sizes, options.model)
-    _print_summary(seen, models, kept, said)
-    for path in written:
-        print(f"tuned program: {path}")
+    choices = choice_table(models, device, sizes, options.model)
+    summary = _summary(seen, models, frozenset(choices.kept), said)
+    shown = Shown(choices, summary, [str(path) for path in written])
+    shown.show()
+    if keeper is not None:
+        from cutune.unchanged.answers import Answer, keep
+
+        units, program = session.instrumented(programs, workspace.folder)
+        kernels = [launch.kernel for launch in seen]
+        files = [
+            file
+            for target, one in zip(targets, programs, strict=True)
+            for file in target.files_of(one)
+        ]
+        keep(keeper, Answer(options.run, units, program, kernels, files, said, asdict(shown)))
+    return 0
+
+
+def _question(options: argparse.Namespace) -> Question | None:
+    """What is asked for, with all that the answer may depend on; None where a stage will refuse."""
+    from cutune.toolchain.nvcc import find_nvcc
+    from cutune.unchanged.inputs import Question
+
+    passing = ("words", "quiet", "again")
+    asked = {name: value for name, value in vars(options).items() if name not in passing}
+    asked["is_folder"] = options.output is not None and Path(options.output).is_dir()
+    named = [options.space] if options.space is not None else []
+    try:
+        flags, nvcc = asked_of(options).flags_at({}), find_nvcc(options.nvcc)
+        devices, architectures = devices_of(options), architectures_of(options)
+    except CutuneError:
+        return None
+    workspace = workspace_of(options)
+    return Question(asked, options.files, flags, nvcc, architectures, devices, workspace, named)
+
+
+def _shown_again(kept: Kept, question: Question, options: argparse.Namespace) -> int:
+    """What an earlier call has found."""
+    from cutune.cli.report.tuned import Shown
+    from cutune.core.typed import typed
+
+    shown = typed(Shown, kept.shown)
+    for message in kept.said:
+        print(message, file=sys.stderr)
+    if not options.quiet:
+        show(Diagnostic.at(Code.NOTHING_CHANGED, None))
+    kept.write_tuned()
+    question.workspace.note_command(options.words, options.files, question.flags)
+    shown.show()
     return 0
 
 
@@ -267,16 +329,16 @@ def _remembering(session: Session) -> tuple[Session, list[Diagnostic]]:
     return replace(session, warn=warn), said
 
 
-def _print_summary(
+def _summary(
     seen: Sequence[SeenLaunch],
     models: Sequence[FittedModel],
     kept: frozenset[str],
     said: Sequence[Diagnostic],
-) -> None:
-    from cutune.cli.report.summary import print_summary
+) -> Summary:
+    from cutune.cli.report.summary import summary_of
     from cutune.stages.outcomes import outcomes
 
-    print_summary(list(outcomes(seen, [model.kernel for model in models], kept, said)))
+    return summary_of(list(outcomes(seen, [model.kernel for model in models], kept, said)))
 
 
 def _nothing_modelled(paths: Sequence[str], reason: str) -> CutuneError:
@@ -302,7 +364,7 @@ def _tune_project(options: argparse.Namespace) -> int:
     models = tune_project(project, session, options.device, workspace, options.candidates)
     workspace.note_command(options.words)
     kept = print_choices(models, device, sizes)
-    _print_summary(noted_launches(workspace), models, kept, said)
+    _summary(noted_launches(workspace), models, kept, said).show()
     if not models:
         raise _nothing_modelled([options.make], "none of them could be measured and modelled")
     return 0

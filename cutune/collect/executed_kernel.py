@@ -12,6 +12,7 @@ from dataclasses import replace
 from cutune.collect.effort import experiments, one_of_each
 from cutune.collect.experiments import CountedRun, Experiment
 from cutune.collect.larger_run import Cost, larger_run
+from cutune.collect.proposed_run import try_smaller, try_two
 from cutune.collect.record import RECORDED_LAUNCHES, Sweep
 from cutune.collect.replay.arguments import integer_argument
 from cutune.collect.replay.describe import NOT_EXECUTED, site_counters
@@ -77,23 +78,28 @@ def counted_on_data(
         name, entry = subject.kernel.name, subject.kernel.entry
         of_runs = [of_run[entry] for of_run in made if of_run.get(entry)]
         if problem := _problem(subject, of_runs):
-            warn(Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=name, reason=problem))
+            advice = "" if of_runs else try_smaller(runs[0], recorded[0])
+            code = Code.DATA_DEPENDENT
+            warn(Diagnostic.at(code, None, kernel=name, reason=problem, advice=advice))
         else:
             largest = [max(one, key=lambda e: e.work) for one in of_runs]
-            if remark := _unclear_growth(subject, largest):
+            if remark := _unclear_growth(subject, largest, runs[0], recorded[0]):
                 warn(remark)
             yield _measured(subject, largest)
 
 
-def _unclear_growth(subject: Subject, largest: Sequence[Experiment]) -> Diagnostic | None:
-    """What the sizes of the runs leave open; None: nothing."""
+def _unclear_growth(
+    subject: Subject, largest: Sequence[Experiment], run: Run, launches: Sequence[LaunchRecord]
+) -> Diagnostic | None:
+    """What the sizes of the runs leave open; None: nothing. `run`: one of them, `launches`: its."""
     seen = [dict(_sizes(subject, one.asked)) for one in largest]
     name = subject.kernel.name
     if not seen[0]:
         return None
     if all(sizes == seen[0] for sizes in seen):
         shown = ", ".join(f"{size} = {value}" for size, value in seen[0].items())
-        return Diagnostic.at(Code.ONE_SIZE, None, kernel=name, sizes=shown)
+        advice = try_two(run, launches)
+        return Diagnostic.at(Code.ONE_SIZE, None, kernel=name, sizes=shown, advice=advice)
     columns = {size: tuple(sizes[size] for sizes in seen) for size in subject.kernel.parameters}
     for size, values in columns.items():
         alike = [other for other, its in columns.items() if its == values]

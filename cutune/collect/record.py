@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cutune.collect.proposed_run import try_smaller
 from cutune.collect.run import RUN_SECONDS, Run, check_end, nothing_launched, ran, run_program
 from cutune.collect.trial import (
     Attempt,
@@ -45,7 +46,8 @@ class Sweep:
     Attributes:
         effort: warp instructions of all launches with candidates, about.
         experiments: launches of the program that are made with all candidates.
-        seconds: behind which no further launch is made; 0: there is no such limit.
+        seconds: behind which no further launch is made, and one under way does not count; 0: there
+            is no such limit.
     """
 
     effort: int = 0
@@ -91,7 +93,8 @@ def record_launches(
                     raise
                 continue  # It launches nothing in that time; runs before it did.
             if made.is_cut and not is_long:
-                warn(Diagnostic.at(Code.CUT_SHORT, None, command=run.shown))
+                advice = try_smaller(run, launches)
+                warn(Diagnostic.at(Code.CUT_SHORT, None, command=run.shown, advice=advice))
             recorded.append((made, launches))
     if not any(launches for _, launches in recorded):
         raise nothing_launched(run, ended)

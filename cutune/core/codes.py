@@ -25,6 +25,11 @@ class Code(Enum):
         WARNING,
         "the cache '{path}' cannot be used ({reason}): it is '{other}' now; set XDG_CACHE_HOME",
     )
+    NOTHING_CHANGED = (
+        22,
+        NOTE,
+        "nothing has changed since this was last asked: the answer is the same (--again: anew)",
+    )
     UNREADABLE_FILE = (1, ERROR, "cannot read '{path}': {reason}")
     UNWRITABLE_FILE = (2, ERROR, "cannot write '{path}': {reason}")
     MISSING_NVCC = (
@@ -543,7 +548,7 @@ class Code(Enum):
         NOTE,
         "'{command}' executes more than the emulated device has time for: from some launch on its "
         "kernels were only recorded, not executed; if these launches depend on what kernels "
-        "compute, choose smaller sizes",
+        "compute, choose smaller sizes{advice}",
     )
     NOT_TRIED = (
         446,
@@ -580,7 +585,7 @@ class Code(Enum):
         414,
         WARNING,
         "the work of kernel '{kernel}' depends on the data of the runs and was not measured "
-        "({reason}); its launches stay as they are",
+        "({reason}); its launches stay as they are{advice}",
     )
     UNSEEN_MEMBER = (
         432,
@@ -635,7 +640,7 @@ class Code(Enum):
         402,
         NOTE,
         "kernel '{kernel}' was counted at one size only ({sizes}), so how its work grows is not "
-        "seen; let --vary give its size two values, such as --run './app {{n}}' --vary n=256,1024",
+        "seen; let --vary give its size two values{advice}",
     )
     ALIKE_SIZES = (
         403,

@@ -48,7 +48,7 @@ def _bars() -> Progress:
             for progress in state.values():
                 progress.stop()
             state.clear()
-            state[activity] = Bars(*columns, console=Console(stderr=True))
+            state[activity] = Bars(*columns, console=Console(stderr=True, emoji=False))
             state[activity].add_task(activity, total=total)
             state[activity].start()
         state[activity].update(state[activity].task_ids[0], completed=done, total=total)

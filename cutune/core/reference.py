@@ -1,4 +1,5 @@
-"""The reference of diagnostics. Takes the table of codes, gives `docs/diagnostics.md`.
+"""The reference of diagnostics. Takes the table of codes, gives `docs/diagnostics.md`, and what
+`docs/guide/refused.md` beside it says by code.
 
     python -m cutune.core.reference docs/diagnostics.md
 
@@ -57,6 +58,8 @@ MEANINGS: dict[Code, str] = {
     Code.HELD_BY_CONDITION: "A compiled value holds at every size, also at those where the "
     "condition forbids it and nothing was tried.",
     Code.HOST_CHOICES_LEFT_OUT: "Headers and options hold one value for all sizes.",
+    Code.NOTHING_CHANGED: "Sources, headers, options, variables, the compiler, cutune and what the "
+    "program was measured with are what they were, and the program reads nothing else.",
     Code.CONTRADICTION: "The source says one thing and the compiled code another: a parameter is "
     "changed through a reference, or an operator asks for its thread. The compiled code is "
     "right. Write the kernel so that both agree, for instance with a copy of the parameter.",
@@ -455,10 +458,101 @@ MEANINGS: dict[Code, str] = {
     Code.NOT_PREPROCESSED: "Code that depends on macros from unread headers is not proven.",
 }
 
+#: What there is to do about a launch that stays → the codes of its reasons. A test holds that those
+#: of the front end are all here.
+REMEDIES: dict[str, tuple[Code, ...]] = {
+    "Give cutune what it does not see": (
+        Code.MISSING_KERNEL,
+        Code.UNKNOWN_FUNCTION,
+        Code.UNRESOLVED_NAME,
+        Code.CONDITIONAL_CODE,
+        Code.NOT_COMPILED,
+    ),
+    "Write the launch more plainly": (
+        Code.DIRECTIVE_IN_LAUNCH,
+        Code.LAUNCH_IN_MACRO,
+        Code.NOT_A_STATEMENT,
+        Code.SIDE_EFFECT,
+        Code.INDIRECT_LAUNCH,
+        Code.DIFFERING_KERNELS,
+        Code.EARLY_HEADER,
+        Code.OTHER_KERNEL,
+        Code.UNRESOLVED_LAUNCH,
+        Code.REDUNDANT_THREADS,
+        Code.REDUNDANT_BLOCKS,
+        Code.HIDDEN_LAUNCH,
+        Code.UNCERTAIN_ADDRESS,
+        Code.HIDDEN_MEMBER,
+    ),
+    "Annotate the kernel, if any block will do": (
+        Code.SHARED_MEMORY,
+        Code.BARRIER,
+        Code.WARP_LEVEL,
+        Code.BLOCK_DEPENDENT,
+        Code.DYNAMIC_SHARED_MEMORY,
+    ),
+    "Change the kernel": (
+        Code.ASSEMBLY,
+        Code.NOT_PROVEN,
+        Code.NO_INDEX,
+        Code.CONTRADICTION,
+        Code.UNPROVEN_CODE,
+    ),
+    "Mend the annotation": (
+        Code.UNKNOWN_ANNOTATED_KERNEL,
+        Code.UNKNOWN_PARAMETER,
+        Code.MEMBER_PARAMETER,
+        Code.EMPTY_CANDIDATES,
+        Code.UNKNOWN_GRID_FORMULA,
+        Code.NO_ANNOTATED_DIMENSION,
+        Code.UNINDEXED_DIMENSION,
+        Code.UNKNOWN_CONDITION,
+        Code.UNKNOWN_SHARED_FORMULA,
+        Code.USELESS_ANNOTATION,
+        Code.WARPS_NOT_KEPT,
+    ),
+    "Leave it: its result depends on the block, or you asked for it": (
+        Code.DEVICE_LAUNCH,
+        Code.IGNORED,
+        Code.COOPERATIVE,
+        Code.ATOMIC_RESULT,
+        Code.ORDERING,
+    ),
+    "It may be changed, but has no model": (
+        Code.NEVER_LAUNCHED,
+        Code.MANY_INSTANCES,
+        Code.DIFFERENT_SHARED_MEMORY,
+        Code.DATA_DEPENDENT,
+        Code.UNSEEN_MEMBER,
+        Code.RESULTS_DIFFER,
+        Code.NOT_REPLAYED,
+        Code.OTHER_ENTRY,
+        Code.NO_MEASUREMENTS,
+        Code.POOR_FIT,
+    ),
+}
+#: Ends what is written by hand in `docs/guide/refused.md`.
+BY_CODE = "<!-- Below: written by `python -m cutune.core.reference`; change the texts there. -->\n"
+
 
 def diagnostics_page() -> str:
     """The text of `docs/diagnostics.md`."""
     return "\n".join(_lines())
+
+
+def refused_page(page: str) -> str:
+    """The text of `docs/guide/refused.md`: what is there by hand, and each reason by remedy."""
+    by_hand = page.partition(BY_CODE)[0]
+    return by_hand + BY_CODE + "\n" + "\n".join(_remedies())
+
+
+def _remedies() -> Iterator[str]:
+    for remedy, codes in REMEDIES.items():
+        yield f"## {remedy}\n"
+        for code in codes:
+            link = f"[{code.number}](../diagnostics.md#{code.number.lower()})"
+            yield f"**{link}** `{_message(code)}`\n"
+            yield f"{MEANINGS[code]}\n"
 
 
 def _lines() -> Iterator[str]:
@@ -471,9 +565,16 @@ def _lines() -> Iterator[str]:
         yield f"## {hundred}xx: {GROUPS[hundred]}\n"
         for code in group:
             yield f"### {code.number}\n"
-            yield f"*{code.severity}*: `{code.template.replace('{{', '{').replace('}}', '}')}`\n"
+            yield f"*{code.severity}*: `{_message(code)}`\n"
             yield f"{MEANINGS[code]}\n"
 
 
+def _message(code: Code) -> str:
+    return code.template.replace("{{", "{").replace("}}", "}")
+
+
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(diagnostics_page(), encoding="utf-8")
+    diagnostics = Path(sys.argv[1])
+    diagnostics.write_text(diagnostics_page(), encoding="utf-8")
+    refused = diagnostics.parent / "guide" / "refused.md"
+    refused.write_text(refused_page(refused.read_text(encoding="utf-8")), encoding="utf-8")

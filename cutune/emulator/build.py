@@ -26,8 +26,9 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.temporary import run_folder
 from cutune.core.workspace import locked
+from cutune.emulator.built_in import NATIVE, built_in_library
 
-NATIVE = Path(__file__).parent / "native"
+MACHINE = "cutune_machine"
 # No contraction: a PTX mul followed by an add rounds twice. No trapping math and no errno: the
 # handlers' loops would not vectorise, and neither is visible in CUDA.
 FLAGS = (
@@ -54,28 +55,37 @@ def machine_sources() -> tuple[Path, ...]:
 
 def machine_library() -> Path:
     """The machine for Python (ctypes): libcutune_machine.so."""
-    return build_library("cutune_machine", machine_sources(), ())
+    return built_in_library(MACHINE) or build_library(MACHINE, machine_sources(), ())
 
 
-def build_library(name: str, sources: Sequence[Path], flags: Sequence[str]) -> Path:
-    """Make `lib<name>.so` unless the cache has it. `flags` are added when compiling and linking.
+def build_library(
+    name: str,
+    sources: Sequence[Path],
+    flags: Sequence[str],
+    linking: Sequence[str] = (),
+    processor: Sequence[str] = MACHINE_FLAGS,
+) -> Path:
+    """Make `lib<name>.so` unless the cache has it. `flags` are for compiling, `linking` for that.
 
     Raises:
         CutuneError: CT007 without a compiler, CT450 when it fails.
     """
     compiler = _compiler()
-    wanted = (*FLAGS, *flags)
+    wanted = (*processor, *FLAGS, *flags)
     keys = [_key(compiler, wanted, source) for source in sources]
-    key = hashlib.sha256("\n".join([name, *keys]).encode()).hexdigest()[:24]
+    key = hashlib.sha256("\n".join([name, *linking, *keys]).encode()).hexdigest()[:24]
     library = cache_folder() / key / f"lib{name}.so"
     if library.exists():
         return library
     library.parent.mkdir(parents=True, exist_ok=True)
     with locked(library.parent / "lock"):
         if not library.exists():
-            _compile_and_link(
-                name, compiler, wanted, dict(zip(keys, sources, strict=True)), library
+            objects = _compile(
+                name, compiler, processor, flags, dict(zip(keys, sources, strict=True))
             )
+            with _fresh(library) as temporary:
+                words = ["-shared", "-o", str(temporary), *map(str, objects), *FLAGS, *linking]
+                _run(name, [*compiler, *words])
     return library
 
 
@@ -143,7 +153,7 @@ def _identity(compiler: tuple[str, ...]) -> str:
 
 
 def _key(compiler: tuple[str, ...], flags: Sequence[str], source: Path) -> str:
-    words = [_identity(compiler), *compiler, *MACHINE_FLAGS, *flags]
+    words = [_identity(compiler), *compiler, *flags]
     digest = hashlib.sha256("\0".join(words).encode())
     for path in _with_includes(source):
         digest.update(path.read_bytes())
@@ -161,13 +171,14 @@ def _with_includes(source: Path) -> list[Path]:
     return found
 
 
-def _compile_and_link(
+def _compile(
     name: str,
     compiler: tuple[str, ...],
+    processor: Sequence[str],
     flags: Sequence[str],
     sources: dict[str, Path],
-    library: Path,
-) -> None:
+) -> list[Path]:
+    """The objects of sources, by their keys."""
     objects = cache_folder() / "objects"
     objects.mkdir(parents=True, exist_ok=True)
     paths = [objects / f"{key}.o" for key in sources]
@@ -177,9 +188,9 @@ def _compile_and_link(
         if target.exists():
             return
         with _fresh(target) as temporary:
-            arguments = [*flags, "-c", str(source), "-o", str(temporary)]
+            arguments = [*FLAGS, *flags, "-c", str(source), "-o", str(temporary)]
             tuned = subprocess.run(
-                [*compiler, *MACHINE_FLAGS, *arguments], capture_output=True, text=True, check=False
+                [*compiler, *processor, *arguments], capture_output=True, text=True, check=False
             )
             # Some compilers do not know the flags; a real error shows up again without it.
             if tuned.returncode != 0:
@@ -187,8 +198,7 @@ def _compile_and_link(
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(compile_one, zip(sources.values(), paths, strict=True)))
-    with _fresh(library) as temporary:
-        _run(name, [*compiler, "-shared", "-o", str(temporary), *map(str, paths), *flags])
+    return paths
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from cutune.emulator.build import NATIVE
+from cutune.emulator.built_in import NATIVE
 
 _COUNTER = re.compile(r'COUNTER\((\w+), (\w+), "([^"]*)", "([^"]*)"\)')
 

@@ -1,4 +1,4 @@
-"""ELF programs. Takes a path, gives the libraries that it needs, and the code that it holds.
+"""ELF programs. Takes a path, gives the libraries and names that it needs, and the code it holds.
 
 Layout: System V ABI, chapters 4 (sections) and 5 (dynamic linking). Only 64-bit little-endian
 files, which is what nvcc makes.
@@ -7,11 +7,14 @@ files, which is what nvcc makes.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
-_DYNAMIC_SECTION = 6
+_Fact = TypeVar("_Fact")
+_DYNAMIC_SECTION, _DYNAMIC_SYMBOLS = 6, 11
 #: What a program does: its instructions, constants, and the code of its kernels.
 _CODE = (".text", ".rodata", ".data", ".nv_fatbin")
 _NEEDED, _SEARCH_PATH = 1, (15, 29)  # DT_NEEDED; DT_RPATH and DT_RUNPATH
@@ -41,13 +44,40 @@ def read_linkage(path: Path) -> Linkage | None:
     Raises:
         OSError: when it cannot be read.
     """
+    return _told(path, _linkage)
+
+
+def read_imports(path: Path) -> frozenset[str] | None:
+    """The names that a program takes from libraries; None where that cannot be told.
+
+    Raises:
+        OSError: when it cannot be read.
+    """
+    return _told(path, _imports)
+
+
+def _told(path: Path, tell: Callable[[bytes], _Fact | None]) -> _Fact | None:
+    """What a 64-bit ELF file tells; None of any other, and of one that is damaged."""
     data = path.read_bytes()
     if data[:6] != b"\x7fELF\x02\x01":
         return None
     try:
-        return _linkage(data)
+        return tell(data)
     except (struct.error, IndexError, ValueError):
         return None
+
+
+def _imports(data: bytes) -> frozenset[str]:
+    sections, _ = _sections(data)
+    tables = [section for section in sections if section.kind == _DYNAMIC_SYMBOLS]
+    return frozenset(name for table in tables for name in _undefined(data, sections, table))
+
+
+def _undefined(data: bytes, sections: list[_Section], table: _Section) -> Iterator[str]:
+    strings, end = sections[table.link], table.offset + table.size
+    for name, _, _, section, _, _ in struct.iter_unpack("<IBBHQQ", data[table.offset : end]):
+        if section == 0 and name:
+            yield _text(data, strings.offset + name)
 
 
 def code_hash(path: Path) -> str:

@@ -15,13 +15,20 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import cutune
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.emulator.build import NATIVE, build_library, cache_folder, machine_library
+from cutune.emulator.build import (
+    MACHINE,
+    MACHINE_FLAGS,
+    build_library,
+    cache_folder,
+    machine_library,
+)
+from cutune.emulator.built_in import NATIVE, built_in_library
 from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, Nvcc, host_compiler
 
 #: The soname: never to be confused with NVIDIA's library.
@@ -42,10 +49,34 @@ def runtime_library(nvcc: Nvcc) -> Path:
     Raises:
         CutuneError: CT007 without a compiler, CT450 when it fails.
     """
+    if (found := built_in_library(LIBRARY, nvcc.version)) is not None:
+        return found
+    machine = machine_library().parent
+    root = Path(cutune.__file__).resolve().parent.parent
+    return build_runtime_library(nvcc, machine, str(machine), sys.executable, str(root))
+
+
+def build_runtime_library(
+    nvcc: Nvcc,
+    machine: Path,
+    searched: str,
+    python: str,
+    root: str,
+    processor: Sequence[str] = MACHINE_FLAGS,
+) -> Path:
+    """The same, made here: `searched` is where it looks for the machine when it is loaded.
+
+    `python` and `root` assemble PTX: the interpreter, and the folder of the package. Where they are
+    empty, the library looks in the folder that it lies in.
+    """
     names = _declared_names(nvcc)
-    generated = (_missing_functions(names), _python_of_the_library())
+    generated = (_missing_functions(names), _python_of_the_library(python, root))
     sources = (*sorted(NATIVE.glob("runtime*.cpp")), *generated)
-    return build_library(LIBRARY, sources, _build_flags(nvcc, names))
+    flags = [*(f"-I{path}" for path in nvcc.include_directories), "-Wno-deprecated-declarations"]
+    linking = [*_linking(nvcc, names), f"-L{machine}", f"-l{MACHINE}", "-ldl"]
+    return build_library(
+        LIBRARY, sources, flags, [*linking, f"-Wl,-rpath,{searched}"], processor=processor
+    )
 
 
 def own_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
@@ -74,14 +105,17 @@ def append_flags(nvcc: Nvcc) -> str:
 def alias_folder(nvcc: Nvcc) -> Path:
     """A folder that holds the library under NVIDIA's name, for LD_LIBRARY_PATH."""
     library = runtime_library(nvcc)
-    folder = library.parent / "alias"
-    folder.mkdir(exist_ok=True)
-    alias = folder / _versioned_name(nvcc)
-    if not alias.exists():
-        with tempfile.TemporaryDirectory(dir=folder) as temporary:
-            link = Path(temporary) / alias.name
-            link.symlink_to(Path("..") / library.name)
-            os.replace(link, alias)
+    # Not beside the library: one that came with the package may lie where nobody may write.
+    key = hashlib.sha256(str(library).encode()).hexdigest()[:24]
+    folder = cache_folder() / "alias" / key
+    folder.mkdir(parents=True, exist_ok=True)
+    beside = library.parent / f"lib{MACHINE}.so"
+    for alias, target in ((_versioned_name(nvcc), library), (beside.name, beside)):
+        if target.exists() and not (folder / alias).exists():
+            with tempfile.TemporaryDirectory(dir=folder) as temporary:
+                link = Path(temporary) / alias
+                link.symlink_to(target)
+                os.replace(link, folder / alias)
     return folder
 
 
@@ -91,20 +125,13 @@ def _versioned_name(nvcc: Nvcc) -> str:
     return f"libcudart.so.{'11.0' if major == '11' else major}"
 
 
-def _build_flags(nvcc: Nvcc, names: Iterable[str]) -> list[str]:
-    machine = machine_library().parent
+def _linking(nvcc: Nvcc, names: Iterable[str]) -> list[str]:
     return [
-        *(f"-I{path}" for path in nvcc.include_directories),
-        "-Wno-deprecated-declarations",
         "-Wl,-Bsymbolic,--no-undefined",
         f"-Wl,-soname,lib{LIBRARY}.so",
         f"-Wl,--version-script={_version_script(nvcc)}",
         # Per-thread default streams need no code of their own: every stream is synchronous.
         *(f"-Wl,--defsym={n}={found[1]}" for n in names if (found := _PER_THREAD.match(n))),
-        f"-L{machine}",
-        "-lcutune_machine",
-        f"-Wl,-rpath,{machine}",
-        "-ldl",
     ]
 
 
@@ -144,11 +171,10 @@ def _missing_functions(names: Iterable[str]) -> Path:
     return _kept_file("runtime_missing.cpp", "\n".join([*lines, "}", ""]))
 
 
-def _python_of_the_library() -> Path:
+def _python_of_the_library(python: str, root: str) -> Path:
     """What differs from one environment to the next, by itself: the rest is compiled for all."""
-    root = Path(cutune.__file__).resolve().parent.parent
     lines = ["namespace cutune {"]
-    for name, text in (("default_python", sys.executable), ("package_root", str(root))):
+    for name, text in (("default_python", python), ("package_root", root)):
         literal = json.dumps(text, ensure_ascii=False)
         lines.append(f"extern const char {name}[];\nconst char {name}[] = {literal};")
     return _kept_file("runtime_python.cpp", "\n".join([*lines, "}", ""]))

@@ -76,6 +76,7 @@ class _Launch(ctypes.Structure):
         ("checker", ctypes.c_void_p),
         ("threads", ctypes.c_uint32),
         ("cooperative", ctypes.c_bool),
+        ("deadline", ctypes.c_int64),
     )
 
 

@@ -105,7 +105,7 @@ def _poor_fit(kernel: MeasuredKernel, checked: HeldOut, error: float) -> Diagnos
 
 
 def _data_dependent(kernel: MeasuredKernel, reason: str) -> Diagnostic:
-    return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=kernel.name, reason=reason)
+    return Diagnostic.at(Code.DATA_DEPENDENT, None, kernel=kernel.name, reason=reason, advice="")
 
 
 @dataclass(frozen=True)

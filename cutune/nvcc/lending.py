@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.workspace import Json, Workspace, make_folder, read_document, write_document
-from cutune.frontend.program import Program
 from cutune.nvcc.unit_key import LENDS, UNITS
 from cutune.nvcc.units import CompiledSource, unit_of
+
+if TYPE_CHECKING:
+    from cutune.frontend.program import Program
 
 SCHEMA = "cutune-lending-1"
 _SEEN, _LENDERS = "seen.json", "lenders.json"
@@ -74,6 +77,12 @@ def lenders_of(unit: CompiledSource, workspace: Workspace) -> list[CompiledSourc
     if not path.exists():
         return []
     return [unit_of(entry) for entry in read_document(path, SCHEMA, _COMMAND)["lenders"]]
+
+
+def knows_others(unit: CompiledSource, workspace: Workspace) -> bool:
+    """Is it read together with other sources of its build, or may it be?"""
+    lenders = unit.own_workspace(workspace).folder / _LENDERS
+    return lends(unit, workspace) or lenders.exists()
 
 
 def lends(unit: CompiledSource, workspace: Workspace) -> bool:

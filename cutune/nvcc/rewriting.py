@@ -10,20 +10,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cutune.analysis.linked import ReadSource, linked
-from cutune.analysis.session import Session
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, append_text
 from cutune.device.profile import DeviceProfile
-from cutune.frontend.launch_sites import SiteNumbers
-from cutune.frontend.program import Program
-from cutune.nvcc.command import Command
+from cutune.nvcc.command import Command, Item
 from cutune.nvcc.dependencies import restore_dependencies
-from cutune.nvcc.lending import lenders_of, lends, note
+from cutune.nvcc.lending import knows_others, lenders_of, lends, note
 from cutune.nvcc.passing import run_instead
 from cutune.nvcc.settings import (
     EMULATED,
@@ -35,9 +33,19 @@ from cutune.nvcc.settings import (
 )
 from cutune.nvcc.shadow_source import ShadowSource, with_copies
 from cutune.nvcc.units import CompiledSource, note_launches, register, working_in
-from cutune.rewrite.pipeline import TranslationUnit
+from cutune.toolchain.architectures import EMULATED as EMULATED_ARCHITECTURE
+from cutune.toolchain.architectures import Begun
 from cutune.toolchain.locate import found_program
-from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc
+from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, INCLUDE_DIRECTORY, Nvcc, find_nvcc
+from cutune.unchanged.inputs import Question
+from cutune.unchanged.keeper import Keeper
+from cutune.unchanged.rewritten import KeptRewriting, rewriting_for
+
+if TYPE_CHECKING:
+    from cutune.analysis.linked import ReadSource
+    from cutune.analysis.session import Session
+    from cutune.frontend.program import Program
+    from cutune.rewrite.pipeline import TranslationUnit
 
 #: Variable that names a file to which outputs are appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
@@ -52,9 +60,9 @@ _REAL_TARGETS = frozenset(
 
 def compile_rewritten(launcher: Sequence[str], command: Command, settings: Settings) -> int:
     """Compile what can be rewritten in its rewritten form."""
-    nvcc = Nvcc(Path(found_program(launcher[-1]) or launcher[-1]))
     asked = command
     try:
+        nvcc = find_nvcc(found_program(launcher[-1]) or launcher[-1])
         if EMULATED in settings.modes:
             command = emulated(command, nvcc)
         if named := os.environ.get(OUTPUTS):
@@ -137,23 +145,101 @@ def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, Shad
         CutuneError: whatever stands in the way of the first source that has something to rewrite.
     """
     found = {}
-    compatibility = COMPATIBILITY_FLAGS if EMULATED in settings.modes else ()
     for source in command.sources:
-        unit = CompiledSource.of(command, source)
-        plain = Session(
-            str(nvcc.path),
-            compatibility,
-            with_variants=settings.variants,
-            rewrites_headers=True,
-        )
-        session = unit.session(plain)
-        rewriter = _Rewriter(session, unit, _workspace(unit, settings), settings, plain)
-        rewritten = rewriter.rewritten()
-        if rewritten is not None:
-            mode = INSTRUMENT if INSTRUMENT in settings.modes else "tuned"
-            folder = rewriter.workspace.folder.absolute() / "nvcc" / f"{unit.key}-{mode}"
-            found[source.value] = ShadowSource.write(rewritten, folder)
+        shadow = _shadow(command, source, settings, nvcc)
+        if shadow is not None:
+            found[source.value] = shadow
     return found
+
+
+def _shadow(command: Command, source: Item, settings: Settings, nvcc: Nvcc) -> ShadowSource | None:
+    """One rewritten source; None where the original is compiled."""
+    unit = CompiledSource.of(command, source)
+    workspace = _workspace(unit, settings)
+    question = _question(unit, workspace, settings, nvcc)
+    if question is not None and (kept := rewriting_for(question)) is not None:
+        kept.write()
+        return None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
+    if question is None:
+        return _made(unit, workspace, settings, nvcc)
+    # nvcc is at work while the rest of this program is loaded.
+    begun = _begun(question) if _is_modelled(unit, workspace) else None
+    keeper = Keeper.watching(replace(question, begun=begun))
+    try:
+        shadow = _made(unit, workspace, settings, nvcc, begun)
+    finally:
+        # This process may become nvcc.
+        keeper.wait()
+        if begun is not None:
+            begun.wait()
+    files = shadow.files if shadow is not None else ()
+    KeptRewriting.keep(keeper, None if shadow is None else shadow.to_json(), files)
+    return shadow
+
+
+def _is_modelled(unit: CompiledSource, workspace: Workspace) -> bool:
+    """Are there models that may be of its kernels?"""
+    return unit.own_workspace(workspace).models.exists() or workspace.models.exists()
+
+
+def _begun(question: Question) -> Begun | None:
+    """A source with kernels; those of headers are seen only in the preprocessed text."""
+    (source,), nvcc = question.sources, question.nvcc
+    with suppress(OSError), open(source, "rb") as file:
+        if b"__global__" in file.read():
+            flags, devices = question.flags_of(source), question.architectures
+            return Begun.at(nvcc, source, flags, devices)
+    return None
+
+
+def _made(
+    unit: CompiledSource,
+    workspace: Workspace,
+    settings: Settings,
+    nvcc: Nvcc,
+    begun: Begun | None = None,
+) -> ShadowSource | None:
+    from cutune.analysis.session import Session
+
+    plain = Session(
+        str(nvcc.path),
+        _compatibility(settings),
+        with_variants=settings.variants,
+        rewrites_headers=True,
+        begun=begun,
+    )
+    rewriter = _Rewriter(unit.session(plain), unit, workspace, settings, plain)
+    rewritten = rewriter.rewritten()
+    if rewritten is None:
+        return None
+    mode = INSTRUMENT if INSTRUMENT in settings.modes else "tuned"
+    folder = workspace.folder.absolute() / "nvcc" / f"{unit.key}-{mode}"
+    return ShadowSource.write(rewritten, folder)
+
+
+def _compatibility(settings: Settings) -> tuple[str, ...]:
+    return COMPATIBILITY_FLAGS if EMULATED in settings.modes else ()
+
+
+def _question(
+    unit: CompiledSource, workspace: Workspace, settings: Settings, nvcc: Nvcc
+) -> Question | None:
+    """What the rewritten source depends on; None where it is not kept.
+
+    A build that instruments takes notes of its sources, and sources that share kernels are read
+    together.
+    """
+    if INSTRUMENT in settings.modes or knows_others(unit, workspace):
+        return None
+    try:
+        devices = [DeviceProfile.named(name) for name in settings.devices]
+    except CutuneError:
+        return None
+    models = [str(place.models) for place in (unit.own_workspace(workspace), workspace)]
+    asked = {**settings._asdict(), "modes": sorted(settings.modes), "unit": asdict(unit)}
+    flags = [*_compatibility(settings), *unit.flags]
+    architectures = [EMULATED_ARCHITECTURE]
+    return Question(asked, [unit.source], flags, nvcc, architectures, devices, workspace, models)
 
 
 def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
@@ -189,6 +275,8 @@ class _Rewriter:
             raise
 
     def _instrumented(self) -> TranslationUnit | None:
+        from cutune.frontend.launch_sites import SiteNumbers
+
         program = self._program()
         note(self.unit, self.workspace, program)
         note_launches(self.unit, self.workspace, program)
@@ -217,6 +305,8 @@ class _Rewriter:
 
     def _program(self) -> Program:
         """The program, with the kernels that other units of the build lend it."""
+        from cutune.analysis.linked import linked
+
         own = self.session.read(self.unit.source, require_nvcc=True)
         program, *_ = linked([own, *self._lenders()])
         program = replace(program, is_lent=lends(self.unit, self.workspace))

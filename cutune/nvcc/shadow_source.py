@@ -10,17 +10,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cutune.core.edits import apply_edits
 from cutune.core.source import Source
-from cutune.core.workspace import make_folder, write_text
+from cutune.core.workspace import Json, make_folder, write_text
 from cutune.nvcc.command import IN_ENVIRONMENT, IN_FILE, Command, split_list
 from cutune.rewrite.output import ShadowTree
-from cutune.rewrite.pipeline import TranslationUnit
 from cutune.rewrite.prelude import c_string, prelude_edit
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, PLAIN, quote_folder
+
+if TYPE_CHECKING:
+    from cutune.rewrite.pipeline import TranslationUnit
 
 _BYTE_ORDER_MARK = "\xef\xbb\xbf"
 
@@ -40,6 +43,23 @@ class ShadowSource:
     host_options: tuple[str, ...]
     originals: dict[str, str] = field(default_factory=dict)
     tree: ShadowTree | None = None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All files that were written."""
+        return tuple(self.originals)
+
+    def to_json(self) -> Json:
+        """For who compiles the same again."""
+        tree = self.tree and [str(self.tree.root), str(self.tree.folder)]
+        return {**asdict(self), "tree": tree}
+
+    @staticmethod
+    def from_json(entry: Json) -> ShadowSource:
+        """As it was written."""
+        tree = entry["tree"] and ShadowTree(*map(Path, entry["tree"]))
+        options = tuple(entry["host_options"])
+        return ShadowSource(entry["path"], options, entry["originals"], tree)
 
     @staticmethod
     def write(unit: TranslationUnit, folder: Path) -> ShadowSource:

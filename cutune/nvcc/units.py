@@ -14,10 +14,8 @@ from collections.abc import Iterator
 from contextlib import chdir
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cutune.analysis.by_arguments import named_by_arguments
-from cutune.analysis.seen import SeenLaunch, seen_launches
-from cutune.analysis.session import Session
 from cutune.core.workspace import (
     Json,
     Workspace,
@@ -26,11 +24,14 @@ from cutune.core.workspace import (
     read_document,
     write_document,
 )
-from cutune.frontend.program import Program
 from cutune.nvcc.command import IN_ENVIRONMENT, Command, Item
 from cutune.nvcc.options import NOT_ABOUT_SOURCE
 from cutune.nvcc.unit_key import UNITS, unit_key
-from cutune.variants.registry import with_only
+
+if TYPE_CHECKING:
+    from cutune.analysis.seen import SeenLaunch
+    from cutune.analysis.session import Session
+    from cutune.frontend.program import Program
 
 SCHEMA = "cutune-unit-1"
 LAUNCHES_SCHEMA = "cutune-launches-1"
@@ -83,6 +84,10 @@ class CompiledSource:
 
     def instrumented(self, program: Program) -> Program:
         """Its program with those variants that were proven when it was instrumented."""
+        # A call whose result is kept starts quicker without.
+        from cutune.analysis.by_arguments import named_by_arguments
+        from cutune.variants.registry import with_only
+
         named = named_by_arguments(program, self.by_arguments)
         return with_only(replace(named, has_checked_variants=True), dict(self.variants))
 
@@ -114,6 +119,8 @@ def note_launches(unit: CompiledSource, workspace: Workspace, program: Program) 
     Raises:
         CutuneError: CT002.
     """
+    from cutune.analysis.seen import seen_launches
+
     if program.launches:
         make_folder(unit.own_workspace(workspace).folder)
         launches = [one.to_json() for one in seen_launches([program])]
@@ -122,6 +129,8 @@ def note_launches(unit: CompiledSource, workspace: Workspace, program: Program) 
 
 def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
     """The launches of all sources that the last instrumented build compiled."""
+    from cutune.analysis.seen import SeenLaunch
+
     found = []
     for path in sorted((workspace.folder / UNITS).glob(f"*/{_LAUNCHES}")):
         document = read_document(path, LAUNCHES_SCHEMA, "cutune tune --make")

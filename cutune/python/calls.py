@@ -24,10 +24,10 @@ from cutune.nvcc.unit_models import models_in, named_model
 from cutune.page.facts.gathered import Subject, read_subjects, read_timings, report_of
 from cutune.page.facts.kernels import at_sizes
 from cutune.page.facts.sources import program_facts
-from cutune.proof.compiled import EMULATED
 from cutune.python.results import Choice, Inspection, Judgement, Report, Tuned
 from cutune.rewrite.output import Target
 from cutune.stages import stages
+from cutune.toolchain.architectures import EMULATED
 
 #: The folder of results beside a source.
 FOLDER = ".cutune"

@@ -11,13 +11,16 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.core.workspace import make_folder, write_text
-from cutune.frontend.program import Program
-from cutune.rewrite.pipeline import TranslationUnit
+
+if TYPE_CHECKING:
+    from cutune.frontend.program import Program
+    from cutune.rewrite.pipeline import TranslationUnit
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,17 @@ class Target:
         write_text(self.path, unit.rewritten().text)
         return self.path
 
+    def source_of(self, program: Program) -> Path:
+        """The path of a program's source once it is written."""
+        return self.files_of(program)[0]
+
+    def files_of(self, program: Program) -> list[Path]:
+        """All files that are written, the source first."""
+        if not self.is_folder:
+            return [self.path]
+        tree = ShadowTree.of(program, self.path)
+        return [tree.place(file) for file in (program.source, *program.headers)]
+
 
 def needs_folder(header: Source, folder: Path) -> CutuneError:
     """The error for a program with rewritten headers, which needs more than one file."""
@@ -108,16 +122,17 @@ class ShadowTree:
         Raises:
             CutuneError: CT010 when a copy would replace an original, CT002.
         """
-        copies = {self._place(file): file for file in (*headers, source)}
+        copies = {self.place(file): file for file in (*headers, source)}
         for target, file in copies.items():
             if target.exists() and any(target.samefile(one.path) for one in copies.values()):
                 raise CutuneError(Diagnostic.at(Code.OUTPUT_IS_INPUT, None, path=file.path))
         for target, file in copies.items():
             make_folder(target.parent)
             write_text(target, file.text)
-        return self._place(source)
+        return self.place(source)
 
-    def _place(self, file: Source) -> Path:
+    def place(self, file: Source) -> Path:
+        """The place of a file's copy."""
         copy = self.copy_of(file.path)
         assert copy is not None, "the root holds all files of the program"
         return Path(copy)

@@ -173,6 +173,14 @@ class Nvcc:
         words = [*flags, "-E", "-Xcompiler", "-U__CUDA_ARCH__", str(path)]
         return self._checked(words, self._limited(words, str(path))).stdout
 
+    def preprocess_device(
+        self, path: str | Path, flags: Sequence[str] = (), architecture: str = "80"
+    ) -> str:
+        """The device pass for an architecture, as `ptx` names it."""
+        target = [f"-arch=compute_{architecture}"] if architecture else []
+        words = [*without_target_flags(flags), *target, "-E", str(path)]
+        return self._checked(words, self._limited(words, str(path))).stdout
+
     def _limited(self, arguments: Sequence[str], path: str) -> subprocess.CompletedProcess[str]:
         """Run it as long as macros that grow without end have not outgrown what is allowed.
 

@@ -70,6 +70,17 @@ def test_a_program_that_takes_too_long_is_cut(
     assert any('"twice"' in line for line in lines)
 
 
+def test_a_launch_that_takes_too_long_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # There is no end to `endless` but the clock.
+    monkeypatch.setattr(record, "EXECUTED_INSTRUCTIONS", 10**15)
+    monkeypatch.setattr(record, "EXECUTED_SECONDS", 1)
+    monkeypatch.setattr(record, "PATIENCE_SECONDS", 600)
+    lines = measured(tmp_path, "./{program} {n} endless", sizes="100,300", says="CT445")
+    assert any('"twice"' in line for line in lines)
+
+
 def test_kernels_are_not_executed(tmp_path: Path) -> None:
     assert measured(tmp_path, "./{program} {n} endless", "--launches-only", sizes="100")
 

@@ -156,6 +156,47 @@ def test_bounds_of_the_kernel_hold(tmp_path: Path) -> None:
     assert [96, 1, 1] in [entry["block"] for entry in unguarded["ranked"]]
 
 
+STRIDED = """
+#include <stdlib.h>
+__global__ void strided(int n, float factor, const float *in, float *out) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x)
+        out[i] += factor * in[i];
+}
+__global__ void table(int rows, int columns, const float *in, float *out) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < columns; i += blockDim.x * gridDim.x) {
+        float sum = 0;
+        for (int r = 0; r < rows; ++r) sum += in[r * columns + i];
+        out[i] = sum;
+    }
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]);
+    float *in, *out;
+    cudaMalloc(&in, 7 * n * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    strided<<<4, 128>>>(n, 3, in, out);
+    table<<<4, 128>>>(7, n, in, out);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
+"""
+
+
+def test_loops_that_stride_by_all_threads_are_functions_of_the_size(tmp_path: Path) -> None:
+    source = tmp_path / "strided.cu"
+    source.write_text(STRIDED)
+    tune(source, tmp_path / "work", "3000,9000")
+    lines = (tmp_path / "work" / "measurements.jsonl").read_text().splitlines()
+    kernels = [entry for entry in map(json.loads, lines) if "strided_to" in entry]
+    found = {(k["kernel"], k["strided_to"], k["on_data"]) for k in kernels}
+    assert found == {("strided", "n", False), ("table", "columns", False)}
+    few, many = (
+        select("strided", tmp_path / "work", f"n={n}", "T.x=4096")["ranked"][0]["predicted_ms"]
+        for n in (4_000_000, 40_000_000)
+    )
+    # So many rounds take so much longer.
+    assert 9 < many / few < 11
+
+
 def test_models_of_another_version_are_refused(tmp_path: Path) -> None:
     source = tmp_path / "scale.cu"
     source.write_text("#include <stdlib.h>" + SCALE)

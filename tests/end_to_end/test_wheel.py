@@ -1,4 +1,4 @@
-"""The wheel holds everything: built, installed outside the tree in a new environment, used."""
+"""Wheels hold everything: built, installed outside the tree in a new environment, used."""
 
 from __future__ import annotations
 
@@ -11,41 +11,69 @@ from pathlib import Path
 
 import pytest
 
+from cutune.toolchain.nvcc import find_nvcc
+
 ROOT = Path(__file__).parents[2]
+PROGRAM = """
+#include <cstdio>
+__global__ void add(int *sum) { atomicAdd(sum, 1); }
+int main()
+{
+    int *sum, result = 0;
+    cudaMalloc(&sum, sizeof(int));
+    cudaMemcpy(sum, &result, sizeof(int), cudaMemcpyHostToDevice);
+    add<<<1, 42>>>(sum);
+    cudaMemcpy(&result, sum, sizeof(int), cudaMemcpyDeviceToHost);
+    printf("%d\\n", result);
+}
+"""
 
 
-def installed(folder: Path) -> Path:
-    """The interpreter of a new environment that holds cutune from a wheel."""
+def tree(folder: Path) -> Path:
+    """A copy of the tree: setuptools leaves folders in the one that it builds."""
     files = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
     ).stdout.decode()
-    # Build from a copy: setuptools leaves a build folder in the tree it builds.
-    tree = folder / "tree"
+    copy = folder / "tree"
     for name in filter(None, files.split("\0")):
-        target = tree / name
+        target = copy / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).is_symlink():
             target.symlink_to(os.readlink(ROOT / name))
         elif (ROOT / name).exists():
             target.write_bytes((ROOT / name).read_bytes())
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    wheels = folder / "wheels"
-    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", wheels, tree], check=True)
+    return copy
+
+
+def installed(wheel: Path, folder: Path) -> Path:
+    """The interpreter of a new environment that holds cutune from a wheel."""
     # Its dependencies are those of the environment that runs the tests.
     venv.create(folder / "venv", with_pip=False)
     python = folder / "venv" / "bin" / "python"
     site = next((folder / "venv" / "lib").glob("python*")) / "site-packages"
-    subprocess.run(
-        [*pip, "install", "--no-deps", "--target", site, *wheels.glob("*.whl")], check=True
-    )
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--no-deps", "--target", site, wheel], check=True)
     here = [path for path in sys.path if path.endswith("site-packages")]
     (site / "dependencies.pth").write_text("\n".join(here))
     return python
 
 
+def built(tree: Path, *options: str) -> Path:
+    """The one wheel that `python -m build` makes of a tree."""
+    out = tree.parent / "dist"
+    command = [sys.executable, "-m", "build", *options, "--outdir", str(out), str(tree)]
+    subprocess.run(command, check=True, capture_output=True)
+    (wheel,) = out.glob("*.whl")
+    return wheel
+
+
 @pytest.mark.nvcc
 def test_it_tunes_a_sample(tmp_path: Path) -> None:
-    python, sample = installed(tmp_path), ROOT / "samples" / "polybench" / "mvt.cu"
+    """The wheel is made of the sources' archive."""
+    wheel, sample = built(tree(tmp_path)), ROOT / "samples" / "polybench" / "mvt.cu"
+    python = installed(wheel, tmp_path)
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert len([*wheel.parent.glob("*.tar.gz")]) == 1
     script = "import cutune, cutune.passes, cutune.grammars; print(cutune.__file__)"
     assert not Path(ran(python, "-c", script).strip()).is_relative_to(ROOT)
     words = (sample, "-std=c++14", "--variants=none", "--workspace", "w", "-o", "mvt.tuned.cu")
@@ -57,6 +85,36 @@ def test_it_tunes_a_sample(tmp_path: Path) -> None:
     assert {"page.html", "parts.html", "style.css", "script.js"} <= {*ast.literal_eval(listed)}
     ran(python, "-m", "cutune", "instrument", sample, "-o", "mvt.instrumented.cu")
     assert "cutune_launch" in (tmp_path / "mvt.instrumented.cu").read_text()
+
+
+@pytest.mark.nvcc
+def test_the_emulated_device_needs_no_compiler_where_it_is_built_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tree(tmp_path)
+    # Code for this very processor: what was compiled for it is in the cache.
+    make = "from cutune.emulator import build, make_built_in as m; m.build_in(build.MACHINE_FLAGS)"
+    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    subprocess.run([sys.executable, "-c", make], cwd=tmp_path, env=environment, check=True)
+    wheel = built(copy, "--wheel")
+    assert "-py3-none-linux_" in wheel.name
+    python = installed(wheel, tmp_path)
+    source = tmp_path / "add.cu"
+    source.write_text(PROGRAM)
+    nvcc = find_nvcc(None)
+    nvcc.run(["-cudart", "shared", "-arch=compute_80", str(source), "-o", str(tmp_path / "add")])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path / "no compiler"))
+    monkeypatch.setenv("CUDACXX", str(nvcc.path))
+    assert ran(python, "-m", "cutune", "run", tmp_path / "add").strip() == "42"
+    made = (tmp_path / "cache").rglob("*.*o")
+    assert [path for path in made if not path.is_symlink()] == []
+    # Started by itself, as build systems do, it finds the interpreter that has cutune.
+    (folder,) = (tmp_path / "cache/cutune/alias").iterdir()
+    alone = subprocess.run(
+        [tmp_path / "add"], env={"LD_LIBRARY_PATH": str(folder)}, capture_output=True, check=False
+    )
+    assert (alone.returncode, alone.stdout.strip()) == (0, b"42")
 
 
 def ran(python: Path, *words: object) -> str:

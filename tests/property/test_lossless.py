@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lark import Lark
 
 from cutune.analysis.analyze import analyze
 from cutune.core.edits import Edit, apply_edits
 from cutune.core.reading import read_source
 from cutune.core.source import Source, Span
 from cutune.frontend.syntax.parse import parse
-from cutune.frontend.syntax.tokens import lex
+from cutune.frontend.syntax.tokens import TRIVIA, Token, lex
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*ROOT.glob("samples/**/*.cu"), *ROOT.glob("tests/golden/**/*.cu")])
@@ -29,23 +32,49 @@ def joined(text: str) -> str:
     return "".join(token.text for token in lex(text))
 
 
+@cache
+def grammar() -> re.Pattern[str]:
+    """The terminals of the grammar in their order, and nothing else."""
+    read = Lark.open(str(ROOT / "grammars" / "cuda.lark"), parser="lalr", keep_all_tokens=True)
+    terminals = sorted(read.terminals, key=lambda terminal: -terminal.priority)
+    return re.compile("|".join(f"(?P<{t.name}>{t.pattern.to_regexp()})" for t in terminals))
+
+
+def check(text: str) -> None:
+    """The quick ways give the tokens that the grammar gives, piece by piece."""
+    expected, start = [], 0
+    while start < len(text):
+        match = grammar().match(text, start)
+        assert match is not None
+        expected.append(Token(match.lastgroup or "", match[0], start))
+        start = match.end()
+    assert list(lex(text)) == expected
+    assert joined(text) == text
+    for dropped in (TRIVIA, frozenset({"SPACE"}), TRIVIA | {"DIRECTIVE"}):
+        assert list(lex(text, dropped)) == [t for t in expected if t.kind not in dropped]
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_files(path: Path) -> None:
-    text = read_source(path).text
-    assert joined(text) == text
+    check(read_source(path).text)
+
+
+@given(st.text("\n\r \t\f\v\\#/*ab\"'uRL8(){};.0\xef\xbb\xbf<>", max_size=40))
+def test_letters(text: str) -> None:
+    check(text)
 
 
 @given(st.binary(max_size=300))
 def test_bytes(data: bytes) -> None:
     text = data.decode("latin-1")
-    assert joined(text) == text
+    check(text)
     assert Source("a.cu", text).encode() == data
 
 
 @settings(deadline=None)
 @given(SOUP)
 def test_soup(text: str) -> None:
-    assert joined(text) == text
+    check(text)
     analyze(parse(Source("soup.cu", text)))
 
 
@@ -64,7 +93,7 @@ def test_mutated_files(path: Path, data: st.DataObject) -> None:
         mutated = text[:place] + text[first:second] + text[place:]
     else:
         mutated = text[:first] + data.draw(SOUP) + text[second:]
-    assert joined(mutated) == mutated
+    check(mutated)
     program = analyze(parse(Source("mutated.cu", mutated)))
     for diagnostic in program.diagnostics:
         diagnostic.render()

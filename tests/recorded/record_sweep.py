@@ -36,7 +36,7 @@ from cutune.fit.measurement.sweep import (
     write_sweep,
 )
 from cutune.frontend.program import Program
-from cutune.proof.compiled import EMULATED
+from cutune.toolchain.architectures import EMULATED
 from cutune.toolchain.ptxas import by_kernel
 
 ARCHITECTURE = "sm_90"

@@ -82,10 +82,25 @@ CASES: Mapping[str, tuple[str, str]] = {
         f" __float_as_int(v * __int_as_float(seen))); {REPEAT}",
         "",
     ),
-    # Of two zeros the first one stays.
     "while_less_double": (
         f"{WIDE} double v = b[i]; while (v < __longlong_as_double(old)) {{ seen = old;"
         " if ((old = atomicCAS(p, seen, __double_as_longlong(v))) == seen) break; }",
+        "global.min.f64",
+    ),
+    "while_greater_float": (
+        "int *p = (int *)a, old = *p, seen; float v = b[i]; while (v > __int_as_float(old)) {"
+        " seen = old; if ((old = atomicCAS(p, seen, __float_as_int(v))) == seen) break; }",
+        "global.max.f32",
+    ),
+    # What is no number would be stored, and then replaced by whatever comes next.
+    "while_not_more_float": (
+        "int *p = (int *)a, old = *p, seen; float v = b[i]; while (!(v <= __int_as_float(old))) {"
+        " seen = old; if ((old = atomicCAS(p, seen, __float_as_int(v))) == seen) break; }",
+        "",
+    ),
+    "another_value_float": (
+        "int *p = (int *)a, old = *p, seen; float v = b[i]; while (v > __int_as_float(old)) {"
+        " seen = old; if ((old = atomicCAS(p, seen, __float_as_int(-v))) == seen) break; }",
         "",
     ),
     # What was there is used.

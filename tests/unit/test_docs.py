@@ -2,45 +2,95 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shlex
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
-from cutune.cli.options import parse
+from cutune.cli.options import parse, parser
+from cutune.emulator.lower.dispatch import _LOWERINGS
+from cutune.emulator.lower.opcodes import handlers
+from tests import guide
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-SHOWN = (ROOT / "README.md", ROOT / "docs/guide.md")
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 
 
-def command_lines(page: Path) -> list[str]:
-    """Commands of the console blocks: joined where they go on, without the words before cutune."""
-    blocks = re.findall(r"^```console\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
-    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
-    found = (re.match(r"\$ (?:\w+=\w+ )?cutune (.*)", line) for line in lines)
-    return [line[1] for line in found if line]
+def page_id(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.name)
+VERBS = sorted((ROOT / "docs/verbs").glob("*.md"))
+
+
+def command_lines(page: Path) -> Iterator[list[str]]:
+    """The words of each command of cutune that a page shows, wherever it stands in a line."""
+    for block in guide.blocks(page):
+        for command in guide.commands(block.text) if block.kind == "console" else ():
+            lexer = shlex.shlex(command.line, posix=True, punctuation_chars=True)
+            lexer.whitespace_split = True
+            for of_shell, part in groupby(lexer, lambda word: {*word} <= {*"|&;<>"}):
+                words = [] if of_shell else list(part)
+                while words and re.match(r"[A-Z_]+=", words[0]):
+                    del words[0]
+                if words[:1] == ["cutune"]:
+                    yield words[1:]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_shown_command_lines_are_taken(page: Path) -> None:
     """A wrong verb or option ends the process, which pytest reports."""
-    verbs = {parse(shlex.split(line, comments=True)).verb for line in command_lines(page)}
-    assert {"tune", "verify", "shake", "select"} <= verbs
+    for words in command_lines(page):
+        assert words[0] == "nvcc" or parse(words).verb == words[0]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", VERBS, ids=page_id)
+def test_a_verb_is_shown_on_its_page_or_in_the_quick_start(page: Path) -> None:
+    pages = [page] if "](../index.md" not in page.read_text() else [page, guide.QUICK_START]
+    assert page.stem in {words[0] for one in pages for words in command_lines(one)}
+
+
+def test_every_verb_has_a_page() -> None:
+    (verbs,) = (a for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
+    assert {*verbs.choices} == {page.stem for page in VERBS}
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = re.findall(r"([\w/-]+\.md)$", text, re.MULTILINE)
+    there = [str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]]
+    assert sorted(listed) == sorted(there)
+
+
+def test_the_readme_stays_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 135
+
+
+def test_instructions_that_the_guide_lists_are_lowered() -> None:
+    """And those with a lowering of their own are all listed."""
+    page = (ROOT / "docs/guide/supported.md").read_text(encoding="utf-8")
+    section = page.partition("### PTX instructions")[2].partition("An instruction that is not")[0]
+    listed = {*re.findall(r"`(\w+)`", section)} - {"exit", "ret"}
+    plain = {name.split("_")[0] for name in handlers()}
+    assert listed - plain <= {*_LOWERINGS} <= listed
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_named_files_are_there(page: Path) -> None:
     """Files of the repository that a page names by their path from its top."""
     named = re.findall(
-        r"`((?:cutune|tests|benchmarks|samples|docs)/[\w./]+)`", page.read_text(encoding="utf-8")
+        r"`((?:cutune|tests|benchmarks|samples|grammars|docs)/[\w./]+)`",
+        page.read_text(encoding="utf-8"),
     )
     assert [name for name in named if not (ROOT / name).exists()] == []
 

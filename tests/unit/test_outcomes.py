@@ -8,7 +8,7 @@ import pytest
 
 from cutune.analysis.analyze import analyze
 from cutune.analysis.seen import SeenLaunch, seen_launches
-from cutune.cli.report.summary import print_summary
+from cutune.cli.report.summary import summary_of
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source
@@ -71,12 +71,12 @@ def test_the_summary_counts_and_names_them(
     program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tunable, refused = seen_launches([program])
-    print_summary(
+    summary_of(
         [
             LaunchOutcome(tunable, Outcome.TUNED),
             LaunchOutcome(refused, Outcome.REFUSED, refused.reason, refused.code),
         ]
-    )
+    ).show()
     head, first, second = capsys.readouterr().out.splitlines()
     assert head == "2 launches: 1 tuned, 1 refused"
     assert first.split() == ["/project/app.cu:8", "copy", "tuned"]

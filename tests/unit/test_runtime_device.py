@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cutune.device.profile import DeviceProfile
-from cutune.emulator.build import NATIVE
+from cutune.emulator.built_in import NATIVE
 from cutune.emulator.run import device_description
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.emulator.build import NATIVE, build_library
+from cutune.emulator.build import build_library
+from cutune.emulator.built_in import NATIVE
 
 PTX, CUBIN = 1, 2
 LZ4, ZSTD = 0x2000, 0x8000
@@ -22,7 +23,7 @@ def probe() -> ctypes.CDLL:
         NATIVE / "runtime_arena.cpp",
         NATIVE / "runtime_fatbinary.cpp",
     ]
-    return ctypes.CDLL(str(build_library("runtime_probe", sources, [f"-I{NATIVE}", "-ldl"])))
+    return ctypes.CDLL(str(build_library("runtime_probe", sources, [f"-I{NATIVE}"], ["-ldl"])))
 
 
 def image(kind: int, architecture: int, payload: bytes, flags: int = 0, plain: int = 0) -> bytes:

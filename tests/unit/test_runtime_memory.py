@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cutune.emulator.build import NATIVE, build_library
+from cutune.emulator.build import build_library
+from cutune.emulator.built_in import NATIVE
 
 FREED, LIVE = 1, 2
 CAPACITY = 1 << 32
@@ -23,7 +24,7 @@ def probe() -> ctypes.CDLL:
         NATIVE / "runtime_arena.cpp",
         NATIVE / "runtime_fatbinary.cpp",
     ]
-    library = ctypes.CDLL(str(build_library("runtime_probe", sources, [f"-I{NATIVE}", "-ldl"])))
+    library = ctypes.CDLL(str(build_library("runtime_probe", sources, [f"-I{NATIVE}"], ["-ldl"])))
     library.arena_create.restype = ctypes.c_void_p
     library.arena_allocate.restype = ctypes.c_uint64
     library.arena_used.restype = ctypes.c_uint64

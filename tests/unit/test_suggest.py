@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from cutune.analysis.analyze import analyze
 from cutune.analysis.suggestions import suggestions
-from cutune.cli.report.suggestions import suggestions_to_json
+from cutune.cli.report.suggestions import print_suggestions, suggestions_to_json
 from cutune.core.reading import read_source
 from cutune.core.source import Source
 from cutune.frontend.program import Program
@@ -45,3 +47,10 @@ def test_json() -> None:
     text = read_source(GOLDEN / "suggest" / "refused.cu").text
     first = suggestions_to_json([program(text)])[0]
     assert first["line"] == 2 and first["code"] == "CT211" and first["pragma"]
+
+
+def test_places_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    # `:100:` has a meaning to the library that prints.
+    text = read_source(GOLDEN / "suggest" / "refused.cu").text
+    print_suggestions([program("\n" * 98 + text)])
+    assert "a.cu:100: " in capsys.readouterr().out

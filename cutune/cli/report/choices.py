@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from cutune.cli.report.console import standard_output
+from cutune.cli.report.tuned import ChoiceTable
 from cutune.core.diagnostics import CutuneError
 from cutune.device.profile import DeviceProfile
 from cutune.device.thread_block import configuration_text, shape
@@ -26,15 +27,8 @@ from cutune.models.selection.variants import ConfigurationChoice, VariantChooser
 from cutune.toolchain.demangle import instance_names
 from cutune.variants.bounds import NAME as BOUNDS
 
-PIPE_WIDTH = 500
 #: Rows of `cutune select` as text.
 SHOWN = 10
-
-
-def standard_output() -> Console:
-    """Standard output; in a pipe nothing is cut or wrapped, however long a kernel's name is."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
 
 
 def _names(models: Sequence[FittedModel]) -> list[str]:
@@ -189,33 +183,22 @@ def print_models(models: Iterable[FittedModel]) -> None:
     standard_output().print(table)
 
 
-def print_choices(
+def choice_table(
     models: Sequence[FittedModel],
     device: DeviceProfile,
     sizes: Sequence[int] | None = None,
     performance: str = DEFAULT,
-) -> frozenset[str]:
+) -> ChoiceTable:
     """One row per kernel and size: the program's own block, cutune's, and what that should gain.
 
-    Of a kernel whose thread space has to be named, how to ask for it. Returns the entries of those
-    kernels that keep their own block at all sizes shown.
+    Of a kernel whose thread space has to be named, how to ask for it.
 
     Args:
         sizes: what all data parameters are set to, but for those that bound small loops; by default
             sizes that keep a GPU busy.
     """
-    table = Table(
-        "kernel",
-        "size",
-        "own block",
-        "cutune's",
-        "predicted speed-up",
-        "within 2 %",
-        title=f"predicted for {device.name}",
-        box=None,
-        title_justify="left",
-    )
-    questions, kept = [], set()
+    cells: list[list[str]] = []
+    questions, kept = [], []
     for name, model in zip(_names(models), models, strict=True):
         try:
             chooser = VariantChooser(model, device, performance)
@@ -223,22 +206,27 @@ def print_choices(
             continue  # nothing that the device can launch
         shown = sizes or usual_sizes(model)
         rows = [(_size_text(model, size), _choice_row(model, chooser, size)) for size in shown]
-        for size, row in rows:
-            if row is not None:
-                table.add_row(escape(name), size, *row.cells)
-        answered = [row for _, row in rows if row is not None]
-        if answered and all(row.is_own for row in answered):
-            kept.add(model.kernel.entry)
+        answered = [(size, row) for size, row in rows if row is not None]
+        cells += [[name, size, *row.cells] for size, row in answered]
+        if answered and all(row.is_own for _, row in answered):
+            kept.append(model.kernel.entry)
         if not answered:
             words = (*model.kernel.parameters, *model.kernel.extent_words)
             asked = " ".join(f"{word}=…" for word in words)
             questions.append(f"{name}: cutune select {model.kernel.name} {asked}")
-    console = standard_output()
-    if table.row_count:
-        console.print(table)
-    for question in questions:
-        console.print(escape(question))
-    return frozenset(kept)
+    return ChoiceTable(device.name, cells, questions, kept)
+
+
+def print_choices(
+    models: Sequence[FittedModel],
+    device: DeviceProfile,
+    sizes: Sequence[int] | None = None,
+    performance: str = DEFAULT,
+) -> frozenset[str]:
+    """Print `choice_table`; the entries of the kernels that keep their own block."""
+    table = choice_table(models, device, sizes, performance)
+    table.show()
+    return frozenset(table.kept)
 
 
 def _size_text(model: FittedModel, size: int) -> str:

@@ -99,7 +99,7 @@ def print_transfers(model: ChoiceModel, transfers: Sequence[Transfer]) -> None:
     table = Table("heuristic of", *(f"on {name}" for name in names), box=None)
     for made_on in names:
         table.add_row(made_on, *(_loss(model, losses[made_on, used_on]) for used_on in names))
-    Console().print(table)
+    Console(emoji=False).print(table)
 
 
 def _named(model: ChoiceModel, label: Configuration) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from cutune.cli.report.choices import standard_output
+from cutune.cli.report.console import standard_output
 from cutune.device.profile import DeviceProfile, ModelConstants, profile_names
 
 if TYPE_CHECKING:

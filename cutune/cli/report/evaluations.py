@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
-from cutune.cli.report.choices import standard_output
+from cutune.cli.report.console import standard_output
 from cutune.core.workspace import replace_file, write_document
 from cutune.device.thread_block import configuration_text, shape
 from cutune.evaluation.evaluate import Case, Evaluation, Score

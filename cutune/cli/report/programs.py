@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cutune.cli.report.console import aligned
 from cutune.frontend.host_formula import Formula, constant, text_of
 from cutune.frontend.program import (
     DIMENSIONS,
@@ -155,7 +156,7 @@ def print_programs(programs: Iterable[Program], console: Console | None = None) 
     On a terminal there are colours and reasons are wrapped; in a pipe each row is one whole line.
     """
     read = tuple(programs)
-    console = console or Console()
+    console = console or Console(emoji=False)
     for program in read:
         rows = tuple(_rows(program))
         if rows and console.is_terminal:
@@ -233,15 +234,6 @@ def _table(title: str, rows: Sequence[_Row]) -> Table:
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def aligned(rows: Sequence[_Row]) -> Iterator[str]:
-    """Rows as lines, in columns that are as wide as their widest cell."""
-    texts = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    for row in texts:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        yield "  ".join(cells).rstrip()
 
 
 def _launch_row(program: Program, site: LaunchSite) -> _Row:

@@ -20,7 +20,7 @@ def suggestions_to_json(programs: Iterable[Program]) -> list[Json]:
 
 def print_suggestions(programs: Iterable[Program], console: Console | None = None) -> None:
     """Print each as a paragraph that begins with its place."""
-    console = console or Console()
+    console = console or Console(emoji=False)
     found = [suggestion for program in programs for suggestion in suggestions(program)]
     if not found:
         console.print("nothing to suggest: no launch was refused", highlight=False)

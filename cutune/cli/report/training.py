@@ -7,7 +7,7 @@ from statistics import median
 
 from rich.table import Table
 
-from cutune.cli.report.choices import standard_output
+from cutune.cli.report.console import standard_output
 from cutune.device.thread_block import shape
 from cutune.evaluation.training import TrainingRow
 

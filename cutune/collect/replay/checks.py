@@ -51,7 +51,7 @@ def far_launches(kernel: MeasuredKernel, counts: CountFunctions) -> Iterator[Rep
         extents = extents_at(kernel, sizes)
         grid = grid_of(block, extents, kernel.grid_kept)
         fits = all(n <= most for n, most in zip(grid, GRID_LIMITS, strict=True))
-        if not fits or prod(extents) > FAR_THREADS:
+        if not fits or max(prod(extents), *sizes.values()) > FAR_THREADS:
             return float("inf")
         per_thread = counts.per_thread(counts.instructions, sizes)
         return CHECKED_INSTRUCTIONS * per_thread / WARP_BUDGET
@@ -67,11 +67,11 @@ def small_launches(kernel: MeasuredKernel) -> Iterator[Replay]:
     columns = zip(*(sizes for sizes, _ in kernel.recorded), strict=True)
     for name, column in zip(kernel.parameters, columns, strict=False):
         values = sorted({value for value in column if value > 0})
-        if not values or values[-1] >= LEVELS[0]:
+        if not values or values[-1] >= LEVELS[0] or name == kernel.strided_to:
             continue
         middle = values[len(values) // 2]
         for value in sorted({values[0], middle, values[-1]})[:OWN_VALUES]:
-            sizes = {**dict.fromkeys(kernel.variables, USUAL), name: value}
+            sizes = {**counted_sizes(kernel, dict.fromkeys(kernel.variables, USUAL)), name: value}
             yield Replay(OWN_SMALL, sizes, count_block(kernel), 1)
 
 
@@ -90,6 +90,10 @@ def _corners(
     # Of many blocks beside a small size some would have no work, which no function tells.
     kept = {kernel.extent_words[word] for word in kernel.extent_words if word.startswith("G")}
     groups = [group for group in groups if group == names or not kept & {*group}]
+    if kernel.strided_to is not None:
+        threads = {*kernel.extent_words.values()}
+        # Beside many threads a small size leaves no rounds to most of them.
+        groups = [group for group in groups if kernel.strided_to in group or not threads & {*group}]
     counted = max(max(point.values()) for point in count_points(names))
     for large in groups:
         found = None

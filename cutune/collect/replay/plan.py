@@ -36,6 +36,12 @@ WARP_BUDGET = 60_000
 #: The training sizes of the published method, and what a warp may take at the largest.
 TRAINING_SIZES = (64, 128, 256, 512)
 TRAINING_BUDGET = 600_000
+#: Where a loop strides by all threads, its size is so many times a level while counts are taken: a
+#: multiple of every level, and of the rounds that a compiler joins.
+ROUNDS_COUNTED = 480
+#: Fewer rounds of such a loop are not counted: those that a compiler does not join with others are
+#: no small part of them.
+FEWEST_ROUNDS = 16
 #: Up to so many sizes, launches may be larger while they are counted.
 FEW_SIZES = 2
 #: Parts of a block that are larger take too long to be counted.
@@ -101,6 +107,8 @@ def counted_sizes(kernel: MeasuredKernel, point: Mapping[str, int]) -> dict[str,
         most = LEVELS[-1] // WARP if len(kernel.parameters) <= FEW_SIZES else LEVELS[3] // WARP
         unit = most * max(-(-width // WARP) for width in count_block(kernel))
     sizes = {n: v // WARP if n in kept else v * unit for n, v in point.items()}
+    if kernel.strided_to is not None:
+        sizes[kernel.strided_to] *= ROUNDS_COUNTED
     for name, (blocks, share) in _shares(kernel).items():
         missing = (point[name] // WARP - 1) % len(LEVELS) * (share // len(LEVELS))
         sizes[name] = share * sizes[blocks] - missing
@@ -133,6 +141,8 @@ def sizes_at(kernel: MeasuredKernel, counts: CountFunctions, size: int) -> dict[
         if blocks not in counts.strides:
             sizes[name] = max(size, share * sizes[blocks])
     sizes |= dict.fromkeys(counts.strides, 1)
+    if kernel.strided_to is not None:
+        sizes[kernel.strided_to] *= FEWEST_ROUNDS
     if kernel.asserted and kernel.parameters:
         for name in set(kernel.extent_words.values()) - kept.keys():
             sizes[name] = size * _threads_per_size(kernel, "xyz".index(name[-1]))

@@ -31,6 +31,7 @@ from cutune.fit.count_functions import (
     CountFunctions,
     bounded_elsewhere,
     count_functions,
+    is_looped,
     uncertain_accesses,
 )
 from cutune.fit.held_out import HeldOut, held_out
@@ -42,6 +43,7 @@ from cutune.fit.measurement.size_relations import (
     with_bounds_fixed,
     with_constants_fixed,
     with_sizes_tied,
+    with_strides,
 )
 
 #: If 8 times the blocks do less than this times the work, the kernel strides by the grid.
@@ -78,6 +80,9 @@ def counted_kernel(
         subject = replace(subject, kernel=simpler)
         found = _counted(subject, known, progress)
         checked = _checked(subject, found)
+    strided = None if checked.holds else _strided(subject, known, progress)
+    if strided is not None:
+        subject, found, checked = strided
     functions = replace(checked.functions, strides=_strides(subject))
     kernel = subject.kernel
     repeated = _own(kernel, known)
@@ -121,6 +126,24 @@ def _held_out(
             measurement = replayer.replay(plan, done)
             found[measurement.key] = measurement
     return found
+
+
+def _strided(
+    subject: Subject, known: Sequence[Measurement], progress: Progress
+) -> tuple[Subject, dict[tuple[object, ...], Measurement], HeldOut] | None:
+    """The kernel counted with many rounds of a loop, where functions of its sizes are found so."""
+    if not is_looped(subject.kernel):
+        return None
+    for kernel in with_strides(subject.kernel):
+        strided = replace(subject, kernel=kernel)
+        try:
+            found = _counted(strided, known, progress)
+        except CutuneError:  # too much work for a loop over this size
+            continue
+        checked = _checked(strided, found)
+        if checked.holds:
+            return strided, found, checked
+    return None
 
 
 def _problem(

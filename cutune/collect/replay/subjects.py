@@ -94,7 +94,8 @@ def subjects(
             is_counted = code.obliviousness.countable and record.is_executed
             said = Code.COUNTED_ON_DATA if is_counted else Code.DATA_DEPENDENT
             reason = code.obliviousness.reason
-            warn(Diagnostic.at(said, kernel.source, kernel.span, kernel=kernel.name, reason=reason))
+            where = kernel.source, kernel.span
+            warn(Diagnostic.at(said, *where, kernel=kernel.name, reason=reason, advice=""))
             if not is_counted:
                 continue
         origin = Origin.of(program.source, program.deciding_files)

@@ -103,6 +103,7 @@ struct Launch {
     Checker* checker;                // look for hazards, or nullptr
     uint32_t threads;                // of the host, at most; 0 or 1: this one only
     bool cooperative;                // all blocks run together and may wait for each other
+    int64_t deadline;                // nanoseconds of std::chrono::steady_clock; 0: none
 };
 
 enum class Outcome : int32_t {
@@ -114,6 +115,7 @@ enum class Outcome : int32_t {
     deadlock,
     instruction_limit,
     unsupported,
+    out_of_time,
 };
 
 struct Report {

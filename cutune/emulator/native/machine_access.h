@@ -108,6 +108,11 @@ ALWAYS_INLINE void watch(const Instruction* i, Warp& w, const u64* address, u32 
     if (UNLIKELY(is_watched(i, w))) observe(i, w, address, bytes, elements, pattern);
 }
 
+// Where several lanes store to one address, PTX leaves open whose value stays. On an H200 it is the
+// lowest lane's; with 8 or 16 bytes per lane, that of the last half or quarter of the warp.
+template <u32 BYTES> constexpr u32 LANES_AT_ONCE = BYTES <= 4 ? LANES : BYTES == 8 ? 16 : 8;
+template <u32 BYTES> constexpr u32 LAST_STORED = LANES - LANES_AT_ONCE<BYTES>;
+
 template <class T> ALWAYS_INLINE T read(u64 address) {
     T value;
     memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);

@@ -19,9 +19,13 @@ struct BlockOrder;  // machine_check.h
 struct Warp;
 struct Execution;
 struct Instruction;
+struct Form;     // machine_version.h
+struct Version;
+class Versions;
 
 // Executes one instruction for a warp and returns the next one, or nullptr at the end of a basic
-// block (then the warp's `block` says where it goes on).
+// block (then the warp's `block` says where it goes on). It may execute the next ones as well: a
+// jump from handler to handler is cheaper than a return and a call.
 using Handler = const Instruction* (*)(const Instruction*, Warp&);
 
 // Registers d, a, b, c are byte offsets into the frame of the running function. A register is 32
@@ -33,6 +37,10 @@ struct Instruction {
     u32 flags;  // low byte: see below; the rest: index of further operands in the module's table
     s64 imm;
 };
+
+ALWAYS_INLINE const Instruction* run_on(const Instruction* next, Warp& w) {
+    return next->handler(next, w);
+}
 
 enum : u32 { GUARDED = 1, SHARED = 2, SPINNING = 4, NEGATED = 8 };
 
@@ -119,6 +127,7 @@ struct ModuleImage {
     std::vector<Block> blocks;
     std::vector<Instruction> code;
     std::vector<u32> lines, source_lines;  // of each instruction
+    std::vector<const Form*> forms;        // the same
     std::vector<u32> operands;
     std::vector<StaticSite> sites;
     u32 region_count = 0;
@@ -178,6 +187,8 @@ struct Warp {
     std::vector<Frame> frames;
     u8* register_memory = nullptr;
     u8* local_memory = nullptr;
+    u8* scalars = nullptr;       // of registers that versions know without their lanes
+    Version* version = nullptr;  // of `block`; then all lanes run
 
     ALWAYS_INLINE u32* narrow(u32 offset) {
         return static_cast<u32*>(__builtin_assume_aligned(registers + offset, 64));
@@ -198,6 +209,14 @@ struct Range {
     u32 ghosts = 0;
 };
 
+// How the lanes of a warp stand: lane l in column l % columns.
+struct Lattice {
+    u32 columns = LANES, rows = 1;
+    alignas(64) u32 column[LANES];
+    alignas(64) u32 row[LANES];
+    void set(u32 count);
+};
+
 // What has arrived at one of the block's barriers since it last opened.
 struct Barrier {
     u32 passed = 0;  // threads that did not wait (bar.arrive)
@@ -216,7 +235,7 @@ struct Execution {
     bool leaping = false;       // may leap over iterations that are not traced
     bool alone = true;          // no other thread runs blocks of this launch
     u64 instructions = 0;
-    u64 limit = ~0ull;
+    u64 limit = ~0ull, next_look = 0;
     u32 block_index[3] = {0, 0, 0};
     u64 linear_block = 0;
     u8* shared = nullptr;
@@ -231,7 +250,10 @@ struct Execution {
     u64 workspace = 0;     // of the grid's barrier, in a cooperative launch
     const u8* parameters = nullptr;
     std::shared_ptr<BlockOrder> order;  // with a checker
+    std::shared_ptr<Versions> made[2];  // versions of basic blocks: untraced, traced
+    Versions* versions = nullptr;       // those for this block, or none
 
+    Lattice lattice;
     TraceState trace;
 
     Execution(ModuleImage& m, const Function& k, const Launch& l, Memory& mem, Report& r)
@@ -243,6 +265,8 @@ struct Execution {
     void begin_block(u64 linear);
     template <bool CHECKED> void run_warps(bool once);
     void leap(Warp& w, const Block& block);
+    // Is the limit of instructions reached, or the deadline? Says when to look again.
+    void look_at_limits();
     [[noreturn]] void exhausted() const;
     void turn();
     void end_block();
@@ -326,6 +350,17 @@ constexpr u32 ROW = 8;
 // several elements.
 void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, u32 elements,
              Pattern pattern);
+// The same for a full warp's access at a first address and in steps from column to column and from
+// row to row.
+struct AddressSteps {
+    u64 first;
+    s64 column, row;
+};
+void observe_steps(const Instruction* i, Warp& w, const AddressSteps& at, u32 bytes,
+                   Pattern pattern);
+// For the most frequent ones, at one address or side by side.
+template <Kind KIND, Pattern PATTERN>
+void observe_regular(const Instruction* i, Warp& w, u64 first, u32 bytes);
 // Find the allocations of all active lanes or fail. Gives the lanes whose address is a ghost.
 u32 resolve(const Instruction* i, Warp& w, const u64* address, u32 bytes);
 

@@ -146,6 +146,11 @@ OP2(max_xorsign_abs_f32, f32, f32, f32, with_sign(larger(absolute(a), absolute(b
 OP2(min_f64, f64, f64, f64, smaller(a, b))
 OP2(max_f64, f64, f64, f64, larger(a, b))
 
+MIXED_2(add_f32, f32, f32, f32)
+MIXED_2(sub_f32, f32, f32, f32)
+MIXED_2(mul_f32, f32, f32, f32)
+MIXED_3(fma_f32, f32, f32, f32, f32)
+
 // Comparisons and tests of one type; LEAST is its smallest normal number.
 #define COMPARING_OPERATIONS(T, LEAST) \
     OP2(setp_eq_##T, pred, T, T, a == b) \

@@ -174,6 +174,12 @@ INTEGER_OPERATIONS(16, u32)
 INTEGER_OPERATIONS(32, u32)
 INTEGER_OPERATIONS(64, u64)
 
+MIXED_2(add_b32, u32, u32, u32)
+MIXED_2(mul_b32, u32, u32, u32)
+MIXED_2(add_b64, u64, u64, u64)
+MIXED_2(setp_eq_b32, pred, u32, u32)
+MIXED_2(setp_ne_b32, pred, u32, u32)
+
 // The order of one type.
 #define ORDER_OPERATIONS(T) \
     OP2(setp_lt_##T, pred, T, T, a < b) \

@@ -5,7 +5,7 @@
 // then run in another order, which changes `new_sectors` a little.
 #include <algorithm>
 
-#include "machine_core.h"
+#include "machine_version.h"
 
 namespace cutune {
 
@@ -105,6 +105,7 @@ void Execution::leap(Warp& w, const Block& block) {
     const Leap& leap = *block.leap;
     // Often the next execution is traced: the other questions need not be answered then.
     if (!leaves_nothing(*this, block) || !unseen(*this, w, block, 1)) return;
+    if (w.version) leave(w, w.version->entry);
     const u64 count = unseen(*this, w, block, repetitions(leap, w));
     if (!count) return;
     for (const LeapStep& carried : leap.steps) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "machine_core.h"
+#include "machine_version.h"
 
 namespace cutune {
 
@@ -157,10 +157,17 @@ std::unique_ptr<Leap> read_leap(Reader& in) {
     return leap;
 }
 
-void read_code(Reader& in, ModuleImage& module, const std::vector<Handler>& used) {
+struct Used {
+    Handler handler;
+    const Form* form;
+};
+
+void read_code(Reader& in, ModuleImage& module, const std::vector<Used>& used) {
     module.code.resize(in.u());
     for (Instruction& i : module.code) {
-        i.handler = used.at(in.u());
+        const Used& operation = used.at(in.u());
+        i.handler = operation.handler;
+        module.forms.push_back(operation.form);
         in.words(i.d, i.a, i.b, i.c, i.x, i.flags);
         i.imm = in.number<s64>();
         module.lines.push_back(in.u());
@@ -260,14 +267,14 @@ void judge_independence(ModuleImage& module, const std::unordered_map<Handler, s
 
 void read(Reader& in, ModuleImage& module) {
     if (memcmp(in.take(8), MAGIC, 8) != 0) throw Malformed{"not an assembled module"};
-    std::vector<Handler> used(in.u());
+    std::vector<Used> used(in.u());
     std::unordered_map<Handler, std::string> names;
-    for (Handler& handler : used) {
+    for (Used& operation : used) {
         const std::string name = in.text();
         const auto found = handlers().find(name);
         if (found == handlers().end()) throw Malformed{"unknown operation " + name};
-        handler = found->second;
-        names[handler] = name;
+        operation = {found->second, form_of(name)};
+        names[operation.handler] = name;
     }
     std::vector<std::vector<Relocation>> in_variables, in_functions;
     read_variables(in, module, in_variables);

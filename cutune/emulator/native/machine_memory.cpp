@@ -238,10 +238,6 @@ template <class T> ALWAYS_INLINE bool load_regular(const Instruction* i, Warp& w
     return true;
 }
 
-// Where several lanes store to one address, PTX leaves open whose value stays. On an H200 it is the
-// lowest lane's; with 8 or 16 bytes per lane, that of the last half or quarter of the warp.
-template <u32 BYTES> constexpr u32 LANES_AT_ONCE = BYTES <= 4 ? LANES : BYTES == 8 ? 16 : 8;
-
 template <u32 BYTES, class F> ALWAYS_INLINE void in_order_of_stores(u32 mask, F&& each) {
     constexpr u32 AT_ONCE = LANES_AT_ONCE<BYTES>;
     for (u32 first = 0; first < LANES; first += AT_ONCE)
@@ -254,8 +250,7 @@ template <class T> ALWAYS_INLINE bool store_regular(const Instruction* i, Warp& 
     if (at.pattern == SCATTERED) return false;
     if (at.ghosts) return true;
     const Lane<T>* const b = lanes<T>(w, i->b);
-    constexpr u32 LAST = LANES - LANES_AT_ONCE<sizeof(T)>;
-    if (at.pattern == UNIFORM) write<T>(at.first, static_cast<T>(b[LAST]));
+    if (at.pattern == UNIFORM) write<T>(at.first, static_cast<T>(b[LAST_STORED<sizeof(T)>]));
     else copy_lanes(reinterpret_cast<T*>(at.first), b);
     return true;
 }
@@ -279,43 +274,43 @@ ALWAYS_INLINE void load_single(Lane<T>* d, const Warp& w, const Access<T, 1, S>&
 
 template <class T, u32 N, Space S> const Instruction* load(const Instruction* i, Warp& w) {
     if constexpr (S == SHARED_SPACE && N == 1)
-        if (load_shared_rows<T>(i, w)) return i + 1;
+        if (load_shared_rows<T>(i, w)) return run_on(i + 1, w);
     if constexpr (S == GLOBAL_SPACE && N == 1)
-        if (load_regular<T>(i, w)) return i + 1;
+        if (load_regular<T>(i, w)) return run_on(i + 1, w);
     const Access<T, N, S> at(i, w);
     if constexpr (N == 1)
         if (!at.ghosts) {
             load_single<T, S>(lanes<T>(w, i->d), w, at);
-            return i + 1;
+            return run_on(i + 1, w);
         }
     const u32* const targets = registers<N>(i, w, i->d);
     if (w.full && at.ghosts == FULL) {
         for (u32 k = 0; k < N; k++) memset(lanes<T>(w, targets[k]), 0, LANES * sizeof(Lane<T>));
-        return i + 1;
+        return run_on(i + 1, w);
     }
     for (u32 k = 0; k < N; k++) {
         Lane<T>* d = lanes<T>(w, targets[k]);
         FOR_ACTIVE(w, l)
             d[l] = at.ghosts >> l & 1 ? 0 : extended(read<T>(at.address[l] + k * sizeof(T)));
     }
-    return i + 1;
+    return run_on(i + 1, w);
 }
 
 template <class T, u32 N, Space S> const Instruction* store(const Instruction* i, Warp& w) {
     if constexpr (S == GLOBAL_SPACE && N == 1)
-        if (store_regular<T>(i, w)) return i + 1;
+        if (store_regular<T>(i, w)) return run_on(i + 1, w);
     const Access<T, N, S> at(i, w);
     if constexpr (N == 1)
         if (!at.ghosts && at.pattern == SEQUENTIAL) {
             copy_lanes(reinterpret_cast<T*>(at.address[0]), lanes<T>(w, i->b));
-            return i + 1;
+            return run_on(i + 1, w);
         }
     const u32* const sources = registers<N>(i, w, i->b);
     in_order_of_stores<N * sizeof(T)>(w.mask & ~at.ghosts, [&](u32 l) {
         for (u32 k = 0; k < N; k++)
             write<T>(at.address[l] + k * sizeof(T), static_cast<T>(lanes<T>(w, sources[k])[l]));
     });
-    return i + 1;
+    return run_on(i + 1, w);
 }
 
 // Parameters of a kernel are the same for all threads.
@@ -328,26 +323,26 @@ template <class T> const Instruction* load_parameter(const Instruction* i, Warp&
     } else {
         FOR_ACTIVE(w, l) d[l] = extended(value);
     }
-    return i + 1;
+    return run_on(i + 1, w);
 }
 
 HANDLER(local_address) {
     u64* d = w.wide(i->d);
     FOR_ACTIVE(w, l) d[l] = w.frame_pointer + i->imm;
-    return i + 1;
+    return run_on(i + 1, w);
 }
 
 HANDLER(parameter_address) {
     u64* d = w.wide(i->d);
     FOR_ACTIVE(w, l) d[l] = reinterpret_cast<u64>(w.execution->parameters) + i->imm;
-    return i + 1;
+    return run_on(i + 1, w);
 }
 
 HANDLER(dynamic_shared_address) {
     u32* d = w.narrow(i->d);
     const u32 start = (w.execution->kernel.code.static_shared_bytes + 15) / 16 * 16;
     FOR_ACTIVE(w, l) d[l] = start;
-    return i + 1;
+    return run_on(i + 1, w);
 }
 
 u64 lane_base(const Warp& w, u32 l) {
@@ -361,7 +356,7 @@ template <class T, class F> const Instruction* of_address(const Instruction* i, 
     Lane<T>* d = lanes<T>(w, i->d);
     const u64* a = w.wide(i->a);
     FOR_ACTIVE(w, l) d[l] = f(a[l], l);
-    return i + 1;
+    return run_on(i + 1, w);
 }
 
 // Generic addresses are host addresses; those in the shared and local windows are offsets.

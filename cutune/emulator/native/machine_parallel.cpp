@@ -46,6 +46,7 @@ void work(Execution& x, Work& all) {
             if (x.launch.instruction_limit) {
                 if (spent > x.launch.instruction_limit) x.exhausted();
                 x.limit = before + (x.launch.instruction_limit - spent);
+                x.next_look = before;
             }
             x.run_block(block_at(x.launch, k));
             all.spent += x.instructions - before;

@@ -1,9 +1,11 @@
 // Runs launches: blocks one after the other, the warps of a block in turn, one basic block each.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "machine_check.h"
 #include "machine_parallel.h"
+#include "machine_version.h"
 
 namespace cutune {
 
@@ -35,12 +37,18 @@ struct Buffer {
 
 // The memory of the warps of one block.
 struct BlockMemory {
-    Buffer registers, locals, shared;
+    Buffer registers, locals, shared, scalars;
 };
 
 u64 rounded(u64 bytes, u64 unit) { return (bytes + unit - 1) / unit * unit; }
 
 }  // namespace
+
+void Lattice::set(u32 count) {
+    columns = count;
+    rows = LANES / count;
+    for (u32 l = 0; l < LANES; l++) column[l] = l % count, row[l] = l / count;
+}
 
 void Warp::set_mask(u32 lanes) {
     mask = lanes;
@@ -118,6 +126,7 @@ void Execution::begin_block(u64 linear) {
         w.function = &kernel;
         w.registers = w.register_memory;
         w.frame_pointer = 0;
+        w.version = nullptr;
         w.block = &module.blocks[kernel.first_block];
         w.returned = w.spins = w.carry = w.touched = 0;
         w.groups.clear();
@@ -133,6 +142,7 @@ void Execution::begin_block(u64 linear) {
         tracing = std::binary_search(launch.traced_blocks,
                                      launch.traced_blocks + launch.traced_block_count, linear);
     if (tracing) begin_trace();
+    versions = made[tracing].get();
     watching = tracing || launch.checker;
     leaping = launch.ghost_size && !launch.cooperative;
     if (launch.checker) launch.checker->begin_block(*this);
@@ -179,12 +189,15 @@ template <bool CHECKED> void Execution::run_warps(bool once) {
             w.touched |= w.mask & block.touches;
             instructions += block.instructions;
             const Instruction* i = block.first;
+            if (!CHECKED && w.full && versions && w.frames.empty()) {
+                if (!w.version) w.version = versions->enter(block);
+                i = w.version->steps.data();
+            }
             do i = i->handler(i, w);
             while (i);
             if (!w.live) remaining--, arrived = true;
         }
-        if (UNLIKELY(instructions > limit))
-            exhausted();
+        if (UNLIKELY(instructions > next_look)) look_at_limits();
         if (arrived && release_barriers()) continue;
         if (progress || !remaining) continue;
         if (release_warp_barriers()) continue;
@@ -196,6 +209,19 @@ template <bool CHECKED> void Execution::run_warps(bool once) {
             }
         throw Fault{Outcome::deadlock, "kernel " + kernel.code.name};
     } while (remaining && !once);
+}
+
+// Instructions from one look at the clock to the next: some milliseconds.
+constexpr u64 LOOK_EVERY = 1000000;
+
+void Execution::look_at_limits() {
+    if (instructions > limit) exhausted();
+    next_look = limit;
+    if (!launch.deadline) return;
+    if (std::chrono::steady_clock::now().time_since_epoch() >=
+        std::chrono::nanoseconds(launch.deadline))
+        throw Fault{Outcome::out_of_time, "kernel " + kernel.code.name + " was not done in time"};
+    next_look = std::min(limit, instructions + LOOK_EVERY);
 }
 
 void Execution::exhausted() const {
@@ -216,8 +242,10 @@ static void prepare_warps(Execution& x, BlockMemory& memory) {
     }
     u8* register_memory = memory.registers.at_least(x.register_stride * count + 4096);
     u8* local_memory = memory.locals.at_least(x.local_stride * LANES * count + 4096);
+    const u64 scalar_stride = rounded(x.kernel.register_bytes / 4, 64);
+    u8* scalars = memory.scalars.at_least(scalar_stride * count + 4096);
     x.shared = memory.shared.at_least(x.shared_bytes + 4096);
-    if (!register_memory || !local_memory || !x.shared)
+    if (!register_memory || !local_memory || !scalars || !x.shared)
         throw Fault{Outcome::unsupported, "not enough host memory for the block's registers"};
     x.warps.resize(count);
     for (u32 k = 0; k < count; k++) {
@@ -226,6 +254,7 @@ static void prepare_warps(Execution& x, BlockMemory& memory) {
         w.index = k;
         w.register_memory = register_memory + k * x.register_stride;
         w.local_memory = local_memory + k * x.local_stride * LANES;
+        w.scalars = scalars + k * scalar_stride;
         x.kernel.place_constants(w.register_memory);
         for (u32 l = 0; l < LANES; l++) {
             const u32 thread = k * LANES + l;
@@ -234,6 +263,10 @@ static void prepare_warps(Execution& x, BlockMemory& memory) {
             w.thread[2][l] = thread / launch.block[0] / launch.block[1];
         }
     }
+    x.lattice.set(LANES % launch.block[0] ? LANES : launch.block[0]);
+    if (launch.checker || launch.cooperative) return;
+    for (const bool traced : {false, true})
+        if (!traced || launch.trace) x.made[traced] = std::make_shared<Versions>(x, traced);
 }
 
 static void check(const KernelCode& code, const Launch& launch) {
@@ -349,7 +382,7 @@ std::string Execution::place(const Instruction* i, const Warp& w, u32 lane) cons
                        triple(block_index[0], block_index[1], block_index[2]) + ", thread " +
                        triple(w.thread[0][lane], w.thread[1][lane], w.thread[2][lane]);
     if (!i) return text;
-    const size_t k = i - module.code.data();
+    const size_t k = (versions ? versions->original(i) : i) - module.code.data();
     text += ", PTX line " + std::to_string(module.lines[k]);
     if (module.source_lines[k]) text += ", source line " + std::to_string(module.source_lines[k]);
     return text;

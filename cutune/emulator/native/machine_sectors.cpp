@@ -5,12 +5,6 @@
 
 namespace cutune {
 
-namespace {
-
-constexpr u32 HISTORY = 16;
-
-}  // namespace
-
 void SectorTable::clear(size_t regions) {
     newest_.assign(regions, 0);
     used_ = 0;
@@ -21,9 +15,7 @@ void SectorTable::clear(size_t regions) {
 }
 
 u32 SectorTable::enter(u32 region, u64 key, u64 now, u32 window) {
-    constexpr u64 EACH = 0x0001000100010001ull;  // a bit of each sector
-    const size_t last = entries_.size() - 1;
-    for (size_t k = slot(key);; k = (k + 1) & last) {
+    for (size_t k = slot(key);; k = (k + 1) & last_) {
         Entry& entry = entries_[k];
         if (entry.generation != generation_) {
             entry = {key, now, window, generation_};
@@ -60,10 +52,10 @@ void SectorTable::grow() {
     size_t size = entries_.size();
     while (kept.size() * 4 > size) size *= 2;
     entries_.assign(size, Entry());
-    const size_t last = size - 1;
+    last_ = size - 1;
     for (const Entry& entry : kept) {
         size_t k = slot(entry.key);
-        while (entries_[k].generation == generation_) k = (k + 1) & last;
+        while (entries_[k].generation == generation_) k = (k + 1) & last_;
         entries_[k] = entry;
     }
     used_ = kept.size();

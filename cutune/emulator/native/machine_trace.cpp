@@ -10,7 +10,7 @@
 // its number, counted per warp and instruction, divided by 8. machine_draws.cpp selects the windows
 // that are traced.
 #include <algorithm>
-#include <iterator>
+#include <cstddef>
 
 #include "machine_check.h"
 
@@ -28,119 +28,22 @@ constexpr u64 Site::*TRACED_SUMS[] = {CUTUNE_SITE_COUNTERS(COUNTER)};
 #undef traced
 #undef counted
 
-void uniform_features(u64 address, u32 bytes, Features& f) {
-    f.line[0] = 0;
-    f.touched[0] = u8(1 << (address >> 5 & 3));
-    f.sectors = f.lines = 1;
-    f.wavefronts = std::max(1u, bytes / 4);
-    f.bytes = bytes;
-    f.partial_lines = bytes < 32;
-    f.lowest = 0;
-    f.highest = bytes;
-}
+// The addresses of one execution, as they are or in steps of all lanes.
+struct Accessed {
+    const u64* address;  // nullptr: in steps
+    const AddressSteps& steps;  // of others, only the first is known
+    u32 mask, bytes;
+    Pattern pattern;
 
-void sequential_features(u64 address, u32 bytes, Features& f) {
-    const u64 end = address + LANES * bytes;
-    f.sectors = ((end - 1) >> 5) - (address >> 5) + 1;
-    f.full = (end >> 5) - ((address + 31) >> 5);
-    f.lines = ((end - 1) >> 7) - (address >> 7) + 1;
-    const u32 begins = address >> 5 & 3, ends = 3 - ((end - 1) >> 5 & 3);
-    for (u32 k = 0; k < f.lines; k++) {
-        const u32 head = k ? 0 : begins, tail = k + 1 < f.lines ? 0 : ends;
-        f.line[k] = k;
-        f.touched[k] = u8(15u >> (head + tail) << head);
+    // All of them; `room` is for those in steps.
+    const u64* all(const Lattice& lattice, u64* room) const {
+        if (address) return address;
+        for (u32 l = 0; l < LANES; l++)
+            room[l] = steps.first + u64(steps.column) * lattice.column[l] +
+                      u64(steps.row) * lattice.row[l];
+        return room;
     }
-    f.bytes = LANES * bytes;
-    const bool head = address & 31, tail = end & 31;
-    f.partial_lines = f.lines == 1 ? head || tail : head + tail;
-    f.wavefronts = std::max(1u, bytes / 4);
-    f.lowest = 0;
-    f.highest = LANES * bytes;
-}
-
-u32 gather(const u64* address, u32 mask, u64* found) {
-    u32 count = 0;
-    bool sorted = true;
-    for (; mask; mask &= mask - 1) {
-        found[count] = address[__builtin_ctz(mask)];
-        sorted &= count == 0 || found[count - 1] <= found[count];
-        count++;
-    }
-    if (!sorted) std::sort(found, found + count);
-    return count;
-}
-
-// Distinct words in the busiest bank; `sorted` addresses.
-u32 busiest_bank(const u64* sorted, u32 count, u32 bytes) {
-    u8 bank[LANES] = {};
-    u32 most = 0;
-    u64 last = ~0ull;
-    for (u32 k = 0; k < count; k++) {
-        const u64 end = (sorted[k] + bytes - 1) >> 2;
-        for (u64 word = sorted[k] >> 2; word <= end; word++) {
-            if (last != ~0ull && word <= last) continue;
-            last = word;
-            most = std::max<u32>(most, ++bank[word & 31]);
-        }
-    }
-    return most;
-}
-
-u32 wavefronts_by_part(const u64* address, u32 mask, u32 bytes) {
-    const u32 lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
-    u32 total = 0;
-    for (u32 first = 0; first < LANES; first += lanes) {
-        const u32 part = mask & (lanes == 32 ? FULL : ((1u << lanes) - 1) << first);
-        if (!part) continue;
-        u64 sorted[LANES];
-        total += busiest_bank(sorted, gather(address, part, sorted), bytes);
-    }
-    return total;
-}
-
-void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f) {
-    u64 sorted[LANES];
-    const u32 count = gather(address, mask, sorted);
-    const u64 first = address[__builtin_ctz(mask)];
-    const u32 touch = bytes >= 32 ? ~0u : (1u << bytes) - 1;
-    u32 touched = 0;
-    bool partial = false;  // some sector of the line
-    u64 last = 0;
-    const auto sector_ends = [&] {
-        f.full += touched == ~0u;
-        f.bytes += __builtin_popcount(touched);
-        partial |= touched != ~0u;
-    };
-    for (u32 k = 0; k < count; k++) {
-        const u64 sector = sorted[k] >> 5;
-        if (k == 0 || sector != last) {
-            if (k) sector_ends();
-            if (k == 0 || sector >> 2 != last >> 2) {
-                f.partial_lines += partial;
-                partial = false;
-                f.touched[f.lines] = 0;
-                f.line[f.lines++] = s64((sector >> 2) - (first >> 7));
-            }
-            f.touched[f.lines - 1] |= u8(1 << (sector & 3));
-            f.sectors++;
-            touched = 0;
-            last = sector;
-        }
-        touched |= touch << (sorted[k] & 31);
-    }
-    sector_ends();
-    f.partial_lines += partial;
-    f.wavefronts = bytes <= 4 ? busiest_bank(sorted, count, bytes)
-                              : wavefronts_by_part(address, mask, bytes);
-    f.lowest = s64(sorted[0] - first);
-    f.highest = s64(sorted[count - 1] + bytes - first);
-}
-
-u32 shared_wavefronts(const u64* offset, u32 mask, u32 bytes, Pattern pattern) {
-    if (pattern == UNIFORM) return 1;
-    if (pattern == SEQUENTIAL && bytes >= 4) return bytes / 4;
-    return wavefronts_by_part(offset, mask, bytes);
-}
+};
 
 // An irregular access: its cost and its signature; 0: the signature was not computed.
 struct Recalled {
@@ -148,61 +51,87 @@ struct Recalled {
     u64 signature;
 };
 
-// Remembered if the distances between the lanes are the same as before, else from `count`.
-template <class F>
-Recalled recalled(Execution& x, u32 site, const u64* address, u32 mask, Features& fresh, F count) {
-    const u64 first = address[__builtin_ctz(mask)];
+// Are the distances between the lanes the same as before? If not, they are noted.
+bool repeats(Remembered& remembered, const Accessed& at, const u64* address) {
+    u64 different = remembered.mask ^ at.mask;
+    for (u32 l = 0; l < LANES; l++)
+        different |= ((address[l] - at.steps.first) ^ remembered.distance[l]) &
+                     (0 - u64(at.mask >> l & 1));
+    if (!different) return true;
+    for (u32 l = 0; l < LANES; l++) remembered.distance[l] = address[l] - at.steps.first;
+    remembered.mask = at.mask;
+    remembered.known = 0;
+    remembered.in_steps = false;
+    return false;
+}
+
+// Remembered if the distances between the lanes are the same as before, else from `count`, which
+// takes the addresses.
+template <class F> Recalled recalled(Execution& x, u32 site, const Accessed& at, F count) {
+    alignas(64) u64 room[LANES];
     std::unique_ptr<Remembered>& place = x.trace.remembered[site];
     if (!place) place.reset(new Remembered());
     Remembered& remembered = *place;
-    u64 different = remembered.mask ^ mask;
-    for (u32 l = 0; l < LANES; l++)
-        different |= ((address[l] - first) ^ remembered.distance[l]) & (0 - u64(mask >> l & 1));
-    if (different) {
-        for (u32 l = 0; l < LANES; l++) remembered.distance[l] = address[l] - first;
-        remembered.mask = mask;
-        remembered.known = 0;
+    const AddressSteps& steps = at.steps;
+    const u64* address = nullptr;
+    if (at.address || !remembered.in_steps || remembered.column != steps.column ||
+        remembered.row != steps.row) {
+        address = at.all(x.lattice, room);
+        repeats(remembered, at, address);
+        if (!at.address) {
+            remembered.in_steps = true;
+            remembered.column = steps.column;
+            remembered.row = steps.row;
+        }
     }
-    if (first & 3) {
-        count(fresh);
+    if (steps.first & 3) {
+        Features& fresh = x.trace.fresh = Features();
+        count(at.all(x.lattice, room), fresh);
         return {&fresh, 0};
     }
-    const u32 k = first >> 2 & 31;
+    const u32 k = steps.first >> 2 & 31;
     if (!(remembered.known >> k & 1)) {
         remembered.features[k] = Features();
-        count(remembered.features[k]);
+        count(at.all(x.lattice, room), remembered.features[k]);
         remembered.signature[k] = remembered.features[k].signature();
         remembered.known |= 1u << k;
     }
     return {&remembered.features[k], remembered.signature[k]};
 }
 
-ALWAYS_INLINE void add(Site& site, const StaticSite& access, const Features& f, u64 first,
-                       u32 rewritten) {
-    site.traced++;
-    site.sectors += f.sectors;
-    site.full_sectors += f.full;
-    site.lines += f.lines;
-    site.wavefronts += f.wavefronts;
-    if (access.kind == LOAD)
-        site.load_cost_x20 += std::max(COST_UNITS * f.wavefronts, LINE_LOOKUP * f.lines);
-    else if (f.sectors) {
-        const u32 parts = f.bytes * COST_UNITS / SECTOR_BYTES + PARTIAL_LINE * f.partial_lines;
-        const u32 cost = std::max(parts, STORED_LINE * f.lines);
-        // A division takes as long as all the rest, so it is avoided: most stores rewrite nothing.
-        site.store_cost_x20 += rewritten ? cost * (f.sectors - rewritten) / f.sectors : cost;
+// Of an access at one address, or side by side: the same for all sites.
+ALWAYS_INLINE const Features& regular(TraceState& state, Pattern pattern, u64 first, u32 bytes) {
+    const u32 size = u32(__builtin_ctz(bytes));
+    const bool usual = !(first & 3) && bytes == 1u << size && size < REGULAR_SIZES;
+    if (UNLIKELY(!usual)) state.fresh = Features();
+    Features& f = usual ? state.regular[pattern == UNIFORM][size][first >> 2 & 31] : state.fresh;
+    if (UNLIKELY(!f.lines))
+        (pattern == UNIFORM ? uniform_features : sequential_features)(first, bytes, f);
+    return f;
+}
+
+static_assert(offsetof(Site, rewritten_sectors) - offsetof(Site, traced) == 7 * sizeof(u64),
+              "Sums are these counters");
+
+ALWAYS_INLINE void add(Site& site, Kind kind, const Features& f, u64 first, u32 rewritten) {
+    Sums& sums = *reinterpret_cast<Sums*>(&site.traced);
+    const bool is_first = !site.traced;
+    sums += f.sums[kind == LOAD];  // not read again: it may lie across two cache lines
+    if (UNLIKELY(rewritten)) {
+        const u64 cost = f.sums[0][offsetof(Site, store_cost_x20) / 8 - offsetof(Site, traced) / 8];
+        site.store_cost_x20 -= cost - cost * (f.sectors - rewritten) / f.sectors;
         site.rewritten_sectors += rewritten;
-    } else
-        site.store_cost_x20 += COST_UNITS * f.wavefronts;
+    }
     const u64 lowest = first + u64(f.lowest), highest = first + u64(f.highest);
-    if (site.traced == 1 || lowest < site.lowest) site.lowest = lowest;
+    if (is_first || lowest < site.lowest) site.lowest = lowest;
     if (highest > site.highest) site.highest = highest;
 }
 
 // Partly written sectors of which the warp's last store, from another instruction in the same
-// iteration, wrote other bytes. The two stores may merge on the way to L2.
-u32 rewritten_sectors(LastStore& last, const StaticSite& access, u32 site, u32 execution,
-                      const Features& f, u64 first) {
+// iteration, wrote other bytes. The two stores may merge on the way to L2. `stays`: the features
+// do.
+ALWAYS_INLINE u32 rewritten_sectors(LastStore& last, const StaticSite& access, u32 site,
+                                    u32 execution, const Features& f, u64 first, bool stays) {
     const bool together = last.site != site && last.first != first &&
                           last.region == access.region && last.execution == execution;
     const u64 from = first >> 7;
@@ -213,9 +142,15 @@ u32 rewritten_sectors(LastStore& last, const StaticSite& access, u32 site, u32 e
         if (other < last.lines && last.from + u64(last.line[other]) == line)
             both += __builtin_popcount(last.touched[other] & f.touched[k]);
     }
-    // Unused elements too: copies of a fixed size are fast.
-    std::copy(std::begin(f.line), std::end(f.line), last.line);
-    std::copy(std::begin(f.touched), std::end(f.touched), last.touched);
+    if (stays) {
+        last.line = f.line;
+        last.touched = f.touched;
+    } else {
+        memcpy(last.own_line, f.line, f.lines * sizeof f.line[0]);
+        memcpy(last.own_touched, f.touched, f.lines);
+        last.line = last.own_line;
+        last.touched = last.own_touched;
+    }
     last.lines = f.lines;
     last.from = from;
     last.first = first;
@@ -247,21 +182,45 @@ void trace_local(const Warp& w, const u64* address, u32 bytes, const StaticSite&
     f.sectors *= words;
     f.full *= words;
     f.wavefronts *= words;
-    add(site, access, f, interleaved[__builtin_ctz(w.mask)], 0);
+    f.finish();
+    add(site, access.kind, f, interleaved[__builtin_ctz(w.mask)], 0);
 }
 
 // Sectors of a global access that the block accessed neither in this window nor in the last one.
-u32 unseen_sectors(Execution& x, u32 warp, const Touch& touch, const Features& f) {
+ALWAYS_INLINE u32 unseen_sectors(Execution& x, u32 warp, const Touch& touch, const Features& f) {
     if (touch.signature) {
         Touch& recent = x.trace.recent[warp].touches[touch.slot()];
         if (recent == touch) return 0;
         recent = touch;
     }
-    u32 unseen = 0;
-    for (u32 k = 0; k < f.lines; k++)
+    u32 unseen = 0, k = 0;
+    do
         unseen += x.trace.sectors.touch(touch.region, touch.line + u64(f.line[k]), f.touched[k],
                                         touch.window);
+    while (++k < f.lines);
     return unseen;
+}
+
+// Adds one execution to `site`; nullptr: to nothing, but what is touched matters to the next window.
+template <Kind KIND>
+inline void count_global(const Instruction* i, Warp& w, u32 execution, u64 first,
+                                const Features& f, u32 unseen, bool stays, Site* site) {
+    Execution& x = *w.execution;
+    TraceState& state = x.trace;
+    const StaticSite& access = x.module.sites[i->x];
+    // A load that misses L1 takes longer than the last store needs to reach L2.
+    if (KIND == LOAD && unseen) state.last_store[w.index].lines = 0;
+    const u32 rewritten =
+        KIND == STORE
+            ? rewritten_sectors(state.last_store[w.index], access, i->x, execution, f, first, stays)
+            : 0;
+    if (!site) return;
+    add(*site, KIND, f, first, rewritten);
+    if (!unseen) return;
+    site->new_sectors += unseen;
+    // Warps of a block wait at the same time for the misses of a step, so a step counts once.
+    site->missing += state.sectors.touch(2 * x.module.region_count + i->x, execution, 1,
+                                         execution >> WINDOW);
 }
 
 // The counters of a drawn window; none for a warp so far behind that its window has been replaced.
@@ -273,15 +232,26 @@ Site* sampled_site(Execution& x, u32 site, u32 window) {
     return window == young.window ? &young.counts : nullptr;
 }
 
-NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 bytes,
-                        Pattern pattern) {
+u32 shared_wavefronts(Execution& x, u32 site, const Accessed& at) {
+    if (at.pattern == UNIFORM) return 1;
+    if (at.pattern == SEQUENTIAL && at.bytes >= 4) return at.bytes / 4;
+    const Recalled found =
+        recalled(x, site, at, [&](const u64* address, Features& features) {
+            features.wavefronts = scattered_wavefronts(address, at.mask, at.bytes);
+            features.finish();
+        });
+    return found.features->wavefronts;
+}
+
+NEVER_INLINE void trace(const Instruction* i, Warp& w, const Accessed& at) {
     Execution& x = *w.execution;
     TraceState& state = x.trace;
     const StaticSite& access = x.module.sites[i->x];
-    Progress& progress = state.progress[w.index * x.module.sites.size() + i->x];
+    Progress& progress = state.progress[w.index * state.sites + i->x];
     const u32 execution = progress.executions++;
     const u32 window = execution >> WINDOW;
-    Site* site = &x.report.sites[i->x];  // nowhere: what is touched matters to the next window
+    const u64 first = at.steps.first;
+    Site* site = &x.report.sites[i->x];
     if (x.launch.trace_every > 1) {
         if (execution < progress.dormant) return;
         const u64 next = state.draws.first(access.region, window);
@@ -291,20 +261,11 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
         }
         site = next == window ? sampled_site(x, i->x, window) : nullptr;
     }
-    Features fresh;
-    Recalled found = {&fresh, 0};
-    const u64 shared = reinterpret_cast<u64>(x.shared);
-    const u64 first = address[__builtin_ctz(w.mask)];
     if (access.space == SHARED_SPACE ||
-        (access.space == GENERIC_SPACE && first - shared < x.shared_bytes)) {
+        (access.space == GENERIC_SPACE &&
+         first - reinterpret_cast<u64>(x.shared) < x.shared_bytes)) {
         if (!site) return;
-        if (pattern == UNIFORM || pattern == SEQUENTIAL)
-            fresh.wavefronts = shared_wavefronts(address, w.mask, bytes, pattern);
-        else
-            found = recalled(x, i->x, address, w.mask, fresh, [&](Features& features) {
-                features.wavefronts = shared_wavefronts(address, w.mask, bytes, pattern);
-            });
-        const u32 wavefronts = found.features->wavefronts;
+        const u32 wavefronts = shared_wavefronts(x, i->x, at);
         site->traced++;
         site->wavefronts += wavefronts;
         u64& cost = access.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20;
@@ -312,40 +273,26 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const u64* address, u32 b
         return;
     }
     if (access.space == LOCAL_SPACE) {
-        if (site) trace_local(w, address, bytes, access, *site);
+        if (site) trace_local(w, at.address, at.bytes, access, *site);
         return;
     }
-    if (pattern == UNIFORM) uniform_features(first, bytes, fresh);
-    else if (pattern == SEQUENTIAL) sequential_features(first, bytes, fresh);
-    else
-        found = recalled(x, i->x, address, w.mask, fresh, [&](Features& features) {
-            scattered_features(address, w.mask, bytes, features);
-        });
+    const bool is_regular = at.pattern == UNIFORM || at.pattern == SEQUENTIAL;
+    const Recalled found =
+        is_regular ? Recalled{&regular(state, at.pattern, first, at.bytes), 0}
+                   : recalled(x, i->x, at, [&](const u64* address, Features& features) {
+                         scattered_features(address, at.mask, at.bytes, features);
+                     });
     const Features& f = *found.features;
     const u32 region = 2 * access.region + (access.kind != LOAD);
     const u32 unseen =
         unseen_sectors(x, w.index, Touch{first >> 7, found.signature, window, region}, f);
-    // A load that misses L1 takes longer than the last store needs to reach L2.
-    if (access.kind == LOAD && unseen) state.last_store[w.index].lines = 0;
-    const u32 rewritten =
-        access.kind == STORE
-            ? rewritten_sectors(state.last_store[w.index], access, i->x, execution, f, first)
-            : 0;
-    if (!site) return;
-    add(*site, access, f, first, rewritten);
-    site->new_sectors += unseen;
-    // Warps of a block wait at the same time for the misses of a step, so a step counts once.
-    if (unseen)
-        site->missing += state.sectors.touch(2 * x.module.region_count + i->x, execution, 1, window);
+    const auto count = access.kind == LOAD    ? count_global<LOAD>
+                       : access.kind == STORE ? count_global<STORE>
+                                              : count_global<ATOMIC>;
+    count(i, w, execution, first, f, unseen, is_regular && &f != &state.fresh, site);
 }
 
 }  // namespace
-
-u64 Features::signature() const {
-    u64 all = lines;
-    for (u32 k = 0; k < lines; k++) all = mixed(all ^ (u64(line[k]) << 4 | touched[k]));
-    return all | 1;
-}
 
 void merge(Site& into, const Site& from) {
     if (!from.traced) return;
@@ -375,8 +322,42 @@ void observe(const Instruction* i, Warp& w, const u64* address, u32 bytes, u32 e
         x.report.sites[i->x].lanes += __builtin_popcount(w.mask);
     }
     if ((i->flags & SPINNING) && !w.groups.empty()) w.spins++;
-    if (x.tracing) trace(i, w, address, bytes, pattern);
+    const AddressSteps first{address[__builtin_ctz(w.mask)], 0, 0};
+    if (x.tracing) trace(i, w, {address, first, w.mask, bytes, pattern});
 }
+
+void observe_steps(const Instruction* i, Warp& w, const AddressSteps& at, u32 bytes,
+                   Pattern pattern) {
+    trace(i, w, {nullptr, at, FULL, bytes, pattern});
+}
+
+// The same as `trace` does, but what a warp repeats in a window is not looked up again.
+template <Kind KIND, Pattern PATTERN>
+void observe_regular(const Instruction* i, Warp& w, u64 first, u32 bytes) {
+    Execution& x = *w.execution;
+    const StaticSite& access = x.module.sites[i->x];
+    if (UNLIKELY(x.launch.trace_every > 1 || access.space != GLOBAL_SPACE))
+        return trace(i, w, {nullptr, {first, 0, 0}, FULL, bytes, PATTERN});
+    TraceState& state = x.trace;
+    Progress& progress = state.progress[w.index * state.sites + i->x];
+    const u32 execution = progress.executions++, window = execution >> WINDOW;
+    const u32 region = 2 * access.region + (KIND != LOAD);
+    const Features& f = regular(state, PATTERN, first, bytes);
+    const u64 sectors = (PATTERN == UNIFORM ? first >> 5 : first) << 1 | (PATTERN == UNIFORM);
+    u32 unseen = 0;
+    if (progress.sectors != sectors || progress.window != window ||
+        !state.sectors.reaches(region, window)) {
+        progress.sectors = sectors;
+        progress.window = window;
+        unseen = unseen_sectors(x, w.index, Touch{first >> 7, 0, window, region}, f);
+    }
+    count_global<KIND>(i, w, execution, first, f, unseen, &f != &state.fresh,
+                       &x.report.sites[i->x]);
+}
+template void observe_regular<LOAD, UNIFORM>(const Instruction*, Warp&, u64, u32);
+template void observe_regular<LOAD, SEQUENTIAL>(const Instruction*, Warp&, u64, u32);
+template void observe_regular<STORE, UNIFORM>(const Instruction*, Warp&, u64, u32);
+template void observe_regular<STORE, SEQUENTIAL>(const Instruction*, Warp&, u64, u32);
 
 void Execution::begin_trace() {
     const size_t sites = module.sites.size();
@@ -384,6 +365,7 @@ void Execution::begin_trace() {
     trace.recent.assign(warps.size(), Recent());
     trace.last_store.assign(warps.size(), LastStore());
     trace.remembered.resize(sites);
+    trace.sites = u32(sites);
     trace.sectors.clear(2 * module.region_count + sites);
     trace.draws.begin(linear_block, launch.trace_every, module.region_count);
     if (launch.trace_every > 1) trace.young.assign(sites, Young{Site(), 0});

@@ -1,6 +1,7 @@
 // From PTX to an image: asks the Python assembler, once per text and version, and keeps the result
 // in the user's cache folder.
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -24,10 +25,36 @@ extern char** environ;
 namespace cutune {
 
 // Defined where the library is made (link.py): the interpreter, the folder that holds the package.
+// A library that came with the package names neither: it lies in the package.
 extern const char default_python[];
 extern const char package_root[];
 
 namespace {
+
+// The folder that holds the package.
+const std::string& package_folder() {
+    static const std::string folder = [] {
+        std::string path = package_root;
+        if (!path.empty()) return path;
+        Dl_info own;
+        if (!dladdr(default_python, &own)) return path;
+        char* const real = realpath(own.dli_fname, nullptr);
+        if (!real) return path;
+        path = real;
+        std::free(real);
+        // FOLDER/cutune/emulator/built/LIBRARY
+        for (int parts = 4; parts > 0 && !path.empty(); --parts) path.erase(path.rfind('/'));
+        return path;
+    }();
+    return folder;
+}
+
+// The interpreter of the environment that holds the package.
+std::string python_of_the_package() {
+    if (*default_python) return default_python;
+    const std::string beside = package_folder() + "/../../../bin/python3";
+    return access(beside.c_str(), X_OK) == 0 ? beside : "python3";
+}
 
 class Fingerprint {
   public:
@@ -53,7 +80,7 @@ class Fingerprint {
 // An image is as good as the assembler that made it: names, sizes and times of its files stand for
 // its version, so that neither an upgrade nor an edit meets stale images.
 void add_assembler(Fingerprint* key) {
-    const std::string folder = std::string(package_root) + "/cutune/emulator";
+    const std::string folder = package_folder() + "/cutune/emulator";
     DIR* const open = opendir(folder.c_str());
     if (!open) return;
     std::vector<std::string> parts;
@@ -111,7 +138,7 @@ std::vector<std::string> assembler_environment() {
             std::strncmp(*entry, "PYTHONPATH=", 11) != 0 &&
             std::strncmp(*entry, "PYTHONHOME=", 11) != 0)
             result.push_back(*entry);
-    result.push_back(std::string("PYTHONPATH=") + package_root);
+    result.push_back("PYTHONPATH=" + package_folder());
     return result;
 }
 
@@ -135,7 +162,7 @@ constexpr int UNSUPPORTED = 3;
 // Run the assembler; its complaints go to the program's stderr. True when it made `image`, false
 // where it does not support the PTX.
 bool assemble(const std::string& ptx_path, const std::string& image) {
-    const std::string python = environment("CUTUNE_PYTHON", default_python);
+    const std::string python = environment("CUTUNE_PYTHON", python_of_the_package());
     // -P: a file of the working folder must not shadow a module.
     std::vector<std::string> words = {python,   "-P", "-m", "cutune.emulator.bytecode.assemble",
                                       ptx_path, image};

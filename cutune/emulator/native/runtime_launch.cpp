@@ -89,6 +89,7 @@ Ending ending_of(Outcome outcome) {
         case Outcome::deadlock: return {cudaErrorLaunchTimeout, "deadlock"};
         case Outcome::instruction_limit: return {cudaErrorLaunchTimeout, "CUTUNE_INSTRUCTION_LIMIT reached"};
         case Outcome::unsupported: return {cudaErrorNotSupported, "not supported"};
+        case Outcome::out_of_time: return {cudaErrorLaunchTimeout, "out of time"};
     }
     return {cudaErrorUnknown, "unknown outcome"};
 }
@@ -146,20 +147,28 @@ cudaError_t check_launch(const Function& function, const Configuration& configur
     return check_kernel(function, configuration.block, configuration.shared);
 }
 
-// Warp instructions that the whole program may still execute. Behind that, launches are only logged:
-// what the program does with their results does not matter then.
+// Warp instructions that the whole program may still execute, and until when. Behind that, launches
+// are only logged: what the program does with their results does not matter then.
 class Budget {
   public:
     uint64_t left() {
-        if (left_ > 0 && seconds_ > 0 && clock::now() - begin_ > std::chrono::seconds(seconds_)) end();
+        if (left_ > 0 && has_deadline() && clock::now() > deadline_) end();
         return left_;
+    }
+
+    void limit(Launch* launch) const {
+        const uint64_t own = launch->instruction_limit ? launch->instruction_limit : UINT64_MAX;
+        if (left_ < own) launch->instruction_limit = left_;
+        if (has_deadline())
+            launch->deadline = std::chrono::nanoseconds(deadline_.time_since_epoch()).count();
     }
 
     // Was this launch ended because nothing is left?
     bool spend(const Launch& launch, const Report& report) {
-        if (left_ == UINT64_MAX) return false;
+        if (left_ == UINT64_MAX && !has_deadline()) return false;
         const bool is_cut =
-            report.outcome == Outcome::instruction_limit && launch.instruction_limit == left_;
+            report.outcome == Outcome::out_of_time ||
+            (report.outcome == Outcome::instruction_limit && launch.instruction_limit == left_);
         left_ -= std::min(left_, report.warp_instructions);
         if (is_cut || left_ == 0) end();
         return is_cut;
@@ -167,12 +176,14 @@ class Budget {
 
   private:
     using clock = std::chrono::steady_clock;
-    const clock::time_point begin_ = clock::now();
     const uint64_t seconds_ = number_from("CUTUNE_EXECUTE_SECONDS", 0);
+    const clock::time_point deadline_ = clock::now() + std::chrono::seconds(seconds_);
     const bool stops_ = environment("CUTUNE_BEYOND_LIMIT") == "stop";
     uint64_t left_ = environment("CUTUNE_SKIP_KERNELS") == "1"
                          ? 0
                          : number_from("CUTUNE_EXECUTE_LIMIT", UINT64_MAX);
+
+    bool has_deadline() const { return seconds_ > 0; }
 
     // Where each result counts the program ends here: all lines that were logged are right.
     void end() {
@@ -188,10 +199,8 @@ Budget& budget() {
 }
 
 Report execute(Function* function, Launch* launch) {
-    const uint64_t left = budget().left();
-    if (left == 0) return Report();
-    const uint64_t own = launch->instruction_limit ? launch->instruction_limit : UINT64_MAX;
-    if (left < own) launch->instruction_limit = left;
+    if (budget().left() == 0) return Report();
+    budget().limit(launch);
     DeviceMemory memory(current_device());
     const Report report =
         run(function->module->here().image, function->here().code, *launch, &memory);

@@ -156,6 +156,8 @@ class MeasuredKernel:
     required_names: tuple[MemberName, ...] = ()
     #: Data parameters that bound loops.
     bounds: tuple[MemberName, ...] = ()
+    #: The data parameter up to which a loop strides by all threads, where one is known.
+    strided_to: MemberName | None = None
 
     def candidates(self, which: str | None = None, max_threads: int | None = None) -> Blocks:
         """The candidate blocks, of the kernel's own candidate set or of `which`."""
@@ -227,8 +229,8 @@ class MeasuredKernel:
 
         The same code does other work where an integer that is no size has another value.
         """
-        parts = (self.fixed_arguments, self.tied, self.covers)
-        if not any(map(any, parts)):
+        parts = (self.fixed_arguments, self.tied, self.covers, self.strided_to)
+        if not (self.fixed_arguments or self.tied or any(self.covers) or self.strided_to):
             return ""
         return sha256(repr(parts).encode()).hexdigest()[:16]
 
@@ -397,6 +399,9 @@ def consistent(kernel: MeasuredKernel) -> MeasuredKernel:
         require(is_formula(kernel.shared, {*"xyz"}), f"`shared`: {kernel.shared!r} is no formula")
     are_told = len(formulas) + sum(kernel.variable_extents) >= 3
     require(kernel.recorded or are_told, "`recorded` holds a launch")
+    if kernel.strided_to is not None:
+        is_known = kernel.strided_to in kernel.parameters and any(kernel.variable_extents)
+        require(is_known, f"`strided_to`: {kernel.strided_to!r} is no parameter of a strided loop")
     if kernel.allowed is not None:
         kernel.allowed.check()
     return kernel

@@ -175,6 +175,18 @@ def with_sizes_tied(kernel: MeasuredKernel) -> MeasuredKernel | None:
     )
 
 
+def with_strides(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
+    """The kernel with each of its sizes as that to which a loop strides by all threads.
+
+    For kernels whose extent in threads is a variable: of a size that is hardly larger, the rounds
+    that a thread makes are no function that could be found.
+    """
+    if kernel.asserted or kernel.keeps_grid or not any(kernel.variable_extents):
+        return
+    for name in kernel.parameters:
+        yield replace(kernel, strided_to=name)
+
+
 def _columns(kernel: MeasuredKernel) -> list[tuple[int, ...]]:
     """The values of each parameter in the recorded launches."""
     return list(zip(*(sizes for sizes, _ in kernel.recorded), strict=True))

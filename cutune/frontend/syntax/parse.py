@@ -108,14 +108,14 @@ def parse(source: Source) -> Syntax:
 
 
 def _significant(text: str) -> tuple[list[Token], list[Directive]]:
-    tokens: list[Token] = []
-    directives: list[Directive] = []
-    for token in lex(text, TRIVIA):
-        if token.kind == "DIRECTIVE":
-            directives.append(Directive(len(tokens), token))
-        else:
-            tokens.append(token)
-    return tokens, directives
+    """The tokens that the compiler sees, and the directives between them."""
+    every = list(lex(text, TRIVIA))
+    places = [place for place, token in enumerate(every) if token[0] == "DIRECTIVE"]
+    # Of n directives before a place in all tokens, n do not count.
+    directives = [Directive(place - n, every[place]) for n, place in enumerate(places)]
+    begins, ends = [0, *(place + 1 for place in places)], [*places, len(every)]
+    pieces = (every[begin:end] for begin, end in zip(begins, ends, strict=True))
+    return [token for piece in pieces for token in piece], directives
 
 
 def _diagnostics(

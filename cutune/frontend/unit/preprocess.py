@@ -17,6 +17,7 @@ from cutune.core.source import Source
 from cutune.frontend.syntax.parse import Syntax, parse
 from cutune.frontend.syntax.tokens import Token
 from cutune.frontend.unit.unit import UnitPart
+from cutune.toolchain.line_markers import unescaped
 
 _MARKER = re.compile(r'^#(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n', re.MULTILINE)
 _ATTRIBUTE = re.compile(
@@ -127,11 +128,6 @@ def _regions(expanded: str) -> Iterator[tuple[str, int, str, bool]]:
         returns = _RETURNS in marker[3].split()
     if is_kept:
         yield path, line, expanded[begin:], returns
-
-
-def unescaped(path: str) -> str:
-    """The path of a line marker. Preprocessed text is decoded as latin-1, as sources are."""
-    return os.fsdecode(path.replace("\\\\", "\\").replace('\\"', '"').encode("latin-1"))
 
 
 def _toolkit_directory(expanded: str) -> str:

@@ -37,6 +37,9 @@ _INTEGER = re.compile(r"[sub](?:32|64)")
 #: Where a loop is left without a swap: the guess, related so to the new value, need not change.
 _EXTREMUM = {"le": "min", "lt": "min", "ge": "max", "gt": "max", "ls": "min", "lo": "min"}
 _EXTREMUM |= {"hs": "max", "hi": "max"}
+#: Of numbers with a point: also where one of both is none, and nothing is stored.
+_REAL_EXTREMUM = {"leu": "min", "ltu": "min", "geu": "max", "gtu": "max"}
+_NUMBER = re.compile(r"[suf](?:32|64)")
 _SWAPPED = {"min": "max", "max": "min"}
 
 
@@ -219,9 +222,15 @@ class _Reading:
             if one is None or not self._is_fixed(one):
                 continue
             same = _Applied((one.opcode, *one.modifiers), tuple(map(_Steady, one.operands[1:])))
-            if new == same:
+            if new == same or self._bits_of(new) == operand:
                 return operand
         return new
+
+    def _bits_of(self, new: object) -> object:
+        """What a steady value is a copy of, as bits or as a number."""
+        one = self.definitions.get(new.text) if isinstance(new, _Steady) else None
+        is_copy = one is not None and one.opcode == "mov" and self._is_fixed(one)
+        return _Steady(one.operands[1]) if one is not None and is_copy else new
 
     def _leaves(self, branch: Instruction, new: object) -> bool:
         """Is the loop left before the swap, to where it ends otherwise, too?"""
@@ -297,16 +306,17 @@ def _operation(swap: Instruction, new: object, exit_test: _Applied | None) -> In
 def _extremum(test: _Applied, new: object) -> tuple[str, str] | None:
     """`min` where memory stays if it is no more than the new value, and its type.
 
-    Numbers with a point are left out: of two zeros the first one would stay.
+    Of two zeros the first one stays, in any order: the program does not say which, either.
     """
     opcode, *words = test.name
     if opcode != "setp" or len(words) != 2 or len(test.operands) != 2:
         return None
     relation, kind = words
-    if relation not in _EXTREMUM or _INTEGER.fullmatch(kind) is None or kind[0] == "b":
+    known = _REAL_EXTREMUM if kind[0] == "f" else _EXTREMUM
+    if relation not in known or _NUMBER.fullmatch(kind) is None:
         return None
     if relation in ("lo", "ls", "hi", "hs"):
         kind = f"u{kind[1:]}"
     if test.operands == (_Old(), new):
-        return _EXTREMUM[relation], kind
-    return (_SWAPPED[_EXTREMUM[relation]], kind) if test.operands == (new, _Old()) else None
+        return known[relation], kind
+    return (_SWAPPED[known[relation]], kind) if test.operands == (new, _Old()) else None

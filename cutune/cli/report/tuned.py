@@ -1,0 +1,82 @@
+"""What `tune` shows at its end. Takes it as words, prints it; loads nothing of what made it.
+
+The words are kept, and shown again where nothing has changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.markup import escape
+from rich.table import Table
+
+from cutune.cli.report.console import aligned, standard_output
+
+
+@dataclass(frozen=True)
+class ChoiceTable:
+    """The choices of some kernels at some sizes.
+
+    Attributes:
+        device: its name.
+        rows: kernel, size, own block, choice, gain, how many are as good.
+        questions: how to ask for kernels whose threads have to be named.
+        kept: entries of kernels that keep their own block at all sizes shown.
+    """
+
+    device: str
+    rows: list[list[str]]
+    questions: list[str]
+    kept: list[str]
+
+    def show(self) -> None:
+        """Print it."""
+        table = Table(
+            "kernel",
+            "size",
+            "own block",
+            "cutune's",
+            "predicted speed-up",
+            "within 2 %",
+            title=f"predicted for {self.device}",
+            box=None,
+            title_justify="left",
+        )
+        for row in self.rows:
+            table.add_row(escape(row[0]), *row[1:])
+        console = standard_output()
+        if table.row_count:
+            console.print(table)
+        for question in self.questions:
+            console.print(escape(question))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A line of counts, then a row per launch: place, kernel, outcome, why and code."""
+
+    counts: str
+    rows: list[list[str]]
+
+    def show(self) -> None:
+        """Print it."""
+        console = standard_output()
+        console.print(self.counts)
+        for line in aligned(self.rows):
+            console.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All that `tune` prints to standard output. `written`: the sources of the tuned program."""
+
+    choices: ChoiceTable
+    summary: Summary
+    written: list[str]
+
+    def show(self) -> None:
+        """Print it."""
+        self.choices.show()
+        self.summary.show()
+        for path in self.written:
+            print(f"tuned program: {path}")

@@ -1,0 +1,57 @@
+"""Runs at other sizes, as options to paste. Takes a run and its launches, gives a message's end.
+
+Which words of a command line are sizes is not known; a number that a kernel was given as an
+argument is one.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from cutune.collect.run import Run
+from cutune.emulator.launch_log import LaunchRecord
+
+#: Smaller numbers are seldom sizes: steps, radii, selectors.
+LEAST_SIZE = 8
+#: Bytes of an integer argument; the lower half of a wider one holds its value, too.
+_WIDTH = 4
+_HOLE = "{n}"
+_NUMBER = re.compile(r"(--?[\w-]+=)?(\d{1,9})")
+#: Words that need no quotes.
+_PLAIN = re.compile(r"[\w@%+=:,./{}-]+")
+
+
+def try_smaller(run: Run, launches: Sequence[LaunchRecord]) -> str:
+    """`; try: --run './app {n}' --vary n=128,256` for n = 1024; empty where no size is found."""
+    return _proposed(run, launches, (8, 4))
+
+
+def try_two(run: Run, launches: Sequence[LaunchRecord]) -> str:
+    """`; try: --run './app {n}' --vary n=512,1024` for n = 1024, or an example in general."""
+    return _proposed(run, launches, (2, 1)) or ", such as --run './app {n}' --vary n=256,1024"
+
+
+def _proposed(run: Run, launches: Sequence[LaunchRecord], divisors: tuple[int, int]) -> str:
+    if run.values or run.shell:
+        return ""
+    given = {number for launch in launches for number in _numbers(launch.parameters)}
+    for place, word in enumerate(run.words[1:], 1):
+        found = _NUMBER.fullmatch(word)
+        size = int(found[2]) if found is not None else 0
+        if found is not None and size >= LEAST_SIZE and size in given:
+            words = [*run.words]
+            words[place] = f"{found[1] or ''}{_HOLE}"
+            values = ",".join(str(size // divisor) for divisor in divisors)
+            return f"; try: --run {shlex.quote(_joined(words))} --vary n={values}"
+    return ""
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
+
+
+def _numbers(parameters: bytes) -> set[int]:
+    places = range(0, len(parameters) - _WIDTH + 1, _WIDTH)
+    return {int.from_bytes(parameters[place : place + _WIDTH], "little") for place in places}

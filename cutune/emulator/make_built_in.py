@@ -1,0 +1,62 @@
+"""Makes the libraries that come with a wheel: takes this machine's nvcc, fills `emulator/built`.
+
+    python -m cutune.emulator.make_built_in
+
+They run on any processor of this kind (x86-64-v3 on Intel's and AMD's). setup.py then names the
+platform in the wheel. `--remove` leaves none.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import sys
+from collections.abc import Sequence
+
+from cutune.core.diagnostics import CutuneError
+from cutune.emulator.build import MACHINE, build_library, machine_sources
+from cutune.emulator.built_in import ABOUT, FOLDER, digest_of_sources, minor_version
+from cutune.emulator.link import build_runtime_library
+from cutune.toolchain.nvcc import find_nvcc
+
+#: Twice 256 bits at a time do what 512 do.
+_PROCESSORS = {"x86_64": ("-march=x86-64-v3", "-mprefer-vector-width=256")}
+
+
+def build_in(processor: Sequence[str]) -> None:
+    """Fill the folder; `processor` are the compiler's flags for it.
+
+    Raises:
+        CutuneError: without nvcc or a compiler, or when it fails.
+    """
+    nvcc = find_nvcc(None)
+    machine = build_library(MACHINE, machine_sources(), (), processor=processor)
+    runtime = build_runtime_library(nvcc, machine.parent, "$ORIGIN", "", "", processor)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir()
+    for library in (machine, runtime):
+        shutil.copy(library, FOLDER)
+    about = {
+        "processor": platform.machine(),
+        "toolkit": minor_version(nvcc.version),
+        "sources": digest_of_sources(),
+    }
+    (FOLDER / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+
+
+def main(words: Sequence[str]) -> int:
+    """Exit status 1 where it fails, with the reason."""
+    if words == ["--remove"]:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        return 0
+    try:
+        build_in(_PROCESSORS.get(platform.machine(), ()))
+    except CutuneError as error:
+        print(error.diagnostic.render(), file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

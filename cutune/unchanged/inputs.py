@@ -1,0 +1,193 @@
+"""What the result of `tune` depends on before any program runs. Takes a question, gives digests."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import cutune
+from cutune.core.diagnostics import CutuneError
+from cutune.core.workspace import Workspace
+from cutune.device.profile import DeviceProfile
+from cutune.emulator.link import TARGET_FLAGS
+from cutune.toolchain.architectures import Begun, targets
+from cutune.toolchain.line_markers import files_of
+from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, quote_folder
+from cutune.unchanged.compiler import compiler_digest
+from cutune.unchanged.digests import digest, files_digest, tree_files
+
+#: Variables that differ from one shell to the next, and that no result depends on.
+_OF_SHELLS = frozenset(
+    [
+        *("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST"),
+        *("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MAKE_TERMERR", "MAKE_TERMOUT"),
+    ]
+)
+#: Options that make the linker look for files, or that another program reads.
+_LINKING = re.compile(r"^(-[lL]|--library|-Xlinker|--linker-options|-Xnvlink|@)|-Wl,|(^|[,=])-B")
+#: Text with which the assembler reads a file.
+_INCLUDED_BYTES = ".incbin"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of `tune`.
+
+    Attributes:
+        options: as they were parsed, without those that only change what is shown meanwhile.
+        sources: those of the program.
+        flags: nvcc's options, without files of options.
+        architectures: that the program will run on, the emulated device included.
+        devices: that it is made for.
+        named: further files that options name.
+        begun: nvcc at work on its source, if it is.
+    """
+
+    options: Mapping[str, object]
+    sources: Sequence[str]
+    flags: Sequence[str]
+    nvcc: Nvcc
+    architectures: Sequence[str]
+    devices: Sequence[DeviceProfile]
+    workspace: Workspace
+    named: Sequence[str] = ()
+    begun: Begun | None = None
+
+    @property
+    def name(self) -> str:
+        """The same for the same question, whatever the answer."""
+        places = os.getcwd(), str(self.workspace.folder.absolute()), str(self.nvcc.path)
+        asked = [self.options, self.sources, self.flags, self.architectures, places]
+        return digest(json.dumps(asked, sort_keys=True, default=str))[:32]
+
+    @property
+    def unknown(self) -> str:
+        """An option of which it cannot be said what it depends on; empty if there is none."""
+        return next((flag for flag in self.flags if _LINKING.search(flag)), "")
+
+    def flags_of(self, source: str) -> list[str]:
+        """As `Session.compile_flags`."""
+        return [*self.flags, "-Xcompiler", quote_folder(str(Path(source).resolve().parent))]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Digests of what a result depends on, by what that is.
+
+    Attributes:
+        files: that the compiler read. others: that were read besides.
+    """
+
+    digests: dict[str, str]
+    files: list[str]
+    others: list[str]
+
+
+class UnknownInput(Exception):
+    """A source that depends on a file of which its preprocessed text does not tell."""
+
+
+#: What stands in the way of knowing all inputs: then nothing is kept, and nothing given again.
+UNKNOWN = (CutuneError, OSError, UnknownInput)
+
+
+def inputs_of(question: Question) -> Inputs:
+    """Read all of it.
+
+    Raises:
+        CutuneError: where nvcc cannot read a source.
+        UnknownInput: where it cannot be said what is read.
+    """
+    named = [*question.named, *_files_in(question.flags)]
+    own = tree_files(Path(cutune.__file__).resolve().parent)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        hosts = [pool.submit(_host_text, question, one) for one in question.sources]
+        flags, first = question.flags_of(question.sources[0]), question.sources[0]
+        compiler = pool.submit(compiler_digest, question.nvcc, flags, first)
+        digests = {
+            "question": question.name,
+            "cutune": digest(_python(), files_digest(own)),
+            "environment": _environment(),
+            "machine": digest(platform.machine(), _processor(), str(os.sched_getaffinity(0))),
+            "devices": digest(*map(repr, question.devices)),
+            "named": files_digest(named),
+            "workspace": files_digest([question.workspace.trials, question.workspace.choices]),
+        }
+        found = [text.result() for text in hosts]
+        # Text without end is met once, by the passes of the host.
+        found += pool.map(lambda read: read(), _device_passes(question))
+        digests["compiler"] = compiler.result()
+    if any(_INCLUDED_BYTES in text for text in found):
+        raise UnknownInput
+    digests["text"] = digest(*found)
+    files = sorted({file for text in found for file in files_of(text)})
+    digests["files"] = files_digest(files)
+    return Inputs(digests, files, [*own, *filter(os.path.exists, named)])
+
+
+def further_files(
+    question: Question, units: Sequence[tuple[Path, Sequence[str]]], known: Inputs
+) -> list[str]:
+    """The files that the compiler reads besides for a program with hooks.
+
+    `units`: its sources, each with its flags.
+    """
+    ours = [f"-I{INCLUDE_DIRECTORY}", "-O1", "-DCUTUNE_PROBE_LINKED", *TARGET_FLAGS]
+    nvcc, found = question.nvcc, set[str]()
+    for path, flags in units:
+        found.update(files_of(nvcc.preprocess(path, [*flags, *ours])))
+        found.update(files_of(nvcc.preprocess_device(path, [*flags, *ours])))
+    written = str(question.workspace.folder.absolute()) + os.sep
+    further = found - {*known.files}
+    return sorted(path for path in further if not os.path.abspath(path).startswith(written))
+
+
+def _host_text(question: Question, source: str) -> str:
+    flags = question.flags_of(source)
+    if question.begun is not None and question.begun.is_of(source, flags):
+        return question.begun.expanded.result()
+    return question.nvcc.preprocess(source, flags)
+
+
+def _device_passes(question: Question) -> Iterator[Callable[[], str]]:
+    """The preprocessor's passes over sources for each architecture."""
+    nvcc = question.nvcc
+    for source in question.sources:
+        flags = question.flags_of(source)
+        for architecture in targets(flags, question.architectures, nvcc):
+            yield partial(nvcc.preprocess_device, source, flags, architecture)
+
+
+def _python() -> str:
+    """The interpreter, and the packages that it computes with."""
+    folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    packages = sorted(n for f in folders for n in os.listdir(f) if n.endswith(".dist-info"))
+    return digest(sys.version, *packages)
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next((line for line in lines if line.startswith("model name")), "")
+    except OSError:
+        return platform.processor()
+
+
+def _environment() -> str:
+    kept = sorted((k, v) for k, v in os.environ.items() if k not in _OF_SHELLS)
+    return digest(*(f"{name}={value}" for name, value in kept))
+
+
+def _files_in(flags: Sequence[str]) -> list[str]:
+    """Files that options name: objects, profiles, response files."""
+    words = [part for flag in flags for part in (flag, *flag.split("=")[1:], *flag.split(","))]
+    return [word for word in dict.fromkeys(words) if os.path.isfile(word)]

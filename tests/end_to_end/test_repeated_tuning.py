@@ -1,0 +1,141 @@
+"""A program that is tuned, or compiled, once more: anew only where something has changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cutune.toolchain.nvcc import find_nvcc
+from tests.end_to_end.tuning import QUICK, STANDARD
+
+pytestmark = pytest.mark.nvcc
+
+SOURCE = """#include <cstdio>
+#include <cstdlib>
+#include "factor.h"
+__global__ void scale(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] *= FACTOR;
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]);
+    float *a;
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMemset(a, 0, n * sizeof(float));
+    READ;
+    scale<<<(n + 255) / 256, 256>>>(n, a);
+    printf("%d\\n", cudaDeviceSynchronize());
+}
+"""
+NOTE, MEASURED = "[CT022]", "cutune: running:"
+
+
+def tuned(folder: Path, *options: str, run: str = "./{program} {n}") -> tuple[str, str]:
+    """What is shown, and what is said; a process of its own, as a person has."""
+    command = [sys.executable, "-m", "cutune", "tune", "app.cu", "--run", run, *QUICK, *options]
+    vary = ["--vary", "n=64,96,128"]
+    done = subprocess.run(
+        [*command, *vary], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_nothing_is_measured_again_unless_something_has_changed(tmp_path: Path) -> None:
+    (tmp_path / "app.cu").write_text(SOURCE.replace("READ", ""))
+    (tmp_path / "factor.h").write_text("#define FACTOR 2\n")
+    shown, said = tuned(tmp_path)
+    text = (tmp_path / "app.tuned.cu").read_text()
+    assert MEASURED in said
+    (tmp_path / "app.tuned.cu").unlink()
+
+    shown_again, said = tuned(tmp_path)
+    assert shown_again == shown
+    assert NOTE in said and MEASURED not in said
+    assert (tmp_path / "app.tuned.cu").read_text() == text
+    commands = (tmp_path / ".cutune" / "commands.jsonl").read_text().splitlines()
+    assert len(commands) == 2
+
+    shown_anew, said = tuned(tmp_path, "--again")
+    assert shown_anew == shown
+    assert MEASURED in said
+    assert (tmp_path / "app.tuned.cu").read_text() == text
+
+    (tmp_path / "factor.h").write_text("#define FACTOR a[n - 1 - i]\n")
+    _, said = tuned(tmp_path, "--again")
+    assert MEASURED in said
+
+
+def test_a_program_that_reads_a_file_is_run_each_time(tmp_path: Path) -> None:
+    reading = 'if (FILE *file = fopen(argv[2], "r")) n = fscanf(file, "%d", &n) == 1 ? n : 0'
+    (tmp_path / "app.cu").write_text(SOURCE.replace("READ", reading))
+    (tmp_path / "factor.h").write_text("#define FACTOR 2\n")
+    (tmp_path / "size.txt").write_text("4096\n")
+    run = "./{program} {n} size.txt"
+    _, said = tuned(tmp_path, run=run)
+    assert MEASURED in said
+    _, said = tuned(tmp_path, run=run)
+    assert MEASURED in said and NOTE not in said
+
+
+def compiled(folder: Path, *words: str, **variables: str) -> list[str]:
+    """The command lines of nvcc that `cutune nvcc` has run for a source."""
+    log = folder / "log"
+    log.write_text("")
+    script = folder / "nvcc"
+    if not script.exists():
+        script.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {find_nvcc().path} "$@"\n')
+        script.chmod(0o755)
+    options = ["-arch=compute_80", STANDARD, "-c", "app.cu", f"--cutune-nvcc={script}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "cutune", "nvcc", *options, *words],
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    lines = log.read_text().splitlines()
+    assert f"{folder}/.cutune/nvcc/" in lines[-1], "the rewritten source is compiled"
+    return lines
+
+
+def is_proven(lines: list[str]) -> bool:
+    """Was the source proven?"""
+    return any(" -ptx " in line for line in lines)
+
+
+def test_a_source_is_rewritten_again_only_where_something_has_changed(tmp_path: Path) -> None:
+    (tmp_path / "app.cu").write_text(SOURCE.replace("READ", ""))
+    header = tmp_path / "factor.h"
+    header.write_text("#define FACTOR 2\n")
+    tuned(tmp_path)
+    assert is_proven(compiled(tmp_path))
+    (copy,) = (tmp_path / ".cutune" / "nvcc").glob("*/app.cu")
+    text = copy.read_text()
+    copy.write_text("no program")
+    assert not is_proven(compiled(tmp_path))
+    assert copy.read_text() == text
+
+    assert is_proven(compiled(tmp_path, "-DMORE=1"))
+    assert is_proven(compiled(tmp_path, "-O1"))
+    assert is_proven(compiled(tmp_path, CUTUNE_DEVICE="a100"))
+    assert is_proven(compiled(tmp_path, CUTUNE_VARIANTS="none"))
+    assert is_proven(compiled(tmp_path, NVCC_APPEND_FLAGS="-DMORE=1"))
+    assert not is_proven(compiled(tmp_path))
+
+    header.write_text("#define FACTOR 3\n")
+    assert is_proven(compiled(tmp_path))
+    assert not is_proven(compiled(tmp_path))
+    models = tmp_path / ".cutune" / "models.json"
+    models.write_text(models.read_text().rstrip() + " \n")
+    assert is_proven(compiled(tmp_path))
+    assert not is_proven(compiled(tmp_path))
+    script = tmp_path / "nvcc"
+    script.write_text(script.read_text() + "# Another compiler.\n")
+    assert is_proven(compiled(tmp_path))

@@ -1,0 +1,38 @@
+"""What is said of the package in several files is the same in all of them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from cutune import __version__
+from cutune.cli.doctor import EXTRAS
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def packages(extra: str) -> set[str]:
+    return {
+        re.split(r"[\[<>=~ ]", one)[0] for one in PROJECT["optional-dependencies"].get(extra, ())
+    }
+
+
+def test_doctor_looks_for_every_extra() -> None:
+    extras = {*PROJECT["optional-dependencies"]} - {"toolkit", "dev"}
+    assert extras == {*EXTRAS.values()}
+    assert all(name in packages(extra) for name, extra in EXTRAS.items())
+
+
+def test_the_citation_is_of_this_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.*)$", text, re.MULTILINE) == [__version__]
+
+
+def test_a_forge_runs_what_changes_must_pass() -> None:
+    """The same file, and every version of Python that the project takes from its lowest one on."""
+    text = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    assert re.search(r"^ +- run: \.ci/run$", text, re.MULTILINE)
+    lowest = PROJECT["requires-python"].removeprefix(">=")
+    assert f'python: ["{lowest}", ' in text

@@ -1,0 +1,59 @@
+"""Runs that are proposed: options to paste, where a number of the command line is a size."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutune.collect.proposed_run import try_smaller, try_two
+from cutune.collect.run import Run, plan_runs
+from tests.replayed import recorded
+
+LAUNCH = replace(recorded("gather"), parameters=struct.pack("<qiid", 1 << 40, 2000, 7, 3.0))
+
+
+def run(command: str, **vary: list[str]) -> Run:
+    return plan_runs(command, vary, Path("app"))[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "proposed"),
+    [
+        ("./app 2000 100", "--run './app {n} 100' --vary n=250,500"),
+        ("./app 100 --n=2000", "--run './app 100 --n={n}' --vary n=250,500"),
+        ("./{program} 'a b' 2000", "--run './{program} '\"'\"'a b'\"'\"' {n}' --vary n=250,500"),
+        # As it is written, and once.
+        ("./app --n2000=2000", "--run './app --n2000={n}' --vary n=250,500"),
+        ("./app 0002000", "--run './app {n}' --vary n=250,500"),
+        # No number, one that no kernel is given, and one that is no size.
+        ("./app data.txt", ""),
+        ("./app 4000", ""),
+        ("./app 7", ""),
+    ],
+)
+def test_smaller_sizes(command: str, proposed: str) -> None:
+    assert try_smaller(run(command), [LAUNCH]) == (f"; try: {proposed}" if proposed else "")
+
+
+def test_what_is_proposed_is_a_plan_of_runs() -> None:
+    proposed = try_two(run("./app 100 2000"), [LAUNCH])
+    assert proposed == "; try: --run './app 100 {n}' --vary n=1000,2000"
+    runs = plan_runs("./app 100 {n}", {"n": ["1000", "2000"]}, Path("app"))
+    assert [one.shown for one in runs] == ["./app 100 1000", "./app 100 2000"]
+
+
+def test_sizes_that_vary_already_are_the_users() -> None:
+    varied = run("./app {n} 2000", n=["2000"])
+    assert try_smaller(varied, [LAUNCH]) == ""
+
+
+def test_launches_without_arguments_have_no_sizes() -> None:
+    assert try_smaller(run("./app 2000"), [replace(LAUNCH, parameters=b"")]) == ""
+
+
+def test_an_example_is_no_advice() -> None:
+    # Nobody can run what is only an example.
+    assert "try:" not in try_two(run("./app data.txt"), [LAUNCH])
