@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cutune.device.thread_block import GRID_LIMITS, NO_GRID_KEPT, Block, grid_of, threads_of
+from cutune.fit.fitted_model import Range
 from cutune.fit.rational.program import TERM, RationalProgram, point
 from cutune.fit.rational.values import evaluate
 from cutune.models.constants import (
@@ -34,9 +35,6 @@ from cutune.models.constants import (
 )
 from cutune.models.definitions import CYCLES_PER_WARP, TIME, TIME_WITH_FLOOR
 from cutune.models.selection.own_block import NO_OWN_BAND, OwnBand
-
-#: From this size on, products of the model are not exact.
-LARGEST_SIZE = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -81,6 +79,8 @@ class Selection:
     original: Block
     #: Multiple of the least prediction up to which the model does not decide.
     band: float
+    #: Sizes at which the counts are not known to hold, and where they are: nothing is ranked then.
+    extrapolated: Mapping[str, Range] = field(default_factory=dict)
 
     @property
     def indistinguishable(self) -> tuple[Block, ...]:
@@ -97,6 +97,8 @@ class Selection:
     def reason(self) -> str:
         """Why the program's own block stays or goes."""
         own = self.predicted_ms(self.original)
+        if self.extrapolated:
+            return f"{_known_at(self.extrapolated)}: the program's own block stays"
         if not self.ranked:
             return "no candidate covers exactly these threads: the program's own block stays"
         if self.kept_original and self.launch_bound:
@@ -122,6 +124,22 @@ class Selection:
     def predicted_ms(self, block: Block) -> float | None:
         """The predicted time of one block, if it is a valid candidate."""
         return next((p.predicted_ms for p in self.ranked if p.block == block), None)
+
+
+def _known_at(ranges: Mapping[str, Range]) -> str:
+    """Where the counts of a kernel are known to hold, as part of a sentence."""
+    known = (
+        f"{name} = {held.least}"
+        if held.least == held.largest
+        else f"{name} from {held.least} to {held.largest}"
+        for name, held in ranges.items()
+    )
+    return f"its counts are known for {' and '.join(known)} only"
+
+
+def unanswered(original: Block, grid: Block, ranges: Mapping[str, Range]) -> Selection:
+    """The program's own block, where the model may not be asked."""
+    return Selection(original, grid, (), False, True, original, 1.0, ranges)
 
 
 def selection_rule(
