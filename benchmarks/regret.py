@@ -82,7 +82,7 @@ def _sets(
             if not with_variants:
                 print(f"{set_name(folder)} has not been swept yet")
             continue
-        models = models_of(folder, device, kept)
+        models = models_of(folder, device, kept, with_variants)
         print(f"{set_name(folder)}:")
         evaluations.append(evaluate(read_sweep(recorded), models, device))
         print_evaluation(evaluations[-1], per_launch=True)
@@ -118,15 +118,18 @@ def _emulated_sizes(folder: Path) -> Mapping[str, Sequence[str]]:
     return {name: [str(n) for n in sizes["emulated"]] for name, sizes in plan.items()}
 
 
-def models_of(folder: Path, device: DeviceProfile, kept: Path | None) -> list[FittedModel]:
+def models_of(
+    folder: Path, device: DeviceProfile, kept: Path | None, with_variants: bool = False
+) -> list[FittedModel]:
     """The models of all programs of a set; `kept`: a folder where they stay, and are taken from."""
     sizes, found = _emulated_sizes(folder), []
     for path in _programs(folder):
-        file = kept / f"{folder.name}_{path.stem}.json" if kept else None
+        kind = "variants" if with_variants else "plain"
+        file = kept / kind / f"{folder.name}_{path.stem}.json" if kept else None
         if file is not None and file.exists():
             found += read_models(file)
             continue
-        models = tuned(path, sizes[path.stem], device)
+        models = tuned(path, sizes[path.stem], device, with_variants)
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
             write_models(file, models)
@@ -134,10 +137,12 @@ def models_of(folder: Path, device: DeviceProfile, kept: Path | None) -> list[Fi
     return found
 
 
-def tuned(path: Path, sizes: Sequence[str], device: DeviceProfile) -> list[FittedModel]:
+def tuned(
+    path: Path, sizes: Sequence[str], device: DeviceProfile, with_variants: bool
+) -> list[FittedModel]:
     """Models of one program, made from runs at small sizes on the emulated device."""
     with tempfile.TemporaryDirectory() as folder:
-        session, workspace = Session(), Workspace(Path(folder))
+        session, workspace = Session(with_variants=with_variants), Workspace(Path(folder))
         program = session.load(str(path), require_nvcc=True)
         if not program.tunable_launches:
             return []
