@@ -116,8 +116,8 @@ def _bounds(features: Features) -> Iterator[Expression]:
     """
     model, least = features.model, features.model.kernel.compiled.least
     share = NEARLY_ALL - Fraction(model.held_out_error)
-    if share <= 0:
-        return
+    if share <= 0 or not model.groups:
+        return  # some counts are no more than a guess, or no thread accessed memory
     if least.of_working:
         yield less_equal(least.of_working * share, Parameter("slots"))
     if least.accesses:
