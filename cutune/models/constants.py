@@ -32,6 +32,8 @@ NEARLY_MAXIMUM = 8
 
 #: Cycles or counts that keep a division finite where a quantity may be 0. Derived.
 NEARLY_NONE = Fraction(1, 1000)
+#: Of what every thread executes at least, what counts may fall short of by rounding. Derived.
+NEARLY_ALL = 1 - NEARLY_NONE
 
 # ---- variants
 

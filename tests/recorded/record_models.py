@@ -65,7 +65,8 @@ def _models(stem: str) -> list[FittedModel]:
     (path,) = (*SAMPLES.glob(f"{stem}.cu"), *ROOT.glob(f"benchmarks/**/{stem}.cu"))
     plan = path.with_name("sizes.json")
     sizes = json.loads(plan.read_text())[stem]["emulated"] if plan.exists() else SMALL
-    found = tuned(path, [str(n) for n in sizes], DeviceProfile.named("h200"))
+    sizes = [str(n) for n in sizes]
+    found = tuned(path, sizes, DeviceProfile.named("h200"), with_variants=False)
     return [_placed(model, stem) for model in found]
 
 

@@ -17,6 +17,7 @@ import pytest
 from cutune.device.profile import DeviceProfile
 from cutune.emit.selection import emit_selection
 from cutune.fit.fitted_model import FittedModel, Range
+from cutune.fit.measurement.compiled_kernel import LeastWork
 from cutune.fit.models_file import read_models
 from cutune.models.selection.question import Chooser
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, find_nvcc, host_compiler
@@ -355,6 +356,18 @@ def test_beyond_the_known_sizes_a_launch_stays_as_cutune_select_says(tmp_path: P
     known = [pair for pair, one in zip(sizes, choices, strict=True) if not one.extrapolated]
     assert known == [(n, m) for n, m in sizes if 100 <= n <= 2000 and 16 <= m <= 2800]
     assert any(one.block != model.kernel.original for one in choices)
+
+
+def test_counts_below_the_least_choose_nothing(tmp_path: Path) -> None:
+    (model,) = MODELS
+    compiled = replace(model.kernel.compiled, least=LeastWork(of_working=1 << 40))
+    faulty = replace(model, kernel=replace(model.kernel, compiled=compiled), variants=())
+    binary = build(emitted(models=[faulty]) + FAKE_CUDART + ASKED, tmp_path, "-std=c++11", "-O1")
+    done = subprocess.run([str(binary), "777", "640"], capture_output=True, text=True, check=True)
+    own = Chooser(faulty, H200).choose({"n": 777, "m": 640})
+    assert own.is_impossible
+    assert done.stdout.split() == ["x".join(map(str, own.block))]
+    assert Chooser(model, H200).choose({"n": 777, "m": 640}).block != own.block
 
 
 @pytest.fixture(scope="module")

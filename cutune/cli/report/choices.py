@@ -93,15 +93,9 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     """The answer of `cutune select` as text."""
     console, choice = standard_output(), configuration.chosen
     (name,) = _names([model])
-    if choice.extrapolated:
+    if not choice.ranked:
         console.print(f"{escape(name)}: block {shape(choice.block)}, grid {shape(choice.grid)}")
         console.print(choice.reason)
-        return
-    if not choice.ranked:
-        console.print(
-            f"{escape(name)}: no candidate covers exactly these threads; "
-            f"the program's own block {shape(choice.block)} stays"
-        )
         return
     bound = " (bound by launching: the choice hardly matters)" if choice.launch_bound else ""
     variant = f"variant {configuration.variant}, " if configuration.variant else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -81,6 +81,8 @@ class Selection:
     band: float
     #: Sizes at which the counts are not known to hold, and where they are: nothing is ranked then.
     extrapolated: Mapping[str, Range] = field(default_factory=dict)
+    #: Are the counts less than what every thread executes? Nothing is ranked then, either.
+    is_impossible: bool = False
 
     @property
     def indistinguishable(self) -> tuple[Block, ...]:
@@ -99,6 +101,11 @@ class Selection:
         own = self.predicted_ms(self.original)
         if self.extrapolated:
             return f"{_known_at(self.extrapolated)}: the program's own block stays"
+        if self.is_impossible:
+            return (
+                "the model's counts are less than what every thread executes, which is a fault of"
+                " cutune: the program's own block stays"
+            )
         if not self.ranked:
             return "no candidate covers exactly these threads: the program's own block stays"
         if self.kept_original and self.launch_bound:
@@ -201,6 +208,7 @@ def select(
     valid = np.array(
         [_is_valid(b, extents, guarded, original, free, grid_kept) for b in rule.blocks]
     )
+    is_impossible = bool(valid.any()) and not np.isfinite(floored[valid]).any()
     valid &= np.isfinite(floored)
     terms = {
         name.removeprefix(TERM): np.broadcast_to(value, count)
@@ -225,7 +233,8 @@ def select(
     bound = best < LAUNCH_BOUND * rule.floor_us
     band = float(BOUND_BAND if bound else rule.band)
     if chosen is None:
-        return Selection(original, own_grid, tuple(ranked), bound, True, original, band)
+        own = Selection(original, own_grid, tuple(ranked), bound, True, original, band)
+        return replace(own, is_impossible=is_impossible)
     block = rule.blocks[chosen]
     grid, is_own = grid_of(block, extents, grid_kept), block == original
     return Selection(block, grid, tuple(ranked), bound, is_own, original, band)

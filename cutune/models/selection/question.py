@@ -125,13 +125,27 @@ class Chooser:
                 possible.
         """
         question = ask(self._model, sizes, every)
+        choice = self._unanswered(question) or self._selected(question)
+        for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
+            if blocks > most:
+                reason = f"it would need {blocks} blocks in {name}, of which CUDA allows {most}"
+                raise _impossible(self._model.kernel, reason)
+        return choice
+
+    def _unanswered(self, question: Question) -> Selection | None:
+        """The program's own block, where the model may not be asked."""
+        far = outside(self._supported, question.sizes)
+        if not far:
+            return None
         kernel = self._model.kernel
-        if far := outside(self._supported, question.sizes):
-            words = {variable: word for word, variable in kernel.extent_words.items()}
-            far = {words.get(name, name): held for name, held in far.items()}
-            own = grid_of(kernel.original, question.extents, kernel.grid_kept)
-            return unanswered(kernel.original, own, far)
-        choice = select(
+        words = {variable: word for word, variable in kernel.extent_words.items()}
+        far = {words.get(name, name): held for name, held in far.items()}
+        own = grid_of(kernel.original, question.extents, kernel.grid_kept)
+        return unanswered(kernel.original, own, far)
+
+    def _selected(self, question: Question) -> Selection:
+        kernel = self._model.kernel
+        return select(
             self._program,
             self._rule,
             {name: question.sizes[name] for name in kernel.parameters},
@@ -141,11 +155,6 @@ class Chooser:
             kernel.free,
             kernel.grid_kept,
         )
-        for name, blocks, most in zip("xyz", choice.grid, GRID_LIMITS, strict=True):
-            if blocks > most:
-                reason = f"it would need {blocks} blocks in {name}, of which CUDA allows {most}"
-                raise _impossible(kernel, reason)
-        return choice
 
 
 def choose_block(
