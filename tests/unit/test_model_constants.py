@@ -27,7 +27,7 @@ def flat(value: object) -> Iterator[float]:
     if isinstance(value, tuple):
         for part in value:
             yield from flat(part)
-    else:
+    elif not isinstance(value, str):  # a name is no number
         assert isinstance(value, int | float | Fraction)
         yield float(value)
 

@@ -20,6 +20,7 @@ from cutune.fit.measurement.sweep import SweptLaunch
 from cutune.frontend.program import DIMENSIONS
 from cutune.models.constants import LAUNCH_BOUND
 from cutune.models.selection.choose import Prediction
+from cutune.models.selection.expected import expected_regret, kind_of
 from cutune.models.selection.registry import DEFAULT
 from cutune.models.selection.support import measured_only_at, supported
 from cutune.models.selection.usual_sizes import usual_sizes
@@ -56,7 +57,7 @@ def variant_to_json(name: str) -> dict[str, Any]:
 def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> dict[str, Any]:
     """The answer of `cutune select --json`."""
     choice = configuration.chosen
-    typical, most = choice.expected_regret
+    regret = expected_regret(model, choice)
     is_own = configuration.plain.kept_original and not configuration.variant
     return {
         "kernel": model.kernel.name,
@@ -74,7 +75,7 @@ def choice_to_json(model: FittedModel, configuration: ConfigurationChoice) -> di
         "reason": configuration.reason,
         "within_2_percent": choice.within_band,
         "indistinguishable": [list(block) for block in choice.indistinguishable],
-        "expected_regret": {"typical": typical, "nine_in_ten": most},
+        "expected_regret": regret and {"typical": regret[0], "nine_in_ten": regret[1]},
         "ranked": [
             {
                 "block": list(prediction.block),
@@ -130,10 +131,13 @@ def print_choice(model: FittedModel, configuration: ConfigurationChoice) -> None
     if configuration.variant:
         plain = shape(configuration.plain.block)
         console.print(f"where memory does not allow it: the kernel itself, block {plain}")
-    typical, most = choice.expected_regret
-    console.print(
-        f"expected regret about {100 * typical:.0f} %, at most {100 * most:.0f} % in 9 of 10 cases"
-    )
+    if regret := expected_regret(model, choice):
+        typical, most = (f"{100 * share:.1f} %" for share in regret)
+        kind = kind_of(model, choice)
+        console.print(
+            f"expected regret about {typical}, at most {most} in 9 of 10 launches "
+            f"of this kind ({kind})"
+        )
 
 
 def _mark(variant: str, prediction: Prediction, configuration: ConfigurationChoice) -> str:

@@ -87,13 +87,9 @@ def _corners(
         groups += [(name,) for name in names]
     if len(names) > 2:
         groups += [tuple(other for other in names if other != name) for name in names]
-    # Of many blocks beside a small size some would have no work, which no function tells.
-    kept = {kernel.extent_words[word] for word in kernel.extent_words if word.startswith("G")}
-    groups = [group for group in groups if group == names or not kept & {*group}]
-    if kernel.strided_to is not None:
-        threads = {*kernel.extent_words.values()}
-        # Beside many threads a small size leaves no rounds to most of them.
-        groups = [group for group in groups if kernel.strided_to in group or not threads & {*group}]
+    # Of many threads or blocks beside a small size some would have no work: no function tells that.
+    extents = {*kernel.extent_words.values()}
+    groups = [group for group in groups if group == names or not extents & {*group}]
     counted = max(max(point.values()) for point in count_points(names))
     for large in groups:
         found = None

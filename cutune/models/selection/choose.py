@@ -25,8 +25,6 @@ from cutune.models.constants import (
     BOUND_THREADS,
     BOUND_TILE_THREADS,
     BOUND_TILE_WIDTH,
-    EXPECTED_REGRET,
-    EXPECTED_REGRET_BOUND,
     LAUNCH_BOUND,
     PUBLISHED_BAND,
     PUBLISHED_THREADS,
@@ -89,11 +87,6 @@ class Selection:
         """The blocks among which the model does not decide: static ranks do."""
         limit = self.ranked[0].predicted_ms * self.band if self.ranked else 0.0
         return tuple(p.block for p in self.ranked if p.predicted_ms <= limit)
-
-    @property
-    def expected_regret(self) -> tuple[float, float]:
-        """Regret as a fraction of the best time: geometric mean, and 90th percentile."""
-        return EXPECTED_REGRET_BOUND if self.launch_bound else EXPECTED_REGRET
 
     @property
     def reason(self) -> str:

@@ -1,0 +1,110 @@
+"""The regret of unseen launches by kind of kernel, and whether what is promised of it holds.
+
+Takes the sweeps of the judge sets and models of their programs, gives per kind the geometric mean
+and the 90th percentile: `EXPECTED_REGRET` of the performance model. Then each set is judged by the
+bounds that the others give: of its launches about nine in ten should keep them.
+
+    python -m benchmarks.expected_regret --models DIR            # a table
+    python -m benchmarks.expected_regret --models DIR --record   # kept in tests/recorded, too
+
+Models are kept in DIR as by `benchmarks.regret`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.program_sets import JUDGES, RECORDED, recorded_sweep
+from benchmarks.regret import models_of
+from cutune.core.diagnostics import CutuneError
+from cutune.device.profile import DeviceProfile
+from cutune.evaluation.evaluate import sizes_of
+from cutune.evaluation.sweep_gpu import by_name
+from cutune.fit.measurement.sweep import SweptConfiguration, read_sweep
+from cutune.models.selection.expected import KINDS, kind_of
+from cutune.models.selection.question import Chooser
+
+FILE = RECORDED / "regrets_h200.json"
+
+
+@dataclass(frozen=True)
+class Regret:
+    """What a choice lost at one launch of a judge set, as a fraction of the best time."""
+
+    judges: str
+    program: str
+    kernel: str
+    size: int | None
+    kind: str
+    regret: float
+
+
+def read_regrets(path: Path = FILE) -> list[Regret]:
+    """Those that are kept."""
+    return [Regret(*row) for row in json.loads(path.read_text())]
+
+
+def regrets_of(folder: Path, device: DeviceProfile, kept: Path) -> Iterator[Regret]:
+    """Those of a judge set, where the model answers."""
+    models = by_name(models_of(folder, device, kept))
+    choosers = {name: Chooser(model, device) for name, model in models.items() if model.blocks}
+    for launch in read_sweep(recorded_sweep(folder)).launches:
+        name = (launch.program, launch.kernel)
+        if name not in choosers:
+            continue
+        model = models[name]
+        try:
+            choice = choosers[name].choose(sizes_of(launch, model), launch.size)
+        except CutuneError:
+            continue  # a size is missing: the tuned program launches its own block
+        if choice.ranked and choice.block in launch.microseconds:
+            regret = launch.regret(SweptConfiguration(choice.block))
+            kind = kind_of(model, choice)
+            yield Regret(folder.name, *name, launch.size, kind, round(regret, 4))
+
+
+def expected(regrets: list[Regret]) -> dict[str, tuple[float, float]]:
+    """Per kind the geometric mean and the 90th percentile, of all launches where there are few."""
+    return {kind: _typical([r.regret for r in regrets if r.kind == kind]) for kind in KINDS}
+
+
+def coverage(regrets: list[Regret]) -> float:
+    """The share of launches within the bound that the other sets give for their kind."""
+    kept = []
+    for judges in sorted({one.judges for one in regrets}):
+        bounds = expected([one for one in regrets if one.judges != judges])
+        kept += [r.regret <= bounds[r.kind][1] for r in regrets if r.judges == judges]
+    return float(np.mean(kept))
+
+
+def _typical(regrets: list[float]) -> tuple[float, float]:
+    if not regrets:
+        return 0.0, 0.0
+    return float(np.expm1(np.log1p(regrets).mean())), float(np.quantile(regrets, 0.9))
+
+
+def main() -> None:
+    """Print the table; keep the regrets if asked to."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--models", type=Path, required=True)
+    parser.add_argument("--record", action="store_true")
+    words = parser.parse_args()
+    device = DeviceProfile.named("h200")
+    regrets = [one for folder in JUDGES for one in regrets_of(folder, device, words.models)]
+    if words.record:
+        rows = ",\n".join(json.dumps(astuple(one)) for one in regrets)
+        FILE.write_text(f"[\n{rows}\n]\n")
+    for kind, (typical, most) in expected(regrets).items():
+        count = sum(one.kind == kind for one in regrets)
+        print(f"{kind}: {count} launches, typical {typical:.4f}, nine in ten {most:.4f}")
+    print(f"within the bound that other sets give: {coverage(regrets):.3f}")
+
+
+if __name__ == "__main__":
+    main()
