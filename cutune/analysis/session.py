@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.diagnostics import CutuneError, Diagnostic, Warn, known_names
 from cutune.core.progress import Progress
 from cutune.core.reading import read_source
 from cutune.core.source import Source
@@ -437,6 +437,6 @@ def passes_named(names: str) -> tuple[Pass, ...]:
     for name in wanted:
         if name not in known:
             raise CutuneError(
-                Diagnostic.at(Code.UNKNOWN_PASS, None, name=name, known=", ".join(known))
+                Diagnostic.at(Code.UNKNOWN_PASS, None, name=name, known=known_names(name, known))
             )
     return tuple(step() for name, step in known.items() if name in wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -212,12 +213,24 @@ def _targets(programs: Sequence[Program], output: str | None, verb: str) -> list
     """Where the sources of a tuned program are written to."""
     from cutune.rewrite.output import Target
 
+    if len(programs) == 1 and output is not None and _may_be_binary(output):
+        parser().error(
+            f"{verb}: -o names a source to write, as app.tuned.cu, or a folder, as tuned/; "
+            "that of a compile command stands behind --, with the whole command"
+        )
     if len(programs) == 1 or output is None:
         return [Target.of(program, output, "tuned") for program in programs]
     targets = [Target.complete(program, Path(output), "tuned") for program in programs]
     if len({target.path for target in targets}) < len(targets):
         parser().error(f"{verb}: two files would be written to one place; leave -o out")
     return targets
+
+
+def _may_be_binary(output: str) -> bool:
+    """Is it named as a program is: the `-o` of a compile command?"""
+    path = Path(output)
+    is_other = path.exists() and not path.is_file()
+    return not (path.suffix or output.endswith(os.sep) or is_other)
 
 
 def _make_folder_of(targets: Sequence[Target]) -> None:

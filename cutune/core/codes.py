@@ -30,6 +30,10 @@ class Code(Enum):
         NOTE,
         "nothing has changed since this was last asked: the answer is the same (--again: anew)",
     )
+    WRONG_USAGE = (23, ERROR, "{reason}; see: {prog} --help")
+    UNKNOWN_VERB = (24, ERROR, "no verb is named '{name}'; known: {known}")
+    UNKNOWN_OPTION = (25, ERROR, "'{prog}' has no option '{name}'{further}")
+    UNKNOWN_VALUE = (26, ERROR, "'{name}' is no value of {option}; known: {known}")
     UNREADABLE_FILE = (1, ERROR, "cannot read '{path}': {reason}")
     UNWRITABLE_FILE = (2, ERROR, "cannot write '{path}': {reason}")
     MISSING_NVCC = (

@@ -8,8 +8,9 @@ keeps its meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from cutune.core.codes import ERROR, Code
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 LONGEST_LINE = 160
 #: At least this much is shown after the place; a cut before it is marked.
 AFTER_PLACE, CUT = 20, "... "
+#: So much of two names is the same where one may be meant by the other.
+ALIKE = 0.7
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,19 @@ class Diagnostic:
         # Tabs stay tabs, so that the caret stands below its character in any terminal.
         indent = "".join("\t" if c == "\t" else " " for c in before)
         return f"{place.line:5d} | {shown(line)}\n      | {indent}^{'~' * (width - 1)}"
+
+
+def known_names(name: str, known: Iterable[str]) -> str:
+    """What there is in place of a name that is not, and which of it may be meant."""
+    names = list(dict.fromkeys(known))
+    return f"{', '.join(names) or 'none'}{meant(name, names)}"
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'gemm'?` where one of the names is close to what was written."""
+    lower = {one.lower(): one for one in known}
+    found = get_close_matches(name.lower(), lower, 1, ALIKE)
+    return f"; did you mean '{lower[found[0]]}'?" if found else ""
 
 
 #: Says something to the user, and goes on.

@@ -91,6 +91,13 @@ MEANINGS: dict[Code, str] = {
     "say what is rounded (`fmaf(a, b, __fmul_rn(c, d))`), or compile with `-fmad=false`.",
     Code.NOT_CONFIRMED: "The source text says which launches are tunable, until the compiler "
     "confirms it. Give cutune the options that the file is compiled with.",
+    Code.WRONG_USAGE: "Words or values are missing, or do not go together. Nothing was done; the "
+    "status is 2.",
+    Code.UNKNOWN_VERB: "The first word says what to do. `cutune --help` lists the verbs.",
+    Code.UNKNOWN_OPTION: "Verbs that compile take the options of nvcc as they are, so that a "
+    "compile command can be pasted. One that is in neither list may be one of a newer nvcc "
+    "(`--nvcc-flag=-x`), or of the host's compiler (`-Xcompiler=-x`).",
+    Code.UNKNOWN_VALUE: "The option takes one of the values that the message lists.",
     Code.UNREADABLE_FILE: "The file is missing or may not be read. Check the path.",
     Code.UNWRITABLE_FILE: "The result cannot be written there. Choose another `-o` or "
     "`--workspace`.",
